@@ -14,7 +14,14 @@ from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegresso
 
 import rhale
 from rhale.kernels.axis import Axis
-from rhale.kernels.jumps import JumpQuestion, count_rows, find_jump_cells, near_share
+from rhale.kernels.jumps import (
+    JumpMarks,
+    JumpQuestion,
+    count_rows,
+    find_jump_cells,
+    find_reach,
+    near_share,
+)
 from rhale.models import wrap
 from rhale.tables import open_table
 
@@ -216,9 +223,17 @@ def ask_about(walker, x, column):
     )
     axis = Axis(values[0], values[-1], values, np.ones(values.size), float(values.size))
     cells = find_jump_cells(axis, places, near_share(values.size))
-    stand = np.searchsorted(cells.places, x[:, column], "right")
-    windows = (windows_around(values, x[:, column], share) for share in (0.1, 0.25))
-    return JumpQuestion(column, cells, stand, *cells.serve(x[:, column]), *windows)
+    near = cells.serve(values)
+    narrow, wide = (windows_around(values, values, share) for share in (0.1, 0.25))
+    marks = JumpMarks(
+        stand=np.searchsorted(cells.places, values, "right"),
+        near=near,
+        reach=find_reach(cells.places, near, narrow, wide),
+        narrow=narrow,
+        wide=wide,
+        part=np.zeros(values.size, dtype=int),
+    )
+    return JumpQuestion(column, cells, marks, np.searchsorted(values, x[:, column]))
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -3,7 +3,14 @@
 import numpy as np
 
 from rhale.kernels.axis import Axis
-from rhale.kernels.jumps import N_GROUPS, JumpQuestion, JumpRows, find_jump_cells
+from rhale.kernels.jumps import (
+    N_GROUPS,
+    JumpMarks,
+    JumpQuestion,
+    JumpRows,
+    find_jump_cells,
+    find_reach,
+)
 
 
 def axis_of(x):
@@ -27,11 +34,16 @@ def ask_about(column, x, cuts, *, share=0.1, narrow=0.1, wide=0.3, most=1000):
     axis = axis_of(x)
     cells = find_jump_cells(axis, cuts, share, most)
     counts = ~np.isnan(x) & (np.arange(x.size) % 11 != 5)
-    stand = np.where(counts, np.searchsorted(cells.places, x, "right"), -1)
-    first, last = cells.serve(x)
-    return JumpQuestion(
-        column, cells, stand, first, last, window(axis, x, narrow), window(axis, x, wide)
+    near = cells.serve(x)
+    windows = window(axis, x, narrow), window(axis, x, wide)
+    marks = JumpMarks(  # every row has one of its own
+        np.searchsorted(cells.places, x, "right"),
+        near,
+        find_reach(cells.places, near, *windows),
+        *windows,
+        part=np.zeros(x.size, dtype=int),
     )
+    return JumpQuestion(column, cells, marks, np.where(counts, np.arange(x.size), -1))
 
 
 def count_some(n_rows, seed=0, *, weighted=True):
@@ -48,7 +60,7 @@ def jumps_by_hand(predict, question, cuts, sides=None):
     `predict(values)` answers for the rows with the column replaced, shape (n_rows, n_outputs);
     `sides(column, cut)` gives the values before and behind a cut, if not its neighbours.
     """
-    cells, n_rows = question.cells, question.stand.size
+    cells, n_rows = question.cells, question.mark.size
     found = [np.zeros_like(predict(np.zeros(n_rows)))]
     for cell in range(cells.n_cells):
         mine = cuts[cells.cell_of_cut == cell]
@@ -73,10 +85,10 @@ def slopes_by_hand(question, jumps):
     def add_up(weight, half):
         return np.einsum("cr,crk->kr", weight / half, jumps)
 
-    counts = question.stand >= 0
-    u, half = scaled(question.narrow)
+    counts, marks = question.mark >= 0, question.marks
+    u, half = scaled(marks.narrow)
     narrow = add_up(np.where((np.abs(u) < 1) & counts, 0.75 * (1 - u**2), 0), half)
-    u, half = scaled(question.wide)
+    u, half = scaled(marks.wide)
     inside = (np.abs(u) < 1) & counts
     with np.errstate(all="ignore"):
         parabola = 6 * np.abs(u) * (1 - np.abs(u))
@@ -88,15 +100,15 @@ def slopes_by_hand(question, jumps):
 
 def sums_by_hand(question, rows, jumps):
     """Jumps, rows near each cell, and where rows stand, by group; as plain numbers."""
-    n_cells = question.cells.n_cells
+    n_cells, marks = question.cells.n_cells, question.marks
     total = np.zeros((N_GROUPS, n_cells, jumps.shape[2]))
     near, stand = np.zeros((N_GROUPS, n_cells)), np.zeros((N_GROUPS, n_cells + 1))
-    for r in np.flatnonzero(question.stand >= 0):
+    for r in np.flatnonzero(question.mark >= 0):
         group, share = rows.group[r], rows.share[r]
-        served = slice(question.first[r], question.last[r])
+        served = slice(marks.near[0][r], marks.near[1][r])
         total[group, served] += share * jumps[served, r]
         near[group, served] += share
-        stand[group, question.stand[r]] += share
+        stand[group, marks.stand[r]] += share
     return total, near, stand
 
 

@@ -27,9 +27,17 @@ from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
 from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import Choice
-from rhale.measures.measure import About, Conclusion, Measure, MeasureTask, SampleParts, take_apart
+from rhale.measures.measure import (
+    About,
+    Conclusion,
+    Measure,
+    MeasureTask,
+    SampleParts,
+    take_apart,
+    with_bins,
+)
 from rhale.measures.pair_task import PairPass
-from rhale.measures.partner_plan import find_partners_of_all
+from rhale.measures.partner_plan import plan_partners
 from rhale.measures.questions import FEWEST_WALKED, Asker
 from rhale.measures.region_plan import Search, search_regions
 from rhale.measures.whole_rows import WholeRows, WholeRowsTask
@@ -57,6 +65,7 @@ Opened = TableInMemory | PiecedTable
 Sums = TypeVar("Sums")
 WALKED_NUMBERS = 2**23  # answers of all walks in memory
 FEWEST_NUMBERS = 2**21  # of one walk: fewer are slow, however many walks there are
+CHUNK_BATCHES, CHUNK_NUMBERS = 16, 2**22  # of a chunk, at most: 32 MiB of slopes
 SAMPLE_ROWS = 2_000  # distinct rows kept in the result
 SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table
 FEWEST_SAMPLED = 200
@@ -112,7 +121,8 @@ class Run:
 
     def survey(self, task: SurveyTask) -> Survey:
         """Look at all rows once; once more if parts of very uneven size sent too few for a sample."""
-        passes = self._passes(self.table, self.table.n_rows)
+        size = self.chunk_rows(len(self.table.names))  # the model is not asked
+        passes = replace(self._passes(self.table, self.table.n_rows), batch_rows=size)
         found = passes.fold(survey_on_device(task, self.table), FIRST_LOOK)
         if found.sample.is_sure:
             return found
@@ -162,7 +172,10 @@ class Run:
             found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
             if some is not None and self.asked.partners:
-                partners = find_partners_of_all(columns, done, some)
+                planned = plan_partners(columns, done, some)
+                # rows that are searched for regions may be many more than those of the result
+                is_small = self.asked.regions is None
+                partners = PartnerMatrix.later(planned.measure) if is_small else planned.measure()
             if some is not None and self.asked.regions is not None:
                 search = search_regions(self.asked.regions, columns, done, some)
                 left += search.measures
@@ -191,10 +204,23 @@ class Run:
 
     def _passes_of(self, task: MeasureTask | DeviceTask, asker: Asker, columns: Columns) -> Passes:
         """Passes in chunks that suit a task."""
-        most = most_rows(columns.table, task)
-        size = asker.batch_rows if most is None else min(asker.batch_rows, most)
+        most, size = most_rows(columns.table, task), asker.batch_rows
+        if isinstance(task, MeasureTask) and any(m.needs == "slopes" for m in task.measures):
+            n_asked = max(len(asker.names), *(m.n_changes for m in task.measures))
+            size = self.chunk_rows(n_asked * len(asker.outputs))
+        size = size if most is None else min(size, most)
         passes = self._passes(columns.table, columns.survey.n_rows)
         return replace(passes, batch_rows=size, n_threads=asker.n_threads)
+
+    def chunk_rows(self, n_numbers: int) -> int:
+        """Rows in a chunk, of so many numbers each: several batches, since every chunk has its price.
+
+        One batch where rows are read from elsewhere. Threads change nothing of it, nor of any bit.
+        """
+        if not self.table.storage.is_memory:
+            return self.batch_rows
+        fit = min(CHUNK_NUMBERS // n_numbers, _usual_rows(self.table, self.adapter))
+        return self.batch_rows * int(np.clip(fit // self.batch_rows, 1, CHUNK_BATCHES))
 
     def _passes(self, table: Table, n_rows: int | None) -> Passes:
         return Passes(
@@ -223,12 +249,13 @@ def conclude_all(
     about: About,
 ) -> list[tuple[Measure, Conclusion]]:
     """Let every measure say what follows from its sums, and from what it kept of some rows."""
-    done = []
-    for at, (measure, total) in enumerate(zip(measures, totals, strict=True)):
-        if searched is not None:
-            about = replace(about, searched=searched.kept[at])
-        done.append((measure, measure.conclude(total, shown.kept[at], about)))
-    return done
+
+    def conclusions() -> Iterator[Conclusion]:
+        for at, (measure, total) in enumerate(zip(measures, totals, strict=True)):
+            own = about if searched is None else replace(about, searched=searched.kept[at])
+            yield measure.conclude(total, shown.kept[at], own)
+
+    return list(zip(measures, with_bins(conclusions()), strict=True))
 
 
 def fit_search_rows(asked: Regions | By, measures: Sequence[Measure], n_outputs: int) -> int:
@@ -311,9 +338,8 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     with limit_libraries(jobs):  # rows are copied by the threads of torch
         adapter, placed = place(adapter, table, asked.device)
     host, table = table, placed if asked.checkpoint is None else table  # checkpoints keep its rows
-    run = Run(
-        asked, table, adapter, _batch_rows(asked, table, adapter), n_in_table, jobs, notes=notes
-    )
+    batch_rows = asked.batch_size or _usual_rows(table, adapter)
+    run = Run(asked, table, adapter, batch_rows, n_in_table, jobs, notes=notes)
     with (
         _keep(run) as memory,
         limit_threads(adapter, jobs) as alone,
@@ -367,10 +393,8 @@ def _draw(table: Opened, asked: Settings) -> tuple[Opened, int | None]:
     return cast(TableInMemory, table).take(places), n_all
 
 
-def _batch_rows(asked: Settings, table: Table, adapter: Adapter) -> int:
+def _usual_rows(table: Table, adapter: Adapter) -> int:
     """Rows in one call of the model: tens of thousands, fewer for very wide tables."""
-    if asked.batch_size is not None:
-        return asked.batch_size
     most = 2**16 if cuda_of(adapter) is None else 2**19  # a GPU has room for more
     return table.storage.usual_rows or int(np.clip(2**23 // len(table.names), 2**10, most))
 

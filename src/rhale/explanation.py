@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from rhale.results.captions import Captions, caption, captions_of
 from rhale.results.contributions import as_table_like, contribute
 from rhale.results.effect import Effect
 from rhale.results.explained import SampledCurves
-from rhale.results.fit import MOVED_LIMITS, ModelCells, bin_alike
+from rhale.results.fit import MOVED_LIMITS, ModelCells, Unbinned, bin_all
 from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.results.plain_bins import find_other_bins
@@ -895,10 +894,12 @@ def rebin_alike(
     """
     first = explanations[0]
     bins = name_keys(read_bins(bins), first.features)
-    rebinned = [
-        _rebin_effects(explanations, place, bins, (axes or {}).get(effect.name))
+    asked = [
+        _AskedAnew.of(explanations, place, bins, (axes or {}).get(effect.name))
         for place, effect in enumerate(first.effects)
     ]
+    chosen = iter(bin_all([unbinned for one in asked for unbinned in one.unbinned]))
+    rebinned = [one.carry(chosen) for one in asked]
     carry = carry_regions if is_told else _carry_quietly
     return tuple(
         note_explained(
@@ -912,31 +913,57 @@ def rebin_alike(
     )
 
 
-def _rebin_effects(
-    explanations: Sequence[Explanation], place: int, bins: Bins, axis: Axis | None
-) -> tuple[Result, ...]:
-    """Choose the bins of one feature and output for all explanations."""
-    effects = tuple(fx.effects[place] for fx in explanations)
-    name, output, outputs = effects[0].name, effects[0].output, explanations[0].outputs
-    partition, place = partition_for(bins, name, output), outputs.index(output)
-    cells = [fx.cells.get(name) for fx in explanations]
-    models = [
-        None if one is None else ModelCells(one.of_output(place, len(outputs)), effect.stairs)
-        for one, effect in zip(cells, effects, strict=True)
-    ]
-    known = [one for one in models if one is not None]
-    if not known:  # constant, with levels, or with a pile of rows
-        return tuple(map(_stay, effects))
-    if partition is None:
-        return effects
-    choose = partial(bin_alike, name, output, partition=partition, axis=axis)
-    if len(known) == len(models) and all(m.cells.cells == known[0].cells.cells for m in known):
-        return tuple(map(_carry, effects, choose(known)))
-    # models of several kinds: each has bins of its own
-    return tuple(
-        _stay(effect) if model is None else _carry(effect, *choose([model]))
-        for effect, model in zip(effects, models, strict=True)
-    )
+class _AskedAnew(NamedTuple):
+    """One feature and output of all models: what it was, and which bins are to be chosen.
+
+    Attributes
+    ----------
+    before : tuple of Result
+        What each model has.
+    has_cells : list of bool
+        Whether bins can be chosen among cells of it.
+    unbinned : list of Unbinned
+        One for all models, or for each that has cells; none where nothing was asked.
+    """
+
+    before: tuple[Result, ...]
+    has_cells: list[bool]
+    unbinned: list[Unbinned]
+
+    @classmethod
+    def of(
+        cls, explanations: Sequence[Explanation], place: int, bins: Bins, axis: Axis | None
+    ) -> _AskedAnew:
+        """Ask for the bins of one feature and output."""
+        before = tuple(fx.effects[place] for fx in explanations)
+        name, output, outputs = before[0].name, before[0].output, explanations[0].outputs
+        partition, at = partition_for(bins, name, output), outputs.index(output)
+        cells = [fx.cells.get(name) for fx in explanations]
+        models = [
+            ModelCells(one.of_output(at, len(outputs)), effect.stairs)
+            for one, effect in zip(cells, before, strict=True)
+            if one is not None
+        ]
+        has_cells = [one is not None for one in cells]
+        if partition is None:
+            return cls(before, has_cells, [])
+        alike = all(has_cells) and all(m.cells.cells == models[0].cells.cells for m in models)
+        # models of several kinds: each has bins of its own
+        together = [models] if alike else [[one] for one in models]
+        return cls(
+            before, has_cells, [Unbinned(name, output, own, partition, axis) for own in together]
+        )
+
+    def carry(self, chosen: Iterator[tuple[Effect, ...]]) -> tuple[Result, ...]:
+        """Take the effects with the bins that were asked for, and keep the others."""
+        if any(self.has_cells) and not self.unbinned:
+            return self.before
+        made = iter([effect for _ in self.unbinned for effect in next(chosen)])
+        # without cells: constant, with levels, or with a pile of rows
+        return tuple(
+            _carry(effect, next(made)) if known else _stay(effect)
+            for effect, known in zip(self.before, self.has_cells, strict=True)
+        )
 
 
 def _stay(effect: Result) -> Result:

@@ -126,7 +126,8 @@ def test_progress_counts_all_passes(tmp_path, where, n_shown):
 
 @pytest.mark.usefixtures("three_passes")
 def test_an_interrupted_third_pass_goes_on(tmp_path, monkeypatch):
-    whole, asked = explain(TABLE, batch_size=100), []
+    options, asked = {"batch_size": 7}, []  # nine chunks of sixteen batches
+    whole = explain(TABLE, **options)
     add_up = OneSide.add_up
 
     def stops(self, rows, *others):
@@ -137,7 +138,7 @@ def test_an_interrupted_third_pass_goes_on(tmp_path, monkeypatch):
 
     monkeypatch.setattr(OneSide, "add_up", stops)
     with pytest.raises(KeyboardInterrupt):
-        explain(TABLE, batch_size=100, checkpoint=tmp_path / "kept")
-    again = explain(TABLE, batch_size=100, checkpoint=tmp_path / "kept")
+        explain(TABLE, **options, checkpoint=tmp_path / "kept")
+    again = explain(TABLE, **options, checkpoint=tmp_path / "kept")
     assert again["a"] == whole["a"]
     assert len(asked) == 9 + 1  # the chunk that failed, once more

@@ -117,6 +117,12 @@ def in_memory(name):
     return explained(name)
 
 
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    """A chunk for every batch: sixteen of them would be the whole table."""
+    monkeypatch.setattr("rhale._run.CHUNK_BATCHES", 1)
+
+
 @pytest.mark.parametrize(("name", "feature"), WANTED)
 def test_the_cases_have_regions(name, feature):
     fx = in_memory(name)

@@ -12,7 +12,7 @@ from tests.properties.strategies import generators, matrices, models, tables
 import rhale
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
-from rhale.results.effect import fit_effect
+from rhale.results.bin_fits import fit_effect
 
 KINDS = [
     rhale.Adaptive(),

@@ -7,7 +7,7 @@ import rhale
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts
-from rhale.results.effect import fit_effect
+from rhale.results.bin_fits import fit_effect
 
 
 def most(rate, runs):

@@ -14,7 +14,7 @@ from rhale.kernels.gaps import NO_GAPS
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts
-from rhale.results.effect import fit_effect
+from rhale.results.bin_fits import fit_effect
 
 CENTERS = ("mean", "start", "uniform")
 centers = st.sampled_from(CENTERS)

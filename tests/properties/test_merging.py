@@ -263,13 +263,19 @@ def assert_same_explanation(a, b):
 
 
 @settings(max_examples=12)
-@given(matrices(), models(), st.sampled_from(["gradient", "secant"]), st.integers(1, 60))
-def test_batches_change_nothing_but_rounding(table, model, local, batch_size):
+@given(
+    matrices(),
+    models(),
+    st.sampled_from(["gradient", "secant"]),
+    st.integers(1, 60),
+    st.sampled_from([1, 2, 16]),
+)
+def test_batches_change_nothing_but_rounding(table, model, local, batch_size, n_batches):
     ask = {"gradient": model.gradient, "local": local}
     whole = rhale.explain(model.predict, table, **ask)
-    assert_same_explanation(
-        rhale.explain(model.predict, table, batch_size=batch_size, **ask), whole
-    )
+    with patch("rhale._run.CHUNK_BATCHES", n_batches):
+        other = rhale.explain(model.predict, table, batch_size=batch_size, **ask)
+    assert_same_explanation(other, whole)
 
 
 @settings(max_examples=12)

@@ -100,12 +100,40 @@ def test_wide_tables_are_asked_about_in_fewer_rows_at_once(n_columns, n_rows):
         assert run.batch_rows == n_rows
 
 
+@pytest.mark.parametrize(
+    ("asked", "n_numbers", "n_rows"),
+    [
+        ({}, 3, 2**16),
+        ({"batch_size": 10**6}, 3, 10**6),
+        ({"batch_size": 30_000}, 3, 60_000),  # within the usual 65,536
+        ({"batch_size": 2**12}, 3, 2**16),
+        ({"batch_size": 2**12}, 2**8, 2**14),  # within 2**22 numbers
+        ({"batch_size": 2**12}, 2**20, 2**12),
+        ({"batch_size": 7}, 3, 7 * 16),
+        ({"batch_size": 7, "n_jobs": 1}, 3, 7 * 16),
+        ({"batch_size": 7, "n_jobs": 2}, 3, 7 * 16),
+    ],
+)
+def test_chunks_hold_several_batches(asked, n_numbers, n_rows):
+    with opened(**asked) as run:
+        assert run.chunk_rows(n_numbers) == n_rows
+
+
+def test_chunks_that_are_read_hold_one_batch_and_those_that_are_kept_several(tmp_path):
+    pd.DataFrame(X, columns=list("abc")).to_parquet(tmp_path / "rows.parquet")
+    with opened(str(tmp_path / "rows.parquet"), batch_size=7) as run:
+        assert run.chunk_rows(3) == 7
+    with opened(batch_size=7, checkpoint=tmp_path / "kept") as run:  # the bits are the same
+        assert run.chunk_rows(3) == 7 * 16
+
+
 # --- asking ------------------------------------------------------------------------------------
 
 
-def test_a_pass_adds_up_all_rows_whatever_the_batch():
-    with opened(batch_size=7) as run:
-        assert run.batch_rows == 7
+@pytest.mark.parametrize("batch_size", [1, 7, 100])
+def test_a_pass_adds_up_all_rows_whatever_the_batch(batch_size):
+    with opened(batch_size=batch_size) as run:
+        assert run.batch_rows == batch_size
         survey = run.survey(FirstPass.plan(run.table, run.asked).task)
         assert survey.n_rows == len(X)
         assert survey.low.tolist() == X.min(axis=0).tolist()

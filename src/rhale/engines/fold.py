@@ -71,7 +71,7 @@ class Passes:
     table : Table
         The rows.
     batch_rows : int
-        Rows in one call of the model.
+        Rows in a chunk: those of one call of the model, or of several.
     progress : bool, callable or None
         How to tell how far the work is.
     n_rows : int or None
@@ -154,7 +154,7 @@ class Passes:
 
     @property
     def chunk_rows(self) -> int:
-        """Rows in a chunk: as many as the model takes at once, fewer where progress is watched.
+        """Rows in a chunk: as many as were asked for, fewer where progress is watched.
 
         A slow model answers for minutes about one large chunk. Small ones cost little: changes of
         several features are stacked until the model's batch is full.

@@ -12,7 +12,7 @@ from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.records import crosses_processes
-from rhale.kernels.sample import NO_LIMIT, KeyArray, Sample, collect, column_keys, row_keys
+from rhale.kernels.sample import NO_LIMIT, KeyArray, Sample, collect, column_keys, small_keys
 from rhale.tables.chunk import Chunk
 from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 
@@ -42,15 +42,17 @@ class Probe:
         return Probe(size, self.key[rows], self.chunk.take(rows))
 
     def __add__(self, other: Probe) -> Probe:
-        if self.key.size == self.size and other.key.size and other.key[0] > self.key[-1]:
+        if self.key.size == self.size and not np.any(other.key[:1] <= self.key[-1]):
             return self
         key = np.concatenate([self.key, other.key])
         return smallest(self.size, key, self.chunk.join(other.chunk))
 
 
-def smallest(size: int, key: KeyArray, chunk: Chunk) -> Probe:
-    """Keep the rows with the smallest keys."""
-    rows = np.argpartition(key, size)[:size] if key.size > size else np.arange(key.size)
+def smallest(size: int, key: KeyArray, chunk: Chunk, last_key: np.uint64 = NO_LIMIT) -> Probe:
+    """Keep the rows with the smallest keys, none above the last."""
+    rows = np.arange(key.size) if last_key == NO_LIMIT else np.flatnonzero(key <= last_key)
+    if rows.size > size:
+        rows = rows[np.argpartition(key[rows], size)[:size]]
     rows = rows[np.argsort(key[rows], kind="stable")]
     return Probe(size, key[rows], chunk.take(rows))
 
@@ -195,7 +197,10 @@ def count_sorted(ordered: FloatArray, low: float, high: float) -> tuple[FloatArr
     (array([1., 2.]), array([2, 1]))
     """
     some = ordered[np.searchsorted(ordered, low) : np.searchsorted(ordered, high, side="right")]
-    starts = np.flatnonzero(np.append(True, some[1:] != some[:-1])) if some.size else np.arange(0)
+    is_new = some[1:] != some[:-1]
+    if is_new.all():
+        return some, np.ones(some.size, dtype=np.intp)
+    starts = np.flatnonzero(np.append(True, is_new))
     return some[starts], np.diff(starts, append=some.size)
 
 
@@ -242,8 +247,9 @@ class SurveyTask:
         Columns that may hold what cannot be explained: whoever looks at them finds out.
     is_pieced : bool
         Whether the table comes in pieces: then types are settled by all of them together.
-    last_key : int
-        Rows with larger keys cannot be among the sampled ones: other chunks have enough of them.
+    last_key, last_probed : int
+        Rows with larger keys cannot be among the sampled ones, or in the probe: other chunks have
+        enough of them.
     sends_all : bool
         Whether parts of a table send all sampled rows that they have.
     """
@@ -257,6 +263,7 @@ class SurveyTask:
     unchecked: Collection[int] = ()
     is_pieced: bool = False
     last_key: np.uint64 = NO_LIMIT
+    last_probed: np.uint64 = NO_LIMIT
     sends_all: bool = False
 
     def __call__(self, chunk: Chunk) -> Survey:
@@ -278,7 +285,7 @@ class SurveyTask:
             whole=whole,
             census=tuple(self.count(chunk, c, held[c], weight) for c in self.columns),
             sample=self.sample(key, held, weight),
-            probe=smallest(self.sizes[1], key, chunk),
+            probe=smallest(self.sizes[1], key, chunk, self.last_probed),
             facts=chunk.facts() if self.is_pieced else NO_FACTS,
         )
 
@@ -298,19 +305,20 @@ class SurveyTask:
 
     def sample(self, key: KeyArray, held: Mapping[int, FloatArray], weight: FloatArray) -> Sample:
         """Rows with small keys: values of the explained columns, and of those beside them."""
-        columns = [held[c] for c in (*self.columns, *self.beside)]
         small = np.flatnonzero(key <= self.last_key)
-        if small.size == key.size:
-            return collect(key, np.stack(columns, axis=1), weight, size=self.sizes[0])
-        values = np.stack([column[small] for column in columns], axis=1)
-        found = collect(key[small], values, weight[small], size=self.sizes[0])
-        return replace(found, seen=key.size, is_complete=False)
+        small = small[small_keys(key[small], self.sizes[0])]
+        values = [held[c][small] for c in (*self.columns, *self.beside)]
+        found = collect(key[small], np.stack(values, axis=1), weight[small], size=self.sizes[0])
+        is_complete = found.is_complete and small.size == key.size
+        return replace(found, seen=key.size, is_complete=is_complete)
 
     def after(self, found: Survey) -> SurveyTask:
         """The task for further chunks, whose sampled rows must have smaller keys than these."""
-        keys = found.sample.key
-        is_full = keys.size == self.sizes[0]
-        return replace(self, last_key=np.uint64(keys[-1])) if is_full else self
+        last_key, last_probed = (
+            np.uint64(keys[-1]) if keys.size == size else NO_LIMIT
+            for keys, size in zip((found.sample.key, found.probe.key), self.sizes, strict=True)
+        )
+        return replace(self, last_key=last_key, last_probed=last_probed)
 
     def trim(self, found: Survey, part: int) -> Survey:
         """What a part sends of its survey: about its share of the sample, several times over.
@@ -339,7 +347,7 @@ class SurveyTask:
 
 def rows_keys(chunk: Chunk, seed: int) -> KeyArray:
     """Keys of the rows of a chunk."""
-    return row_keys(chunk.keys(), seed)
+    return column_keys(chunk.keys(), chunk.n_rows, seed)
 
 
 def keep(chunk: Chunk, rows: IntArray, key: KeyArray, values: FloatArray) -> Sample:

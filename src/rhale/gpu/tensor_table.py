@@ -91,7 +91,7 @@ class TensorChunk:
     def keys(self) -> FloatArray:
         """Numbers that tell rows apart: all columns as floats."""
         found: FloatArray = on_host(self.tensor)[0]
-        return found
+        return found.T
 
     def facts(self) -> ColumnFacts:
         """Tensors hide nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -10,6 +11,7 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis, nearest
+from rhale.kernels.axis_row import AxisRow
 from rhale.kernels.empty_cells import locate_gaps, wide_empty_cells
 from rhale.kernels.grid import Closed, require_closed, uniform_edges
 from rhale.kernels.moments import TINY, Moments, about_line
@@ -22,7 +24,17 @@ from rhale.kernels.noise import (
 )
 from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts, is_number, require_count
 from rhale.kernels.pure_error import FilledCells, pure_squares
-from rhale.kernels.segments import BLOCK, Runs, cheapest_path, runs_by_end, weigh_cells
+from rhale.kernels.segments import (
+    Runs,
+    alike,
+    cheapest_paths,
+    each_axis,
+    runs_by_end,
+    stack,
+    stand_together,
+    together,
+    weigh_cells,
+)
 
 Weight = Literal["rows", "width", "geometric"]
 SpreadBins = Literal["joint", "mean", "own"]
@@ -176,42 +188,79 @@ class Adaptive:
 
     def __call__(self, moments: Moments) -> Cuts:
         """Find the cheapest bins, then where the spread changes, then where a fit is too plain."""
-        cells, total = FilledCells.of(moments), moments.total_rows
-        noise = local_noise(cells)
-        least = self._least_rows(total, stepped=moments.is_stepped)
-        prices = Prices.of(moments, noise, self, least)
-        limits, notes = cheapest_path(prices.blocks), ()  # type: IntArray | None, tuple[str, ...]
-        if limits is None:
-            # one bin can always be had; that is worth a note only where a number of rows was asked for
-            limits = np.array([0, moments.grid.n_cells])
-            if self.min_rows is not None:
-                notes = (f"no bin can have {least:g} rows out of {total:g}: one bin",)
-        spread_limits = parts = None
+        (cuts,) = self.choose([moments])
+        return cuts
+
+    def choose(self, batch: Sequence[Moments]) -> list[Cuts]:
+        """Choose bins of several axes, of each as if it were alone.
+
+        Parameters
+        ----------
+        batch : sequence of Moments
+            Of one series each.
+
+        Returns
+        -------
+        list of Cuts
+
+        Examples
+        --------
+        >>> from rhale.kernels.grid import Grid
+        >>> from rhale.kernels.moments import measure
+        >>> x = np.arange(100.0)
+        >>> grid = Grid(np.linspace(0, 99, 11))
+        >>> steps = [measure(grid, x, np.where(x < middle, 0.0, 1.0)) for middle in (29.7, 69.3)]
+        >>> [cuts.limits.tolist() for cuts in Adaptive().choose(steps)]
+        [[0, 3, 10], [0, 7, 10]]
+        """
+        found = dict[int, Cuts]()
+        for places in alike(batch):
+            found |= zip(places, self._choose([batch[k] for k in places]), strict=True)
+        return [found[k] for k in range(len(batch))]
+
+    def _choose(self, batch: Sequence[Moments]) -> Iterator[Cuts]:
+        """Choose bins of axes with about as many cells each."""
+        axes = AxisRow.of(batch)
+        cells = FilledCells.of(axes)
+        all_noise = local_noise(cells)
+        noise = axes.split(all_noise)
+        least = [self._least_rows(m.total_rows, stepped=m.is_stepped) for m in batch]
+        prices = Prices.of(batch, noise, self, least)
+        paths = prices.cheapest_paths()
+        limits = [
+            np.array([0, moments.grid.n_cells]) if path is None else path
+            for path, moments in zip(paths, batch, strict=True)
+        ]
+        spread: Sequence[IntArray | None] = [None] * len(batch)
+        parts = spread
         if self.spread_bins != "mean":
             # the spread is what the chosen fits leave over, so the mean must be cut first
-            squares = residual_squares(moments, limits, prices.are_linear(limits))
+            kinds = np.concatenate(prices.are_linear(limits))
+            squares = axes.split(residual_squares(axes.cells, axes.join(limits), kinds))
             # a spread that is far below the noise is not worth a bin
-            most = np.maximum(pure_squares(cells), LEAST_SPREAD * noise)
-            found = spread_path(moments, squares, least, most)
-            if self.spread_bins == "own":
-                spread_limits = found
-            else:
-                parts = move_to_near(found, limits, moments)
-                limits = np.union1d(limits, parts)
+            most = np.maximum(pure_squares(cells), LEAST_SPREAD * all_noise)
+            spread = found = spread_paths(batch, squares, least, axes.split(most))
+            if self.spread_bins == "joint":
+                moved = list(map(move_to_near, found, limits, batch))
+                limits = list(map(np.union1d, limits, moved))
+                spread, parts = parts, moved
         # a bin that was cut for the spread's sake may be a line no more: its parts are asked again
-        kinds = prices.are_linear(limits)
-        followed, trust, noise = follow_cells(moments, noise, limits, kinds)
-        return Cuts(
-            limits=limits,
-            linear=kinds,
-            notes=notes,
-            trust=trust,
-            noise=noise,
-            followed=followed,
-            spread_limits=spread_limits,
-            spread_parts=parts,
-            is_searched=True,
-        )
+        linear = prices.are_linear(limits)
+        for k, followed in enumerate(follow_cells(axes, batch, noise, limits, linear)):
+            # one bin can always be had; that is worth a note only where a number of rows was asked for
+            is_told = paths[k] is None and self.min_rows is not None
+            note = f"no bin can have {least[k]:g} rows out of {batch[k].total_rows:g}: one bin"
+            yield Cuts(
+                limits=limits[k],
+                linear=linear[k],
+                notes=(note,) if is_told else (),
+                trust=followed.trust,
+                noise=followed.noise,
+                followed=followed.cells,
+                spread_limits=spread[k],
+                spread_parts=parts[k],
+                is_searched=True,
+            )
 
     def _least_rows(self, total: float, *, stepped: bool) -> float:
         if self.min_rows is not None:
@@ -225,46 +274,74 @@ class Prices:
 
     Attributes
     ----------
-    blocks : list of ndarray of shape (n_ends, n_starts)
+    sizes : list of int
+        How many cells each axis has.
+    blocks : list of ndarray of shape (n_axes, n_ends, n_starts)
         Prices of runs, as in `Runs`; inf where a bin may not be.
-    linear : list of ndarray of shape (n_ends, n_starts)
-        Which of them are cheaper as lines.
+    linear : ndarray of shape (n_axes, n_cells, n_cells)
+        Which runs are cheaper as lines, at [axis, end, start].
     """
 
+    sizes: list[int]
     blocks: list[FloatArray]
-    linear: list[BoolArray]
+    linear: BoolArray
 
     @classmethod
-    def of(cls, moments: Moments, noise: FloatArray, asked: Adaptive, least: float) -> Prices:
+    def of(
+        cls,
+        batch: Sequence[Moments],
+        noise: Sequence[FloatArray],
+        asked: Adaptive,
+        least: Sequence[float],
+    ) -> Prices:
         """Measure all runs; no bin may have less than the least rows."""
-        weights = weigh_cells(moments)
-        sums = np.concatenate([weights, [moments.weight * noise]])
-        products = np.stack([moments.sxx, moments.sxd[0], moments.sdd[0]])
-        means = np.stack([moments.mean_x, moments.mean[0]])
-        gaps, found = wide_empty_cells(moments), cls([], [])
-        penalty = asked.penalty * float(np.log(max(moments.total_rows, 2.0)))
-        for runs in runs_by_end(sums, means, products):
-            rows = runs.rows(weighted=len(weights) > 1)
-            price, linear = _misfit(runs, rows, penalty, linear=asked.linear)
-            price *= _count(runs, rows, moments, asked.weight)
-            # a variance needs two rows; effective numbers carry rounding
-            price[rows < max(least, 2.0) * (1 - 1e-12)] = np.inf
-            _price_gaps(price, runs.first, gaps)
-            found.blocks.append(price)
-            found.linear.append(linear)
-        return found
+        sizes, parts = [m.grid.n_cells for m in batch], list[list[FloatArray]]()
+        linear = np.zeros((len(batch), max(sizes), max(sizes)), dtype=np.bool_)
+        for some in together(sizes):
+            prices = _price_runs(batch[some], noise[some], asked, least[some], linear[some])
+            parts.append(list(prices))
+        return cls(sizes, stack(parts), linear)
 
-    def are_linear(self, limits: IntArray) -> BoolArray:
-        """Whether each bin between these limits is cheaper as a line."""
-        kinds = (
-            self.linear[end // BLOCK][end % BLOCK, start]
-            for start, end in zip(limits[:-1], limits[1:] - 1, strict=True)
-        )
-        return np.fromiter(kinds, dtype=np.bool_)
+    def cheapest_paths(self) -> list[IntArray | None]:
+        """Limits of the cheapest bins of each axis; None where it may have none."""
+        return cheapest_paths(self.blocks, self.sizes)
+
+    def are_linear(self, limits: Sequence[IntArray]) -> list[BoolArray]:
+        """Whether each bin between these limits of each axis is cheaper as a line."""
+        pairs = zip(self.linear, limits, strict=True)
+        return [linear[own[1:] - 1, own[:-1]] for linear, own in pairs]
+
+
+def _price_runs(
+    batch: Sequence[Moments],
+    noise: Sequence[FloatArray],
+    asked: Adaptive,
+    least: Sequence[float],
+    linear: BoolArray,
+) -> Iterator[FloatArray]:
+    """Prices of the runs of some axes, block by block; what is a line is written down."""
+    weights = weigh_cells(batch)
+    noises = [m.weight * own for m, own in zip(batch, noise, strict=True)]
+    means = stand_together([(m.mean_x, m.mean[0]) for m in batch])
+    products = stand_together([(m.sxx, m.sxd[0], m.sdd[0]) for m in batch])
+    gaps = [wide_empty_cells(m) for m in batch]
+    penalty = each_axis(asked.penalty * float(np.log(max(m.total_rows, 2.0))) for m in batch)
+    # a variance needs two rows; effective numbers carry rounding
+    needed = each_axis(max(rows, 2.0) * (1 - 1e-12) for rows in least)
+    for runs in runs_by_end(np.concatenate([weights, stand_together(noises)]), means, products):
+        rows = runs.rows(weighted=len(weights) > 1)
+        price, is_line = _misfit(runs, rows, penalty, linear=asked.linear)
+        price *= _count(runs, rows, batch, asked.weight)
+        price[rows < needed] = np.inf
+        for own, empty in zip(price, gaps, strict=True):
+            _price_gaps(own, runs.first, empty)
+        last = is_line.shape[2]
+        linear[:, runs.first : last, :last] = is_line
+        yield price
 
 
 def _misfit(
-    runs: Runs, rows: FloatArray, penalty: float, *, linear: bool
+    runs: Runs, rows: FloatArray, penalty: FloatArray, *, linear: bool
 ) -> tuple[FloatArray, BoolArray]:
     """Squares about the fit and price of its parameters, and whether that is a line.
 
@@ -292,14 +369,17 @@ def _misfit(
     return misfit, is_line
 
 
-def _count(runs: Runs, rows: FloatArray, moments: Moments, by: Weight) -> FloatArray:
+def _count(runs: Runs, rows: FloatArray, batch: Sequence[Moments], by: Weight) -> FloatArray:
     """What the misfit of every run counts by, times rows / weight."""
     # effective rows of runs do not add up, shares of the weight do: cuts alone must change no sum
-    each = moments.total_rows / float(moments.weight.sum())
+    each = each_axis(m.total_rows / float(m.weight.sum()) for m in batch)
     if by == "rows":
         return rows * each
-    edges, weight = moments.grid.edges, np.where(rows > 0, runs.sums[0], 1.0)
-    wide = np.maximum(runs.spans(edges), 0.0) / (edges[-1] - edges[0]) * moments.total_rows
+    (edges,) = stand_together([m.grid.edges for m in batch])
+    weight = np.where(rows > 0, runs.sums[0], 1.0)
+    wide = np.maximum(runs.spans(edges), 0.0)
+    wide /= each_axis(m.grid.edges[-1] - m.grid.edges[0] for m in batch)
+    wide *= each_axis(m.total_rows for m in batch)
     counted = wide if by == "width" else np.sqrt(wide * each * weight)
     return np.asarray(counted * (rows / weight))
 
@@ -314,23 +394,59 @@ def _price_gaps(price: FloatArray, first: int, gaps: IntArray) -> None:
             price[gap - first, gap] = 0.0
 
 
-def spread_path(
-    moments: Moments,
-    squares: FloatArray,
-    fewest: float,
-    most: FloatArray | None = None,
-) -> IntArray:
-    """Limits between which the spread is constant.
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """What the search for constant spreads needs to know of an axis.
+
+    Attributes
+    ----------
+    tame : ndarray of shape (n_cells,)
+        Mean squared residuals, none of them far above those around it.
+    level, cost, least : float
+        Their mean, what a bin costs, and the rows that it must have.
+    """
+
+    tame: FloatArray
+    level: float
+    cost: float
+    least: float
+
+    @classmethod
+    def of(
+        cls, moments: Moments, squares: FloatArray, fewest: float, most: FloatArray | None
+    ) -> _Spread | None:
+        """Prepare the search; None where there is nothing to search."""
+        total, filled = moments.total_rows, moments.weight > 0
+        level = float(moments.weight @ squares) / float(moments.weight.sum())
+        if np.count_nonzero(filled) < 3 or level <= 0.0:
+            return None
+        rows, tame = moments.rows[filled], np.zeros(filled.size)
+        tame[filled] = cut_outliers(squares[filled], rows)
+        outliers = 1 + TAILS * (excess(squares[filled], rows) - 1)
+        cost = SPREAD_PENALTY * float(np.log(total)) * max(excess(tame[filled], rows), outliers)
+        if most is not None:
+            tame = np.minimum(tame, most)  # misfit is no spread
+        least = max(fewest, FEWEST_SPREAD_ROWS, min(SPREAD_SHARE * total, ENOUGH_SPREAD_ROWS))
+        return cls(tame, level, cost, least * (1 - 1e-12))
+
+
+def spread_paths(
+    batch: Sequence[Moments],
+    squares: Sequence[FloatArray],
+    fewest: Sequence[float],
+    most: Sequence[FloatArray | None],
+) -> list[IntArray]:
+    """Limits between which the spread is constant, of several axes.
 
     Parameters
     ----------
-    moments : Moments
+    batch : sequence of Moments
         Of the cells.
-    squares : ndarray of shape (n_cells,)
+    squares : sequence of ndarray of shape (n_cells,)
         Mean squared residual of each cell.
-    fewest : float
+    fewest : sequence of float
         Rows that a bin must have, besides a tenth of all, or 150 where that is less.
-    most : ndarray of shape (n_cells,), optional
+    most : sequence of ndarray of shape (n_cells,) or None
         What squares may count at most: the rest is misfit.
 
     Notes
@@ -338,24 +454,33 @@ def spread_path(
     Minimises the sum of n log(variance), with a price for every bin that grows with the tails of
     the residuals: squares of heavy-tailed ones vary more than those of normal ones.
     """
-    n_cells, total = moments.grid.n_cells, moments.total_rows
-    whole, filled = np.array([0, n_cells]), moments.weight > 0
-    level = float(moments.weight @ squares) / float(moments.weight.sum())
-    if np.count_nonzero(filled) < 3 or level <= 0.0:
-        return whole
-    share = moments.row_shares
-    rows, tame = moments.rows[filled], np.zeros(n_cells)
-    tame[filled] = cut_outliers(squares[filled], rows)
-    outliers = 1 + TAILS * (excess(squares[filled], rows) - 1)
-    cost = SPREAD_PENALTY * float(np.log(total)) * max(excess(tame[filled], rows), outliers)
-    if most is not None:
-        tame = np.minimum(tame, most)  # misfit is no spread
-    least = max(fewest, FEWEST_SPREAD_ROWS, min(SPREAD_SHARE * total, ENOUGH_SPREAD_ROWS)) * (
-        1 - 1e-12
+    asked = [_Spread.of(*one) for one in zip(batch, squares, fewest, most, strict=True)]
+    found = [np.array([0, moments.grid.n_cells]) for moments in batch]
+    places = [k for k, one in enumerate(asked) if one is not None]
+    if places:
+        searched = [one for one in asked if one is not None]
+        paths = _search_spreads([batch[k] for k in places], searched)
+        for k, path in zip(places, paths, strict=True):
+            found[k] = found[k] if path is None else path
+    return found
+
+
+def _search_spreads(batch: Sequence[Moments], asked: Sequence[_Spread]) -> list[IntArray | None]:
+    """The cheapest limits, where a bin may be."""
+    sizes = [moments.grid.n_cells for moments in batch]
+    parts = [_price_spreads(batch[some], asked[some]) for some in together(sizes)]
+    return cheapest_paths(stack(parts), sizes)
+
+
+def _price_spreads(batch: Sequence[Moments], asked: Sequence[_Spread]) -> list[FloatArray]:
+    """What every run would cost as one bin of the spread, as in `Runs`."""
+    weights, prices = weigh_cells(batch), list[FloatArray]()
+    both = zip(batch, asked, strict=True)
+    sums = stand_together([(m.row_shares, m.row_shares * one.tame) for m, one in both])
+    level, cost, least = (
+        each_axis(getattr(one, name) for one in asked) for name in ("level", "cost", "least")
     )
-    weights = weigh_cells(moments)
-    prices = list[FloatArray]()
-    for runs in runs_by_end(np.concatenate([weights, [share, share * tame]])):
+    for runs in runs_by_end(np.concatenate([weights, sums])):
         held, squared = runs.sums[-2:]
         # twice the negative log-likelihood of normal residuals; a stretch without any residual must
         # not be worth everything, so a variance counts as a billionth of the average at least
@@ -367,8 +492,7 @@ def spread_path(
         price += cost
         price[runs.rows(weighted=len(weights) > 1) < least] = np.inf
         prices.append(price)
-    found = cheapest_path(prices)
-    return whole if found is None else found
+    return prices
 
 
 def move_to_near(found: IntArray, limits: IntArray, moments: Moments) -> IntArray:

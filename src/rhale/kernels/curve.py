@@ -175,14 +175,19 @@ class BinFits:
         Limits stand between two rows, so a line must reach beyond its last one; where the next row
         is far, compared with the extent of its own, nothing says that the line goes on.
         """
-        beyond = BEYOND * (rows.high - rows.low)
-        low = np.where(rows.low - edges[:-1] <= beyond, edges[:-1], rows.low)
-        high = np.where(edges[1:] - rows.high <= beyond, edges[1:], rows.high)
+        low, high = read_ends(edges[:-1], edges[1:], rows)
         return cls(edges, rows.mean, level, slope, low, high)
 
     def read(self, place: int, x: float) -> float:
         """The fit of one bin at x."""
         return float(self.level[place] + self.slope[place] * (x - self.origin[place]))
+
+
+def read_ends(left: FloatArray, right: FloatArray, rows: RowEnds) -> tuple[FloatArray, FloatArray]:
+    """How far the fits of bins between limits are read, see `BinFits.of`."""
+    beyond = BEYOND * (rows.high - rows.low)
+    low = np.where(rows.low - left <= beyond, left, rows.low)
+    return low, np.where(right - rows.high <= beyond, right, rows.high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,8 +246,10 @@ def stretch(bins: BinFits, cells: CellMeans | None, rows: RowPlaces, gaps: Gaps 
     A followed cell keeps the slope of its bin's fit and is moved up or down by a part of its
     residual. Where a bin has no rows up to its limit, its line stays what it is at the last row.
     """
-    place = np.arange(bins.level.size)
-    alone = place if cells is None else np.setdiff1d(place, cells.bin)
+    is_alone = np.ones(bins.level.size, dtype=np.bool_)
+    if cells is not None:
+        is_alone[cells.bin] = False
+    alone = np.flatnonzero(is_alone)
     left, right = bins.edges[alone], bins.edges[alone + 1]
     sloped, low, high = bins.slope[alone] != 0, bins.low[alone], bins.high[alone]
     before, after = sloped & (low > left), sloped & (high < right)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from rhale.kernels import FloatArray
-from rhale.kernels.between_points import share_out, split_place
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.between_points import split_place
 from rhale.kernels.records import crosses_processes
 
 
@@ -56,15 +58,39 @@ class CurvePlaces:
         return np.asarray(curve @ self.products * (rows / (self.share.sum() * free)))
 
 
-def place_curves(
-    deviations: FloatArray, place: FloatArray, n_points: int, weights: FloatArray | None = None
-) -> CurvePlaces:
-    """Share the curves of rows out to the points beside which they stand.
+@dataclass(frozen=True, eq=False)
+class Stands:
+    """Rows beside points, those between the same two points one after the other.
+
+    Attributes
+    ----------
+    row : ndarray of shape (n_rows,)
+        Numbers of the rows.
+    first : ndarray of shape (n_rows,)
+        The point before each.
+    shares : ndarray of shape (n_rows, 2)
+        Its weight, shared out to this point and to the next; nothing for rows without a value.
+    n_points : int
+        How many points there are.
+    """
+
+    row: IntArray
+    first: IntArray
+    shares: FloatArray
+    n_points: int
+
+    def in_blocks(self, n_rows: int) -> Iterator[Stands]:
+        """The same, some rows at a time; at least one block."""
+        for start in range(0, max(self.row.size, 1), n_rows):
+            some = slice(start, start + n_rows)
+            yield Stands(self.row[some], self.first[some], self.shares[some], self.n_points)
+
+
+def stand_beside(place: FloatArray, n_points: int, weights: FloatArray | None = None) -> Stands:
+    """Put rows in the order of the points beside which they stand.
 
     Parameters
     ----------
-    deviations : ndarray of shape (n_outputs, n_rows, n_values)
-        How much their values deviate from the mean.
     place : ndarray of shape (n_rows,)
         From `place_between`; rows at nan stand nowhere.
     n_points : int
@@ -72,30 +98,44 @@ def place_curves(
     weights : ndarray of shape (n_rows,), optional
         How much each row matters.
 
+    Examples
+    --------
+    >>> found = stand_beside(np.array([1.5, 0.2, 1.25, 0.0]), 3)
+    >>> found.row, found.first
+    (array([1, 3, 0, 2]), array([0, 0, 1, 1]))
+    >>> found.shares[2:]
+    array([[0.5 , 0.5 ],
+           [0.75, 0.25]])
+    """
+    known = ~np.isnan(place)
+    amount = known.astype(np.float64) if weights is None else np.where(known, weights, 0.0)
+    first, position = split_place(np.where(known, place, 0.0), n_points)
+    row = np.argsort(first.astype(np.int16 if n_points < 2**15 else np.intp), kind="stable")
+    after = amount * position
+    shares = np.stack([amount - after, after], axis=1)
+    return Stands(row, first.take(row), shares.take(row, axis=0), n_points)
+
+
+def place_curves(deviations: FloatArray, stands: Stands) -> CurvePlaces:
+    """Share the curves of rows out to the points beside which they stand.
+
+    Parameters
+    ----------
+    deviations : ndarray of shape (n_outputs, n_rows, n_values)
+        How much their values deviate from the mean; neighbours in memory have the same point.
+    stands : Stands
+        The rows, in the same order.
+
     Notes
     -----
-    O(n_rows) for each value and output; one value of all rows is in the processor's cache at a
-    time, and rows that stand between the same two points are added up side by side.
+    O(n_rows) for each value and output: a product of matrices for rows between the same two points.
     """
-    n_outputs, _, n_values = deviations.shape
-    known = np.flatnonzero(~np.isnan(place))
-    amount = np.ones(known.size) if weights is None else weights[known]
-    share = share_out(place[known], amount, n_points)
-    products = np.zeros((n_outputs, n_points + 1, n_values))
-    if known.size == 0:
-        return CurvePlaces(share, products[:, :-1])
-    first, position = split_place(place[known], n_points)
-    order = np.argsort(first.astype(np.int16 if n_points < 2**15 else np.intp), kind="stable")
-    filled, starts = np.unique(first[order], return_index=True)
-    row, amount, position = known[order], amount[order], position[order]
-    for output, own in enumerate(deviations):
-        for value in range(n_values):
-            line = own[:, value].take(row)
-            if weights is not None:
-                line *= amount
-            both = np.add.reduceat(line, starts)
-            line *= position
-            after = np.add.reduceat(line, starts)
-            products[output, filled, value] += both - after
-            products[output, filled + 1, value] += after
-    return CurvePlaces(share, products[:, :-1])  # behind a single point nobody stands
+    lines, first, n_points = deviations.transpose(0, 2, 1), stands.first, stands.n_points
+    share = [np.bincount(first + k, stands.shares[:, k], n_points + 1) for k in (0, 1)]
+    products = np.zeros((*lines.shape[:2], n_points + 1))
+    changes = np.flatnonzero(first[1:] != first[:-1]) + 1
+    for start, stop in pairwise(sorted({0, *changes.tolist(), first.size})):  # none without rows
+        point = first[start]
+        products[..., point : point + 2] += lines[..., start:stop] @ stands.shares[start:stop]
+    products = np.ascontiguousarray(products[..., :-1].transpose(0, 2, 1))
+    return CurvePlaces(np.add(*share)[:-1], products)  # behind a single point nobody stands

@@ -11,9 +11,10 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.axis import GAP_SHARE
 from rhale.kernels.cells import Cells
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import SUMS, Moments, empty
+from rhale.kernels.moments import SUMS, Moments
 
 MARGIN = 0.05  # of a gap, left to the cells beside it
+NO_ROWS = {"low": np.inf, "high": -np.inf}  # of a cell without rows; all else is 0
 
 
 def locate_gaps(moments: Moments) -> FloatArray:
@@ -69,11 +70,9 @@ def cut_gaps(moments: Moments, gaps: FloatArray) -> Moments:
     inner = [moments.grid.edges[a + 1 : b] for a, b in zip(starts, stops, strict=True)]
     outer = moments.grid.edges[[0, -1]]
     edges = np.sort(np.concatenate([outer, gaps.ravel(), *inner]))
-    nothing = empty(Grid(np.array([0.0, 1.0])), len(moments.mean))
-    parts: dict[str, Any] = {
-        name: np.concatenate([getattr(moments, name), getattr(nothing, name)], axis=-1)[..., order]
-        for name in SUMS
-    }
+    parts: dict[str, Any] = {name: getattr(moments, name).take(order, axis=-1) for name in SUMS}
+    for name, values in parts.items():
+        values[..., order < 0] = NO_ROWS.get(name, 0)
     return replace(moments, cells=Cells((Grid(edges, moments.grid.closed),)), **parts)
 
 

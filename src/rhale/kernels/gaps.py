@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
-from rhale.kernels import FloatArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.axis import GAP_SHARE
 from rhale.kernels.moments import Moments
 
@@ -78,8 +79,8 @@ def read_sides(cells: Moments) -> Sides:
     if not wide.any():
         return NO_SIDES
     # a feature of few values has an empty stretch after each of them, which is no gap
-    wide &= width >= USUAL * float(np.median(width))
-    read = [_read_lines(cells, int(k)) for k in filled[:-1][wide]]
+    wide &= width >= USUAL * median(width.tolist())
+    read = [_read_lines(cells, filled, int(k)) for k in np.flatnonzero(wide)]
     suggested = np.array(read).reshape(-1, 4)
     known = np.isfinite(suggested).all(axis=1)
     ends = suggested[known].min(axis=1), suggested[known].max(axis=1)
@@ -111,14 +112,13 @@ def find_gaps(cells: Moments, curve: Callable[[FloatArray], FloatArray]) -> Gaps
     return Gaps(left, right, np.where(farthest <= ROUNDING * size, 0.0, farthest**2 / 3))
 
 
-def _read_lines(cells: Moments, last: int) -> FloatArray:
-    """Lines beside the gap behind a cell, at its limits and in its middle; nan where rows are few."""
-    filled = np.flatnonzero(cells.weight > 0)
-    following = int(filled[np.searchsorted(filled, last) + 1])
+def _read_lines(cells: Moments, filled: IntArray, place: int) -> FloatArray:
+    """Lines beside the gap behind a filled cell, at its limits and in its middle; nan if rows are few."""
+    last, following = int(filled[place]), int(filled[place + 1])
     left, right = float(cells.high[last]), float(cells.low[following])
     width = right - left
-    near = filled[(cells.high[filled] >= left - width) & (cells.low[filled] <= right + width)]
     middle = left + width / 2
+    near = filled[(cells.high[filled] >= left - width) & (cells.low[filled] <= right + width)]
     before = _line(cells, slice(int(near[0]), last + 1), np.array([left, middle]))
     behind = _line(cells, slice(following, int(near[-1]) + 1), np.array([middle, right]))
     return np.concatenate([before, behind])

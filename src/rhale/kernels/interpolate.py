@@ -32,7 +32,7 @@ class Limits:
 
     def locate(self, x: FloatArray) -> IntArray:
         """Count the limits at or below each value."""
-        if x.size < self.values.size:  # the table would cost more than it saves
+        if x.size < 2 * self.values.size:  # the table would cost more than it saves
             return np.searchsorted(self.values, x, side="right")
         below, left = self._table
         place = below.take(self._buckets(x))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.axis import Axis
+from rhale.kernels.grid import CellArray
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import KeyArray
 
@@ -19,6 +22,7 @@ NEAR_SHARE, NARROWEST, WIDEST = 0.1, 0.02, 0.15  # of 1,000 rows; of very many; 
 FEWEST_NEAR = 20  # rows in a neighbourhood
 WHOLE = 2.0**61  # units of the largest sum there can be: no sum of shares overflows
 Ends = tuple[FloatArray, FloatArray]
+Cells = tuple[IntArray, IntArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +49,83 @@ class JumpCells:
         """How many there are."""
         return self.places.size
 
+    @cached_property
+    def first_cuts(self) -> IntArray:
+        """First threshold of each cell, and one behind the last: shape (n_cells + 1,)."""
+        inside = np.flatnonzero(self.cell_of_cut >= 0)
+        behind = inside[-1] + 1 if inside.size else self.cell_of_cut.size
+        first = np.searchsorted(self.cell_of_cut[inside], np.arange(self.n_cells))
+        return np.append(inside[first], behind)
+
     @property
     def is_merged(self) -> bool:
         """Whether some cells stand for several thresholds."""
         return bool(np.count_nonzero(self.cell_of_cut >= 0) > self.n_cells)
 
-    def serve(self, x: FloatArray) -> tuple[IntArray, IntArray]:
+    def serve(self, x: FloatArray) -> Cells:
         """The cells, first to last (exclusive), in whose neighbourhood each value lies."""
         first = np.searchsorted(self.stops, x, "left")
         return first, np.maximum(np.searchsorted(self.starts, x, "right"), first)
+
+
+class JumpMarks(NamedTuple):
+    """What is asked of rows, by the stretch of an axis that they stand on: all on one are alike.
+
+    Attributes
+    ----------
+    stand : ndarray of shape (n_marks,)
+        How many places lie at or below each stretch.
+    near : pair of ndarray of shape (n_marks,)
+        Cells whose mean jump its rows count for, first to last (exclusive).
+    reach : pair of ndarray of shape (n_marks,)
+        These, and the cells that lie inside a window of its rows (see `find_reach`).
+    narrow, wide : pairs of ndarray of shape (n_marks,)
+        Where the windows of the two slopes of its rows begin and end.
+    part : ndarray of shape (n_marks,)
+        The part of the rows that it belongs to: sums are kept apart by part.
+    """
+
+    stand: IntArray
+    near: Cells
+    reach: Cells
+    narrow: Ends
+    wide: Ends
+    part: IntArray
+
+    @property
+    def n_marks(self) -> int:
+        """How many stretches there are."""
+        return self.stand.size
+
+    def of_part(self, part: int) -> JumpMarks:
+        """The same for one part of the rows."""
+        return self._replace(part=np.full(self.n_marks, part))
+
+
+def find_reach(places: FloatArray, near: Cells, narrow: Ends, wide: Ends) -> Cells:
+    """Cells, first to last (exclusive), that rows count for or that lie inside a window of theirs."""
+    first = np.searchsorted(places, np.minimum(narrow[0], wide[0]), "right")
+    last = np.searchsorted(places, np.maximum(narrow[1], wide[1]), "left")
+    is_seen, is_near = first < last, near[0] < near[1]
+    first = np.where(is_seen, np.where(is_near, np.minimum(first, near[0]), first), near[0])
+    last = np.where(is_seen, np.where(is_near, np.maximum(last, near[1]), last), near[1])
+    return first, last
+
+
+def join_marks(some: Sequence[JumpMarks]) -> JumpMarks:
+    """Marks one behind the other."""
+    return JumpMarks(
+        stand=np.concatenate([one.stand for one in some]),
+        near=_join_pairs([one.near for one in some]),
+        reach=_join_pairs([one.reach for one in some]),
+        narrow=_join_pairs([one.narrow for one in some]),
+        wide=_join_pairs([one.wide for one in some]),
+        part=np.concatenate([one.part for one in some]),
+    )
+
+
+def _join_pairs(pairs: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+    return np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs])
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,26 +138,18 @@ class JumpQuestion:
         The column.
     cells : JumpCells
         Where jumps are counted.
-    stand : ndarray of shape (n_rows,)
-        How many places lie at or below each row; -1 for rows that do not count at all.
-    first, last : ndarray of shape (n_rows,)
-        Cells whose mean jump each row counts for, `last` excluded.
-    narrow, wide : pairs of ndarray of shape (n_rows,)
-        Where the windows of the two slopes of each row begin and end.
-    part : ndarray of shape (n_rows,) or None
-        The part of the rows that each belongs to: sums are kept apart by part; None for one.
+    marks : JumpMarks
+        What is asked, wherever rows stand.
+    mark : ndarray of shape (n_rows,)
+        The mark of each row; -1 for rows that do not count at all.
     n_parts : int
-        How many parts there are.
+        How many parts the rows have.
     """
 
     column: int
     cells: JumpCells
-    stand: IntArray
-    first: IntArray
-    last: IntArray
-    narrow: Ends
-    wide: Ends
-    part: IntArray | None = None
+    marks: JumpMarks
+    mark: CellArray
     n_parts: int = 1
 
     @property

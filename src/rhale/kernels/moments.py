@@ -16,6 +16,7 @@ from rhale.kernels.cells import Cells, as_cells
 from rhale.kernels.grid import Grid
 from rhale.kernels.records import as_frozen, crosses_processes
 from rhale.kernels.when_compiled import loop_after
+from rhale.system.memory import keep_freed_memory
 
 SeriesName = Literal["effect", "wide", "noise", "halves", "difference"]
 SERIES: dict[int, tuple[SeriesName, ...]] = {  # by their number, as they stand in sums and files
@@ -23,10 +24,11 @@ SERIES: dict[int, tuple[SeriesName, ...]] = {  # by their number, as they stand 
     3: ("effect", "wide", "noise"),
     4: ("effect", "wide", "halves", "difference"),
 }
-BLOCK_ROWS = 2**15  # a block's columns stay in the processor's cache
+BLOCK_ROWS = 2**16  # as many as chunks have; more would leave the processor's cache
 LOST = 1e-13  # of the squares: what is left below that after a subtraction is rounding
 TINY = float(np.finfo(np.float64).tiny)
 LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
+keep_freed_memory()  # once in every process that works on rows: it takes some microseconds
 
 
 @crosses_processes
@@ -119,8 +121,13 @@ class Moments:
 
         Unlike `rows` they add up, and a cell of hardly any weight has hardly any of them.
         """
+        return as_frozen(self.weight * self.rows_of_weight)
+
+    @property
+    def rows_of_weight(self) -> float:
+        """Effective rows of all cells together, for a unit of weight."""
         total = float(self.weight.sum())
-        return as_frozen(self.weight * (self.total_rows / total if total > 0 else 1.0))
+        return self.total_rows / total if total > 0 else 1.0
 
     @cached_property
     def variance(self) -> FloatArray:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.axis_row import AxisRow
 from rhale.kernels.moments import LOST, TINY, Moments
-from rhale.kernels.pure_error import FilledCells, has_enough_rows, pool, squared_steps, windows
+from rhale.kernels.pure_error import FilledCells, has_enough_rows, squared_steps
 from rhale.kernels.segments import ROUNDING, TIE
 
 WINDOW_SHARE, WINDOW_ROWS = 0.1, 30.0  # the noise is that of so many rows around a cell
@@ -40,11 +43,12 @@ def local_noise(cells: FilledCells) -> FloatArray:
     it, but never more than nine parts of ten: a bin more must be worth its while. A window is moved
     inside at the ends of the axis.
     """
-    low, high = windows(cells.reached, max(WINDOW_ROWS, WINDOW_SHARE * cells.reached[-1]))
-    about_means = pool(cells, cells.about_means, low, high)
+    total = np.array([own[-1] for own in cells.reached_apart])
+    around = cells.around(np.maximum(WINDOW_ROWS, WINDOW_SHARE * total)[cells.axis])
+    about_means = around.pool(cells.about_means)
     noise = about_means.variance
     for squares in cells.about_lines:
-        noise = np.minimum(noise, pool(cells, squares, low, high).most)
+        noise = np.minimum(noise, around.pool(squares).most)
     return cells.everywhere(np.maximum(noise, LEAST_NOISE * about_means.variance))
 
 
@@ -125,7 +129,8 @@ def excess(squares: FloatArray, rows: FloatArray) -> float:
     pooled = (squares[1:] * rows[1:] + squares[:-1] * rows[:-1]) / (rows[1:] + rows[:-1])
     usual = 2.0 * pooled**2
     # a jump of the spread between two cells of many rows is no tail: one step counts that much
-    steps = np.minimum(squared_steps(squares, rows), LARGEST_STEP * usual)
+    both = [squares[:-1], squares[1:]], [rows[:-1], rows[1:]]
+    steps = np.minimum(squared_steps(*both), LARGEST_STEP * usual)
     return max(1.0, float(steps.sum() / usual.sum())) if usual.sum() > 0 else 1.0
 
 
@@ -172,41 +177,52 @@ def pool_sparse_cells(moments: Moments, limits: IntArray) -> IntArray:
     return np.flatnonzero(kept)
 
 
+class Followed(NamedTuple):
+    """Which cells the curve may follow, how far in each bin, and their noise: as in `Cuts`."""
+
+    cells: IntArray
+    trust: FloatArray
+    noise: FloatArray
+
+
 def follow_cells(
-    moments: Moments, noise: FloatArray, limits: IntArray, linear: BoolArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Which cells the curve may follow, how far in each bin, and the noise of these cells.
+    axes: AxisRow,
+    batch: Sequence[Moments],
+    noise: Sequence[FloatArray],
+    limits: Sequence[IntArray],
+    linear: Sequence[BoolArray],
+) -> list[Followed]:
+    """Pool the cells of each axis until the curve may follow them.
 
     Parameters
     ----------
-    moments, noise, limits, linear
-        As of `departure`.
-
-    Returns
-    -------
-    followed, trust, noise
-        As in `Cuts`.
+    axes, batch : AxisRow and sequence of Moments
+        The same axes, in a row and by themselves.
+    noise, limits, linear
+        As of `departure`, axis by axis.
     """
-    followed = pool_sparse_cells(moments, limits)
-    pooled = moments.unite(followed)
-    each = np.add.reduceat(moments.weight * noise, followed[:-1])
-    noise = np.divide(each, pooled.weight, out=np.zeros(each.size), where=pooled.weight > 0)
-    return followed, departure(pooled, noise, np.searchsorted(followed, limits), linear), noise
+    found = list(map(pool_sparse_cells, batch, limits))
+    pooled, heard = axes.unite(found), axes.cells.weight * np.concatenate(noise)
+    each, weight = np.add.reduceat(heard, axes.join(found)[:-1]), pooled.cells.weight
+    heard = np.divide(each, weight, out=np.zeros(each.size), where=weight > 0)
+    bins = [own.searchsorted(one) for own, one in zip(found, limits, strict=True)]
+    trust = departure(pooled, heard, pooled.join(bins), np.concatenate(linear))
+    ends = np.cumsum([one.size for one in linear])[:-1]
+    parts = zip(found, np.split(trust, ends), pooled.split(heard), strict=True)
+    return [Followed(*one) for one in parts]
 
 
-def departure(
-    moments: Moments, noise: FloatArray, limits: IntArray, linear: BoolArray
-) -> FloatArray:
+def departure(axes: AxisRow, noise: FloatArray, limits: IntArray, linear: BoolArray) -> FloatArray:
     """How much of the way from the fits to the cells' means is more than noise, bin by bin.
 
     Parameters
     ----------
-    moments : Moments
-        Of the cells; the first series counts.
+    axes : AxisRow
+        The cells.
     noise : ndarray of shape (n_cells,)
         Variance of a local effect.
     limits, linear
-        The bins, as in `Cuts`.
+        The bins of all axes, as in `Cuts`.
 
     Returns
     -------
@@ -219,42 +235,46 @@ def departure(
     a linear map of the cells' means, so its variance V(x) under an adequate fit is known. The
     mean of D² over the bin estimates bias² + V; the share of it that is bias² is 1 - V / D².
     """
-    bins = _BinRows.of(moments, noise, limits, linear)
+    bins = _BinColumns.of(axes, noise, limits, linear)
     # residuals do not see a constant; without it, the rounding of a high level stays out
     residual = bins.mean - _total(bins.share * bins.mean)
     residual -= bins.offset * _total(bins.tilt * bins.mean)
-    squared = _total(bins.width * np.cumsum(bins.width * bins.fill(residual), axis=1) ** 2)
+    squared = _total(bins.width * np.cumsum(bins.width * bins.fill(residual), axis=0) ** 2)
     expected = _total(bins.width * bins.variance())
-    width, largest = _total(bins.width), np.abs(bins.high).max(axis=1, keepdims=True)
+    width, largest = _total(bins.width), np.abs(bins.high).max(axis=0)
     # a departure within rounding is none, however small its expected size is
     known = squared > np.maximum((1 + TIE) * expected, width * (ROUNDING * largest * width) ** 2)
     # as many parameters as means: the fit goes through all of them
-    known &= _total(bins.filled) > 1 + linear[:, None]
-    return np.where(known, 1.0 - expected / np.where(known, squared, 1.0), 0.0)[:, 0]
+    known &= _total(bins.filled) > 1 + linear
+    return np.where(known, 1.0 - expected / np.where(known, squared, 1.0), 0.0)
 
 
 def _total(values: FloatArray | BoolArray) -> FloatArray:
-    """Sum of each bin's cells, shape (n_bins, 1)."""
-    return np.asarray(values.sum(axis=1, keepdims=True))
+    """Sum of each bin's cells, one after the other whatever the longest bin; shape (n_bins,)."""
+    return np.asarray(
+        np.cumsum(values, axis=0)[-1]
+    )  # `sum` adds in an order that hangs on the shape
 
 
 @dataclass(frozen=True, eq=False)
-class _BinRows:
-    """Cells of every bin in a row, shape (n_bins, most cells); shorter bins end with cells of no width.
+class _BinColumns:
+    """Cells of every bin in a column, shape (most cells, n_bins); shorter bins end with cells of no width.
 
     Attributes
     ----------
-    filled, width : ndarray of shape (n_bins, n)
+    filled, width : ndarray of shape (n, n_bins)
         Whether a cell counts, and its width.
-    mean, high : ndarray of shape (n_bins, n)
+    mean, high : ndarray of shape (n, n_bins)
         Mean effect less that of the bin's first cell that counts, and the mean effect.
-    each : ndarray of shape (n_bins, n)
+    each : ndarray of shape (n, n_bins)
         Variance of that mean.
-    share, offset, tilt : ndarray of shape (n_bins, n)
+    share, offset, tilt : ndarray of shape (n, n_bins)
         The fit to these means is `share @ mean + offset * (tilt @ mean)`; 0 where none counts.
-    before, behind : ndarray of shape (n_bins, n)
+    first : ndarray of shape (n_bins,)
+        The first cell that counts.
+    before, behind : ndarray of shape (n, n_bins)
         The last cell that counts up to this one, and the first one from here on.
-    part : ndarray of shape (n_bins, n)
+    part : ndarray of shape (n, n_bins)
         How far it stands on the way from the one to the other.
     """
 
@@ -266,55 +286,51 @@ class _BinRows:
     share: FloatArray
     offset: FloatArray
     tilt: FloatArray
+    first: IntArray
     before: IntArray
     behind: IntArray
     part: FloatArray
 
     @classmethod
     def of(
-        cls, moments: Moments, noise: FloatArray, limits: IntArray, linear: BoolArray
-    ) -> _BinRows:
+        cls, axes: AxisRow, noise: FloatArray, limits: IntArray, linear: BoolArray
+    ) -> _BinColumns:
         """Put the cells in order."""
-        size, grid = (limits[1:] - limits[:-1])[:, None], moments.grid
-        place = np.arange(size.max())
+        cells, (left, right), size = axes.cells, axes.ends, limits[1:] - limits[:-1]
+        place = np.arange(size.max())[:, None]
         inside = place < size
-        cell = np.where(inside, limits[:-1, None] + place, limits[:-1, None])
-        filled = has_enough_rows(moments)[cell] & inside
-        x = np.where(filled, moments.mean_x[cell], grid.middles[cell])
-        high = np.where(filled, moments.mean[0][cell], 0.0)
-        share = np.where(filled, moments.weight[cell], 0.0)
+        cell = np.where(inside, limits[:-1] + place, limits[:-1])
+        filled, width = axes.counts[cell] & inside, (right - left)[cell]
+        x = np.where(filled, cells.mean_x[cell], left[cell] + 0.5 * width)
+        high = np.where(filled, cells.mean[0][cell], 0.0)
+        share = np.where(filled, cells.weight[cell], 0.0)
         share /= np.maximum(_total(share), TINY)
-        offset = np.where(filled & linear[:, None], x - _total(share * x), 0.0)
+        offset = np.where(filled & linear, x - _total(share * x), 0.0)
         tilt = share * offset
         tilt /= np.maximum(_total(tilt * offset), TINY)
-        before = np.maximum.accumulate(np.where(filled, place, -1), axis=1)
-        behind = np.where(filled, place, place.size)[:, ::-1]
-        behind = np.minimum.accumulate(behind, axis=1)[:, ::-1]
-        # outside the outermost cells that count, these go on
-        left = np.where(before < 0, behind, before) % place.size
-        right = np.where(behind == place.size, before, behind)
-        start, stop = _at(x, left), _at(x, right)
+        first, before, behind = _neighbours(filled)
+        start, stop = x.take(before), x.take(behind)
         part = np.where(stop > start, (x - start) / np.where(stop > start, stop - start, 1.0), 0.0)
-        first = np.argmax(filled, axis=1)[:, None]
-        rows = np.where(filled, moments.rows[cell], 1.0)
+        rows = np.where(filled, cells.rows[cell], 1.0)
         return cls(
             filled=filled,
-            width=np.where(inside, grid.widths[cell], 0.0),
-            mean=np.where(filled, high - _at(high, first), 0.0),
+            width=np.where(inside, width, 0.0),
+            mean=np.where(filled, high - high.take(first), 0.0),
             high=high,
             each=np.where(filled, noise[cell], 0.0) / rows,
             share=share,
             offset=offset,
             tilt=tilt,
-            before=left,
-            behind=right,
+            first=first,
+            before=before,
+            behind=behind,
             part=np.clip(part, 0.0, 1.0),
         )
 
     def fill(self, values: FloatArray) -> FloatArray:
         """Interpolate what is known of the cells that count."""
-        known, behind = _at(values, self.before), _at(values, self.behind)
-        return np.asarray(known + self.part * (behind - known))
+        known = values.take(self.before)
+        return np.asarray(known + self.part * (values.take(self.behind) - known))
 
     def variance(self) -> FloatArray:
         """Variance, under an adequate fit, of the integral of residuals up to the end of each cell.
@@ -326,12 +342,12 @@ class _BinRows:
         up to here that m_j stands for: its own, and its part of cells between it and the next ones.
         """
         reached, leaned = (
-            np.cumsum(self.width * values, axis=1) for values in (1.0, self.fill(self.offset))
+            np.cumsum(self.width * values, axis=0) for values in (1.0, self.fill(self.offset))
         )
         level, slope = self.each * self.share, self.each * self.tilt
         found = self._own_squares()
         for share, reach in ((level, reached), (slope, leaned)):
-            found -= 2 * reach * np.cumsum(self.width * self.fill(share), axis=1)
+            found -= 2 * reach * np.cumsum(self.width * self.fill(share), axis=0)
         found += reached**2 * _total(level * self.share) + leaned**2 * _total(slope * self.tilt)
         found += 2 * reached * leaned * _total(level * self.tilt)
         return found
@@ -339,23 +355,34 @@ class _BinRows:
     def _own_squares(self) -> FloatArray:
         """Sum of A_j² times the variance of m_j, up to the end of each cell: steps of squares."""
         left, right = self.width * (1 - self.part), self.width * self.part
-        up_to_left, up_to_right = (np.cumsum(v, axis=1) - v for v in (left, right))
-        first, place = np.argmax(self.filled, axis=1)[:, None], np.arange(left.shape[1])
+        up_to_left, up_to_right = (np.cumsum(v, axis=0) - v for v in (left, right))
         # what the cell before has by now: its part of the cells before itself, and all since then;
         # the first one that counts has all cells before it
-        earlier = self.before[:, np.maximum(place - 1, 0)]
-        received = up_to_right - _at(up_to_right, earlier)
-        since = up_to_left - _at(up_to_left, np.where(self.before == first, 0, self.before))
-        held = _at(received, self.before) + since
-        coming = up_to_right - _at(up_to_right, self.before)
-        steps = _at(self.each, self.before) * left * (2 * held + left)
-        steps += _at(self.each, self.behind) * right * (2 * coming + right)
-        return np.cumsum(steps, axis=1)
+        earlier = np.concatenate([self.before[:1], self.before[:-1]])
+        received = up_to_right - up_to_right.take(earlier)
+        top = np.arange(self.first.size)
+        since = up_to_left - up_to_left.take(np.where(self.before == self.first, top, self.before))
+        held = received.take(self.before) + since
+        coming = up_to_right - up_to_right.take(self.before)
+        steps = self.each.take(self.before) * left * (2 * held + left)
+        steps += self.each.take(self.behind) * right * (2 * coming + right)
+        return np.cumsum(steps, axis=0)
 
 
-def _at(values: FloatArray, places: IntArray) -> FloatArray:
-    """Values at places of each row."""
-    return np.take_along_axis(values, places, axis=1)
+def _neighbours(filled: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """The first cell of each column that counts, and for each cell the last and the next that do.
+
+    All of them as places in the whole array. Outside the outermost cells that count, these go on.
+    """
+    n_cells, n_bins = filled.shape
+    column = np.arange(n_bins)
+    row = np.arange(n_cells)[:, None]
+    before = np.maximum.accumulate(np.where(filled, row, -1), axis=0)
+    behind = np.minimum.accumulate(np.where(filled, row, n_cells)[::-1], axis=0)[::-1]
+    left = np.where(before < 0, behind, before) % n_cells
+    right = np.where(behind == n_cells, before, behind) % n_cells
+    first = filled.argmax(axis=0)
+    return first * n_bins + column, left * n_bins + column, right * n_bins + column
 
 
 def interpolation(places: FloatArray, known: BoolArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.axis_row import FAINT, AxisRow, slices
 from rhale.kernels.moments import Moments, about_line
 from rhale.kernels.segments import ROUNDING, drop_rounding
 
@@ -16,7 +18,6 @@ FEWEST_POOLED = 30.0  # rows around a cell that tell how rows vary there
 SURE = 2.0  # normal quantile of the confidence limit of a variance
 ENOUGH_INSIDE = 0.5  # of the rows: free squares inside cells that tell the noise by themselves
 LEAST_FREE = 1e-9  # fewer free squares than that are none
-FAINT = 0.05  # effective rows: a cell of less weight says nothing, as if it were empty
 
 
 def has_enough_rows(moments: Moments) -> BoolArray:
@@ -41,8 +42,8 @@ def pure_squares(cells: FilledCells) -> FloatArray:
     -----
     As `pure_variance`, of the cell itself or of the thirty rows around it.
     """
-    low, high = windows(cells.reached, np.maximum(FEWEST_POOLED, cells.rows))
-    most = (pool(cells, squares, low, high).most for squares in cells.about_lines)
+    around = cells.around(np.maximum(FEWEST_POOLED, cells.rows))
+    most = (around.pool(squares).most for squares in cells.about_lines)
     return cells.everywhere(reduce(np.minimum, most))
 
 
@@ -54,7 +55,7 @@ def pure_variance(cells: FilledCells, limits: IntArray) -> FloatArray:
     cells : FilledCells
         Of one series.
     limits : ndarray of shape (n_bins + 1,)
-        The bins.
+        The bins of all axes.
 
     Returns
     -------
@@ -70,8 +71,9 @@ def pure_variance(cells: FilledCells, limits: IntArray) -> FloatArray:
     """
     n_bins = limits.size - 1
     bins = np.repeat(np.arange(n_bins), limits[1:] - limits[:-1])[cells.places]
-    inner = bins[2:] == bins[:-2]  # a bend across the limit of a bin may be a jump
-    middle, most = bins[1:-1][inner], np.full(n_bins, np.inf)
+    left, middle, right = (bins[own] for own in cells.triples)
+    inner = left == right  # a bend across the limit of a bin may be a jump
+    middle, most = middle[inner], np.full(n_bins, np.inf)
     for squares in cells.about_lines:
         total: FloatArray = np.bincount(bins, squares.inside, n_bins).astype(np.float64)
         free: FloatArray = np.bincount(bins, squares.free, n_bins).astype(np.float64)
@@ -112,19 +114,19 @@ class Squares(NamedTuple):
         Sum of the squares of each cell, and how many of them are free.
     between : ndarray of shape (n_between,)
         Squared steps or bends, each scaled to the variance of one row.
-    ranks : ndarray of shape (n_between,)
-        Where they stand, in rows from the left.
+    ranks : sequence of ndarray
+        Where they stand on each axis, in rows from the left.
     """
 
     inside: FloatArray
     free: FloatArray
     between: FloatArray
-    ranks: FloatArray
+    ranks: Sequence[FloatArray] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class FilledCells:
-    """Cells whose means count, as far as noise is concerned.
+    """Cells whose means count, as far as noise is concerned; those of several axes in a row.
 
     Attributes
     ----------
@@ -132,6 +134,8 @@ class FilledCells:
         All cells, empty ones included.
     places : ndarray of shape (n_filled,)
         Which of all cells these are.
+    sizes : ndarray of shape (n_axes,)
+        How many of these each axis has.
     rows, x, mean : ndarray of shape (n_filled,)
         Effective rows, mean feature value, mean local effect.
     around_mean, around_line : ndarray of shape (n_filled,)
@@ -142,6 +146,7 @@ class FilledCells:
 
     n_cells: int
     places: IntArray
+    sizes: IntArray
     rows: FloatArray
     x: FloatArray
     mean: FloatArray
@@ -150,9 +155,10 @@ class FilledCells:
     varies: BoolArray
 
     @classmethod
-    def of(cls, moments: Moments) -> FilledCells:
+    def of(cls, axes: AxisRow) -> FilledCells:
         """Take what is needed of the moments."""
-        places = np.flatnonzero(has_enough_rows(moments))
+        moments, counts = axes.cells, axes.counts
+        places = np.flatnonzero(counts)
         weight, rows, mean = (a[places] for a in (moments.weight, moments.rows, moments.mean[0]))
         sxx, sxd = moments.sxx[places], moments.sxd[0][places]
         sdd = drop_rounding(weight, mean, moments.sdd[0][places])
@@ -161,6 +167,7 @@ class FilledCells:
         return cls(
             n_cells=moments.weight.size,
             places=places,
+            sizes=np.add.reduceat(counts, np.cumsum(axes.sizes) - axes.sizes, dtype=np.intp),
             rows=rows,
             x=moments.mean_x[places],
             mean=mean,
@@ -170,17 +177,36 @@ class FilledCells:
         )
 
     @cached_property
+    def parts(self) -> list[slice]:
+        """Where the cells of each axis stand."""
+        return slices(self.sizes)
+
+    @cached_property
+    def axis(self) -> IntArray:
+        """Which axis each cell belongs to."""
+        return np.repeat(np.arange(self.sizes.size), self.sizes)
+
+    @cached_property
     def reached(self) -> FloatArray:
-        """Rows before the first cell, up to its end, up to the end of the second, ..."""
-        return running_sum(self.rows)
+        """Rows before the first cell of an axis, up to its end, up to the end of the second, ..."""
+        return running_sums(self.rows, self.parts)
+
+    @cached_property
+    def triples(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Cells between two others of their axis: the one before, themselves, the one behind."""
+        first = np.flatnonzero(self.axis[2:] == self.axis[:-2])
+        return first, first + 1, first + 2
 
     @property
     def about_means(self) -> Squares:
         """Squares that see every change of the mean effect."""
         # cells of one row have no squares inside: there the steps alone tell the noise
-        steps = squared_steps(self.mean, self.rows)
+        left = np.flatnonzero(self.axis[1:] == self.axis[:-1])
+        ends = (left, left + 1)
+        steps = squared_steps([self.mean[k] for k in ends], [self.rows[k] for k in ends])
         free = np.maximum(self.rows - 1.0, 0.0)
-        return Squares(self.around_mean, free, steps, self.reached[1:-1])
+        inner = [reached[1:-1] for reached in self.reached_apart]
+        return Squares(self.around_mean, free, steps, inner)
 
     @cached_property
     def about_lines(self) -> tuple[Squares, ...]:
@@ -189,13 +215,32 @@ class FilledCells:
         The latter only where they tell enough by themselves.
         """
         free = np.maximum(self.rows - 1.0 - self.varies, 0.0)
-        inside, none = np.where(free > 0, self.around_line, 0.0), np.empty(0)
-        middle = (self.reached[1:] + self.reached[:-1]) / 2
-        bends = squared_bends(self.x, self.mean, self.rows)
-        both = Squares(inside, free, bends, middle[1:-1])
+        inside = np.where(free > 0, self.around_line, 0.0)
+        x, mean, rows = ([own[k] for k in self.triples] for own in (self.x, self.mean, self.rows))
+        middles = [((own[1:] + own[:-1]) / 2)[1:-1] for own in self.reached_apart]
+        both = Squares(inside, free, squared_bends(x, mean, rows), middles)
         # in small cells a line takes an odd row in: squares about lines alone would not see it
-        is_known = free.sum() >= ENOUGH_INSIDE * self.rows.sum()
-        return (both, Squares(inside, free, none, none)) if is_known else (both,)
+        told, all_rows = (np.bincount(self.axis, own, self.sizes.size) for own in (free, self.rows))
+        known = (told >= ENOUGH_INSIDE * all_rows)[self.axis]
+        if not known.any():
+            return (both,)
+        alone = Squares(np.where(known, inside, 0.0), np.where(known, free, 0.0), np.empty(0))
+        return both, alone
+
+    @cached_property
+    def reached_apart(self) -> list[FloatArray]:
+        """`reached`, axis by axis."""
+        return [self.reached[part] for part in slices(self.sizes + 1)]
+
+    def around(self, rows: FloatArray) -> Around:
+        """The window of so many rows around every cell."""
+        first = np.arange(self.axis.size) + self.axis
+        total = np.array([own[-1] for own in self.reached_apart])[self.axis]
+        middle = (self.reached[first + 1] + self.reached[first]) / 2
+        width = np.minimum(rows, total)
+        # moved inside, not cut off: at the ends the estimate is as steady as elsewhere
+        low = np.clip(middle - width / 2, 0.0, total - width)
+        return Around(self, Ranks.of(self, low), Ranks.of(self, low + width))
 
     def everywhere(self, values: FloatArray) -> FloatArray:
         """Values of these cells among all cells, 0 in the others."""
@@ -204,59 +249,101 @@ class FilledCells:
         return full
 
 
-def pool(cells: FilledCells, squares: Squares, low: FloatArray, high: FloatArray) -> Pool:
-    """Add up the squares between two ranks, a cell in part where the window cuts it."""
-    reached = cells.reached
-    inside = _between(reached, squares.inside, low, high)
-    free = _between(reached, squares.free, low, high)
-    if not squares.ranks.size:
-        return Pool(inside, free)
-    # what lies between cells counts whole where it stands in the window; ranks carry rounding
-    first = squares.ranks.searchsorted(low - 1e-9)
-    last = squares.ranks.searchsorted(high + 1e-9)
-    between = running_sum(squares.between)
-    return Pool(inside + between[last] - between[first], free + last - first)
+class Ranks(NamedTuple):
+    """One rank for each cell, in rows from the left of its axis, and where it lies among the cells.
+
+    Attributes
+    ----------
+    rank : ndarray of shape (n_filled,)
+        The rank.
+    place : ndarray of shape (n_filled,)
+        The last limit of a cell at or below it, as `FilledCells.reached` counts them.
+    beyond, width : ndarray of shape (n_filled,)
+        How far behind that limit it lies, and how far the next one does.
+    """
+
+    rank: FloatArray
+    place: IntArray
+    beyond: FloatArray
+    width: FloatArray
+
+    @classmethod
+    def of(cls, cells: FilledCells, rank: FloatArray) -> Ranks:
+        """Locate ranks."""
+        place = np.empty(rank.size, dtype=np.intp)
+        for at, part in enumerate(cells.parts):
+            own = cells.reached_apart[at].searchsorted(rank[part], "right")
+            place[part] = np.minimum(own, part.stop - part.start) + (part.start + at - 1)
+        start = cells.reached[place]
+        return cls(rank, place, rank - start, cells.reached[place + 1] - start)
+
+    def read(self, sums: FloatArray) -> FloatArray:
+        """Interpolate sums that are known at the limits of the cells."""
+        low, high = sums[self.place], sums[self.place + 1]
+        found = (high - low) / self.width * self.beyond + low
+        return np.where(self.beyond >= self.width, high, found)
+
+    def below(self, cells: FilledCells, ranks: Sequence[FloatArray], slack: float) -> IntArray:
+        """How many of some ranks of each axis lie below these, which carry rounding."""
+        pairs = zip(ranks, cells.parts, strict=True)
+        found = [own.searchsorted(self.rank[part] + slack) for own, part in pairs]
+        return np.concatenate(found)
 
 
-def running_sum(values: FloatArray) -> FloatArray:
-    """Sums of none, of the first, of the first two, ... values."""
-    sums = np.zeros(values.size + 1)
-    np.cumsum(values, out=sums[1:])
+class Around(NamedTuple):
+    """A window of rows around every cell, from one rank to another."""
+
+    cells: FilledCells
+    low: Ranks
+    high: Ranks
+
+    def pool(self, squares: Squares) -> Pool:
+        """Add up the squares in the windows, a cell in part where a window cuts it."""
+        parts = self.cells.parts
+        inside, free = (
+            self.high.read(sums) - self.low.read(sums)
+            for sums in (running_sums(own, parts) for own in (squares.inside, squares.free))
+        )
+        if not squares.between.size:
+            return Pool(inside, free)
+        # what lies between cells counts whole where it stands in the window; ranks carry rounding
+        first = self.low.below(self.cells, squares.ranks, -1e-9)
+        last = self.high.below(self.cells, squares.ranks, 1e-9)
+        sizes = np.array([own.size for own in squares.ranks])
+        between = running_sums(squares.between, slices(sizes))
+        start = (np.cumsum(sizes + 1) - sizes - 1)[self.cells.axis]
+        return Pool(inside + between[start + last] - between[start + first], free + last - first)
+
+
+def running_sums(values: FloatArray, parts: Sequence[slice]) -> FloatArray:
+    """Sums of none, of the first, of the first two, ... values of each part; one part after another.
+
+    Examples
+    --------
+    >>> running_sums(np.array([1.0, 2.0, 5.0]), [slice(0, 2), slice(2, 3)])
+    array([0., 1., 3., 0., 5.])
+    """
+    sums = np.zeros(values.size + len(parts))
+    for at, part in enumerate(parts):
+        np.cumsum(values[part], out=sums[part.start + at + 1 : part.stop + at + 1])
     return sums
 
 
-def squared_steps(mean: FloatArray, rows: FloatArray) -> FloatArray:
-    """Squared steps between neighbours, each scaled to the variance of one row."""
-    step = mean[1:] - mean[:-1]
+def squared_steps(mean: Sequence[FloatArray], rows: Sequence[FloatArray]) -> FloatArray:
+    """Squared steps from one to its neighbour, each scaled to the variance of one row."""
+    left, right = mean
+    step = right - left
     # what a model's own arithmetic may cause is no noise: a constant must have none
-    step[np.abs(step) <= ROUNDING * np.maximum(np.abs(mean[1:]), np.abs(mean[:-1]))] = 0.0
-    return np.asarray(step**2 / (1 / rows[1:] + 1 / rows[:-1]))
+    step[np.abs(step) <= ROUNDING * np.maximum(np.abs(right), np.abs(left))] = 0.0
+    return np.asarray(step**2 / (1 / rows[1] + 1 / rows[0]))
 
 
-def squared_bends(x: FloatArray, mean: FloatArray, rows: FloatArray) -> FloatArray:
-    """Squared distances from the line between both neighbours, scaled to the variance of one row."""
-    if x.size < 3:
-        return np.empty(0)
-    left = (x[2:] - x[1:-1]) / (x[2:] - x[:-2])
-    bend = left * mean[:-2] + (1 - left) * mean[2:] - mean[1:-1]
-    size = np.abs(mean)
-    largest = np.maximum(np.maximum(size[:-2], size[1:-1]), size[2:])
-    bend[np.abs(bend) <= ROUNDING * largest] = 0.0
-    return np.asarray(bend**2 / (left**2 / rows[:-2] + (1 - left) ** 2 / rows[2:] + 1 / rows[1:-1]))
-
-
-def windows(reached: FloatArray, rows: FloatArray | float) -> tuple[FloatArray, FloatArray]:
-    """First and last rank of the window of so many rows around every cell."""
-    total, middle = reached[-1], (reached[1:] + reached[:-1]) / 2
-    width = np.minimum(rows, total)
-    # moved inside, not cut off: at the ends the estimate is as steady as elsewhere
-    low = np.clip(middle - width / 2, 0.0, total - width)
-    return low, low + width
-
-
-def _between(
-    reached: FloatArray, values: FloatArray, low: FloatArray, high: FloatArray
+def squared_bends(
+    x: Sequence[FloatArray], mean: Sequence[FloatArray], rows: Sequence[FloatArray]
 ) -> FloatArray:
-    """Sum of the cells' values between two ranks, a cell in part where the window cuts it."""
-    total = running_sum(values)
-    return np.asarray(np.interp(high, reached, total) - np.interp(low, reached, total))
+    """Squared distances from the line between both neighbours, scaled to the variance of one row."""
+    left = (x[2] - x[1]) / (x[2] - x[0])
+    bend = left * mean[0] + (1 - left) * mean[2] - mean[1]
+    largest = np.maximum(np.maximum(np.abs(mean[0]), np.abs(mean[1])), np.abs(mean[2]))
+    bend[np.abs(bend) <= ROUNDING * largest] = 0.0
+    return np.asarray(bend**2 / (left**2 / rows[0] + (1 - left) ** 2 / rows[2] + 1 / rows[1]))

@@ -77,7 +77,7 @@ def find_jumps(stairs: Staircase, n_rows: float) -> list[Jump]:
             continue
         # what is as near as the steps of a jump are to each other is no other one
         free[np.searchsorted(steps.last, first) : steps.last[last] + 1] = False
-        if _is_alone(steps, first, last, n_rows) and _is_shared(stairs, first, last, n_rows):
+        if _is_shared(stairs, first, last, n_rows) and _is_alone(steps, first, last, n_rows):
             found.append(Jump(float(stairs.places[first]), float(stairs.places[last]), size))
     return sorted(found)
 

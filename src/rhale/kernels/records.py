@@ -7,10 +7,10 @@ from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-
-from rhale.kernels import FloatArray
+import numpy.typing as npt
 
 Record = TypeVar("Record")
+Array = TypeVar("Array", bound=npt.NDArray[Any])
 CROSSING: dict[str, type[Any]] = {}  # by name: records that are sent or kept as bytes
 
 
@@ -36,7 +36,7 @@ def freeze(record: Any) -> None:
             object.__setattr__(record, name, value)
 
 
-def as_frozen(array: FloatArray) -> FloatArray:
+def as_frozen(array: Array) -> Array:
     """Make an array of one's own read-only."""
     array.flags.writeable = False
     return array

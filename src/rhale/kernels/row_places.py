@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -63,6 +64,12 @@ def place_rows(cells: Moments) -> RowPlaces:
     >>> place_rows(measure(Grid(np.array([0.0, 3.0])), x, x))
     RowPlaces(x=array([0.  , 0.75, 3.  ]), weight=array([0.75, 0.  , 0.25]))
     """
+    (places,) = place_rows_apart(cells, [slice(0, cells.weight.size)])
+    return places
+
+
+def place_rows_apart(cells: Moments, axes: Sequence[slice]) -> list[RowPlaces]:
+    """The same for axes that stand one after the other, each with some of the cells."""
     filled = cells.weight > 0
     weight, low, high = cells.weight[filled], cells.low[filled], cells.high[filled]
     middle = np.clip(cells.mean_x[filled], low, high)  # a mean may be off by rounding
@@ -77,8 +84,12 @@ def place_rows(cells: Moments) -> RowPlaces:
     places = np.stack([left, middle, right], axis=1)
     # one value needs one place; ends are exact, so that any chunks of rows give as many places
     kept = np.stack([low < high, np.ones(low.size, dtype=np.bool_), low < high], axis=1)
-    parts = (held * weight[:, None])[kept]
-    return RowPlaces(places[kept], parts / parts.sum())
+    x, parts = places[kept], (held * weight[:, None])[kept]
+    before = np.zeros(filled.size + 1, dtype=np.intp)
+    before[1:][filled] = kept.sum(axis=1)
+    before = np.cumsum(before)
+    own = [slice(before[axis.start], before[axis.stop]) for axis in axes]
+    return [RowPlaces(x[some], parts[some] / parts[some].sum()) for some in own]
 
 
 def spread_evenly(edges: FloatArray, weight: FloatArray) -> RowPlaces:

@@ -109,17 +109,15 @@ class Sample:
         """Put rows with increasing keys among these; most sums of a large table bring none."""
         if not key.size:
             return self.key, self.weight, self.values
-        place = np.searchsorted(self.key, key)
-        is_new = place == self.key.size
-        is_new[~is_new] = self.key[place[~is_new]] != key[~is_new]
-        total = self.weight.copy()
-        total[place[~is_new]] += weight[~is_new]
-        place = place[is_new]
-        return (
-            np.insert(self.key, place, key[is_new]),
-            np.insert(total, place, weight[is_new]),
-            np.insert(self.values, place, values[is_new], axis=0),
-        )
+        every, total = np.concatenate([self.key, key]), np.concatenate([self.weight, weight])
+        place = np.argsort(every, kind="stable")  # of two runs: in linear time
+        every, total = every[place], total[place]
+        again = 1 + np.flatnonzero(every[1:] == every[:-1])  # they stand behind these
+        if again.size:
+            total[again - 1] += total[again]
+            every, total, place = (np.delete(part, again) for part in (every, total, place))
+        both = np.concatenate([self.values, values])
+        return every, total, both.take(place[: self.size], axis=0)
 
 
 def collect(key: KeyArray, values: FloatArray, weight: FloatArray, *, size: int) -> Sample:
@@ -136,7 +134,7 @@ def collect(key: KeyArray, values: FloatArray, weight: FloatArray, *, size: int)
     size : int
         How many distinct rows to keep.
     """
-    rows = _small_keys(key, size)
+    rows = small_keys(key, size)
     kept, first, total = _tell_apart(key[rows], weight[rows])
     first = rows[first[:size]]
     complete = rows.size == key.size and kept.size <= size
@@ -153,7 +151,7 @@ def _tell_apart(key: KeyArray, weight: FloatArray) -> tuple[KeyArray, IntArray, 
     return kept, first, np.bincount(same, weight, kept.size).astype(np.float64)
 
 
-def _small_keys(key: KeyArray, size: int) -> IntArray:
+def small_keys(key: KeyArray, size: int) -> IntArray:
     """Rows that surely include all of the smallest distinct keys: spares sorting the others."""
     for enough in (size, 2 * size):  # twice as many leave room for repeated rows
         if key.size <= enough:
@@ -188,20 +186,20 @@ def column_keys(columns: Iterable[FloatArray], n_rows: int, seed: int = 0) -> Ke
     """Keys of rows that are given column by column."""
     key = np.full(n_rows, np.random.default_rng(seed).integers(2**63), dtype=np.uint64)
     columns = list(columns)
+    with np.errstate(over="ignore", invalid="ignore"):
+        has_nan = [bool(np.isnan(c.sum())) for c in columns]  # or infinities that cancel: no harm
     for start in range(0, n_rows, BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
-        _stir(key[block], [column[block] for column in columns])
+        _stir(key[block], [column[block] for column in columns], has_nan)
     return key
 
 
-def _stir(key: KeyArray, columns: Iterable[FloatArray]) -> None:
+def _stir(key: KeyArray, columns: Iterable[FloatArray], has_nan: Iterable[bool]) -> None:
     """Stir columns into keys, in place."""
     known, shifted = np.empty(key.size), np.empty_like(key)
-    for column in columns:
+    for column, is_gappy in zip(columns, has_nan, strict=True):
         np.add(column, 0.0, out=known)  # -0.0 is 0.0
-        with np.errstate(over="ignore", invalid="ignore"):
-            has_nan = np.isnan(known.sum())  # or infinities that cancel: no harm
-        if has_nan:
+        if is_gappy:
             known[np.isnan(known)] = np.nan  # there are many kinds of it
         key ^= known.view(np.uint64)
         key ^= np.right_shift(key, np.uint64(30), out=shifted)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations_with_replacement
-from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +15,13 @@ from rhale.kernels.moments import TINY, Moments
 ROUNDING = 1e-11  # relative deviation that a model's own arithmetic may cause
 TIE = 1e-12  # prices that differ by less are equal
 BLOCK = 32  # ends of runs that are looked at together: their arrays stay in the processor's cache
-FEW = 8  # ends of bins between which ways are added up one by one
+TOGETHER = 2000  # cells of several axes whose runs are looked at together
+SEARCHED = 6000  # and among which the cheapest bins are searched together
 NO_SERIES = np.empty((0, 0))
 
 
 class Runs(NamedTuple):
-    """Runs of cells that end in neighbouring cells, in every array at [end - first, start].
+    """Runs of cells that end in neighbouring cells, in every array at [..., end - first, start].
 
     They last until the next ones are asked for, and may be written over.
 
@@ -29,9 +29,9 @@ class Runs(NamedTuple):
     ----------
     first : int
         The first cell in which they end.
-    sums : ndarray of shape (n_sums, n_ends, first + n_ends)
+    sums : ndarray of shape (n_sums, ..., n_ends, first + n_ends)
         What adds up, the weight first; 0 where a run would start behind its end.
-    products : ndarray of shape (n_pairs, n_ends, first + n_ends)
+    products : ndarray of shape (n_pairs, ..., n_ends, first + n_ends)
         Sums of products of deviations about the means of the run.
     """
 
@@ -50,8 +50,8 @@ class Runs(NamedTuple):
 
     def spans(self, edges: FloatArray) -> FloatArray:
         """Widths; 0 and less where a run would start behind its end."""
-        n_ends, last = self.sums.shape[1:]
-        return edges[self.first + 1 : self.first + 1 + n_ends, None] - edges[:last]
+        last = self.sums.shape[-1]
+        return edges[..., self.first + 1 : last + 1, None] - edges[..., None, :last]
 
 
 def runs_by_end(
@@ -61,11 +61,11 @@ def runs_by_end(
 
     Parameters
     ----------
-    sums : ndarray of shape (n_sums, n_cells)
-        What adds up, the weight first.
-    means : ndarray of shape (n_series, n_cells), optional
+    sums : ndarray of shape (n_sums, ..., n_cells)
+        What adds up, the weight first; of several axes at once, where there are more dimensions.
+    means : ndarray of shape (n_series, ..., n_cells), optional
         Means of the series; the last series are the local effects.
-    products : ndarray of shape (n_pairs, n_cells), optional
+    products : ndarray of shape (n_pairs, ..., n_cells), optional
         Inside each cell: of series 0 with itself, with 1, ..., of 1 with itself, ...
 
     Notes
@@ -76,19 +76,19 @@ def runs_by_end(
     series that are far below the last digits of its mean are rounding and count as none, so that
     rounding makes no bins.
     """
-    n_cells, n_sums, n_series = sums.shape[1], len(sums), len(means)
-    parts = [a for a in (sums, means, products) if len(a)]
-    inside = _runs_inside(np.concatenate(parts), n_sums, n_series)
-    room, tails = np.empty(len(inside) * BLOCK * n_cells), inside[:, 0, 0, :0]
+    n_cells, n_sums, n_series = sums.shape[-1], len(sums), len(means)
+    cells = np.concatenate([a for a in (sums, means, products) if len(a)])
+    inside = _runs_inside(cells, n_sums, n_series)
+    room, tails = np.empty(cells.size * BLOCK), cells[..., :0]
     for first in range(0, n_cells, BLOCK):
         last = min(first + BLOCK, n_cells)
-        own = inside[:, first // BLOCK, : last - first, : last - first]
-        shape = len(own), last - first, last
+        own = inside[..., first // BLOCK, : last - first, : last - first]
+        shape = *cells.shape[:-1], last - first, last
         runs = room[: math.prod(shape)].reshape(shape)
-        runs[:, :, first:] = own
+        runs[..., first:] = own
         if first:
-            _merge(tails[:, None], own[:, :, :1], n_sums, n_series, runs[:, :, :first])
-        tails, found = runs[:, -1].copy(), runs[n_sums + n_series :]
+            _merge(tails[..., None, :], own[..., :1], n_sums, n_series, runs[..., :first])
+        tails, found = runs[..., -1, :].copy(), runs[n_sums + n_series :]
         if n_series:
             rounding = is_rounding(runs[0], runs[n_sums + n_series - 1], found[-1])
             if rounding.any():
@@ -97,21 +97,21 @@ def runs_by_end(
 
 
 def _runs_inside(cells: FloatArray, n_sums: int, n_series: int) -> FloatArray:
-    """Runs inside each block, shape (n_rows, n_blocks, BLOCK, BLOCK), at [end, start]."""
-    n_rows, n_cells = cells.shape
+    """Runs inside each block, shape (n_rows, ..., n_blocks, BLOCK, BLOCK), at [..., end, start]."""
+    *lead, n_cells = cells.shape
     n_blocks = -(-n_cells // BLOCK)
-    head = np.zeros((n_rows, n_blocks * BLOCK))  # filled up with empty cells
-    head[:, :n_cells] = cells
+    head = np.zeros((*lead, n_blocks * BLOCK))  # filled up with empty cells
+    head[..., :n_cells] = cells
     # head: the run from the first cell of a stretch to this one; tail: from this one to the last
     tail, half = head.copy(), 1
-    found = np.zeros((n_rows, n_blocks, BLOCK, BLOCK))
-    np.einsum("rbii->rbi", found)[:] = head.reshape(n_rows, n_blocks, BLOCK)
+    found = np.zeros((*lead, n_blocks, BLOCK, BLOCK))
+    np.einsum("...ii->...i", found)[:] = head.reshape(*lead, n_blocks, BLOCK)
     while half < BLOCK:
-        shape = n_rows, n_blocks, BLOCK // (2 * half), 2, half
+        shape = *lead, n_blocks, BLOCK // (2 * half), 2, half
         left, right = tail.reshape(shape)[..., 0, :], head.reshape(shape)[..., 1, :]
-        square = found.reshape(*shape[:3], 2 * half, shape[2], 2 * half)
+        square = found.reshape(*shape[:-2], 2 * half, shape[-3], 2 * half)
         # those that cross the middle of a stretch, as a view
-        merged = np.einsum("rbaiaj->rbaij", square)[..., half:, :half]
+        merged = np.einsum("...aiaj->...aij", square)[..., half:, :half]
         _merge(left[..., None, :], right[..., None], n_sums, n_series, merged)
         # both are views: tails of the left half now reach to the end of the stretch, heads of the
         # right half begin at its start, and the stretch is twice as long
@@ -155,11 +155,96 @@ def drop_rounding(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> Floa
     return np.where(is_rounding(weight, mean, sdd), 0.0, sdd)
 
 
-def weigh_cells(moments: Moments) -> FloatArray:
-    """Weight, and its squares where rows are weighted, as sums of runs begin, shape (n_sums, n_cells)."""
-    if np.array_equal(moments.weight, moments.weight_squares):
-        return moments.weight[None]
-    return np.stack([moments.weight, moments.weight_squares])
+def weigh_cells(batch: Sequence[Moments]) -> FloatArray:
+    """Weights, and their squares where rows are weighted, as sums of runs begin.
+
+    Returns
+    -------
+    ndarray of shape (n_sums, n_axes, n_cells)
+    """
+    if any(map(is_weighted, batch)):
+        return stand_together([(m.weight, m.weight_squares) for m in batch])
+    return stand_together([m.weight for m in batch])
+
+
+def is_weighted(moments: Moments) -> bool:
+    """Whether some rows count more or less than one."""
+    return not np.array_equal(moments.weight, moments.weight_squares)
+
+
+def stand_together(series: Sequence[FloatArray | tuple[FloatArray, ...]]) -> FloatArray:
+    """Rows of cells of each axis side by side, shape (n_rows, n_axes, most cells); 0 behind the last.
+
+    Examples
+    --------
+    >>> stand_together([np.array([1.0, 2.0]), np.array([3.0])])
+    array([[[1., 2.],
+            [3., 0.]]])
+    """
+    rows = [np.atleast_2d(own) for own in series]
+    whole = np.zeros((len(rows[0]), len(rows), max(own.shape[1] for own in rows)))
+    for at, own in enumerate(rows):
+        whole[:, at, : own.shape[1]] = own
+    return whole
+
+
+def each_axis(values: Iterable[float]) -> FloatArray:
+    """One number for all runs of an axis, shape (n_axes, 1, 1)."""
+    return np.array(list(values))[:, None, None]
+
+
+def alike(batch: Sequence[Moments]) -> Iterator[list[int]]:
+    """Put axes with about as many cells together, as many as are quickest; small ones first."""
+    kinds = [(is_weighted(moments), moments.grid.n_cells) for moments in batch]
+    order, first = sorted(range(len(kinds)), key=kinds.__getitem__), 0
+    for at in range(1, len(order)):
+        (weighted, _), (other, n_cells) = kinds[order[first]], kinds[order[at]]
+        if weighted != other or (at - first + 1) * n_cells > SEARCHED:
+            yield order[first:at]
+            first = at
+    yield order[first:]
+
+
+def together(sizes: Sequence[int]) -> Iterator[slice]:
+    """Parts of such axes whose runs are looked at together: they stay in the processor's cache."""
+    first = 0
+    for at in range(1, len(sizes) + 1):
+        if at == len(sizes) or (at - first + 1) * sizes[at] > TOGETHER:
+            yield slice(first, at)
+            first = at
+
+
+def stack(parts: Sequence[list[FloatArray]]) -> list[FloatArray]:
+    """Prices of the runs of some axes, and of others, as prices of all; inf behind the last cell.
+
+    Parameters
+    ----------
+    parts : sequence of list of ndarray of shape (n_axes, n_ends, n_starts)
+        As in `Runs`.
+
+    Examples
+    --------
+    >>> (both,) = stack([[np.zeros((1, 1, 1))], [np.ones((1, 2, 2))]])
+    >>> both
+    array([[[ 0., inf],
+            [inf, inf]],
+    <BLANKLINE>
+           [[ 1.,  1.],
+            [ 1.,  1.]]])
+    """
+    if len(parts) == 1:
+        return parts[0]
+    n_axes, found = sum(len(blocks[0]) for blocks in parts), list[FloatArray]()
+    longest = max(parts, key=lambda blocks: blocks[-1].shape[2])
+    for at, block in enumerate(longest):
+        whole, first = np.full((n_axes, *block.shape[1:]), np.inf), 0
+        for blocks in parts:
+            if at < len(blocks):
+                own = blocks[at]
+                whole[first : first + len(own), : own.shape[1], : own.shape[2]] = own
+            first += len(blocks[0])
+        found.append(whole)
+    return found
 
 
 def cheapest_path(prices: Iterable[FloatArray]) -> IntArray | None:
@@ -171,33 +256,55 @@ def cheapest_path(prices: Iterable[FloatArray]) -> IntArray | None:
         Of bins that end in neighbouring cells, as in `Runs`; inf where a bin would start behind
         its end.
 
-    Notes
-    -----
-    T(j) = min over l of T(l) + B(l, j). A grid of n cells has at most n bins, so the paper's
-    second index, the number of bins, is not needed: O(n_cells²). Ties go to the wider last bin.
-
     Examples
     --------
     >>> cheapest_path([np.array([[1.0, np.inf], [3.0, 1.0]])])
     array([0, 1, 2])
     """
-    best, kept = np.zeros(1), list[FloatArray]()
-    for block in prices:
-        kept.extend(block)
-        for start in range(0, len(block), FEW):
-            ends, first = block[start : start + FEW], best.size - 1
-            # ways through limits before these ends first: for all of them at once
-            before = (ends[:, :first] + best[:first]).min(axis=1, initial=np.inf).tolist()
-            reached = best[first:].tolist()
-            for least, row in zip(before, ends[:, first:].tolist(), strict=True):
-                reached.append(min(least, *map(add, reached, row)))
-            best = np.concatenate([best, reached[1:]])
-    if not np.isfinite(best[-1]):
+    (found,) = cheapest_paths(block[None] for block in prices)
+    return found
+
+
+def cheapest_paths(
+    prices: Iterable[FloatArray], sizes: Sequence[int] | None = None
+) -> list[IntArray | None]:
+    """Find the cheapest partitions of several axes, each as `cheapest_path` finds it.
+
+    Parameters
+    ----------
+    prices : iterable of ndarray of shape (n_axes, n_ends, n_starts)
+        As of `cheapest_path`.
+    sizes : sequence of int, optional
+        How many cells each axis has; all of them if not given.
+
+    Notes
+    -----
+    T(j) = min over l of T(l) + B(l, j). A grid of n cells has at most n bins, so the paper's
+    second index, the number of bins, is not needed: O(n_cells²). Ties go to the wider last bin.
+    """
+    blocks = list(prices)
+    n_axes, _, n_cells = blocks[-1].shape
+    best, ways = np.zeros((n_axes, n_cells + 1)), np.empty((n_axes, n_cells))
+    ends = list[FloatArray]()
+    for block in blocks:
+        for end in range(block.shape[1]):
+            last = len(ends) + 1
+            ends.append(block[:, end, :last])
+            through = np.add(best[:, :last], ends[-1], out=ways[:, :last])
+            np.minimum.reduce(through, axis=1, out=best[:, last])
+    sizes = [n_cells] * n_axes if sizes is None else sizes
+    return [_trace(best, ends, at, size) for at, size in enumerate(sizes)]
+
+
+def _trace(best: FloatArray, ends: Sequence[FloatArray], axis: int, last: int) -> IntArray | None:
+    """Limits on the way whose price is the best, up to the last one."""
+    best = best[axis]
+    if not np.isfinite(best[last]):
         return None
-    limits, j = [best.size - 1], best.size - 1
+    limits, j = [last], last
     # equal prices differ by the order of their additions: within rounding they are a tie
     most = best + TIE * np.abs(best)
     while j > 0:
-        j = int((best[:j] + kept[j - 1][:j] <= most[j]).argmax())  # the first: the widest bin
+        j = int((best[:j] + ends[j - 1][axis] <= most[j]).argmax())  # the first: the widest bin
         limits.append(j)
     return np.array(limits[::-1], dtype=np.intp)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,6 +39,16 @@ class Stretches:
         return np.asarray(np.union1d(limits[~inside.any(axis=1)], self.ends))
 
 
+Chooser = Callable[[Moments], Cuts]
+
+
+class Parts(NamedTuple):
+    """Parts of an axis: their first cells, and who chooses the bins of which cells."""
+
+    starts: list[int]
+    pieces: list[tuple[Chooser, Moments]]
+
+
 @dataclass(frozen=True, eq=False)
 class BetweenStretches:
     """A partition that chooses bins between stretches, and has one for each of these.
@@ -69,15 +80,21 @@ class BetweenStretches:
 
     def __call__(self, moments: Moments) -> Cuts:
         """Choose bins part by part."""
+        parts = self.part(moments)
+        return join([choose(part) for choose, part in parts.pieces], parts.starts)
+
+    def part(self, moments: Moments) -> Parts:
+        """Cut the axis at the ends of the stretches."""
         edges = moments.grid.edges
         starts, stops = np.searchsorted(edges, self.stretches.ends.T)
         ends = np.unique(np.concatenate([[0], starts, stops, [edges.size - 1]])).tolist()
-        parts = list[Cuts]()
+        parts = Parts([], [])
         for first, last in pairwise(ends):
-            part = moments.between(first, last)
-            is_one = first in starts or not np.any(part.weight > 0)
-            parts.append(_one_bin(part) if is_one else self.partition(part))
-        return join(parts, ends)
+            own = moments.between(first, last)
+            is_one = first in starts or not np.any(own.weight > 0)
+            parts.starts.append(first)
+            parts.pieces.append((_one_bin if is_one else self.partition, own))
+        return parts
 
 
 def _one_bin(moments: Moments) -> Cuts:

@@ -24,7 +24,7 @@ from rhale.kernels.stretches import BetweenStretches
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.notes import describe_gaps, describe_outside
 from rhale.results.effect import Density, Effect, LocalEffects
-from rhale.results.fit import MOVED_LIMITS, bin_cells, fine_grid
+from rhale.results.fit import MOVED_LIMITS, ModelCells, Unbinned, bin_cells, fine_grid
 from rhale.results.note import Note
 from rhale.settings import Settings
 
@@ -171,10 +171,10 @@ class BinnedEffects:
         return Tally(cells, np.column_stack([x[rows.sampled], kept[:, rows.sampled].T]))
 
     def conclude(self, total: Moments, kept: FloatArray, about: About) -> Conclusion:
-        """Choose bins among the cells, for each output."""
+        """Leave it to the caller to choose bins among the cells, for each output."""
         total = self.cells.heed(total)
         notes, every = gather_notes(self, total, about), range(len(about.outputs))
-        made = tuple(self.bin(total, kept, about, output, notes) for output in every)
+        made = tuple(self.unbinned(total, kept, about, output, notes) for output in every)
         return Conclusion(
             made,
             cells=total if self.cells.can_change else None,
@@ -219,23 +219,23 @@ class BinnedEffects:
             sample=sample_effects(kept, about, output),
         )
 
-    def bin(
+    def unbinned(
         self, total: Moments, kept: FloatArray, about: About, output: int, notes: tuple[Note, ...]
-    ) -> Effect:
-        """Bins of one output."""
-        made = bin_cells(
+    ) -> Unbinned:
+        """One output, and all that is known of it but its bins."""
+        known = {
+            "kind": self.feature.axis_kind,
+            "density": self.cells.density,
+            "local_notes": notes,
+            "sample": sample_effects(kept, about, output),
+        }
+        return Unbinned(
             self.feature.name,
             about.outputs[output],
-            total.of_output(output, len(about.outputs)),
+            [ModelCells(total.of_output(output, len(about.outputs)))],
             self.cells.partitions[output],
-            axis=self.feature.axis,
-        )
-        return replace(
-            made,
-            kind=self.feature.axis_kind,
-            density=self.cells.density,
-            local_notes=notes,
-            sample=sample_effects(kept, about, output),
+            self.feature.axis,
+            known,
         )
 
 
@@ -303,13 +303,15 @@ def choose_cells(
     `n_limits` is how many limits of each kind `Adaptive` looks at where the user does not say.
     """
     partitions = tuple(settings.partition(feature.name, output) for output in outputs)
+    different = {id(p): p for p in partitions}  # most often one for all outputs
     if n_limits is not None:
-        partitions = tuple(_limit(partition, n_limits) for partition in partitions)
+        different = {key: _limit(partition, n_limits) for key, partition in different.items()}
+        partitions = tuple(different[id(p)] for p in partitions)
     closed = partitions[0].closed
     if any(p.closed != closed for p in partitions):
         msg = f"bins of {feature.name!r} are closed on different sides for different outputs"
         raise BadSettingError(msg)
-    offered = [p.candidates(feature.axis) for p in partitions]
+    offered = [p.candidates(feature.axis) for p in different.values()]
     notes = _describe_quantiles(feature, partitions[0])
     if settings.method != "ale":
         grid = fine_grid(feature.axis, np.concatenate(offered), closed)

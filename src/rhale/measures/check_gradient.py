@@ -15,7 +15,8 @@ from rhale.measures.questions import Asker
 from rhale.measures.secant import Secant
 from rhale.tables import Chunk
 
-CHECKED_ROWS = 32
+CHECKED_ROWS, FEWEST_CHECKED = 32, 16
+CHECKED_NUMBERS = 2**26  # of the rows that are asked about: of 1,000 features and more, fewer rows
 STEP_SHARE = 0.01  # of the rows in the window of a row ...
 STEP_PART = 1 / 8  # ... and the part of it that a step is: wide for single precision, else narrow
 FEWEST_CLEAR = 8  # rows that tell something, for a verdict
@@ -137,7 +138,9 @@ def check_gradient(
     the rows that react, the feature is judged, and the gradient is wrong if it has another sign or
     another size in more than half of them.
     """
-    rows = np.arange(min(CHECKED_ROWS, probe.n_rows))
+    fit = CHECKED_NUMBERS // (2 * max(len(features), 1) * len(asker.names))
+    n_rows = int(np.clip(fit, FEWEST_CHECKED, CHECKED_ROWS))
+    rows = np.arange(min(n_rows, probe.n_rows))
     some, (base, slopes) = probe.take(rows), (found[0][rows], found[1][rows])
     if not features:
         return [], 0

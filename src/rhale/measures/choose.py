@@ -273,7 +273,7 @@ def judge_gradient(
 ) -> tuple[str, list[Note], int]:
     """Say why the gradient is of no use ("" if it is), and what to note about each feature."""
     try:
-        found = asker.predictor.gradient(probe)
+        found = asker.differentiate(probe)
     except NotDifferentiableError as error:
         if settings.wants_gradient:
             raise

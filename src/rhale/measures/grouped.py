@@ -11,7 +11,7 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
-from rhale.kernels.jumps import JumpQuestion
+from rhale.kernels.jumps import JumpQuestion, join_marks
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.rules import Rule, locate_rows
 from rhale.measures.measure import (
@@ -168,17 +168,17 @@ class Grouped:
         self, whole: JumpQuestion, rows: Rows, division: int, group: IntArray
     ) -> JumpQuestion:
         """Ask about the jumps of all groups of a division: rows have neighbours in their own."""
-        n_groups = self.divisions[division].n_groups
-        stand, first, last = np.full(group.size, -1), np.zeros_like(group), np.zeros_like(group)
+        mark, marks = np.full(group.size, -1), [whole.marks]  # there may be no part at all
         for one in self.parts:
             if one.division != division:
                 continue
-            mine = group == one.group
-            (asked,) = one.measure.questions(replace(rows, counted=mine)).jumps
-            for own, all_rows in ((asked.stand, stand), (asked.first, first), (asked.last, last)):
-                np.copyto(all_rows, own, where=mine)
-        part = np.where(group == NOBODY, 0, group)
-        return replace(whole, stand=stand, first=first, last=last, part=part, n_parts=n_groups)
+            mine = replace(rows, counted=group == one.group)
+            (asked,) = one.measure.questions(mine).jumps
+            n_before = sum(some.n_marks for some in marks)
+            np.add(asked.mark, n_before, out=mark, where=asked.mark >= 0, dtype=np.intp)
+            marks.append(asked.marks.of_part(one.group))
+        n_parts = self.divisions[division].n_groups
+        return replace(whole, marks=join_marks(marks), mark=mark, n_parts=n_parts)
 
     def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
         """Add up part by part."""

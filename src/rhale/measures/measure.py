@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -17,14 +17,16 @@ from rhale.kernels.moments import Moments
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
 from rhale.kernels.sample import NO_LIMIT, KeyArray, Sample
-from rhale.measures.questions import Asker
+from rhale.measures.questions import Asker, Curves
 from rhale.models import Predictor
+from rhale.results.fit import Unbinned, bin_all
 from rhale.results.missing import Missing
 from rhale.results.note import Note
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
 
 Needs = Literal["nothing", "predictions", "slopes"]
+TOGETHER = 32  # effects whose bins are chosen together
 NO_ANSWERS = np.empty((0, 0, 0))
 NO_KEY = np.uint64(0)
 
@@ -122,8 +124,8 @@ class Replies:
         Answers to what it asked about some of the rows; no changes where it did not.
     jumps : sequence of JumpReply
         Answers to what it asked about jumps.
-    curves : ndarray of shape (n_points, n_rows, n_outputs)
-        Answers with the column held at the points; no rows where it is not.
+    curves : callable or None
+        Gives answers for some rows with the column held at the points; None where it is not.
     """
 
     predictions: FloatArray
@@ -131,7 +133,7 @@ class Replies:
     changed: FloatArray
     aside: FloatArray = field(default_factory=lambda: NO_ANSWERS)
     jumps: Sequence[JumpReply] = ()
-    curves: FloatArray = field(default_factory=lambda: NO_ANSWERS)
+    curves: Curves | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +187,7 @@ class Conclusion:
     Attributes
     ----------
     results : tuple
-        One for each output.
+        One for each output; `Unbinned` where its bins are to be chosen together with others.
     missing : tuple of Missing or None
         What happens when the value is removed, one for each output, where that was the question.
     cells : Moments or None
@@ -207,6 +209,26 @@ class Conclusion:
     targets: tuple[Target, ...] = ()
     parts: tuple[Any, ...] = ()
     groups: IntArray | None = None
+
+
+def with_bins(conclusions: Iterable[Conclusion]) -> Iterator[Conclusion]:
+    """Choose the bins of all results that wait for them, those of some features together."""
+    waiting, n_unbinned = list[Conclusion](), 0
+    for made in conclusions:
+        waiting.append(made)
+        n_unbinned += sum(isinstance(one, Unbinned) for one in made.results)
+        if n_unbinned >= TOGETHER:  # so that cells of few features are in memory more than once
+            yield from _bin(waiting)
+            waiting, n_unbinned = [], 0
+    yield from _bin(waiting)
+
+
+def _bin(conclusions: Sequence[Conclusion]) -> Iterator[Conclusion]:
+    unbinned = [one for made in conclusions for one in made.results if isinstance(one, Unbinned)]
+    effects = (effect for (effect,) in bin_all(unbinned))
+    for made in conclusions:
+        done = (next(effects) if isinstance(one, Unbinned) else one for one in made.results)
+        yield replace(made, results=tuple(done))
 
 
 class Measure(Protocol):
@@ -373,7 +395,7 @@ class MeasureTask:
         chunk, predictor = rows.chunk, self.predictor
         needs = {m.needs for m in self.measures}
         if "slopes" in needs:
-            answers, slopes = predictor.gradient(chunk)
+            answers, slopes = self.asker.differentiate(chunk)
             return Base(answers, slopes, answers[rows.sampled]), chunk.n_rows
         if "predictions" in needs:
             answers = predictor.predict(chunk.rows, chunk.n_rows)
@@ -413,7 +435,7 @@ class MeasureTask:
                 own,
                 self.ask_aside(rows.chunk, questions.aside),
                 tuple(next(jumps) for _ in questions.jumps),
-                NO_ANSWERS if questions.held is None else next(curves),
+                None if questions.held is None else next(curves),
             )
             for own, questions in zip(np.split(answers, ends[:-1]), asked, strict=True)
         ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from rhale.kernels.dependences import HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models import Predictor
+from rhale.models.predictor import Answers
 from rhale.tables import Chunk
-from rhale.tables.chunk import Change
+from rhale.tables.chunk import Change, HeldColumn
 
 Reason = str
+Curves = Callable[[IntArray], FloatArray]  # of some rows: (n_points, n_some, n_outputs)
 STACKED_ROWS, STACKED_NUMBERS = 2**15, 2**20  # of one call: more only costs fresh memory
 WALKED_CHANGES = 5  # of a feature, so that one walk answers for all of them
 WALKED_ANSWERS, FEWEST_WALKED = 2**23, 2**9  # of one walk at most; rows of one at least
@@ -34,7 +37,7 @@ class Asker:
     names : tuple of str
         Column names, for messages.
     batch_rows : int
-        Rows in one call, at most (but always a whole copy of a chunk).
+        Rows in one call, at most; a chunk may hold several batches.
     n_threads : int
         Chunks that may be asked about at a time in this process.
     n_met : int
@@ -51,6 +54,26 @@ class Asker:
     def outputs(self) -> tuple[str, ...]:
         """Names of the outputs that are explained."""
         return self.predictor.outputs
+
+    def batches(self, chunk: Chunk) -> list[IntArray]:
+        """Which rows of a chunk are asked about in one call after the other."""
+        return np.split(
+            np.arange(chunk.n_rows), range(self.batch_rows, chunk.n_rows, self.batch_rows)
+        )
+
+    def differentiate(self, chunk: Chunk) -> Answers:
+        """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns) of a chunk.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The rows.
+        """
+        if chunk.n_rows <= self.batch_rows:
+            return self.predictor.gradient(chunk)
+        found = (self.predictor.gradient(chunk.take(rows)) for rows in self.batches(chunk))
+        answers, slopes = zip(*found, strict=True)
+        return np.concatenate(answers), np.concatenate(slopes)
 
     def ask(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
         """Predict one copy of the rows per change.
@@ -81,7 +104,7 @@ class Asker:
                 answers[mine] = self.ask_stacked(chunk, part)
         return answers
 
-    def ask_curves(self, chunk: Chunk, held: Sequence[HeldPoints]) -> list[FloatArray]:
+    def ask_curves(self, chunk: Chunk, held: Sequence[HeldPoints]) -> list[Curves]:
         """Predict the rows with one column held at each of some points in all of them.
 
         Parameters
@@ -93,23 +116,32 @@ class Asker:
 
         Returns
         -------
-        list of ndarray of shape (n_points, n_rows, n_outputs)
-            One for each column.
+        list of callable
+            One for each column: takes numbers of rows and gives their curves, of shape (n_points,
+            n_some, n_outputs). A model that is not walked is asked when these are wanted, so that
+            the curves of all rows are never held at a time; several columns that are asked about
+            together are few rows, and asked at once.
         """
-        walker, answers = self.predictor.walker, dict[int, FloatArray]()
+        walker, answers = self.predictor.walker, dict[int, Curves]()
         seen = [one for one in held if walker is not None and walker.sees(one.column)]
         if seen and walker is not None:
             words = Question([(one.column, one.points) for one in seen], self.names, chunk)
             walked = self.predictor.walk_curves(walker, chunk, seen, words)
-            answers = {one.column: own for one, own in zip(seen, walked, strict=True)}
+            answers = {one.column: in_hand(own) for one, own in zip(seen, walked, strict=True)}
         rest = [one for one in held if one.column not in answers]
-        if rest:
-            every = [(one.column, point) for one in rest for point in one.points]
-            changes = [(column, np.full(chunk.n_rows, point)) for column, point in every]
+        if len(rest) == 1:
+            answers[rest[0].column] = partial(self.ask_about, chunk, rest[0])
+        elif rest:
+            every = (HeldColumn(one.column, one.points, chunk.n_rows) for one in rest)
+            changes = [change for one in every for change in one]
             ends = np.cumsum([one.points.size for one in rest])[:-1]
             asked = np.split(self.ask_stacked(chunk, changes), ends)
-            answers |= {one.column: own for one, own in zip(rest, asked, strict=True)}
+            answers |= {one.column: in_hand(own) for one, own in zip(rest, asked, strict=True)}
         return [answers[one.column] for one in held]
+
+    def ask_about(self, chunk: Chunk, held: HeldPoints, rows: IntArray) -> FloatArray:
+        """Predict some of the rows with one column held, shape (n_points, n_some, n_outputs)."""
+        return self.ask_stacked(chunk.take(rows), HeldColumn(held.column, held.points, rows.size))
 
     def ask_jumps(
         self, chunk: Chunk, questions: Sequence[JumpQuestion], rows: JumpRows
@@ -127,7 +159,8 @@ class Asker:
         """
         walker = self.predictor.walker
         assert walker is not None  # noqa: S101 - our own mistake
-        words = Question([(q.column, np.concatenate(q.wide)) for q in questions], self.names, chunk)
+        windows = [(q.column, np.concatenate(q.marks.wide)) for q in questions]
+        words = Question(windows, self.names, chunk)
         return self.predictor.walk_jumps(walker, chunk, questions, rows, words)
 
     def ask_pairs(self, chunk: Chunk, asked: PairQuestion) -> PairReply:
@@ -159,6 +192,12 @@ class Asker:
 
     def ask_stacked(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
         """Predict one copy of the rows per change, as many copies in one call as the batch holds."""
+        if chunk.n_rows > self.batch_rows:
+            parts = [
+                self.ask_stacked(chunk.take(rows), [(at, values[rows]) for at, values in changes])
+                for rows in self.batches(chunk)
+            ]
+            return np.concatenate(parts, axis=1)
         n_rows, at_once = chunk.n_rows, self.copies_at_once(chunk.n_rows)
         answers = np.empty((len(changes), n_rows, len(self.predictor.chosen)))
         for start in range(0, len(changes), at_once):
@@ -218,6 +257,12 @@ class Asker:
         except BadPredictionError:
             return "its answer is no finite number"
         return None
+
+
+def in_hand(answers: FloatArray) -> Curves:
+    """Curves of some rows, where those of all (n_points, n_rows, n_outputs) were asked for."""
+    by_row = answers.transpose(1, 0, 2)  # in memory, too, where trees were walked
+    return lambda rows: by_row[rows].transpose(1, 0, 2)
 
 
 @dataclass(frozen=True, eq=False)

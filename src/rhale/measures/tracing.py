@@ -11,7 +11,7 @@ from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
 from rhale.kernels.between_points import place_between, share_out
 from rhale.kernels.curve_moments import CurveMoments, scatter_curves, split_shapes
-from rhale.kernels.curve_places import CurvePlaces, place_curves
+from rhale.kernels.curve_places import CurvePlaces, Stands, place_curves, stand_beside
 from rhale.kernels.dependences import HeldPoints
 from rhale.kernels.fixed import Edges
 from rhale.kernels.grid import Grid
@@ -23,12 +23,39 @@ from rhale.measures.binned import reachable_limits
 from rhale.measures.constant import note_constant
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.notes import describe_curves, describe_ends, describe_missing
+from rhale.measures.questions import in_hand
 from rhale.measures.steps import chances
 from rhale.results.note import Note
 from rhale.results.profile import Profile
 from rhale.settings import Settings
 
 TracedMethod = Literal["pdp", "ice"]
+BLOCK_NUMBERS = 2**16  # of curves that are added up at a time: they stay in the processor's cache
+FEWEST_ROWS = 2**9  # of such a block: sums of fewer cost more to put together than to add up
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class CurveSums:
+    """What curves of some rows add up to.
+
+    Attributes
+    ----------
+    curves : CurveMoments
+        Shapes and levels of their curves.
+    places : CurvePlaces
+        How shapes go with where the rows stand.
+    """
+
+    curves: CurveMoments
+    places: CurvePlaces
+
+    def __add__(self, other: CurveSums) -> CurveSums:
+        curves = self.curves + other.curves
+        mine, theirs = (
+            one.places.deviating_from(one.curves.mean - curves.mean) for one in (self, other)
+        )
+        return CurveSums(curves, mine + theirs)
 
 
 @crosses_processes
@@ -38,29 +65,21 @@ class Traces:
 
     Attributes
     ----------
-    curves : CurveMoments
-        Shapes and levels of their curves.
-    places : CurvePlaces
-        How shapes go with where the rows stand.
+    sums : CurveSums
+        Of their curves.
     cells : Moments
         Where the rows stand between the points of the grid.
     n_outside : int
         Rows beyond the ends of the grid.
     """
 
-    curves: CurveMoments
-    places: CurvePlaces
+    sums: CurveSums
     cells: Moments
     n_outside: int
 
     def __add__(self, other: Traces) -> Traces:
-        curves = self.curves + other.curves
-        mine, theirs = (
-            one.places.deviating_from(one.curves.mean - curves.mean) for one in (self, other)
-        )
-        return Traces(
-            curves, mine + theirs, self.cells + other.cells, self.n_outside + other.n_outside
-        )
+        n_outside = self.n_outside + other.n_outside
+        return Traces(self.sums + other.sums, self.cells + other.cells, n_outside)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,24 +124,39 @@ class Tracing:
         whole = (np.full(n_rows, k) for k in range(levels.size))
         return Questions([(column, levels.at(level, chance)) for level in whole])
 
-    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
+    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:  # noqa: ARG002
         """Moments of the curves, of all rows and by where rows stand."""
-        x, weights = self.feature.stands(rows.chunk), rows.chunk.weights
-        traced = replies.changed if asked.held is None else replies.curves
-        mean, deviations = split_shapes(traced, weights)
-        check_magnitude(deviations[..., :-1])
+        x = self.feature.stands(rows.chunk)
         place = place_between(x, self.points)
+        sums, single = self.add_up_curves(rows, place, replies)
         total = Traces(
-            scatter_curves(mean, deviations, weights),
-            place_curves(deviations, place, self.points.size, weights),
-            measure(self.stretches, place, np.empty((0, x.size)), weights),
+            sums,
+            measure(self.stretches, place, np.empty((0, x.size)), rows.chunk.weights),
             n_outside=int(np.sum((x < self.points[0]) | (x > self.points[-1]))),
         )
-        kept = x[rows.sampled, None]
-        if self.method == "ice":
-            single = traced[:, rows.sampled].transpose(1, 2, 0).reshape(len(kept), -1)
-            kept = np.hstack([kept, single])
-        return Tally(total, kept)
+        return Tally(total, np.hstack([x[rows.sampled, None], single]))
+
+    def add_up_curves(
+        self, rows: Rows, place: FloatArray, replies: Replies
+    ) -> tuple[CurveSums, FloatArray]:
+        """Sums of the curves, a block of rows at a time, and curves of the sampled rows if kept."""
+        n_points, (n_rows, n_outputs) = self.points.size, replies.predictions.shape
+        curves, weights = replies.curves or in_hand(replies.changed), rows.chunk.weights
+        single = np.empty((rows.sampled.size, n_outputs * n_points if self.method == "ice" else 0))
+        number = np.full(n_rows, -1)
+        number[rows.sampled] = np.arange(rows.sampled.size)
+        size = max(BLOCK_NUMBERS // (n_outputs * n_points), FEWEST_ROWS)
+        total: CurveSums | None = None
+        for stands in stand_beside(place, n_points, weights).in_blocks(size):
+            traced = curves(stands.row)
+            sums = sum_curves(traced, stands, weights)
+            total = sums if total is None else total + sums
+            if single.size:
+                mine = np.flatnonzero(number[stands.row] >= 0)
+                own = traced[:, mine].transpose(1, 2, 0)
+                single[number[stands.row[mine]]] = own.reshape(mine.size, -1)
+        assert total is not None  # noqa: S101 - there is always a block
+        return total, single
 
     @property
     def stretches(self) -> Grid:
@@ -153,7 +187,7 @@ class Tracing:
 
     def profile(self, total: Traces, kept: FloatArray, output: int, name: str) -> Profile:
         """The numbers of one output."""
-        found, places, points = total.curves, place_rows(total.cells), self.points
+        found, places, points = total.sums.curves, place_rows(total.cells), self.points
         covariance, share = found.covariance[output], share_out(*places, points.size)
         shape, level = covariance[:-1, :-1], covariance[-1, -1]
         variance = np.diag(shape) + 2 * covariance[:-1, -1] + level
@@ -173,13 +207,21 @@ class Tracing:
                 np.interp(places.x, np.arange(points.size), points), places.weight
             ),
             known_rows=rows,
-            own_covariance=total.places.covary(curve, rows)[output, :-1],
+            own_covariance=total.sums.places.covary(curve, rows)[output, :-1],
         )
         if self.method == "pdp":
             return profile
         start = 1 + output * points.size
         curves = np.asarray(kept[:, start : start + points.size])
         return replace(profile, curves=curves, curve_x=kept[:, 0])
+
+
+def sum_curves(traced: FloatArray, stands: Stands, weights: FloatArray | None) -> CurveSums:
+    """Add up curves of shape (n_points, n_rows, n_outputs) of rows that stand beside points."""
+    own = None if weights is None else weights[stands.row]
+    mean, deviations = split_shapes(traced, own)
+    check_magnitude(deviations[..., :-1])
+    return CurveSums(scatter_curves(mean, deviations, own), place_curves(deviations, stands))
 
 
 def choose_points(settings: Settings, feature: Feature, output: str) -> FloatArray:

@@ -10,11 +10,20 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from rhale.features.feature import Feature
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import FloatArray
 from rhale.kernels.agreement import staircase_slopes, subtract
 from rhale.kernels.axis import Axis
 from rhale.kernels.grid import CellArray, Grid
-from rhale.kernels.jumps import Ends, JumpCells, JumpQuestion, JumpSums, find_near, near_share
+from rhale.kernels.jumps import (
+    Ends,
+    JumpCells,
+    JumpMarks,
+    JumpQuestion,
+    JumpSums,
+    find_near,
+    find_reach,
+    near_share,
+)
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
@@ -30,7 +39,7 @@ from rhale.measures.binned import (
 )
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.results.effect import Effect
-from rhale.results.fit import bin_cells
+from rhale.results.fit import ModelCells, Unbinned, bin_cells
 from rhale.results.note import Note
 
 WIDE, DIFFERENCE = 1, 3  # series of slopes, see `JumpReply`
@@ -49,14 +58,10 @@ class JumpTotal:
 
 
 class Marks(NamedTuple):
-    """Stretches of an axis on which the same is asked of all rows; fields as in `JumpQuestion`."""
+    """Stretches of an axis, and what is asked of the rows on each."""
 
     grid: Grid
-    stand: IntArray
-    first: IntArray
-    last: IntArray
-    narrow: Ends
-    wide: Ends
+    asked: JumpMarks
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,16 +111,12 @@ class JumpEffects:
         """The jumps in each row's neighbourhoods and windows."""
         x, marks = rows.chunk.column(self.feature.column), self.marks
         counts = self.cells.grid.covers(rows.count_only(x))
-        place = marks.grid.locate_covered(np.where(counts, x, marks.grid.edges[0]))
-        asked = JumpQuestion(
-            column=self.feature.column,
-            cells=self.places,
-            stand=np.where(counts, marks.stand[place], -1),
-            first=marks.first[place],
-            last=np.where(counts, marks.last[place], marks.first[place]),
-            narrow=read_cells(marks.narrow, place),
-            wide=read_cells(marks.wide, place),
-        )
+        if counts.all():
+            mark = marks.grid.locate_covered(x)
+        else:
+            mark = marks.grid.locate_covered(np.where(counts, x, marks.grid.edges[0]))
+            mark[~counts] = -1
+        asked = JumpQuestion(self.feature.column, self.places, marks.asked, mark)
         return Questions(memory=x, jumps=(asked,))
 
     @cached_property
@@ -128,16 +129,20 @@ class JumpEffects:
         marks = np.unique(np.concatenate([*changes, [low, high, np.nextafter(high, np.inf)]]))
         marks = marks[(marks >= low) & (marks <= np.nextafter(high, np.inf))]
         at = marks[:-1]  # each stands for all values up to the next one
-        first, last = places.serve(at)
-        cell = grid.locate(at)
-        return Marks(
-            grid=Grid(marks),
+        near, cell = places.serve(at), grid.locate(at)
+        narrow, wide = read_cells(self.narrow_ends, cell), read_cells(self.wide_ends, cell)
+        asked = JumpMarks(
             stand=np.searchsorted(places.places, at, "right"),
-            first=first,
-            last=last,
-            narrow=read_cells(self.narrow_ends, cell),
-            wide=read_cells(self.wide_ends, cell),
+            near=near,
+            reach=find_reach(places.places, near, narrow, wide),
+            narrow=narrow,
+            wide=wide,
+            part=np.zeros(at.size, dtype=np.intp),
         )
+        found = Marks(Grid(marks), asked)
+        for one in (grid, found.grid):  # tables that all chunks use, however few rows each has
+            one.buckets_for(int(self.feature.axis.rows))
+        return found
 
     def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
         """Moments of the slopes in every cell, and sums of jumps at every place."""
@@ -149,7 +154,7 @@ class JumpEffects:
         return Tally(JumpTotal(cells, reply.sums), kept)
 
     def conclude(self, total: JumpTotal, kept: FloatArray, about: About) -> Conclusion:
-        """Accumulate the jumps, and choose bins among the cells, for each output."""
+        """Accumulate the jumps; bins among the cells are for the caller to choose, for each output."""
         notes = gather_notes(self, total.cells, about)
         ends = float(self.cells.grid.edges[0]), float(self.cells.grid.edges[-1])
         outputs = range(len(about.outputs))
@@ -157,7 +162,7 @@ class JumpEffects:
         shared = self.shared_slopes(stairs)
         cells = self.without_shared(total.cells, shared)
         made = tuple(
-            self.bin(cells, kept, about, (output, found), notes)
+            self.unbinned(cells, kept, about, (output, found), notes)
             for output, found in enumerate(stairs)
         )
         targets = () if about.searched is None else self.targets(about.searched, shared)
@@ -234,26 +239,29 @@ class JumpEffects:
         none = np.zeros((len(stairs), ends[0].size))
         return np.concatenate([none, *np.stack(found, axis=1)])
 
-    def bin(
+    def unbinned(
         self,
         cells: Moments,
         kept: FloatArray,
         about: About,
         stairs: tuple[int, Staircase],
         notes: tuple[Note, ...],
-    ) -> Effect:
-        """Bins of one output, along its staircase."""
+    ) -> Unbinned:
+        """One output with its staircase, and all that is known of it but its bins."""
         output, found = stairs
-        made = bin_cells(
+        known = {
+            "kind": self.feature.axis_kind,
+            "local_notes": notes,
+            "sample": sample_effects(kept, about, output),
+        }
+        return Unbinned(
             self.feature.name,
             about.outputs[output],
-            cells.of_output(output, len(about.outputs)),
+            [ModelCells(cells.of_output(output, len(about.outputs)), found)],
             self.cells.partitions[output],
-            axis=self.feature.axis,
-            stairs=found,
+            self.feature.axis,
+            known,
         )
-        sample = sample_effects(kept, about, output)
-        return replace(made, kind=self.feature.axis_kind, local_notes=notes, sample=sample)
 
 
 def read_cells(ends: Ends, cell: CellArray) -> Ends:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.agreement import spread_of_rows
 from rhale.kernels.ale_statistics import Heights, read_bins, read_steps
 from rhale.kernels.axis import GAP_SHARE
 from rhale.kernels.curve import (
@@ -26,19 +25,17 @@ from rhale.kernels.curve import (
     stretch,
 )
 from rhale.kernels.drawing import Drawing
-from rhale.kernels.gaps import NO_GAPS, Gaps, find_gaps
+from rhale.kernels.gaps import NO_GAPS, Gaps
 from rhale.kernels.grid import Closed, Grid
-from rhale.kernels.moments import Moments, measure
-from rhale.kernels.noise import cut_outliers, interpolation, residual_squares
-from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts, require_count
-from rhale.kernels.pure_error import FilledCells, has_enough_rows, pure_variance
+from rhale.kernels.moments import measure
+from rhale.kernels.partition import Cuts, require_count
 from rhale.kernels.real_jumps import Jump, find_jumps
 from rhale.kernels.records import as_frozen
-from rhale.kernels.row_places import RowPlaces, place_rows, spread_evenly
+from rhale.kernels.row_places import RowPlaces, spread_evenly
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, write_short, written
-from rhale.kernels.uncertainty import Estimate, Uncertainty, bridge_levels
+from rhale.kernels.uncertainty import Estimate, Uncertainty
 from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
@@ -67,7 +64,6 @@ from rhale.results.result import (
 from rhale.results.table_rows import Columns, add_missing_bin, list_bins, name_places
 
 Density = Literal["rows", "bins"]
-SEARCHED = 2.0  # price of a searched parameter, in log N rows
 
 
 class LocalEffects(NamedTuple):
@@ -551,6 +547,8 @@ class Effect(FrozenResult):
 
     def _redrawn(self, x: FloatArray, center: Center, draws: int, seed: int) -> FloatArray:
         """How curves of rows drawn anew differ from the curve of these rows, (draws, n_x)."""
+        from rhale.results.bin_fits import fit_effect  # which makes effects
+
         grid = Grid(self.fit.edges, self.closed)
         inside = grid.covers(self.sample.x) & (self.sample.weight > 0)
         places, effects, weight = (np.asarray(column)[inside] for column in self.sample)
@@ -704,7 +702,7 @@ class Effect(FrozenResult):
         >>> age.height(np.array([7.5, 10.0])).round(6)
         array([ 5., 10.])
         """
-        return self.curve(x)
+        return self.line.curve(x, "mean")
 
     def places(self, n_points: int = N_POINTS) -> FloatArray:
         """The limits, places between them, and both sides of every jump.
@@ -1013,212 +1011,6 @@ class Effect(FrozenResult):
         return add_missing_bin(columns, self.missing, self.weight)
 
 
-def fit_effect(
-    name: str,
-    output: str,
-    cells: Moments,
-    cuts: Cuts,
-    *,
-    fine: Moments | None = None,
-    limits: IntArray | None = None,
-) -> Effect:
-    """Fit every bin and gather the numbers; what else is known of the effect is for the caller.
-
-    Parameters
-    ----------
-    name, output : str
-        Feature and output.
-    cells : Moments
-        Of one output; where a series "wide" is named, it gives the spread.
-    cuts : Cuts
-        The bins.
-    fine, limits : Moments and ndarray of shape (n_bins + 1,), optional
-        Finer cells of the same rows and the limits of the bins among theirs: they tell better
-        where rows are and how these vary.
-    """
-    fine = cells if fine is None else fine
-    limits = cuts.limits if limits is None else limits
-    bins = fine.unite(limits)
-    measured, middle = bins.count > 0, bins.grid.middles
-    linear, edges = cuts.linear & (bins.sxx > 0), bins.grid.edges
-    variance = np.where(linear, bins.residual_variance[0], bins.variance[0])
-    weight = np.where(measured, bins.weight, 1.0)
-    ends = RowEnds(
-        np.where(measured, bins.mean_x, middle),
-        np.where(measured, bins.low, edges[:-1]),
-        np.where(measured, bins.high, edges[1:]),
-    )
-    fits = BinFits.of(edges, bins.mean[0], np.where(linear, bins.slope[0], 0.0), ends)
-    fits = replace(fits, level=bridge_levels(fits, measured))
-    errors = fit_errors(fine, limits, linear, bins, variance)
-    filled = FilledCells.of(cells)
-    pure = variance if cuts.noise is None else pure_variance(filled, cuts.limits)
-    std, std_plain = spread_of(fine, limits, np.fmin(variance, pure), bins)
-    if cuts.spread_parts is not None and not cells.is_stepped:
-        place = np.searchsorted(cuts.spread_parts, cuts.limits[:-1], "right") - 1
-        part = spread_between(cells, filled, cuts, cuts.spread_parts, cap=True)[place]
-        asks = np.isfinite(std) & measured & (bins.rows < ENOUGH_SPREAD_ROWS)
-        std = np.where(asks, part, std)
-    spread_edges, spread_std = own_spread(cells, filled, cuts)
-    followed, rows = followed_cells(cells, cuts, fits), place_rows(fine)
-    return Effect(
-        name=name,
-        output=output,
-        edges=edges,
-        count=bins.count,
-        rows=bins.rows,
-        weight=bins.weight,
-        mean_x=fits.origin,
-        std_x=np.sqrt(bins.sxx / weight),
-        low_x=ends.low,
-        high_x=ends.high,
-        level=fits.level,
-        slope=fits.slope,
-        std=np.where(measured, std, fill_gaps(std, middle)),
-        std_plain=np.where(measured, std_plain, fill_gaps(std_plain, middle)),
-        level_error=errors.level,
-        slope_error=errors.slope,
-        row_places=rows,
-        gaps=find_gaps(fine, lambda x: stretch(fits, followed, rows).curve(x, "start")),
-        fit_covariance=errors.covariance,
-        search=search_factor(cuts, cells.total_rows),
-        closed=bins.grid.closed,
-        bin_notes=as_notes(cuts.notes, "bins") + thin_bins(bins.count),
-        cells=followed,
-        spread_edges=spread_edges,
-        spread_std=spread_std,
-    )
-
-
-class FitErrors(NamedTuple):
-    """Standard errors of level and slope of every bin, and their covariance."""
-
-    level: FloatArray
-    slope: FloatArray
-    covariance: FloatArray
-
-
-def fit_errors(
-    cells: Moments, limits: IntArray, linear: BoolArray, bins: Moments, variance: FloatArray
-) -> FitErrors:
-    """Errors of the fits, from the squared residuals of the cells where they are.
-
-    Parameters
-    ----------
-    cells : Moments
-        Of one output.
-    limits, linear : ndarray of shape (n_bins + 1,) and (n_bins,)
-        The bins among the cells, and which of them are lines.
-    bins : Moments
-        The cells, united to these bins.
-    variance : ndarray of shape (n_bins,)
-        About the fits; nan where rows are too few to tell.
-
-    Notes
-    -----
-    Rows need not vary evenly about a line: for the slope, the squares of each cell count with the
-    leverage of its rows (the sandwich of White). A bin of one cell has the usual formula.
-    """
-    place = np.repeat(np.arange(linear.size), np.diff(limits))
-    rows = np.where(bins.weight > 0, bins.rows, np.nan)
-    sxx = np.where(bins.sxx > 0, bins.sxx, np.inf)
-    offset = np.where(cells.weight > 0, cells.mean_x - bins.mean_x[place], 0.0)
-    squares = residual_squares(cells, limits, linear, bins)
-    squares = np.where(variance[place] > 0, squares, 0.0)
-    levers = cells.sxx + cells.weight * offset**2, cells.weight * offset
-    leaned, tilted = (np.add.reduceat(squares * lever, limits[:-1]) for lever in levers)
-    known = linear & np.isfinite(variance)
-    return FitErrors(
-        np.sqrt(variance / rows),
-        np.where(known, np.sqrt(leaned * bins.weight / rows) / sxx, np.where(linear, np.nan, 0.0)),
-        np.where(known, tilted / rows / sxx, 0.0),
-    )
-
-
-def search_factor(cuts: Cuts, n_rows: float) -> float:
-    """By how much the search for bins raises the variance of what is fitted in them."""
-    if not cuts.is_searched or n_rows < 2:
-        return 1.0
-    n_parameters = 2 * cuts.linear.size - 1 + np.count_nonzero(cuts.linear)
-    return float(1.0 + SEARCHED * n_parameters * np.log(n_rows) / n_rows)
-
-
-def spread_of(
-    cells: Moments, limits: IntArray, variance: FloatArray, bins: Moments
-) -> tuple[FloatArray, FloatArray]:
-    """Deviation of each bin's local effects about its fit, of given variance, and about its mean."""
-    if cells.is_walked:
-        found = spread_of_rows(cells, limits).std
-        return found, found
-    if not cells.is_stepped:
-        return np.sqrt(variance), np.sqrt(bins.variance[0])
-    wide, noise = bins.named("wide"), bins.named("noise")
-    about_line = wide.residual_variance[0] - noise.residual_variance[0]
-    about_mean = wide.variance[0] - noise.variance[0]
-    return np.sqrt(np.maximum(about_line, 0.0)), np.sqrt(np.maximum(about_mean, 0.0))
-
-
-def own_spread(
-    cells: Moments, filled: FilledCells, cuts: Cuts
-) -> tuple[FloatArray | None, FloatArray | None]:
-    """Bins of the spread and the deviation in each; nothing where it has no bins of its own."""
-    limits = cuts.spread_limits
-    if limits is None:
-        return None, None
-    return cells.grid.edges[limits], spread_between(cells, filled, cuts, limits)
-
-
-def spread_between(
-    cells: Moments, filled: FilledCells, cuts: Cuts, limits: IntArray, *, cap: bool = False
-) -> FloatArray:
-    """Deviation about the bins' fits between limits that need not be those of the bins.
-
-    With `cap`, no cell's squares count far more than those around it between the same limits: a
-    step that a bin missed must not make all its neighbours look wide.
-    """
-    if cells.is_stepped:
-        wide = cells.unite(limits)
-        return spread_of(cells, limits, wide.variance[0], wide)[0]
-    squares = residual_squares(cells, cuts.limits, cuts.linear)
-    if cap:
-        some = cells.weight > 0
-        sizes = np.add.reduceat(some, limits[:-1], dtype=np.intp)
-        squares[some] = cut_outliers(squares[some], cells.rows[some], sizes)
-    squared, weight = np.add.reduceat([cells.weight * squares, cells.weight], limits[:-1], axis=1)
-    return np.asarray(np.sqrt(np.fmin(squared / weight, pure_variance(filled, limits))))
-
-
-def followed_cells(cells: Moments, cuts: Cuts, fits: BinFits) -> CellMeans | None:
-    """Cells of the bins whose fit is too plain for the curve; None if all fits are adequate."""
-    if cuts.trust is None or cuts.noise is None or not np.any(cuts.trust > 0):
-        return None
-    limits = cuts.limits
-    if cuts.followed is not None:
-        cells, limits = cells.unite(cuts.followed), np.searchsorted(cuts.followed, limits)
-    place = np.repeat(np.arange(cuts.trust.size), np.diff(limits))
-    mine = cuts.trust[place] > 0
-    place, filled = place[mine], has_enough_rows(cells)[mine]
-    x = np.where(cells.weight[mine] > 0, cells.mean_x[mine], cells.grid.middles[mine])
-    offset = np.clip(x, fits.low[place], fits.high[place]) - fits.origin[place]
-    residual = cells.mean[0][mine] - fits.level[place] - fits.slope[place] * offset
-    for k in np.unique(place[~filled]):
-        own = place == k
-        residual[own] = interpolation(x[own], filled[own]) @ residual[own & filled]
-    some = np.where(cells.weight[mine] > 0, cells.weight[mine], 1.0)
-    rows = np.where(filled, cells.rows[mine], np.nan)
-    return CellMeans(
-        bin=place,
-        left=cells.grid.edges[:-1][mine],
-        right=cells.grid.edges[1:][mine],
-        weight=cells.weight[mine],
-        mean_x=x,
-        std_x=np.sqrt(cells.sxx[mine] / some),
-        residual=residual,
-        error=np.sqrt(cuts.noise[mine] / rows),
-        trust=cuts.trust[place],
-    )
-
-
 def describe_jumps(jumps: Sequence[Jump], kind: AxisKind) -> tuple[Note, ...]:
     """Say where the curve jumps, and how far."""
     return tuple(
@@ -1236,15 +1028,3 @@ def rest_about_line(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatAr
     x, y = x - share @ x, y - share @ y
     sxx = float(share @ x**2)
     return y - (float(share @ (x * y)) / sxx) * x if sxx > 0 else y
-
-
-def thin_bins(count: IntArray) -> tuple[Note, ...]:
-    """Say which bins have too few rows to measure."""
-    notes = []
-    if n_empty := int(np.sum(count == 0)):
-        text = f"{n_empty} of {count.size} bins have no rows: they are interpolated"
-        notes.append(Note("empty bins", text))
-    if n_single := int(np.sum(count == 1)):
-        text = f"{n_single} of {count.size} bins have one row: their std is unknown"
-        notes.append(Note("thin bins", text))
-    return tuple(notes)

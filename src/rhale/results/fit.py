@@ -1,10 +1,11 @@
-"""From cells to one Effect: offer limits to a partition, unite the cells it chose."""
+"""From cells to effects: offer limits to partitions, unite the cells they chose."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,16 +13,19 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.axis import Axis, nearest
+from rhale.kernels.axis_row import unite_all
+from rhale.kernels.choosing import choose_all
 from rhale.kernels.empty_cells import cut_gaps
 from rhale.kernels.fixed import Quantile
 from rhale.kernels.gaps import NO_GAPS
-from rhale.kernels.grid import Closed, Grid, uniform_edges
+from rhale.kernels.grid import Closed, Grid, distinct, uniform_edges
 from rhale.kernels.moments import Moments, average
-from rhale.kernels.partition import Partition, check_cuts
+from rhale.kernels.partition import Cuts, Partition, check_cuts
 from rhale.kernels.real_jumps import Jump, find_jumps
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.stretches import BetweenStretches, Stretches
-from rhale.results.effect import Effect, fit_effect
+from rhale.results.bin_fits import Unfitted, fit_effects
+from rhale.results.effect import Effect
 from rhale.results.note import Note
 
 MOVED_LIMITS = "moved limits"
@@ -73,6 +77,40 @@ def axis_of(cells: Moments) -> Axis:
     )
 
 
+class ModelCells(NamedTuple):
+    """Cells of one output of one model, and its curve where that is known by itself."""
+
+    cells: Moments
+    stairs: Staircase | None = None
+
+
+class Unbinned(NamedTuple):
+    """An effect before its bins are chosen.
+
+    Attributes
+    ----------
+    name, output : str
+        Feature and output.
+    models : sequence of ModelCells
+        Of one output (see `Moments.of_output`), over the same cells; most often of one model. Bins
+        for the jumps of a staircase are made where it is the only one: several models do not jump
+        at the same places.
+    partition : Partition
+        How to choose.
+    axis : Axis, optional
+        The feature; described by its cells if not given.
+    known : mapping
+        What else is known of the effect, by attributes of `Effect`.
+    """
+
+    name: str
+    output: str
+    models: Sequence[ModelCells]
+    partition: Partition
+    axis: Axis | None = None
+    known: Mapping[str, Any] = MappingProxyType({})
+
+
 def bin_cells(
     name: str,
     output: str,
@@ -82,64 +120,38 @@ def bin_cells(
     axis: Axis | None = None,
     stairs: Staircase | None = None,
 ) -> Effect:
-    """Let a partition choose bins among the limits of the cells, and fit them.
-
-    Parameters
-    ----------
-    name, output : str
-        Feature and output.
-    cells : Moments
-        Of one output (see `Moments.of_output`).
-    partition : Partition
-        How to choose.
-    axis : Axis, optional
-        The feature; described by its cells if not given.
-    stairs : Staircase, optional
-        The curve, where it is known by itself; a jump that all rows share is then a bin, unless
-        bins are given.
-    """
-    (made,) = bin_alike(name, output, [ModelCells(cells, stairs)], partition, axis=axis)
+    """Choose the bins of one effect of one model, and fit them; all as in `Unbinned`."""
+    models = [ModelCells(cells, stairs)]
+    ((made,),) = bin_all([Unbinned(name, output, models, partition, axis)])
     return made
 
 
-class ModelCells(NamedTuple):
-    """Cells of one output of one model, and its curve where that is known by itself."""
+def bin_all(unbinned: Sequence[Unbinned]) -> list[tuple[Effect, ...]]:
+    """Choose the bins of many effects, of each as if it were alone, and fit them for each model."""
+    offers = offer_cells(unbinned)
+    united = [average(offer.united) for offer in offers]
+    chosen = choose_all([offer.partition for offer in offers], united)
+    for one, cells, cuts in zip(unbinned, united, chosen, strict=True):
+        check_cuts(cuts, cells.grid.n_cells, type(one.partition).__name__)
+    fitted = iter(fit_effects(list(_unfitted(unbinned, offers, chosen))))
+    return [tuple(_follow(next(fitted), model) for model in one.models) for one in unbinned]
 
-    cells: Moments
-    stairs: Staircase | None = None
+
+def _unfitted(
+    unbinned: Sequence[Unbinned], offers: Sequence[Offer], chosen: Sequence[Cuts]
+) -> Iterator[Unfitted]:
+    """Every model of every effect, with the bins that were chosen."""
+    for one, offer, cuts in zip(unbinned, offers, chosen, strict=True):
+        limits = offer.limits[cuts.limits]
+        for own, fine in zip(offer.united, offer.fine, strict=True):
+            yield Unfitted(
+                one.name, one.output, own, cuts, fine, limits, notes=offer.notes, known=one.known
+            )
 
 
-def bin_alike(
-    name: str,
-    output: str,
-    models: Sequence[ModelCells],
-    partition: Partition,
-    *,
-    axis: Axis | None = None,
-) -> tuple[Effect, ...]:
-    """Choose bins from the moments of several models of the same rows; fit them for each model.
-
-    Parameters
-    ----------
-    name, output, partition, axis
-        As in `bin_cells`.
-    models : sequence of ModelCells
-        Over the same cells. Bins for the jumps of a staircase are made where it is the only one:
-        several models do not jump at the same places.
-    """
-    offer = offer_cells(name, models, partition, axis=axis)
-    united = average(offer.united)
-    cuts = check_cuts(offer.partition(united), united.grid.n_cells, type(partition).__name__)
-    fitted = [
-        fit_effect(name, output, own, cuts, fine=part, limits=offer.limits[cuts.limits])
-        for own, part in zip(offer.united, offer.fine, strict=True)
-    ]
-    made = [
-        effect if one.stairs is None else follow_stairs(effect, one.stairs)
-        for effect, one in zip(fitted, models, strict=True)
-    ]
-    notes = offer.notes
-    return tuple(replace(one, bin_notes=notes + one.bin_notes) if notes else one for one in made)
+def _follow(effect: Effect, model: ModelCells) -> Effect:
+    """Give an effect the curve of its model, where that is known by itself."""
+    return effect if model.stairs is None else follow_stairs(effect, model.stairs)
 
 
 class Offer(NamedTuple):
@@ -147,35 +159,36 @@ class Offer(NamedTuple):
 
     Attributes
     ----------
-    united : list of Moments
-        Of every model, in the cells between the candidate limits.
     fine : list of Moments
-        The same rows in the cells that were measured.
+        Of every model, in the cells that were measured.
     limits : ndarray of shape (n_cells + 1,)
         The candidate limits among those of the fine cells.
     partition : Partition
         Who chooses: it leaves jumps that all rows share to bins of their own.
     notes : tuple of Note
         Which limits had to move.
+    united : sequence of Moments
+        The same rows in the cells between the candidate limits.
     """
 
-    united: list[Moments]
     fine: list[Moments]
     limits: IntArray
     partition: Partition
     notes: tuple[Note, ...]
+    united: Sequence[Moments] = ()
 
 
-def offer_cells(
-    name: str, models: Sequence[ModelCells], partition: Partition, *, axis: Axis | None = None
-) -> Offer:
-    """Unite fine cells to those between the candidate limits of a partition.
+def offer_cells(unbinned: Sequence[Unbinned]) -> list[Offer]:
+    """Unite fine cells to those between the candidate limits of each partition."""
+    offers = [_offer_limits(one) for one in unbinned]
+    every = [(part, offer.limits) for offer in offers for part in offer.fine]
+    united = iter(unite_all([part for part, _ in every], [limits for _, limits in every]))
+    return [offer._replace(united=[next(united) for _ in offer.fine]) for offer in offers]
 
-    Parameters
-    ----------
-    name, models, partition, axis
-        As in `bin_alike`.
-    """
+
+def _offer_limits(unbinned: Unbinned) -> Offer:
+    """Fine cells, and the candidate limits among them."""
+    name, models, partition = unbinned.name, unbinned.models, unbinned.partition
     pooled = average([one.cells for one in models])
     grid = pooled.grid
     if partition.closed != grid.closed:
@@ -184,7 +197,7 @@ def offer_cells(
             f"the {partition.closed}; explain the model again with these bins"
         )
         raise BadSettingError(msg)
-    axis = axis or axis_of(pooled)
+    axis = unbinned.axis or axis_of(pooled)
     offered, notes = nearest_limits(grid, partition.candidates(axis))
     first, last = int(offered[0]), int(offered[-1])
     parts = [
@@ -201,7 +214,7 @@ def offer_cells(
             stretches = stretch_jumps(limits, find_jumps(stairs, parts[0].total_rows))
             offered = offered[np.isin(limits, stretches.offer(limits))]
             partition = BetweenStretches(partition, stretches)
-    return Offer([part.unite(offered) for part in parts], parts, offered, partition, notes)
+    return Offer(parts, offered, partition, notes)
 
 
 def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
@@ -212,14 +225,16 @@ def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
     edges, n_rows = effect.edges, effect.total_rows
     std = np.where(stairs.moves(edges), effect.std, 0.0)
     width = np.where(np.diff(edges) > 0, np.diff(edges), 1.0)
-    differ = stairs.rows_differ(edges, n_rows) / width
-    for jump in find_jumps(stairs, n_rows):
+    jumps = find_jumps(stairs, n_rows)
+    differ = stairs.rows_differ(edges, n_rows) / width if jumps else std
+    for jump in jumps:
         k = int(np.clip(np.searchsorted(edges, jump.start, "left") - 1, 0, std.size - 1))
         if jump.stop <= edges[k + 1]:
             std[k] = np.fmax(std[k], differ[k])
     known = {"empty bins"} | (set() if np.isnan(std).any() else {"thin bins"})
     notes = tuple(note for note in effect.bin_notes if note.kind not in known)
     mean = np.diff(stairs.curve(edges, "start")) / width
+    moved = stairs.squared(np.diff(stairs.moved(edges, "start"), axis=1))
     return replace(
         effect,
         stairs=stairs,
@@ -227,7 +242,7 @@ def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
         slope=np.zeros(mean.size),
         std=std,
         std_plain=std,
-        level_error=np.sqrt(stairs.of_changes(edges[:-1], edges[1:]).variance) / width,
+        level_error=np.sqrt(moved.variance) / width,
         slope_error=np.zeros(mean.size),
         fit_covariance=None,
         cells=None,
@@ -256,8 +271,9 @@ def part_at_gaps(cells: Moments, offered: IntArray, gaps: FloatArray) -> tuple[M
         return cells, offered
     kept = cells.grid.edges[offered]
     cells = cut_gaps(cells, gaps)
-    is_offered = np.isin(cells.grid.edges, np.append(kept, gaps))
-    return cells, np.flatnonzero(is_offered)
+    edges, wanted = cells.grid.edges, np.sort(np.append(kept, gaps))
+    place = np.minimum(np.searchsorted(edges, wanted), edges.size - 1)
+    return cells, distinct(place[edges[place] == wanted])
 
 
 def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[Note, ...]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from rhale.results.table_rows import Columns
 LIKELY, WORTH = 0.001, 0.02  # chance and share of partners that are told by name
 MOST_NAMED = 3
 NAN = float("nan")
+MEASURE = "_measure"  # of a matrix that nobody has read yet: what measures it
 
 
 @dataclass(frozen=True)
@@ -262,6 +263,43 @@ class PartnerMatrix:
 
     def __post_init__(self) -> None:
         freeze(self)
+
+    @classmethod
+    def later(cls, measure: Callable[[], PartnerMatrix]) -> PartnerMatrix:
+        """Promise a matrix that is measured when the first of its numbers is read: few readers do.
+
+        Parameters
+        ----------
+        measure : callable
+            Gives the matrix; asked once.
+
+        Returns
+        -------
+        PartnerMatrix
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rows = np.random.default_rng(0).normal(size=(200, 2))
+        >>> known = rhale.explain(lambda r: r[:, 0] * r[:, 1], rows).partner_matrix
+        >>> PartnerMatrix.later(lambda: known).names
+        ('x0', 'x1')
+        """
+        made = object.__new__(cls)
+        vars(made)[MEASURE] = measure
+        return made
+
+    def __getattr__(self, name: str) -> Any:  # asked only about what is not there
+        measure = vars(self).get(MEASURE)
+        if measure is not None and not name.startswith("_"):
+            vars(self).update(measure().__getstate__())  # which may be a promise itself
+            vars(self).pop(MEASURE, None)  # the rows may go
+        if name not in vars(self):
+            raise AttributeError(name)
+        return vars(self)[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)

@@ -10,14 +10,16 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.adaptive import Adaptive
+from rhale.kernels.axis_row import AxisRow
 from rhale.kernels.gaps import Sides, read_sides
 from rhale.kernels.moments import Moments
 from rhale.kernels.noise import local_noise
 from rhale.kernels.pure_error import FilledCells
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.stretches import BetweenStretches
-from rhale.results.effect import Effect, fit_effect
-from rhale.results.fit import ModelCells, follow_stairs, offer_cells
+from rhale.results.bin_fits import fit_effect
+from rhale.results.effect import Effect
+from rhale.results.fit import ModelCells, Unbinned, follow_stairs, offer_cells
 from rhale.results.result import Result, is_constant
 
 N_LIMITS = 60  # of each kind: a page has room for so many cells
@@ -107,9 +109,12 @@ def plain_search(cells: Moments, penalty: float) -> Adaptive:
 
 def offer_plain(cells: Moments) -> PlainCells:
     """Unite the cells of one output to few, and measure what a search needs."""
-    offer = offer_cells("", [ModelCells(cells)], plain_search(cells, PRICES[0]))
+    search = plain_search(cells, PRICES[0])
+    (offer,) = offer_cells([Unbinned("", "", [ModelCells(cells)], search)])
     (moments,) = offer.united
-    return PlainCells(moments, local_noise(FilledCells.of(moments)), read_sides(moments))
+    return PlainCells(
+        moments, local_noise(FilledCells.of(AxisRow.of([moments]))), read_sides(moments)
+    )
 
 
 def fit_plain(name: str, output: str, cells: PlainCells, penalty: float) -> Effect:
@@ -136,7 +141,8 @@ def fit_plain(name: str, output: str, cells: PlainCells, penalty: float) -> Effe
 
 def finish_bins(effect: Result, cells: Moments, stairs: Staircase) -> Iterator[Effect]:
     """Bins of a curve that is the model's own, from many to few; each number of bins once."""
-    offer = offer_cells(effect.name, [ModelCells(cells, stairs)], plain_search(cells, PRICES[0]))
+    models, search = [ModelCells(cells, stairs)], plain_search(cells, PRICES[0])
+    (offer,) = offer_cells([Unbinned(effect.name, effect.output, models, search)])
     (united,), (fine,), seen = offer.united, offer.fine, {effect.n_parts}
     between = cast(BetweenStretches, offer.partition)
     for price in PRICES:

@@ -542,6 +542,8 @@ def heights(result: Result, x: FloatArray) -> FloatArray:
     """
     low, high = reach(result)
     inside = (x >= low) & (x <= high)
+    if inside.all():
+        return result.height(x)
     found = np.where(inside, result.height(np.where(inside, x, low)), np.nan)
     gone = result.missing_trace()
     return found if gone is None else np.where(np.isnan(x), gone.curve[0], found)

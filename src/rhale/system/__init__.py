@@ -1,1 +1,1 @@
-"""What the operating system does for us: processes and files."""
+"""What the operating system does for us: processes, files and memory."""

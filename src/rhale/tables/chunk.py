@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, Protocol, Self, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, overload, runtime_checkable
 
 import numpy as np
 
@@ -15,6 +16,45 @@ from rhale.tables.pieces.facts import ColumnFacts
 from rhale.tables.storage import Storage
 
 Change = tuple[int, FloatArray]  # a column and its new values, as `Chunk.column` reads them
+
+
+@dataclass(frozen=True, eq=False)
+class HeldColumn(Sequence[Change]):
+    """One change for each of some points, at which a column is held in all rows.
+
+    Attributes
+    ----------
+    column : int
+        The column.
+    points : ndarray of shape (n_points,)
+        Its values.
+    n_rows : int
+        How many rows there are.
+
+    Examples
+    --------
+    >>> held = HeldColumn(3, np.array([0.5, 2.0, 7.0]), n_rows=2)
+    >>> held[1], len(held[1:])
+    ((3, array([2., 2.])), 2)
+    """
+
+    column: int
+    points: FloatArray
+    n_rows: int
+
+    def __len__(self) -> int:
+        return self.points.size
+
+    @overload
+    def __getitem__(self, at: int) -> Change: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> HeldColumn: ...
+
+    def __getitem__(self, at: int | slice) -> Change | HeldColumn:
+        if isinstance(at, slice):
+            return HeldColumn(self.column, self.points[at], self.n_rows)
+        return self.column, np.broadcast_to(self.points[at], self.n_rows)
 
 
 class Chunk(Protocol):
@@ -49,8 +89,8 @@ class Chunk(Protocol):
     def key(self, index: int) -> FloatArray:
         """Numbers that tell the values of one column apart, in all chunks alike."""
 
-    def keys(self) -> FloatArray:
-        """Numbers that tell rows apart, shape (n_rows, n_columns)."""
+    def keys(self) -> Sequence[FloatArray] | FloatArray:
+        """Numbers that tell rows apart, column by column, each of shape (n_rows,)."""
 
     def facts(self) -> ColumnFacts:
         """What these rows tell about the columns, for tables that come in pieces."""

@@ -59,9 +59,11 @@ def column_at(frame: nw.DataFrame[Any], index: int) -> Series:
     """One column by its place; narwhals lists the names of all columns to find one."""
     native, library = frame.to_native(), frame.implementation
     if library.is_pyarrow():
-        column: Series = nw.from_native(native.column(index), series_only=True)
-        return column.alias(native.field(index).name)
+        return frame.get_column(native.field(index).name)
     if library.is_pandas_like():
+        name = native.columns[index]
+        if isinstance(name, str):  # in a quarter of the time; others may be read as something else
+            return frame.get_column(name)
         return nw.from_native(native.iloc[:, index], series_only=True)
     if library.is_polars():
         return nw.from_native(native.to_series(index), series_only=True)
@@ -102,6 +104,8 @@ def numbers_of(column: Series) -> FloatArray:
 
 
 def _floats(column: Series) -> FloatArray:
+    if column.dtype in (nw.Float64, nw.Float32):  # missing is nan by itself: NumPy copies once
+        return np.array(column.to_numpy(), dtype=np.float64)
     if column.dtype not in (nw.Int64, nw.UInt64):
         return np.array(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
     empty = column.is_null().to_numpy()  # Arrow casts no whole number beyond 2**53

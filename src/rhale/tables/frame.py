@@ -138,10 +138,9 @@ class FrameChunk:
         """Columns of names, each told apart once."""
         return {}
 
-    def keys(self) -> FloatArray:
-        """Numbers that tell rows apart, one for each column, whatever it holds."""
-        # column by column in memory, too: that is how they are read
-        return np.stack([self.key(index) for index in range(len(self.frame.columns))]).T
+    def keys(self) -> list[FloatArray]:
+        """Numbers that tell rows apart, column by column, whatever these hold."""
+        return [self.key(index) for index in range(len(self.frame.columns))]
 
     def key(self, index: int) -> FloatArray:
         """Numbers that tell the values of one column apart, in all chunks alike."""
@@ -156,7 +155,16 @@ class FrameChunk:
 
     def facts(self) -> ColumnFacts:
         """What these rows tell about the columns."""
-        return read_facts(self.frame)
+        names = tuple(str(name) for name in self.frame.columns)
+        columns = [self.series(index) for index in range(len(names))]
+        found = [categories_of(column) for column in columns]
+        return ColumnFacts(
+            names,
+            tuple(bool(column.null_count()) for column in columns),
+            tuple(categories for categories, _ in found),
+            tuple(ordered for _, ordered in found),
+            tuple(missing_value(column) for column in columns),
+        )
 
     def write_value(self, index: int, value: float) -> str:
         """A value of a column as people write it."""
@@ -325,19 +333,6 @@ class FrameTable:
     def settle_chunk(self, chunk: FrameChunk) -> FrameChunk:
         """The same rows, with columns of names read as numbers."""
         return chunk.label(self.labels)
-
-
-def read_facts(frame: Frame) -> ColumnFacts:
-    """What the rows of a frame tell about its columns."""
-    columns = columns_in(frame)
-    found = [categories_of(column) for column in columns]
-    return ColumnFacts(
-        tuple(str(name) for name in frame.columns),
-        tuple(bool(column.null_count()) for column in columns),
-        tuple(categories for categories, _ in found),
-        tuple(ordered for _, ordered in found),
-        tuple(missing_value(column) for column in columns),
-    )
 
 
 def to_write_into(frame: Frame) -> Any:

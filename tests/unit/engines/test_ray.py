@@ -45,7 +45,7 @@ class Cluster:
     """Two cores; a task is done when its result is asked for."""
 
     def __init__(self):
-        self.done, self.cancelled, self.most = [], [], 0
+        self.done, self.cancelled, self.most, self.ending = [], [], 0, []
         self.cloudpickle = SimpleNamespace(dumps=pickle.dumps)
 
     def put(self, value):
@@ -58,9 +58,12 @@ class Cluster:
         assert settings == {"num_cpus": 0}
         return lambda task: SimpleNamespace(remote=lambda *given, **how: [task, given, how])
 
-    def wait(self, running):
-        self.most = max(self.most, len(running))
-        return running[:1], running[1:]
+    def wait(self, running, num_returns=1, timeout=None, fetch_local=True):  # noqa: FBT002
+        if timeout is None:
+            self.most = max(self.most, len(running))
+            return running[:1], running[1:]
+        assert (num_returns, timeout, fetch_local) == (len(running), engine.GRACE, False)
+        return [], [one for one in running if one[1][1] not in self.ending]
 
     def get(self, asked):
         task, given, how = asked
@@ -122,6 +125,14 @@ def test_what_nobody_waits_for_any_more_is_cancelled(cluster):
     next(found)
     found.close()
     assert cluster.cancelled == [0, 1, 2, 3, 4]  # two cores, twice as many ahead, and the one out
+
+
+def test_what_ends_by_itself_is_not_cancelled(cluster):
+    cluster.ending = [1, 2]
+    found = parts()
+    next(found)
+    found.close()
+    assert cluster.cancelled == [0, 3, 4]
 
 
 @pytest.mark.usefixtures("cluster")

@@ -6,8 +6,9 @@ import pytest
 import rhale
 from rhale.errors import BadSettingError
 from rhale.kernels import adaptive
-from rhale.kernels.adaptive import Adaptive, move_to_near, spread_path
+from rhale.kernels.adaptive import Adaptive, move_to_near, spread_paths
 from rhale.kernels.axis import Axis
+from rhale.kernels.axis_row import AxisRow
 from rhale.kernels.empty_cells import wide_empty_cells
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
@@ -16,6 +17,17 @@ from rhale.kernels.partition import Partition
 from rhale.kernels.pure_error import FilledCells
 
 INF = np.inf
+
+
+def filled(moments):
+    """Cells of one axis whose means count."""
+    return FilledCells.of(AxisRow.of([moments]))
+
+
+def spread_path(moments, squares, fewest, most=None):
+    """Limits of the spread of one axis."""
+    (found,) = spread_paths([moments], [squares], [fewest], [most])
+    return found
 
 
 def axis(values, weight=None, low=None, high=None):
@@ -93,7 +105,7 @@ def run_price(rows, first, last, noise, settings):
 
 def brute_force(rows, moments, settings):
     """Price of every run from its rows; a wide cell without rows is free, but no end of a bin."""
-    noise, n_cells = local_noise(FilledCells.of(moments)), moments.grid.n_cells
+    noise, n_cells = local_noise(filled(moments)), moments.grid.n_cells
     prices = {}
     for first in range(n_cells):
         for last in range(first, n_cells):
@@ -615,7 +627,7 @@ def test_cuts_carry_the_noise_and_how_far_to_trust_the_cells():
     moments = measure(Grid(np.linspace(0, 1, 21)), x, x**2)
     cuts = Adaptive(penalty=1e6, spread_bins="mean")(moments)
     assert cuts.limits.tolist() == [0, 20]
-    np.testing.assert_allclose(cuts.noise, local_noise(FilledCells.of(moments)), rtol=1e-12)
+    np.testing.assert_allclose(cuts.noise, local_noise(filled(moments)), rtol=1e-12)
     assert 0.5 < cuts.trust[0] < 1.0
     assert cuts.spread_limits is None
 

@@ -5,7 +5,7 @@ import pytest
 
 from rhale.kernels.between_points import place_between, share_out
 from rhale.kernels.curve_moments import measure_curves
-from rhale.kernels.curve_places import place_curves
+from rhale.kernels.curve_places import place_curves, stand_beside
 
 RNG = np.random.default_rng(0)
 POINTS = np.array([-1.0, 0.0, 0.5, 4.0])
@@ -17,8 +17,8 @@ CURVES = RNG.normal(0, 1, (2, X.size, 3)) + X[:, None]
 
 def places(x, weights, curves=CURVES):
     mean = measure_curves(curves, weights).mean
-    deviations = curves - mean[:, None]
-    return mean, place_curves(deviations, place_between(x, POINTS), POINTS.size, weights)
+    stands = stand_beside(place_between(x, POINTS), POINTS.size, weights)
+    return mean, place_curves((curves - mean[:, None])[:, stands.row], stands)
 
 
 def by_hand(x, weights, curves=CURVES):
@@ -66,12 +66,33 @@ def test_one_row_has_no_covariance():
 
 
 def test_rows_at_a_single_point_all_stand_there():
-    found = place_curves(np.ones((1, 5, 2)), np.zeros(5), 1)
+    found = place_curves(np.ones((1, 5, 2)), stand_beside(np.zeros(5), 1))
     assert found.share.tolist() == [5]
     assert found.products.tolist() == [[[5, 5]]]
 
 
 def test_rows_without_a_value_stand_nowhere():
-    found = place_curves(np.ones((1, 3, 2)), np.full(3, np.nan), 4)
+    found = place_curves(np.ones((1, 3, 2)), stand_beside(np.full(3, np.nan), 4))
     assert not found.share.any()
     assert not found.products.any()
+
+
+def test_no_rows_add_up_to_nothing():
+    found = place_curves(np.ones((2, 0, 3)), stand_beside(np.empty(0), 4))
+    assert [found.share.tolist(), found.products.shape] == [[0] * 4, (2, 4, 3)]
+    assert not found.products.any()
+
+
+@pytest.mark.parametrize("size", [1, 7, 60, 99])
+def test_blocks_hold_every_row_once_with_its_weight_and_share_it_out(size):
+    stands = stand_beside(place_between(X, POINTS), POINTS.size, W)
+    blocks = list(stands.in_blocks(size))
+    row = np.concatenate([block.row for block in blocks])
+    assert max(block.row.size for block in blocks) == min(size, X.size)
+    assert sorted(row.tolist()) == list(range(X.size))
+    assert (np.diff(np.concatenate([block.first for block in blocks])) >= 0).all()
+    shares = np.concatenate([block.shares for block in blocks])
+    np.testing.assert_allclose(shares.sum(axis=1), W[row], rtol=1e-14)
+    beside = np.stack([POINTS[stands.first], POINTS[stands.first + 1]], axis=1)
+    stood = np.clip(X[row], POINTS[0], POINTS[-1])  # a share times its point: where the row stands
+    np.testing.assert_allclose((shares * beside).sum(axis=1), W[row] * stood, atol=1e-12)

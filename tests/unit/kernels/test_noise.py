@@ -3,6 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from rhale.kernels.axis_row import AxisRow
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.noise import (
@@ -16,6 +17,16 @@ from rhale.kernels.noise import (
     residual_squares,
 )
 from rhale.kernels.pure_error import FilledCells
+
+
+def filled(moments):
+    """Cells of one axis whose means count."""
+    return FilledCells.of(AxisRow.of([moments]))
+
+
+def departure_of(moments, *given):
+    """The departure of one axis."""
+    return departure(AxisRow.of([moments]), *given)
 
 
 def cells(x, d, edges, weights=None):
@@ -35,7 +46,7 @@ def test_a_constant_has_no_noise(value):
     rng = np.random.default_rng(0)
     x, w = rng.uniform(0, 5, 50), rng.uniform(1, 2, 50)
     for weights in (None, w):
-        noise = local_noise(FilledCells.of(cells(x, np.full(50, value), np.arange(6), weights)))
+        noise = local_noise(filled(cells(x, np.full(50, value), np.arange(6), weights)))
         assert noise.tolist() == [0.0] * 5
 
 
@@ -43,16 +54,16 @@ def test_the_rounding_of_a_constant_is_no_noise():
     """Cells of one row: steps of some last digits between them."""
     d = 0.1 * (1 + 1e-15 * np.random.default_rng(0).integers(-9, 9, 40))
     assert np.ptp(d) > 0
-    assert local_noise(FilledCells.of(in_cells(d[:, None]))).tolist() == [0.0] * 40
+    assert local_noise(filled(in_cells(d[:, None]))).tolist() == [0.0] * 40
 
 
 def test_noise_of_one_cell_is_its_variance():
     d = np.array([1.0, 2.0, 6.0])
-    np.testing.assert_allclose(local_noise(FilledCells.of(in_cells([d]))), d.var(ddof=1))
+    np.testing.assert_allclose(local_noise(filled(in_cells([d]))), d.var(ddof=1))
 
 
 def test_noise_of_one_row_is_none():
-    assert local_noise(FilledCells.of(in_cells([[3.0]]))).tolist() == [0.0]
+    assert local_noise(filled(in_cells([[3.0]]))).tolist() == [0.0]
 
 
 def test_squares_inside_and_steps_between_cells_are_pooled():
@@ -61,21 +72,21 @@ def test_squares_inside_and_steps_between_cells_are_pooled():
     Inside: 2 + 0 + 2 with 1 + 0 + 2 degrees of freedom. Steps: 3² / (1/2 + 1) = 6 and
     4² / (1 + 1/3) = 12, one degree each: (4 + 18) / (3 + 2).
     """
-    noise = local_noise(FilledCells.of(in_cells([[1.0, 3.0], [5.0], [0.0, 1.0, 2.0]])))
+    noise = local_noise(filled(in_cells([[1.0, 3.0], [5.0], [0.0, 1.0, 2.0]])))
     np.testing.assert_allclose(noise, 22 / 5)
 
 
 def test_an_empty_cell_is_stepped_over():
     """3² / (1 + 1) between the two rows, whatever lies between them."""
-    noise = local_noise(FilledCells.of(in_cells([[1.0], [], [], [4.0]])))
+    noise = local_noise(filled(in_cells([[1.0], [], [], [4.0]])))
     np.testing.assert_allclose(noise, [4.5, 0.0, 0.0, 4.5])
 
 
 def test_equal_weights_count_as_rows():
     groups = [[1.0, 3.0], [5.0], [0.0, 1.0, 2.0]]
     plain, same = (
-        local_noise(FilledCells.of(in_cells(groups))),
-        local_noise(FilledCells.of(in_cells(groups, np.full(6, 0.3)))),
+        local_noise(filled(in_cells(groups))),
+        local_noise(filled(in_cells(groups, np.full(6, 0.3)))),
     )
     np.testing.assert_allclose(same, plain, rtol=1e-12)
 
@@ -84,7 +95,7 @@ def test_windows_hold_a_tenth_of_the_rows_and_move_inside_at_the_ends():
     """400 cells of one row: 40 steps around each, those from the window's first row to its last."""
     d = np.random.default_rng(1).normal(0, 1, 400) * np.linspace(1, 3, 400)
     halves = np.diff(d) ** 2 / 2
-    noise = local_noise(FilledCells.of(in_cells(d[:, None])))
+    noise = local_noise(filled(in_cells(d[:, None])))
     for cell in (0, 7, 19, 20, 150, 379, 380, 399):
         low = np.clip(cell + 0.5 - 20, 0, 400 - 40)
         between = [j for j in range(1, 400) if low <= j <= low + 40]
@@ -98,7 +109,7 @@ def test_a_window_takes_a_part_of_the_cells_it_cuts():
     squares = [g.var() * 20 for g in (a, b, c)]
     steps = [(a.mean() - b.mean()) ** 2 * 10, (b.mean() - c.mean()) ** 2 * 10]
     pooled = squares[1] + (squares[0] + squares[2]) / 4 + sum(steps)
-    noise = local_noise(FilledCells.of(in_cells([a, b, c])))
+    noise = local_noise(filled(in_cells([a, b, c])))
     np.testing.assert_allclose(noise[1], pooled / (19 * 1.5 + 2))
     np.testing.assert_allclose(noise[0], (squares[0] + squares[1] / 2 + steps[0]) / (19 * 1.5 + 1))
 
@@ -110,7 +121,7 @@ def test_a_window_may_begin_inside_a_row():
     steps = (a - b) ** 2 / (1 / 15 + 1 / 21) + (b - c) ** 2 / (1 / 21 + 1 / 24)
     pooled = squares[0] * 4.5 / 15 + squares[1] + squares[2] * 4.5 / 24 + steps
     free = 14 * 4.5 / 15 + 20 + 23 * 4.5 / 24 + 2
-    np.testing.assert_allclose(local_noise(FilledCells.of(in_cells(groups)))[1], pooled / free)
+    np.testing.assert_allclose(local_noise(filled(in_cells(groups)))[1], pooled / free)
 
 
 def test_a_slope_of_the_mean_effect_is_hardly_noise():
@@ -120,7 +131,7 @@ def test_a_slope_of_the_mean_effect_is_hardly_noise():
         d = 40 * (np.arange(300) + 0.5) / 300 + 0.2 * rng.normal(size=300)
         moments = in_cells(d.reshape(-1, per_cell))
         assert moments.mean[0][-1] - moments.mean[0][0] > 35
-        assert np.all(local_noise(FilledCells.of(moments)) < 4 * 0.04)
+        assert np.all(local_noise(filled(moments)) < 4 * 0.04)
 
 
 def test_without_any_noise_a_tenth_of_the_squares_is_left():
@@ -133,7 +144,7 @@ def test_without_any_noise_a_tenth_of_the_squares_is_left():
     # a window of 40 rows: seven free squares in each of five cells, and six limits
     plain = (35 * inside + 6 * steps) / 41
     assert width**2 / 12 < inside < width**2  # the slope is about one
-    np.testing.assert_allclose(local_noise(FilledCells.of(moments))[25], plain / 10, rtol=0.05)
+    np.testing.assert_allclose(local_noise(filled(moments))[25], plain / 10, rtol=0.05)
 
 
 WEIGHTS = {
@@ -153,7 +164,7 @@ def test_noise_is_unbiased(per_cell, weights):
     for run in range(runs):
         d, w = rng.normal(5, 2, n), WEIGHTS[weights](rng, n)
         moments = in_cells(d.reshape(-1, per_cell), w)
-        found[run] = np.average(local_noise(FilledCells.of(moments)), weights=moments.weight)
+        found[run] = np.average(local_noise(filled(moments)), weights=moments.weight)
     error = found.std(ddof=1) / np.sqrt(runs)
     assert abs(found.mean() - 4.0) <= 3 * error + 0.08
 
@@ -161,13 +172,13 @@ def test_noise_is_unbiased(per_cell, weights):
 def test_a_power_of_two_scales_the_noise_exactly_and_a_shift_of_x_does_nothing():
     rng = np.random.default_rng(4)
     x, d, w = np.sort(rng.uniform(0, 8, 90)), rng.normal(3, 1, 90), rng.uniform(1, 2, 90)
-    noise = local_noise(FilledCells.of(cells(x, d, np.arange(9), w)))
+    noise = local_noise(filled(cells(x, d, np.arange(9), w)))
     assert np.all(noise > 0)
     np.testing.assert_array_equal(
-        local_noise(FilledCells.of(cells(x, 2.0**-30 * d, np.arange(9), w))), 4.0**-30 * noise
+        local_noise(filled(cells(x, 2.0**-30 * d, np.arange(9), w))), 4.0**-30 * noise
     )
     np.testing.assert_array_equal(
-        local_noise(FilledCells.of(cells(x / 2 + 64, d, 64 + np.arange(9) / 2, w))), noise
+        local_noise(filled(cells(x / 2 + 64, d, 64 + np.arange(9) / 2, w))), noise
     )
 
 
@@ -326,7 +337,7 @@ def test_departure_is_the_share_of_d_squared_that_is_more_than_its_variance(
     moments = some_cells(seed, weighted=weighted, counts=counts)
     noise = np.linspace(0.02, 0.1, 8)
     limits, linear = np.array(limits), np.array(linear)
-    found = departure(moments, noise, limits, linear)
+    found = departure_of(moments, noise, limits, linear)
     width, rows = np.diff(moments.grid.edges), moments.rows
     for k, (start, stop) in enumerate(pairwise(limits)):
         part = slice(start, stop)
@@ -350,7 +361,7 @@ def test_an_exact_fit_needs_no_cells(scale, noise):
     x = np.linspace(0, 4, 81)
     d = np.where(x < 2, 0.7, 3 * x - 7)  # constant, then a line that crosses zero
     moments = cells(x, scale * d, np.linspace(0, 4, 9))
-    found = departure(moments, np.full(8, noise), np.array([0, 4, 8]), np.array([False, True]))
+    found = departure_of(moments, np.full(8, noise), np.array([0, 4, 8]), np.array([False, True]))
     assert found.tolist() == [0.0, 0.0]
 
 
@@ -358,13 +369,13 @@ def test_a_parabola_without_noise_is_followed_wholly():
     x = np.linspace(0, 4, 81)
     moments = cells(x, x**2, np.linspace(0, 4, 9))
     for linear in (False, True):
-        found = departure(moments, np.zeros(8), np.array([0, 8]), np.array([linear]))
+        found = departure_of(moments, np.zeros(8), np.array([0, 8]), np.array([linear]))
         assert found.tolist() == [1.0]
 
 
 def test_a_bin_of_as_many_cells_as_parameters_has_nothing_to_follow():
     moments = cells([0.5, 1.5, 2.5], [1.0, 5.0, 2.0], [0, 1, 2, 3])
-    found = departure(moments, np.zeros(3), np.array([0, 1, 3]), np.array([False, True]))
+    found = departure_of(moments, np.zeros(3), np.array([0, 1, 3]), np.array([False, True]))
     assert found.tolist() == [0.0, 0.0]
 
 
@@ -374,8 +385,8 @@ def test_two_rows_say_nothing_against_their_mean():
     for _ in range(200):
         d, limit = rng.normal(0, 1, 2), rng.uniform(0.1, 0.9)
         moments = cells([limit / 2, 1.0], d, [0, limit, 1])
-        found = departure(
-            moments, local_noise(FilledCells.of(moments)), np.array([0, 2]), np.array([False])
+        found = departure_of(
+            moments, local_noise(filled(moments)), np.array([0, 2]), np.array([False])
         )
         assert found.tolist() == [0.0]
 
@@ -386,7 +397,7 @@ def test_a_large_offset_does_not_blur_the_departure():
     x, edges, noise = np.arange(12) + 0.5, np.arange(13.0), np.full(12, 0.05)
     whole, linear = np.array([0, 12]), np.array([True])
     near, far = (
-        departure(cells(x, d + shift, edges), noise, whole, linear) for shift in (0.0, 2.0**30)
+        departure_of(cells(x, d + shift, edges), noise, whole, linear) for shift in (0.0, 2.0**30)
     )
     assert 0 < near[0] < 1
     np.testing.assert_allclose(far, near, rtol=1e-11)

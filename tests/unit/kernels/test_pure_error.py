@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from rhale.kernels.axis_row import AxisRow
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.pure_error import (
@@ -16,6 +17,11 @@ from rhale.kernels.pure_error import (
     squared_bends,
     squared_steps,
 )
+
+
+def filled(moments):
+    """Cells of one axis whose means count."""
+    return FilledCells.of(AxisRow.of([moments]))
 
 
 def in_cells(groups, weights=None):
@@ -37,15 +43,15 @@ def test_bends_by_hand():
 
     Its variance is (2/3)² / 2 + (1/3)² / 4 + 1 of one row's.
     """
-    x, mean, rows = np.array([0.0, 1.0, 3.0]), np.array([1.0, 4.0, 2.0]), np.array([2.0, 1.0, 4.0])
+    x, mean, rows = np.array([[[0.0], [1.0], [3.0]], [[1.0], [4.0], [2.0]], [[2.0], [1.0], [4.0]]])
     expected = (8 / 3) ** 2 / ((2 / 3) ** 2 / 2 + (1 / 3) ** 2 / 4 + 1)
     np.testing.assert_allclose(squared_bends(x, mean, rows), [expected])
-    assert squared_bends(x[:2], mean[:2], rows[:2]).size == 0
+    assert filled(in_cells([[1.0], [4.0]])).about_lines[0].between.size == 0
 
 
 def test_steps_by_hand():
     """A step of 3 between means of two rows and of one: 9 / (1/2 + 1)."""
-    assert squared_steps(np.array([2.0, 5.0]), np.array([2.0, 1.0])).tolist() == [6.0]
+    assert squared_steps(np.array([[2.0], [5.0]]), np.array([[2.0], [1.0]])).tolist() == [6.0]
 
 
 def test_the_limit_of_a_variance_is_that_of_chi_squared():
@@ -70,21 +76,17 @@ def test_no_line_is_seen(seed, per_cell):
     grid, limits = Grid(np.linspace(0, 8, 41)), np.array([0, 10, 25, 40])
     plain, tilted = (measure(grid, x, noise + s * (x - 3)) for s in (0.0, 7.0))
     np.testing.assert_allclose(
-        pure_variance(FilledCells.of(tilted), limits),
-        pure_variance(FilledCells.of(plain), limits),
+        pure_variance(filled(tilted), limits),
+        pure_variance(filled(plain), limits),
         rtol=1e-7,
     )
-    np.testing.assert_allclose(
-        pure_squares(FilledCells.of(tilted)), pure_squares(FilledCells.of(plain)), rtol=1e-7
-    )
+    np.testing.assert_allclose(pure_squares(filled(tilted)), pure_squares(filled(plain)), rtol=1e-7)
 
 
 def test_a_jump_at_the_limit_of_a_bin_is_not_seen():
     d = np.repeat([0.0, 50.0], 60) + np.random.default_rng(0).normal(size=120)
     moments = in_cells(d.reshape(-1, 2))
-    apart, together = (
-        pure_variance(FilledCells.of(moments), np.array(k)) for k in ([0, 30, 60], [0, 60])
-    )
+    apart, together = (pure_variance(filled(moments), np.array(k)) for k in ([0, 30, 60], [0, 60]))
     assert np.all(apart < 5.0)
     assert together[0] > 20.0
 
@@ -96,7 +98,7 @@ def test_the_variance_of_an_adequate_fit_is_below_the_limit(per_cell):
     for _ in range(200):
         d = rng.normal(size=600)
         most = pure_variance(
-            FilledCells.of(in_cells(d.reshape(-1, per_cell))), np.array([0, 600 // per_cell])
+            filled(in_cells(d.reshape(-1, per_cell))), np.array([0, 600 // per_cell])
         )
         above += d.var(ddof=1) > most[0]
     assert above <= 200 / 10
@@ -107,22 +109,18 @@ def test_misfit_is_not_seen(per_cell):
     """Four waves on 600 rows, noise of deviation 0.1, one bin: rows vary by 0.01, waves by 1/2."""
     x = (np.arange(600) + 0.5) / 600
     d = np.sin(8 * np.pi * x) + 0.1 * np.random.default_rng(2).normal(size=600)
-    most = pure_variance(
-        FilledCells.of(in_cells(d.reshape(-1, per_cell))), np.array([0, 600 // per_cell])
-    )
+    most = pure_variance(filled(in_cells(d.reshape(-1, per_cell))), np.array([0, 600 // per_cell]))
     assert d.var() > 0.4
     assert 0.008 < most[0] < 0.02
 
 
 def test_weights_count_as_effective_rows():
     d = np.random.default_rng(3).normal(size=200)
-    plain = pure_variance(FilledCells.of(in_cells(d.reshape(-1, 5))), np.array([0, 40]))
-    same = pure_variance(
-        FilledCells.of(in_cells(d.reshape(-1, 5), np.full(200, 0.3))), np.array([0, 40])
-    )
+    plain = pure_variance(filled(in_cells(d.reshape(-1, 5))), np.array([0, 40]))
+    same = pure_variance(filled(in_cells(d.reshape(-1, 5), np.full(200, 0.3))), np.array([0, 40]))
     np.testing.assert_allclose(same, plain, rtol=1e-9)
 
 
 def test_cells_without_rows_have_no_squares():
     moments = in_cells([[1.0, 2.0, 4.0], [], [3.0, 1.0, 2.5]])
-    assert pure_squares(FilledCells.of(moments))[1] == 0.0
+    assert pure_squares(filled(moments))[1] == 0.0

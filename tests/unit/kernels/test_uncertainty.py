@@ -13,7 +13,7 @@ from rhale.kernels.moments import measure
 from rhale.kernels.noise import residual_squares
 from rhale.kernels.partition import Cuts
 from rhale.kernels.uncertainty import bridge_levels, find_bridges
-from rhale.results.effect import fit_effect
+from rhale.results.bin_fits import fit_effect
 
 CENTERS = ("mean", "start", "uniform")
 EDGES = np.array([0.0, 0.5, 1.5, 2.0, 3.0, 3.5, 4.5, 5.0, 6.0, 7.0])

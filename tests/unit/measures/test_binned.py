@@ -25,7 +25,7 @@ from rhale.measures.binned import (
     reachable_limits,
     without_moved,
 )
-from rhale.measures.measure import About, Rows
+from rhale.measures.measure import About, Rows, with_bins
 from rhale.measures.secant import OwnBin, Secant
 from rhale.results.fit import MOVED_LIMITS
 from rhale.results.note import Note
@@ -64,7 +64,7 @@ def binned(columns, *, partitions=TWO_BINS, grid=HALVES, **fields):
 def concluded(measure, columns, sampled=(0, 1)):
     tally = added_up(measure, columns, sampled)
     about = About(columns.survey, ("y0", "y1"), (), np.ones(len(sampled)), np.uint64(0))
-    return measure.conclude(tally.total, tally.kept, about)
+    return next(with_bins([measure.conclude(tally.total, tally.kept, about)]))
 
 
 # --- adding up ---------------------------------------------------------------------------------

@@ -40,6 +40,15 @@ def refusal(*args, **options):
     return str(caught.value)
 
 
+@pytest.mark.parametrize(("fit", "asked"), [(20, 20), (0, 16), (99, CHECKED)])
+def test_of_very_many_features_fewer_rows_are_asked_about(monkeypatch, fit, asked):
+    monkeypatch.setattr("rhale.measures.check_gradient.CHECKED_NUMBERS", 2 * 2 * 2 * fit)
+    found = rhale.explain(curved, X, gradient=slopes).provenance["rows_asked"]
+    monkeypatch.setattr("rhale.measures.check_gradient.CHECKED_NUMBERS", 2 * 2 * 2 * 32)
+    usual = rhale.explain(curved, X, gradient=slopes).provenance["rows_asked"]
+    assert usual - found == 2 * 2 * (CHECKED - asked)
+
+
 # --- wrong ---------------------------------------------------------------------------------------
 
 

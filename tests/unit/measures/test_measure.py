@@ -129,8 +129,8 @@ def test_profiles_ask_in_large_stacked_batches_and_never_once_per_point(method):
     n_points = sum(profile.grid.size for profile in fx)
     assert n_points > 100
     assert counter.rows == FIRST + N + N * n_points
-    assert counter.calls <= 2 + 1 + D * np.ceil(51 * N / STACKED_ROWS)
-    assert counter.largest > 20 * N
+    assert counter.calls <= 2 + 1 + D * (np.ceil(51 * N / STACKED_ROWS) + 1)
+    assert 0.9 * STACKED_ROWS < counter.largest <= STACKED_ROWS
 
 
 @pytest.mark.parametrize("method", ["rhale", "ale"])
@@ -148,9 +148,23 @@ def test_no_call_is_larger_than_the_batch_that_was_asked_for(method):
     assert counter.largest <= 200
 
 
+def test_slopes_beside_steps_are_asked_for_in_batches_and_added_up_in_larger_chunks(monkeypatch):
+    rows, seen = np.column_stack([X[:, :2], np.arange(N) % 3]), []
+    predict, gradient, measure = Counter(smooth), Counter(slopes), MeasureTask.__call__
+
+    def count(task, chunk):
+        seen.append(chunk.n_rows)
+        return measure(task, chunk)
+
+    monkeypatch.setattr(MeasureTask, "__call__", count)
+    rhale.explain(predict, rows, gradient=gradient, batch_size=60)
+    assert predict.largest == gradient.largest == 60
+    assert seen == [960, 540]  # sixteen batches, and the rest
+
+
 def test_the_sample_is_bounded_and_does_not_depend_on_batches():
     rows = np.random.default_rng(0).normal(size=(5000, D))
-    whole, pieces = (rhale.explain(smooth, rows, batch_size=size) for size in (None, 333))
+    whole, pieces = (rhale.explain(smooth, rows, batch_size=size) for size in (None, 111))
     assert len(whole.sample_x) == 2000
     assert {tuple(r) for r in whole.sample_x} == {tuple(r) for r in pieces.sample_x}
     assert {tuple(r) for r in whole.sample_x} <= {tuple(r) for r in rows}
@@ -172,7 +186,8 @@ def test_answers_about_the_features_do_not_pile_up_in_memory():
         tracemalloc.stop()
     columns = 8 * 20_000 * 24
     cells = 8 * 600 * 24 * 4 * 3 * 3  # limits of 20,000 rows; outputs, series, moments of a series
-    assert peaks[1] - peaks[0] < 8 * columns + cells
+    search = 8 * 600 * 2000  # runs of the cells of some axes, whatever the number of features
+    assert peaks[1] - peaks[0] < 8 * columns + cells + search
 
 
 def test_steps_beside_gradients_do_not_ask_about_the_rows_again():

@@ -6,6 +6,7 @@ from tests.unit.measures.askers import asker_for
 
 from rhale.errors import ModelFailedError
 from rhale.measures.questions import STACKED_NUMBERS, Asker
+from rhale.models import meet, wrap
 from rhale.tables import open_table
 
 X = np.arange(12.0).reshape(6, 2)
@@ -43,7 +44,15 @@ def test_every_change_gets_its_own_answers_in_order():
 
 @pytest.mark.parametrize(
     ("batch_rows", "sizes"),
-    [(1000, [30]), (30, [30]), (29, [24, 6]), (12, [12, 12, 6]), (6, [6] * 5), (1, [6] * 5)],
+    [
+        (1000, [30]),
+        (30, [30]),
+        (29, [24, 6]),
+        (12, [12, 12, 6]),
+        (6, [6] * 5),
+        (4, [4] * 5 + [4, 4, 2]),  # of two thirds of the rows, then of the others
+        (1, [1] * 30),
+    ],
 )
 def test_changes_are_stacked_up_to_the_size_of_a_batch(batch_rows, sizes):
     model = Recorder()
@@ -52,11 +61,31 @@ def test_changes_are_stacked_up_to_the_size_of_a_batch(batch_rows, sizes):
 
 
 def test_batches_do_not_change_the_answers():
-    whole, pieces = (asked(Recorder(), changes(7), size) for size in (1000, 10))
-    assert whole.tolist() == pieces.tolist()
+    whole, *pieces = (asked(Recorder(), changes(7), size) for size in (1000, 10, 4, 1))
+    assert all(whole.tolist() == some.tolist() for some in pieces)
 
 
-def test_a_rejected_value_is_named_with_its_row_and_column():
+@pytest.mark.parametrize(
+    ("batch_rows", "sizes"), [(1000, [6]), (6, [6]), (4, [4, 2]), (2, [2, 2, 2]), (1, [1] * 6)]
+)
+def test_slopes_of_a_chunk_are_asked_for_in_batches(batch_rows, sizes):
+    seen = []
+
+    def gradient(rows):
+        seen.append(len(rows))
+        return np.column_stack([rows[:, 1], rows[:, 0]])
+
+    chunk = open_table(X).chunk(0, len(X))
+    model = wrap(lambda rows: rows[:, 0] * rows[:, 1], gradient=gradient)
+    asker = Asker(meet(model, chunk)[0], NAMES, batch_rows)
+    answers, slopes = asker.differentiate(chunk)
+    assert seen == sizes
+    assert answers.tolist() == (X[:, :1] * X[:, 1:]).tolist()
+    assert slopes.tolist() == X[:, None, ::-1].tolist()
+
+
+@pytest.mark.parametrize("batch_rows", [1000, 3])
+def test_a_rejected_value_is_named_with_its_row_and_column(batch_rows):
     class Fragile(Recorder):
         def __call__(self, rows):
             if rows[:, 0].max() > 50:
@@ -66,7 +95,7 @@ def test_a_rejected_value_is_named_with_its_row_and_column():
 
     values = np.where(np.arange(6) == 4, 99.0, 1.0)
     with pytest.raises(ModelFailedError) as caught:
-        asked(Fragile(), [(1, values), (0, values)], 1000)
+        asked(Fragile(), [(1, values), (0, values)], batch_rows)
     row = f"{open_table(X).array[4, 0]:g}"
     assert f"rejects row 4 when 'a' is changed from {row} to 99" in str(caught.value)
     assert "ValueError: too old" in str(caught.value)

@@ -17,7 +17,7 @@ from rhale.kernels.agreement import staircase_slopes
 from rhale.kernels.axis import Axis
 from rhale.kernels.jumps import find_near, near_share
 from rhale.measures.choose import choose
-from rhale.measures.measure import About, MeasureTask, take_apart
+from rhale.measures.measure import About, MeasureTask, take_apart, with_bins
 from rhale.measures.walked import JumpEffects
 from rhale.settings import Settings
 from rhale.tables import open_table
@@ -44,7 +44,7 @@ def measured(rows=X, model=STUMP, weights=None, **asked):
 def concluded(measure, columns, asker, sums):
     sample = take_apart(sums.sample, 1, (measure,))
     about = About(columns.survey, asker.outputs, (), sample.weight, np.uint64(2**64 - 1))
-    return measure.conclude(sums.totals[0], sample.kept[0], about)
+    return next(with_bins([measure.conclude(sums.totals[0], sample.kept[0], about)]))
 
 
 def test_a_stump_jumps_where_it_splits_and_nowhere_else():
@@ -70,8 +70,7 @@ def test_rows_without_a_value_or_outside_the_limits_count_nowhere():
     inside = (rows[:, 0] >= 2) & (rows[:, 0] <= 7)
     np.testing.assert_allclose(sums.stand.sum() / 2.0**61, inside.sum() / 512)
     (asked,) = measure.questions(rows_of(chunk)).jumps
-    np.testing.assert_array_equal(asked.stand >= 0, inside)
-    assert np.all(asked.first[~inside] == asked.last[~inside])
+    np.testing.assert_array_equal(asked.mark >= 0, inside)
 
 
 def test_totals_of_halves_add_up_to_the_total():
@@ -89,8 +88,8 @@ def test_rows_of_a_cell_share_their_windows():
     cell = measure.cells.grid.locate(X[:, 0])
     (asked,) = measure.questions(rows_of(chunk)).jumps
     for k in np.unique(cell):
-        for ends in (*asked.narrow, *asked.wide):
-            assert len(set(ends[cell == k])) == 1
+        for ends in (*asked.marks.narrow, *asked.marks.wide):
+            assert len(set(ends[asked.mark[cell == k]])) == 1
 
 
 @pytest.mark.parametrize("bins", [None, rhale.Fixed(7, closed="right"), rhale.Quantile(9)])
@@ -107,17 +106,30 @@ def test_what_is_asked_is_that_of_every_row_by_itself(bins, limits):
     rows = np.column_stack([x, np.zeros(x.size)])
     (asked,) = measure.questions(rows_of(open_table(rows).chunk(0, x.size))).jumps
     inside = (x >= grid.edges[0]) & (x <= grid.edges[-1])
-    np.testing.assert_array_equal(asked.stand >= 0, inside)
-    np.testing.assert_array_equal(
-        asked.stand[inside], (places.places <= x[inside, None]).sum(axis=1)
+    np.testing.assert_array_equal(asked.mark >= 0, inside)
+    marks, mark, x = asked.marks, asked.mark[inside], x[inside]
+    np.testing.assert_array_equal(marks.stand[mark], (places.places <= x[:, None]).sum(axis=1))
+    np.testing.assert_array_equal(np.array(marks.near)[:, mark], places.serve(x))
+    inner = []
+    for ends, window in ((marks.narrow, measure.narrow), (marks.wide, measure.wide)):
+        expected = np.array(window.ends(grid.middles))[:, grid.locate(x)]
+        np.testing.assert_array_equal(np.array(ends)[:, mark], expected)
+        starts, stops = expected[..., None]
+        inner.append((places.places > starts) & (places.places < stops))
+    assert_reached(
+        np.arange(places.n_cells), inner, places.serve(x), np.array(marks.reach)[:, mark]
     )
-    first, last = places.serve(x[inside])
-    np.testing.assert_array_equal(asked.first[inside], first)
-    np.testing.assert_array_equal(asked.last[inside], last)
-    np.testing.assert_array_equal(asked.first[~inside], asked.last[~inside])
-    for ends, window in ((asked.narrow, measure.narrow), (asked.wide, measure.wide)):
-        expected = np.array(window.ends(grid.middles))[:, grid.locate(x[inside])]
-        np.testing.assert_array_equal(np.array(ends)[:, inside], expected)
+
+
+def assert_reached(cells, inner, near, reach):
+    """All cells inside windows or near a row are reached, and none before or behind these."""
+    seen = inner[0] | inner[1] | ((cells >= near[0][:, None]) & (cells < near[1][:, None]))
+    for own, first, last in zip(seen, *reach, strict=True):
+        assert (
+            (first, last) == (cells[own].min(), cells[own].max() + 1)
+            if own.any()
+            else first >= last
+        )
 
 
 def test_what_is_seen_of_a_row_is_the_slope_of_its_own_staircase():

@@ -56,7 +56,7 @@ def test_a_mapping_names_features_by_name_or_place_and_the_rest_are_outputs():
     table, ways = convert(
         open_table(frame(np.log(RAW))), {"income": np.exp, 0: np.exp, "y": np.exp}
     )
-    np.testing.assert_allclose(table.chunk(0, 300).keys(), RAW, rtol=1e-12)
+    np.testing.assert_allclose(table.chunk(0, 300).keys(), RAW.T, rtol=1e-12)
     assert list(ways.outputs) == ["y"]
 
 

@@ -24,6 +24,24 @@ def test_a_gradient_of_several_outputs_gives_the_chosen_ones():
     assert found.tolist() == slopes[:, 1:].tolist()
 
 
+def test_the_order_of_the_chosen_outputs_is_that_of_the_slopes():
+    slopes = np.random.default_rng(1).normal(size=(30, 2, 3))
+    adapter = FunctionModel(lambda rows: rows[:, :2], lambda _: slopes)
+    assert adapter.gradient(X, [0, 1])[1].tolist() == slopes.tolist()
+    assert adapter.gradient(X, [1, 0])[1].tolist() == slopes[:, ::-1].tolist()
+
+
+def test_slopes_that_the_user_holds_stay_as_they_are():
+    held = {}  # by what was asked: the same array again and again
+
+    def gradient(rows):
+        return held.setdefault(rows.tobytes(), 2 * rows)
+
+    rhale.explain(lambda rows: (rows**2).sum(axis=1), X, gradient=gradient)
+    for asked, slopes in held.items():
+        assert (2 * np.frombuffer(asked).reshape(-1, 3)).tolist() == slopes.tolist()
+
+
 @pytest.mark.parametrize("shape", [(30,), (30, 2), (30, 1, 2), (30, 1, 1, 3)])
 def test_a_gradient_without_one_number_per_column_is_refused(shape):
     adapter = FunctionModel(lambda rows: rows[:, 0], lambda _: np.zeros(shape))

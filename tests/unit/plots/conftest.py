@@ -14,7 +14,8 @@ from rhale.kernels.pair_moments import measure_pair
 from rhale.kernels.pair_strength import PairFit, Square
 from rhale.kernels.partition import Cuts, every_cell
 from rhale.pairs import Interactions
-from rhale.results.effect import NO_SAMPLE, LocalEffects, fit_effect
+from rhale.results.bin_fits import fit_effect
+from rhale.results.effect import NO_SAMPLE, LocalEffects
 from rhale.results.pair_effect import PairEffect, PairIndex
 from rhale.results.profile import Profile
 from rhale.results.refit_effect import RefitEffect

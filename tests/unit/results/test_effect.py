@@ -10,7 +10,8 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts
 from rhale.kernels.staircase import Staircase
-from rhale.results.effect import Effect, LocalEffects, fit_effect
+from rhale.results.bin_fits import fit_effect
+from rhale.results.effect import Effect, LocalEffects
 from rhale.results.missing import Missing
 from rhale.results.result import normal_quantile
 

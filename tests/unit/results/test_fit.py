@@ -13,13 +13,20 @@ from rhale.kernels.staircase import Staircase
 from rhale.results.fit import (
     FINE_CELLS,
     ModelCells,
+    Unbinned,
     axis_of,
-    bin_alike,
+    bin_all,
     bin_cells,
     fine_grid,
     nearest_limits,
     stretch_jumps,
 )
+
+
+def bin_alike(models, partition):
+    """One effect of several models."""
+    (made,) = bin_all([Unbinned("x", "y", models, partition)])
+    return made
 
 
 def axis(x):
@@ -219,13 +226,13 @@ def several_models(*jumps, n_rows=2_000):
 def test_copies_of_one_model_have_its_bins(partition):
     (one,) = several_models(0.4)
     alone = bin_cells("x", "y", one.cells, partition)
-    alike = bin_alike("x", "y", [one] * 5, partition)
+    alike = bin_alike([one] * 5, partition)
     assert all(np.array_equal(effect.edges, alone.edges) for effect in alike)
     np.testing.assert_allclose([effect.mean for effect in alike], [alone.mean] * 5, rtol=1e-12)
 
 
 def test_models_that_jump_at_two_places_have_the_limits_of_both():
-    first, second = bin_alike("x", "y", several_models(0.3, 0.7), Adaptive())
+    first, second = bin_alike(several_models(0.3, 0.7), Adaptive())
     assert np.array_equal(first.edges, second.edges)
     for jump in (0.3, 0.7):
         assert np.abs(first.edges - jump).min() < 0.01
@@ -235,7 +242,7 @@ def test_models_that_jump_at_two_places_have_the_limits_of_both():
 
 def test_the_order_of_the_models_does_not_move_limits():
     models = several_models(0.2, 0.5, 0.6)
-    forth, back = (bin_alike("x", "y", order, Adaptive()) for order in (models, models[::-1]))
+    forth, back = (bin_alike(order, Adaptive()) for order in (models, models[::-1]))
     for one, other in zip(forth, back[::-1], strict=True):
         np.testing.assert_allclose(one.edges, other.edges)
         np.testing.assert_allclose(one.mean, other.mean)

@@ -1,3 +1,5 @@
+import pickle
+from copy import copy, deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +10,10 @@ from rhale.results.region_tree import Partner as RegionPartner
 from rhale.results.region_tree import RegionTree
 
 NAN = float("nan")
+
+
+def sent(record):
+    return pickle.loads(pickle.dumps(record))  # noqa: S301 - our own bytes
 
 
 class Spreading:
@@ -25,6 +31,31 @@ MATRIX = PartnerMatrix(
     unexplained=np.array([0.04, NAN]),
     rows=np.array([2_000, 0]),
 )
+
+
+def test_a_matrix_for_later_is_measured_once_when_a_number_is_read():
+    measured = []
+
+    def measure():
+        measured.append(1)
+        return MATRIX
+
+    later = PartnerMatrix.later(measure)
+    assert later is not None
+    assert not measured
+    assert later.names == MATRIX.names
+    np.testing.assert_array_equal(later.share, MATRIX.share)
+    assert len(measured) == 1
+    assert set(vars(later)) == set(vars(MATRIX))
+    with pytest.raises(AttributeError, match="shares"):
+        _ = later.shares
+
+
+@pytest.mark.parametrize("carry", [sent, copy, deepcopy])
+def test_a_matrix_for_later_compares_and_travels_as_any_other(carry):
+    assert PartnerMatrix.later(lambda: MATRIX) == MATRIX
+    assert carry(PartnerMatrix.later(lambda: MATRIX)) == MATRIX
+    assert replace(PartnerMatrix.later(lambda: MATRIX), names=MATRIX.names) == MATRIX
 
 
 @pytest.fixture

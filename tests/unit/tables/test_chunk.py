@@ -8,7 +8,7 @@ import pytest
 
 from rhale.errors import BadSettingError
 from rhale.tables import open_table
-from rhale.tables.chunk import find_columns, numbers_at, numbers_between, read_chunks
+from rhale.tables.chunk import HeldColumn, find_columns, numbers_at, numbers_between, read_chunks
 
 COLUMNS = {
     "f": np.array([0.5, 1.5, 2.5, 3.5]),
@@ -40,6 +40,27 @@ def test_copies_are_stacked_with_one_column_replaced_in_each(kind):
     assert values(rows, "f", 0).tolist() == [9.0] * 4 + [0.5, 1.5, 2.5, 3.5] + [0.0, 1.0, 2.0, 3.0]
     assert values(rows, "i", 1).tolist() == [1, 2, 3, 4] + [7] * 4 + [1, 2, 3, 4]
     assert values(rows, "b", 2).tolist() == [1, 0, 1, 0] * 3
+
+
+@each_kind
+def test_a_column_is_held_at_each_point_in_one_copy(kind):
+    rows = whole(kind).vary(HeldColumn(1, np.array([7.0, 9.0, 8.0]), 4)[1:])
+    assert values(rows, "f", 0).tolist() == [0.5, 1.5, 2.5, 3.5] * 2
+    assert values(rows, "i", 1).tolist() == [9] * 4 + [8] * 4
+
+
+@pytest.mark.parametrize(
+    ("dtype", "held"), [("i4", [0, 2]), ("?", [False, True]), ("f4", [0.4, 1.6])]
+)
+def test_a_held_column_has_the_type_of_its_array(dtype, held):
+    rows = (
+        open_table(np.ones((3, 2), dtype=dtype))
+        .chunk(0, 3)
+        .vary(HeldColumn(0, np.array([0.4, 1.6]), 3))
+    )
+    assert rows.dtype == dtype
+    assert rows[:, 0].tolist() == np.repeat(np.array(held, dtype=dtype), 3).tolist()
+    assert (rows[:, 1] == 1).all()
 
 
 @each_kind

@@ -9,7 +9,7 @@ import pytest
 
 from rhale.errors import BadTableError
 from rhale.tables.columns import Labels
-from rhale.tables.frame import FrameChunk, FrameTable, read_facts, stack
+from rhale.tables.frame import FrameChunk, FrameTable, stack
 
 COLOURS = Labels(("red", "green"))
 LEVELS = ("b", "a")
@@ -80,7 +80,8 @@ def test_values_are_shown_as_people_write_them():
 
 def test_the_facts_of_a_frame_are_names_gaps_levels_and_their_order():
     levels = pd.Categorical(["b", None], LEVELS, ordered=True)
-    facts = read_facts(framed(pd.DataFrame({"n": [1.0, 2.0], "c": levels})))
+    frame = framed(pd.DataFrame({"n": [1.0, 2.0], "c": levels}))
+    facts = FrameChunk(frame, np.arange(2)).facts()
     assert facts.names == ("n", "c")
     assert facts.gaps == (False, True)
     assert facts.categories == (None, LEVELS)

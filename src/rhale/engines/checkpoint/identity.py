@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from rhale.kernels.sample import row_keys
+from rhale.kernels.sample import column_keys
 from rhale.tables import Table, TableInMemory
 from rhale.tables.chunk import read_chunks
 from rhale.tables.pieces.table import PiecedTable
@@ -58,7 +58,7 @@ def _rows_of(table: Table) -> dict[str, Any]:
         return found
     held, digest = cast(TableInMemory, table), blake2b(digest_size=16)
     for chunk in read_chunks(held, ROWS_AT_ONCE):
-        digest.update(row_keys(chunk.keys(), 0).tobytes())
+        digest.update(column_keys(chunk.keys(), chunk.n_rows).tobytes())
         if chunk.weights is not None:
             digest.update(chunk.weights.tobytes())
     return {"rows": held.n_rows, "content": digest.hexdigest()}

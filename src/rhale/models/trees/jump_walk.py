@@ -10,7 +10,17 @@ import numpy as np
 
 from rhale.errors import BadPredictionError
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.jumps import N_GROUPS, WHOLE, JumpQuestion, JumpReply, JumpRows, JumpSums
+from rhale.kernels.jumps import (
+    N_GROUPS,
+    WHOLE,
+    Ends,
+    JumpCells,
+    JumpQuestion,
+    JumpReply,
+    JumpRows,
+    JumpSums,
+    join_marks,
+)
 from rhale.models.trees import walk
 from rhale.models.trees.answering import Answering
 from rhale.models.trees.compiled import INSIDE, njit, will_compile, writable
@@ -34,6 +44,7 @@ HALF, LOW = np.uint64(32), np.uint64(2**32 - 1)  # of a range of codes: the last
 WIDTH = 0.35  # share of the cells in the window of a row, roughly
 ENTRIES = 3  # parts of windows of a row that end in a tree, roughly
 NO_ROOM = np.uint64(2**63)
+EVERY_CODE = np.array([0, 2**32], np.uint64)
 NO_RANGE = np.uint64(2**31)  # first code high, last code 0: no split lies between them
 
 
@@ -48,8 +59,8 @@ class Asked(NamedTuple):
         The question about each feature; one more than the last where nobody asks.
     cells, cell_starts : ndarrays
         For each code one more than the cell of the cut below it; 0 below all cells.
-    cuts, places, place_starts : ndarrays
-        First cut of each cell, and one behind the last; where the cells are.
+    places, place_starts : ndarrays
+        Where the cells are.
     sum_starts, step_starts : ndarrays of shape (n_questions + 1,)
         Where the sums of each question begin, by group and cell, and by group and step.
     """
@@ -58,24 +69,39 @@ class Asked(NamedTuple):
     question_of: Any
     cells: Any
     cell_starts: Any
-    cuts: Any
     places: Any
     place_starts: Any
     sum_starts: Any
     step_starts: Any
 
 
-class Windows(NamedTuple):
-    """The rows of all questions, each of shape (n_questions, n_rows)."""
+class Marks(NamedTuple):
+    """What is asked of rows, by their marks: those of all questions one behind the other.
 
+    Attributes
+    ----------
+    of_rows : ndarray of shape (n_questions, n_rows)
+        The mark of each row, counted from the first of its question; -1 if it does not count.
+    starts : ndarray of shape (n_questions,)
+        Where the marks of each question begin.
+    stand, sum_starts, step_starts : ndarrays of shape (n_marks,)
+        Places at or below; where the sums of its part of the rows begin, and the steps.
+    near, reach, codes : ndarrays of shape (n_marks, 2)
+        First and last cell (exclusive) that rows count for, and of all that is asked about; first
+        and last code of the latter.
+    windows : ndarray of shape (n_marks, 4)
+        Middle of the narrow window and one over its half width, and those of the wide one.
+    """
+
+    of_rows: Any
+    starts: Any
     stand: Any
-    first: Any
-    last: Any
-    narrow_start: Any
-    narrow_stop: Any
-    wide_start: Any
-    wide_stop: Any
-    part: Any
+    sum_starts: Any
+    step_starts: Any
+    near: Any
+    reach: Any
+    codes: Any
+    windows: Any
 
 
 class Block(NamedTuple):
@@ -86,9 +112,7 @@ class Block(NamedTuple):
     codes : ndarray of shape (n_features, n_rows)
         Codes of the rows.
     ranges : ndarray of shape (n_questions + 1, n_rows)
-        First and last code that a window still holds on the row's path; none for the last.
-    whole : ndarray of shape (n_questions + 1, n_rows)
-        The same at the root.
+        First and last code that a window holds; none for the last.
     cells : ndarray of shape (n_questions, n_rows, 2)
         First and last cell (exclusive) of the window.
     starts : ndarray of shape (n_questions, n_rows)
@@ -97,19 +121,14 @@ class Block(NamedTuple):
         Sums of so many rows, 2 ** `shift`, at a time.
     touched : ndarray of shape (n_questions, n_rows)
         Whether anything was added to the sums of a row.
-    first, last : ndarrays of shape (n_rows,)
-        Room to find the cells between the ends of windows.
     """
 
     codes: Any
     ranges: Any
-    whole: Any
     cells: Any
     starts: Any
     sizes: Any
     touched: Any
-    first: Any
-    last: Any
     shift: Any
 
 
@@ -131,7 +150,8 @@ class Changes(NamedTuple):
 class Lists(NamedTuple):
     """Room for rows at a node, rows whose window a split cuts, and parts of windows on their way.
 
-    Parts that have ended keep the leaf they reached, beside; rows keep theirs.
+    Parts that have ended keep the leaf they reached, beside; rows keep theirs. `bounds` are the
+    first and the last code of each feature that come to a node; `path` is what they were above.
     """
 
     rows: Any
@@ -143,6 +163,8 @@ class Lists(NamedTuple):
     ended_in: Any
     leaf_of: Any
     stack: Any
+    path: Any
+    bounds: Any
 
 
 class Weight(NamedTuple):
@@ -158,7 +180,7 @@ class Ground(NamedTuple):
     trees: Any
     coding: Any
     asked: Any
-    windows: Any
+    marks: Any
 
 
 class Room(NamedTuple):
@@ -177,6 +199,15 @@ class Scales(NamedTuple):
     chosen: Any
     scale: Any
     per_unit: Any
+
+
+class Pairs(NamedTuple):
+    """Room for some rows of one question: their numbers and windows; cells where a row jumps."""
+
+    rows: Any
+    numbers: Any
+    windows: Any
+    cells: Any
 
 
 class Steps(NamedTuple):
@@ -253,13 +284,14 @@ def _walk_some(
     """Answer as many questions as one walk can."""
     if will_compile(walk_trees):
         LOG.warning("compiling the walk of jumps, once and for all (some seconds)")
-    asked, windows = list_cells(forest, questions, features), stack_windows(questions)
-    ground = Ground(*lay_out(forest), asked, windows)
+    asked = list_cells(forest, questions, features)
+    marks = list_marks(asked, questions)
+    ground = Ground(*lay_out(forest), asked, marks)
     counted = make_counted(asked, len(matrix), len(answering.chosen))
     weight = Weight(rows.group.astype(np.uint64), rows.share.astype(np.float64))
-    count_rows(asked, windows, weight, counted)
+    count_rows(asked, marks, weight, counted)
     matrix, room = writable(matrix), make_room(forest, asked, len(matrix))
-    unit = np.ldexp(1.0, -forest.exponent)
+    unit, pairs = np.ldexp(1.0, -forest.exponent), make_pairs(asked, 1 << room.block.shift)
     for begin in range(0, len(matrix), len(room.lists.rows)):
         end = min(begin + len(room.lists.rows), len(matrix))
         place_block(ground, matrix, (begin, end), room)
@@ -267,8 +299,8 @@ def _walk_some(
         changes, room = walk_block(ground, room, total)
         if answering.link is None:
             count_parts(
-                ground.trees, asked, windows, weight, room.block, changes, room.sums,
-                (begin, end), find_scales(answering, unit), counted,
+                ground.trees, asked, marks, weight, room.block, changes, room.sums,
+                (begin, end), pairs, find_scales(answering, unit), counted,
             )  # fmt: skip
         else:
             walked = changes, total, begin
@@ -300,7 +332,7 @@ def count_linked(
             answering.base, unit,
         )  # fmt: skip
         steps = link_steps(points, answering)
-        count_steps(ground.asked, ground.windows, weight, steps, span, 1 / answering.unit, counted)
+        count_steps(ground.asked, ground.marks, weight, steps, span, 1 / answering.unit, counted)
 
 
 def place_block(ground: Ground, matrix: FloatArray, rows: tuple[int, int], room: Room) -> None:
@@ -309,9 +341,8 @@ def place_block(ground: Ground, matrix: FloatArray, rows: tuple[int, int], room:
     no_change = np.empty(0, np.uint64)
     nothing = walk.Changes(no_change, no_change, np.zeros(n_features + 1, np.uint64))
     encode_block(ground.coding, nothing, matrix, np.empty((0, 0)), *rows, room.coded)
-    block.sizes[:], block.cells[:], block.whole[:] = 0, 0, NO_RANGE
-    place_windows(ground.asked, ground.windows, *rows, block)
-    block.ranges[:] = block.whole
+    block.sizes[:], block.cells[:], block.ranges[:] = 0, 0, NO_RANGE
+    place_windows(ground.asked, ground.marks, *rows, block)
 
 
 def walk_block(ground: Ground, room: Room, total: Any) -> tuple[Changes, Room]:
@@ -320,7 +351,6 @@ def walk_block(ground: Ground, room: Room, total: Any) -> tuple[Changes, Room]:
     ends = np.zeros((n_trees + 1, len(block.sizes)), np.uint64)
     tree, needed = walk_trees(trees, 0, ground.asked, block, room.lists, room.entries, ends, total)
     while tree < n_trees:  # more room, and this tree again
-        block.ranges[:] = block.whole
         room = widen(room, int(needed))
         tree, needed = walk_trees(
             trees, tree, ground.asked, block, room.lists, room.entries, ends, total
@@ -334,8 +364,9 @@ def walk_block(ground: Ground, room: Room, total: Any) -> tuple[Changes, Room]:
 def widen(room: Room, needed: int) -> Room:
     """Make lists longer; or entries, where it is known how many are needed."""
     if needed == 0:
-        n_rows, depth = len(room.lists.rows), len(room.lists.stack) - 1
-        return room._replace(lists=make_lists(n_rows, 2 * len(room.lists.away), depth))
+        lists = room.lists
+        size = len(lists.rows), 2 * len(lists.away), len(lists.stack) - 1, len(lists.bounds)
+        return room._replace(lists=make_lists(*size))
     n_parts, n_entries, size = room.entries.shape
     wider = np.empty((n_parts, 2 * needed, size), np.uint64)
     wider[:, :n_entries] = room.entries
@@ -351,7 +382,7 @@ def make_room(forest: Forest, asked: Asked, n_rows: int) -> Room:
     return Room(
         coded,
         block,
-        make_lists(most, most * PARTS_OF_A_ROW, forest.depth),
+        make_lists(most, most * PARTS_OF_A_ROW, forest.depth, forest.n_features),
         np.empty((len(block.sizes), n_entries, 1 + forest.leaves.shape[1]), np.uint64),
         np.zeros((forest.n_outputs, 0), np.int64),
     )
@@ -363,18 +394,15 @@ def make_block(codes: Any, n_questions: int, shift: int) -> Block:
     return Block(
         codes,
         np.full((n_questions + 1, n_rows), NO_RANGE),
-        np.full((n_questions + 1, n_rows), NO_RANGE),
         np.zeros((n_questions, n_rows, 2), np.uint32),
         np.zeros((n_questions, n_rows), np.uint64),
         np.zeros((n_rows >> shift) + 1, np.int64),
         np.zeros((n_questions, n_rows), np.bool_),
-        np.empty(n_rows, np.uint32),
-        np.empty(n_rows, np.uint32),
         shift,
     )
 
 
-def make_lists(n_rows: int, n_parts: int, depth: int) -> Lists:
+def make_lists(n_rows: int, n_parts: int, depth: int, n_features: int) -> Lists:
     """Room for what is on its way; one place more for what is not kept."""
     return Lists(
         np.empty(n_rows, np.uint32),
@@ -385,7 +413,19 @@ def make_lists(n_rows: int, n_parts: int, depth: int) -> Lists:
         np.empty(n_parts + 1, np.uint64),
         np.empty(n_parts + 1, np.uint32),
         np.empty(n_rows, np.uint32),
-        np.empty((depth + 1, 5), np.uint64),
+        np.empty((depth + 1, 7), np.uint64),
+        np.empty((depth + 1, 3), np.uint64),
+        np.tile(EVERY_CODE, (n_features, 1)),
+    )
+
+
+def make_pairs(asked: Asked, n_rows: int) -> Pairs:
+    """Room for as many rows as have sums at a time; one place more for what is not kept."""
+    return Pairs(
+        np.empty(n_rows + 1, np.uint64),
+        np.empty((n_rows, 6), np.uint64),
+        np.empty((n_rows, 4)),
+        np.empty(len(asked.places) + 1, np.uint64),
     )
 
 
@@ -394,22 +434,13 @@ def list_cells(forest: Forest, questions: Sequence[JumpQuestion], features: IntA
     question_of = np.full(forest.n_features, len(questions), dtype=np.uint64)
     is_seen = features >= 0
     question_of[features[is_seen]] = np.flatnonzero(is_seen)
-    cells, cuts = [], []
-    for question in questions:
-        of_cut, n_cells = question.cells.cell_of_cut, question.cells.n_cells
-        inside = np.flatnonzero(of_cut >= 0)
-        top = n_cells + 1
-        above = inside[-1] + 1 if inside.size else of_cut.size
-        numbered = np.where(np.arange(of_cut.size) < above, of_cut + 1, top)
-        cells.append(np.concatenate([[0, 0], numbered, [top]]))
-        cuts.append(np.append(inside[np.searchsorted(of_cut[inside], np.arange(n_cells))], above))
+    cells = [number_codes(q.cells) for q in questions]
     sizes, groups = [q.cells.n_cells for q in questions], [q.n_groups for q in questions]
     return Asked(
         features=features.astype(np.int64),
         question_of=question_of,
         cells=np.concatenate(cells).astype(np.uint32),
         cell_starts=_starts([len(c) for c in cells]),
-        cuts=np.concatenate(cuts),
         places=np.concatenate([q.cells.places for q in questions]),
         place_starts=_starts(sizes),
         sum_starts=_starts([n * size for n, size in zip(groups, sizes, strict=True)]),
@@ -417,24 +448,47 @@ def list_cells(forest: Forest, questions: Sequence[JumpQuestion], features: IntA
     )
 
 
+def number_codes(cells: JumpCells) -> IntArray:
+    """For each code one more than the cell of the cut below it."""
+    behind = cells.cell_of_cut + 1
+    behind[cells.first_cuts[-1] :] = cells.n_cells + 1
+    return np.concatenate([[0, 0], behind, [cells.n_cells + 1]])
+
+
 def _starts(sizes: Sequence[int]) -> Any:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint64)
 
 
-def stack_windows(questions: Sequence[JumpQuestion]) -> Windows:
-    """The rows of all questions."""
-    return Windows(
-        stand=np.stack([q.stand for q in questions]).astype(np.int64, copy=False),
-        first=np.stack([q.first for q in questions]).astype(np.int64, copy=False),
-        last=np.stack([q.last for q in questions]).astype(np.int64, copy=False),
-        narrow_start=np.stack([q.narrow[0] for q in questions]),
-        narrow_stop=np.stack([q.narrow[1] for q in questions]),
-        wide_start=np.stack([q.wide[0] for q in questions]),
-        wide_stop=np.stack([q.wide[1] for q in questions]),
-        part=np.stack(
-            [np.zeros(q.stand.size) if q.part is None else q.part for q in questions]
-        ).astype(np.uint8),
+def list_marks(asked: Asked, questions: Sequence[JumpQuestion]) -> Marks:
+    """Tables of the marks of all questions, and the marks of the rows."""
+    every = join_marks([q.marks for q in questions])
+    n_marks = [q.marks.n_marks for q in questions]
+    question = np.repeat(np.arange(len(questions)), n_marks)
+    before = every.part * N_GROUPS  # groups of the parts before
+    cells = asked.place_starts.astype(np.int64)[question]
+    n_cells = np.diff(asked.place_starts.astype(np.int64))[question]
+    cuts = np.concatenate([q.cells.first_cuts for q in questions])  # of cells, and one more each
+    codes = [cuts[cells + question + cell] + 1 for cell in every.reach]
+    return Marks(
+        of_rows=np.stack([q.mark for q in questions], dtype=np.int32, casting="same_kind"),
+        starts=_starts(n_marks),
+        stand=every.stand.astype(np.int64),
+        sum_starts=asked.sum_starts[question] + (before * n_cells).astype(np.uint64),
+        step_starts=asked.step_starts[question] + (before * (n_cells + 1)).astype(np.uint64),
+        near=np.column_stack(every.near).astype(np.uint32),
+        reach=np.column_stack(every.reach).astype(np.uint32),
+        codes=np.column_stack(codes).astype(np.uint64),
+        windows=np.column_stack([*halve(every.narrow), *halve(every.wide)]),
     )
+
+
+def halve(window: Ends) -> Ends:
+    """Middles of windows, and one over their half widths; 0 for a window that holds nothing."""
+    start, stop = window
+    half = (stop - start) / 2
+    with np.errstate(over="ignore"):
+        per = np.divide(1.0, half, out=np.zeros_like(half), where=half > 0)
+    return (start + stop) / 2, per
 
 
 def choose_shift(asked: Asked, n_outputs: int) -> int:
@@ -510,82 +564,55 @@ def refuse_jumps(jumps: FloatArray, bound: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def count_rows(asked: Any, windows: Any, weight: Any, counted: Any) -> None:
+def count_rows(asked: Any, marks: Any, weight: Any, counted: Any) -> None:
     """Add the shares of the rows to the cells that they are near to, and where they stand."""
-    for q in range(len(asked.features)):
-        n = np.int64(asked.place_starts[q + 1] - asked.place_starts[q]) + 1
-        start = np.int64(asked.step_starts[q])
-        for r in range(len(weight.share)):
-            if windows.stand[q, r] < 0:
+    of_rows, stand, near, step_starts = marks.of_rows, marks.stand, marks.near, marks.step_starts
+    groups, shares, rows_stand, rows_near = weight.group, weight.share, counted.stand, counted.near
+    for q in range(len(of_rows)):
+        n = asked.place_starts[q + 1] - asked.place_starts[q] + ONE
+        for r in range(len(shares)):
+            if of_rows[q, r] < 0:
                 continue
-            share = np.int64(np.rint(weight.share[r] * WHOLE))
-            group = np.int64(weight.group[r]) + N_GROUPS * np.int64(windows.part[q, r])
-            row = start + group * n
-            counted.stand[row + windows.stand[q, r]] += share
-            counted.near[row + windows.first[q, r]] += share
-            counted.near[row + windows.last[q, r]] -= share
+            mark = marks.starts[q] + np.uint64(of_rows[q, r])
+            share = np.int64(np.rint(shares[r] * WHOLE))
+            row = step_starts[mark] + groups[r] * n
+            rows_stand[row + np.uint64(stand[mark])] += share
+            rows_near[row + np.uint64(near[mark, 0])] += share
+            rows_near[row + np.uint64(near[mark, 1])] -= share
 
 
 @njit(cache=True, nogil=True)
-def place_windows(asked: Any, windows: Any, begin: Any, end: Any, block: Any) -> None:
+def place_windows(asked: Any, marks: Any, begin: Any, end: Any, block: Any) -> None:
     """Write the ranges of rows, and how many sums they need."""
-    codes, sizes, shift = block.codes, block.sizes, block.shift
-    n_rows = end - begin
-    first, last = block.first[:n_rows], block.last[:n_rows]
-    for q in range(len(asked.features)):
-        places = asked.places[asked.place_starts[q] : asked.place_starts[q + 1]]
-        cell, starts, whole = block.cells[q], block.starts[q], block.whole[q]
-        f = asked.features[q]
-        if f >= 0 and len(places) > 0:
-            cells = asked.cells[asked.cell_starts[q] : asked.cell_starts[q + 1]]
-            cuts = asked.cuts[asked.place_starts[q] + np.uint64(q) :]
-            find_window(windows, q, begin, places, first, last)
-            for r in range(n_rows):
-                own = np.uint64(codes[f, r])
-                a, b = np.int64(first[r]), np.int64(last[r])
-                if a >= b or own == MISSING:
-                    continue
-                # the row itself belongs to the range, even if it lies elsewhere in a merged cell
-                from_code = min(np.uint64(cuts[a]) + ONE, own)
-                to_code = max(np.uint64(cuts[b]) + ONE, own)
-                a = min(a, np.int64(cells[own]))
-                b = max(b, np.int64(cells[own + ONE]) - 1)
-                whole[r] = (to_code << HALF) | from_code
-                cell[r, 0], cell[r, 1] = a, b
-                starts[r] = np.uint64(sizes[r >> shift] - a)
-                sizes[r >> shift] += (
-                    b - a + 2
-                )  # also what lies below the first cell, above the last
-
-
-@njit(**INSIDE)
-def find_window(windows: Any, q: Any, begin: Any, places: Any, first: Any, last: Any) -> None:
-    """Cells that a row counts for, or that lie inside one of its windows: first to last."""
-    narrow_start, wide_start = windows.narrow_start, windows.wide_start
-    narrow_stop, wide_stop = windows.narrow_stop, windows.wide_stop
-    n_rows = len(first)
-    for r in range(n_rows):
-        first[r] = last[r] = 0
-    n = np.uint64(len(places))
-    while n > 0:
-        half = (n + ONE) >> ONE
-        for r in range(n_rows):
-            here, row = np.uint64(first[r]), begin + r
-            start = min(narrow_start[q, row], wide_start[q, row])
-            first[r] = here + (half if places[here + half - ONE] <= start else ZERO)
-        for r in range(n_rows):
-            here, row = np.uint64(last[r]), begin + r
-            stop = max(narrow_stop[q, row], wide_stop[q, row])
-            last[r] = here + (half if places[here + half - ONE] < stop else ZERO)
-        n -= half
-    for r in range(n_rows):
-        near, end = windows.first[q, begin + r], windows.last[q, begin + r]
-        if first[r] >= last[r]:
-            first[r], last[r] = near, end
-        elif near < end:
-            first[r], last[r] = min(np.int64(first[r]), near), max(np.int64(last[r]), end)
-        if windows.stand[q, begin + r] < 0:
-            first[r], last[r] = 0, 0
+    codes, sizes, shift = block.codes, block.sizes, np.uint64(block.shift)
+    of_rows, reach, mark_codes = marks.of_rows, marks.reach, marks.codes
+    every_cell, starts, ranges, cells = block.cells, block.starts, block.ranges, asked.cells
+    for q in range(np.uint64(len(of_rows))):
+        if asked.features[q] < 0:
+            continue
+        f, first_cell, first_mark = (
+            np.uint64(asked.features[q]),
+            asked.cell_starts[q],
+            marks.starts[q],
+        )
+        for r in range(np.uint64(end - begin)):
+            mark = of_rows[q, np.uint64(begin) + r]
+            own = np.uint64(codes[f, r])
+            if mark < 0 or own == MISSING:
+                continue
+            here = first_mark + np.uint64(mark)
+            a, b = np.int64(reach[here, 0]), np.int64(reach[here, 1])
+            if a >= b:
+                continue
+            # the row itself belongs to the range, even if it lies elsewhere in a merged cell
+            from_code, to_code = min(mark_codes[here, 0], own), max(mark_codes[here, 1], own)
+            a = min(a, np.int64(cells[first_cell + own]))
+            b = max(b, np.int64(cells[first_cell + own + ONE]) - 1)
+            ranges[q, r] = (to_code << HALF) | from_code
+            every_cell[q, r, 0], every_cell[q, r, 1] = a, b
+            place = r >> shift
+            starts[q, r] = np.uint64(sizes[place] - a)
+            sizes[place] += b - a + 2  # also what lies below the first cell, above the last
 
 
 @njit(cache=True, nogil=True)
@@ -627,17 +654,18 @@ def walk_tree(trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists:
     Returns how many parts have ended, or NO_ROOM if the lists are too short.
 
     As in `walk`: the rows of a node lie at `rows[a:b]`, parts that pass it at `away[s:e]`; what
-    goes right moves to the front of these places, what goes left behind it.
+    goes right moves to the front of these places, what goes left behind it. What a window holds at
+    a node is what it holds at all, within the bounds of the node.
     """
     nodes, bits, question_of = trees.nodes, trees.bits, asked.question_of
-    codes, ranges = block.codes, block.ranges
+    codes, ranges, nobody = block.codes, block.ranges, np.uint64(len(block.ranges) - 1)
     rows, left_rows, leaving, stack = lists.rows, lists.left_rows, lists.leaving, lists.stack
     away, left_away, leaf_of = lists.away, lists.left_away, lists.leaf_of
-    ended, ended_in = lists.ended, lists.ended_in
+    ended, ended_in, path, bounds = lists.ended, lists.ended_in, lists.path, lists.bounds
     for r in range(n_rows):
         rows[r] = r
     node, a, b, s, e = np.uint64(trees.roots[tree]), ZERO, np.uint64(n_rows), ZERO, ZERO
-    n_ended, n_waiting = ZERO, ZERO
+    n_ended, n_waiting, depth = ZERO, ZERO, ZERO
     most = np.uint64(len(away) - 1)
     while True:
         if s + TWO * (e - s) + (b - a) > most or n_ended + (e - s) > most:
@@ -652,30 +680,44 @@ def walk_tree(trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists:
                 n_ended += ONE
         else:
             question, cut = question_of[f], low + width
+            first, last = bounds[f, 0], bounds[f, 1]
+            path[depth, 0], path[depth, 1], path[depth, 2] = f, first, last
             end, n_left = sort_away(
                 f, low, width, bits, codes, question, cut, s, e, away, left_away
             )
+            # a split that all who come to it pass on one side cuts no window
+            cutting = question if (first < cut) & (last >= cut) else nobody
             middle, n_leaving = sort_rows(
-                f, low, width, bits, codes, ranges, question, cut, a, b, rows, left_rows, leaving
+                f, low, width, bits, codes, ranges, cutting, cut, a, b, rows, left_rows, leaving
             )
             end, n_left = part(
-                f, question, cut, codes, ranges, leaving, n_leaving, away, end, left_away, n_left
-            )
+                f, question, cut, first, last, codes, ranges,
+                leaving, n_leaving, away, end, left_away, n_left,
+            )  # fmt: skip
             for i in range(n_left):
                 away[end + i] = left_away[i]
             if middle > a or end > s:
                 stack[n_waiting, 0] = left + ONE
                 stack[n_waiting, 1], stack[n_waiting, 2] = a, middle
                 stack[n_waiting, 3], stack[n_waiting, 4] = s, end
+                stack[n_waiting, 5], stack[n_waiting, 6] = depth, cut
                 n_waiting += ONE
             if b > middle or n_left > 0:
                 node, a, s, e = left, middle, end, end + n_left
+                bounds[f, 1] = min(last, cut - ONE)
+                depth += ONE
                 continue
+        above = ZERO if n_waiting == 0 else stack[n_waiting - ONE, 5]
+        while depth > above:
+            depth -= ONE
+            bounds[path[depth, 0], 0], bounds[path[depth, 0], 1] = path[depth, 1], path[depth, 2]
         if n_waiting == 0:
             return n_ended
         n_waiting -= ONE
         node, a, b = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
         s, e = stack[n_waiting, 3], stack[n_waiting, 4]
+        bounds[path[depth, 0], 0] = max(path[depth, 1], stack[n_waiting, 6])
+        depth += ONE
 
 
 @njit(nogil=True, inline="always")
@@ -746,6 +788,8 @@ def part(
     f: Any,
     question: Any,
     cut: Any,
+    lowest: Any,
+    highest: Any,
     codes: Any,
     ranges: Any,
     leaving: Any,
@@ -759,18 +803,16 @@ def part(
     for i in range(n_leaving):
         r = np.uint64(leaving[i])
         held = ranges[question, r]
-        first, last = held & LOW, held >> HALF
+        first, last = max(held & LOW, lowest), min(held >> HALF, highest)
         right = np.uint64(np.uint64(codes[f, r]) >= cut)
         left = ONE - right
         rest = (question << BY_QUESTION) | r
-        # a row that goes right sends first .. cut - 1 to the left and keeps cut .. last
+        # a row that goes right sends first .. cut - 1 to the left, one that goes left cut .. last
         to_left = ((cut - ONE) << BY_LAST) | (first << BY_FIRST) | rest
         to_right = (last << BY_LAST) | (cut << BY_FIRST) | rest
         away[end], left_away[n_left] = to_right, to_left
         end += left
         n_left += right
-        kept_right, kept_left = (last << HALF) | cut, ((cut - ONE) << HALF) | first
-        ranges[question, r] = kept_left ^ ((kept_left ^ kept_right) & (ZERO - right))
     return end, n_left
 
 
@@ -785,18 +827,16 @@ def add_leaves(
     ends: Any,
     total: Any,
 ) -> None:
-    """Add the leaves of rows, list how those of parts differ; make windows whole again."""
+    """Add the leaves of rows, and list how those of parts differ."""
     leaves, leaf_of, target = trees.leaves, lists.leaf_of, np.uint64(trees.targets[tree])
-    ranges, whole, shift = block.ranges, block.whole, np.uint64(block.shift)
-    ended, ended_in = lists.ended, lists.ended_in
+    ended, ended_in, shift = lists.ended, lists.ended_in, np.uint64(block.shift)
     width = np.uint64(leaves.shape[1])
     for r in range(np.uint64(len(total))):
         for k in range(width):
             total[r, target + k] += leaves[np.uint64(leaf_of[r]), k]
     for i in range(n_ended):
         item = ended[i]
-        r, q = item & ROW, (item >> BY_QUESTION) & QUESTION
-        ranges[q, r] = whole[q, r]
+        r = item & ROW
         part = r >> shift
         here, there, own = ends[tree + 1, part], np.uint64(ended_in[i]), np.uint64(leaf_of[r])
         ends[tree + 1, part] = here + ONE
@@ -830,63 +870,50 @@ def make_sums(trees: Any, asked: Any, block: Any, changes: Any, part: Any, sums:
 def count_parts(
     trees: Any,
     asked: Any,
-    windows: Any,
+    marks: Any,
     weight: Any,
     block: Any,
     changes: Any,
     sums: Any,
     rows: Any,
+    pairs: Any,
     scales: Any,
     counted: Any,
 ) -> None:
     """Count the jumps of sums, for some rows after the others."""
     (begin, end), shift = rows, block.shift
-    kept = np.empty(len(asked.places) + 1, np.uint64)
     for first in range(begin, end, 1 << shift):
         make_sums(trees, asked, block, changes, np.uint64((first - begin) >> shift), sums)
         span = np.uint64(first), np.uint64(min(first + (1 << shift), end)), np.uint64(begin)
-        count_part(asked, windows, weight, block, sums, span, kept, scales, counted)
+        count_part(asked, marks, weight, block, sums, span, pairs, scales, counted)
 
 
 @njit(**INSIDE)
 def count_part(
     asked: Any,
-    windows: Any,
+    marks: Any,
     weight: Any,
     block: Any,
     sums: Any,
     span: Any,
-    kept: Any,
+    pairs: Any,
     scales: Any,
     counted: Any,
 ) -> None:
     """Add jumps of sums to those of their cells and to the slopes of their rows; leave zeros."""
-    cells, starts, touched = block.cells, block.starts, block.touched  # numba counts references
-    near_first, near_last = windows.first, windows.last
-    narrow_start, narrow_stop = windows.narrow_start, windows.narrow_stop
-    wide_start, wide_stop = windows.wide_start, windows.wide_stop
-    place_starts, places, groups, shares = (
-        asked.place_starts, asked.places, weight.group, weight.share
-    )  # fmt: skip
-    sum_starts, parts, n_groups = asked.sum_starts, windows.part, np.uint64(N_GROUPS)
+    place_starts, places, shares = asked.place_starts, asked.places, weight.share
     jumps, slopes, chosen = counted.jumps, counted.slopes, scales.chosen
-    scale, per_unit = scales.scale, scales.per_unit
-    for q in range(np.uint64(len(starts))):
+    scale, per_unit, kept = scales.scale, scales.per_unit, pairs.cells
+    listed, numbers, ends = pairs.rows, pairs.numbers, pairs.windows
+    for q in range(np.uint64(len(slopes))):
         start = place_starts[q]
-        n_cells = place_starts[q + ONE] - start
-        for row in range(span[0], span[1]):
-            r = row - span[2]
-            if not touched[q, r]:
-                continue
-            touched[q, r] = False
-            first, last = np.uint64(cells[q, r, 0]), np.uint64(cells[q, r, 1])
-            begin = starts[q, r] + ONE
-            near, end = np.uint64(near_first[q, row]), np.uint64(near_last[q, row])
-            group = groups[row] + n_groups * np.uint64(parts[q, row])
-            group = sum_starts[q] + group * n_cells
+        n_listed = list_rows(q, place_starts[q + ONE] - start, marks, weight, block, span, pairs)
+        for n in range(n_listed):
+            row = listed[n] + span[2]
+            first, last, near, end = numbers[n, 0], numbers[n, 1], numbers[n, 2], numbers[n, 3]
+            begin, group = numbers[n, 4], numbers[n, 5]
+            middle, per, wide_middle, wide_per = ends[n, 0], ends[n, 1], ends[n, 2], ends[n, 3]
             share = shares[row] * per_unit
-            middle, per = halve(narrow_start[q, row], narrow_stop[q, row])
-            wide_middle, wide_per = halve(wide_start[q, row], wide_stop[q, row])
             for k in range(np.uint64(len(chosen))):
                 output = chosen[k]
                 for cell in range(near, end):
@@ -911,6 +938,32 @@ def count_part(
             for output in range(np.uint64(len(sums))):
                 for i in range(begin + first - ONE, begin + last + ONE):
                     sums[output, i] = 0
+
+
+@njit(nogil=True, inline="always")
+def list_rows(
+    q: Any, n_cells: Any, marks: Any, weight: Any, block: Any, span: Any, pairs: Any
+) -> Any:
+    """List the rows whose sums were touched, and what they bring: many wait for memory together."""
+    touched, starts, cells, groups = block.touched, block.starts, block.cells, weight.group
+    of_rows, nears, windows, sum_starts = marks.of_rows, marks.near, marks.windows, marks.sum_starts
+    listed, numbers, ends, first_mark = pairs.rows, pairs.numbers, pairs.windows, marks.starts[q]
+    n_listed = ZERO
+    for r in range(span[0] - span[2], span[1] - span[2]):
+        listed[n_listed] = r
+        n_listed += np.uint64(touched[q, r])
+        touched[q, r] = False
+    for i in range(n_listed):
+        r = listed[i]
+        row = r + span[2]
+        mark = first_mark + np.uint64(of_rows[q, row])
+        numbers[i, 0], numbers[i, 1] = np.uint64(cells[q, r, 0]), np.uint64(cells[q, r, 1])
+        numbers[i, 2], numbers[i, 3] = np.uint64(nears[mark, 0]), np.uint64(nears[mark, 1])
+        numbers[i, 4] = starts[q, r] + ONE
+        numbers[i, 5] = sum_starts[mark] + groups[row] * n_cells
+        for side in range(np.uint64(4)):
+            ends[i, side] = windows[mark, side]
+    return n_listed
 
 
 @njit(nogil=True, inline="always")
@@ -979,7 +1032,7 @@ def gather_points(
 
 @njit(cache=True, nogil=True)
 def count_steps(
-    asked: Any, windows: Any, weight: Any, steps: Any, span: Any, per_unit: Any, counted: Any
+    asked: Any, marks: Any, weight: Any, steps: Any, span: Any, per_unit: Any, counted: Any
 ) -> None:
     """Add jumps to the sums of their cells, and to the slopes of their rows."""
     n_questions = len(asked.features)
@@ -994,12 +1047,11 @@ def count_steps(
             if begins == ends:
                 continue
             share = weight.share[row] * per_unit
-            group = weight.group[row] + np.uint64(N_GROUPS) * np.uint64(windows.part[q, row])
-            sums_start = np.int64(asked.sum_starts[q] + group * n_cells)
-            narrow_middle, narrow_per = halve(
-                windows.narrow_start[q, row], windows.narrow_stop[q, row]
-            )
-            wide_middle, wide_per = halve(windows.wide_start[q, row], windows.wide_stop[q, row])
+            mark = marks.starts[q] + np.uint64(marks.of_rows[q, row])
+            sums_start = np.int64(marks.sum_starts[mark] + weight.group[row] * n_cells)
+            narrow_middle, narrow_per = marks.windows[mark, 0], marks.windows[mark, 1]
+            wide_middle, wide_per = marks.windows[mark, 2], marks.windows[mark, 3]
+            near_first, near_last = np.int64(marks.near[mark, 0]), np.int64(marks.near[mark, 1])
             for i in range(begins, ends):
                 cell = steps.cells[i]
                 if cell < 0:
@@ -1009,7 +1061,7 @@ def count_steps(
                 u = (places[cell] - wide_middle) * wide_per
                 wide = 0.75 * max(1 - u * u, 0.0) * wide_per
                 half = 6 * abs(u) * max(1 - abs(u), 0.0) * wide_per
-                is_near = (cell >= windows.first[q, row]) & (cell < windows.last[q, row])
+                is_near = (cell >= near_first) & (cell < near_last)
                 for k in range(steps.jumps.shape[1]):
                     jump = steps.jumps[i, k]
                     if is_near:
@@ -1018,10 +1070,3 @@ def count_steps(
                     counted.slopes[q, 1, k, row] += jump * wide
                     counted.slopes[q, 2, k, row] += jump * half / 2
                     counted.slopes[q, 3, k, row] += jump * half if u >= 0 else -jump * half
-
-
-@njit(nogil=True, inline="always")
-def halve(start: Any, stop: Any) -> Any:
-    """Middle of a window, and one over its half width; 0 for a window that holds nothing."""
-    half = (stop - start) / 2
-    return (start + stop) / 2, 1 / half if half > 0 else 0.0

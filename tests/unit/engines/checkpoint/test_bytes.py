@@ -142,8 +142,9 @@ CASES = [
 
 @pytest.mark.parametrize(("library", "method", "weighted"), CASES)
 def test_a_run_whose_sums_are_all_packed_ends_with_the_same_bits(
-    library, method, weighted, request
+    library, method, weighted, request, monkeypatch
 ):
+    monkeypatch.setattr("rhale._run.CHUNK_BATCHES", 1)  # of 40 rows: there is something to add
     weights = np.random.default_rng(1).lognormal(size=N) if weighted else None
     bins = 5 if method in ("pdp", "ice") else None
     straight = explain(library, method, weights=weights, bins=bins)

@@ -125,9 +125,7 @@ def big_case(seed=0, n_trees=12):
 
 def take(question, rows):
     """The same question about some of the rows."""
-    per_row = {n: getattr(question, n)[rows] for n in ("stand", "first", "last")}
-    ends = {n: tuple(e[rows] for e in getattr(question, n)) for n in ("narrow", "wide")}
-    return replace(question, **per_row, **ends)
+    return replace(question, mark=question.mark[rows])
 
 
 @pytest.mark.parametrize("link", [None, "sigmoid"])
@@ -208,7 +206,8 @@ def test_the_largest_jumps_of_a_million_rows_do_not_overflow(n_trees):
     # as if each of the 64 rows stood for 2**14 others in one group
     shares = JumpRows(np.zeros(64, np.uint8), np.full(64, 1 / 64))
     reply = walk_jumps(forest, rows, [question], np.array([0]), shares, plainly(forest))[0]
-    counted = (question.first == 0) & (question.last == 1) & (question.stand >= 0)
+    first, last = question.marks.near
+    counted = (first == 0) & (last == 1) & (question.mark >= 0)
     expected = n_trees * 2.0**41 * counted.sum() / 64
     assert reply.sums.jumps.shape == (N_GROUPS, 1, 1)
     assert reply.sums.jumps[0, 0, 0] * reply.sums.unit == pytest.approx(expected, rel=1e-12)

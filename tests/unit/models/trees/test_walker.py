@@ -101,7 +101,8 @@ def ask_stump(walker, chosen=(0,)):
     question = ask_about(0, rows[:, 0], np.array([1.0]), share=1.0, wide=1.0)
     shares = count_some(40)
     (reply,) = walker.walk_jumps(open_table(rows).chunk(0, 40), [question], shares, chosen)
-    near = (question.first == 0) & (question.last == 1) & (question.stand >= 0)
+    first, last = question.marks.near
+    near = (first == 0) & (last == 1) & (question.mark >= 0)
     return reply.sums.jumps.sum(axis=(0, 1)) * reply.sums.unit / shares.share[near].sum()
 
 

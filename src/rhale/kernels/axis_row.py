@@ -1,0 +1,142 @@
+"""Several axes, one after the other: what looks at the cells of one bin at a time looks at all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.cells import Cells, Runs
+from rhale.kernels.moments import Moments
+
+FAINT = 0.05  # effective rows: a cell of less weight says nothing, as if it were empty
+TOGETHER = 64  # axes that are united together: their cells stay in a fast cache
+OF_ROWS = ("count", "weight", "weight_squares", "mean_x", "sxx", "low", "high")
+OF_SERIES = ("mean", "sxd", "sdd")
+
+
+@dataclass(frozen=True, eq=False)
+class CellRow(Cells):
+    """Cells of several axes, one axis after the other.
+
+    Attributes
+    ----------
+    left, right : ndarray of shape (n_cells,)
+        Limits of each cell.
+    """
+
+    left: FloatArray
+    right: FloatArray
+
+    def runs(self, limits: IntArray, axis: int = 0) -> Runs:  # noqa: ARG002 - all are in one row
+        """Tell which cells become one; every axis begins at a limit."""
+        return Runs(slice(None), limits[:-1], limits[1:] - limits[:-1])
+
+    def unite(self, limits: IntArray, axis: int = 0) -> CellRow:  # noqa: ARG002
+        """Unite the cells between the chosen limits."""
+        return CellRow((), self.left[limits[:-1]], self.right[limits[1:] - 1])
+
+
+@dataclass(frozen=True, eq=False)
+class AxisRow:
+    """Several axes, one axis after the other.
+
+    Attributes
+    ----------
+    cells : Moments
+        Of all cells.
+    sizes : ndarray of shape (n_axes,)
+        How many of them each axis has.
+    each : ndarray of shape (n_axes,)
+        Effective rows of an axis, for a unit of weight.
+    """
+
+    cells: Moments
+    sizes: IntArray
+    each: FloatArray
+
+    @classmethod
+    def of(cls, batch: Sequence[Moments], n_series: int | None = 1) -> AxisRow:
+        """Put axes in a row, with their first series; with all, which are then the same ones."""
+        edges = [moments.grid.edges for moments in batch]
+        left, right = (
+            np.concatenate([e[part] for e in edges]) for part in (slice(-1), slice(1, None))
+        )
+        joined: dict[str, Any] = {
+            n: np.concatenate([getattr(m, n) for m in batch]) for n in OF_ROWS
+        }
+        joined |= {
+            n: np.concatenate([getattr(m, n)[:n_series] for m in batch], axis=1) for n in OF_SERIES
+        }
+        names = batch[0].names[:n_series]
+        cells = Moments(cells=CellRow((), left, right), names=names, **joined)
+        sizes = np.array([moments.weight.size for moments in batch])
+        return cls(cells, sizes, np.array([m.rows_of_weight for m in batch]))
+
+    @property
+    def counts(self) -> BoolArray:
+        """Whether the mean of a cell counts by itself, shape (n_cells,)."""
+        return self.cells.weight * np.repeat(self.each, self.sizes) > FAINT
+
+    @property
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """Limits of each cell."""
+        row = cast(CellRow, self.cells.cells)
+        return row.left, row.right
+
+    def join(self, limits: Sequence[IntArray]) -> IntArray:
+        """Limits of each axis among the cells of all."""
+        starts = np.cumsum(self.sizes) - self.sizes
+        own = [one[:-1] + start for one, start in zip(limits, starts, strict=True)]
+        return np.concatenate([*own, [self.sizes.sum()]])
+
+    def slices(self) -> list[slice]:
+        """Where the cells of each axis stand among all."""
+        return slices(self.sizes)
+
+    def split(self, values: FloatArray) -> list[FloatArray]:
+        """What was found for the cells of all axes, axis by axis."""
+        return np.split(values, np.cumsum(self.sizes)[:-1])
+
+    def unite(self, limits: Sequence[IntArray]) -> AxisRow:
+        """Unite the cells of each axis between limits."""
+        united = self.cells.unite(self.join(limits))
+        return replace(self, cells=united, sizes=np.array([one.size - 1 for one in limits]))
+
+
+def slices(sizes: IntArray) -> list[slice]:
+    """Where parts of so many numbers stand, one after another."""
+    ends = np.cumsum(sizes).tolist()
+    return [slice(end - size, end) for size, end in zip(sizes.tolist(), ends, strict=True)]
+
+
+def unite_all(batch: Sequence[Moments], limits: Sequence[IntArray]) -> list[Moments]:
+    """Unite the cells of each axis between its limits, as `Moments.unite` does, for all together.
+
+    Examples
+    --------
+    >>> from rhale.kernels.grid import Grid
+    >>> from rhale.kernels.moments import measure
+    >>> x = np.arange(4.0)
+    >>> cells = [measure(Grid(np.arange(0.0, 4.0, step)), x, x) for step in (1.0, 1.5)]
+    >>> [m.count.tolist() for m in unite_all(cells, [np.array([0, 1, 3]), np.array([0, 2])])]
+    [[1, 3], [4]]
+    """
+    found, alike = dict[int, Moments](), dict[tuple[object, ...], list[int]]()
+    for at, moments in enumerate(batch):
+        alike.setdefault((len(moments.mean), moments.names), []).append(at)
+    for places in alike.values():
+        for first in range(0, len(places), TOGETHER):
+            some = places[first : first + TOGETHER]
+            row = AxisRow.of([batch[at] for at in some], n_series=None)
+            row = row.unite([limits[at] for at in some])
+            for at, part in zip(some, row.slices(), strict=True):
+                sums: dict[str, Any] = {
+                    n: getattr(row.cells, n)[..., part] for n in OF_ROWS + OF_SERIES
+                }
+                cells = batch[at].cells.unite(limits[at])
+                found[at] = Moments(cells=cells, names=batch[at].names, **sums)
+    return [found[at] for at in range(len(batch))]

@@ -1,0 +1,424 @@
+"""Fit the bins that were chosen, those of many effects together, and gather their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.agreement import spread_of_rows
+from rhale.kernels.axis_row import AxisRow
+from rhale.kernels.curve import BinFits, CellMeans, RowEnds, fill_gaps, read_ends, stretch
+from rhale.kernels.gaps import Gaps, find_gaps
+from rhale.kernels.moments import Moments
+from rhale.kernels.noise import cut_outliers, interpolation, residual_squares
+from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts
+from rhale.kernels.pure_error import FilledCells, pure_variance
+from rhale.kernels.records import as_frozen
+from rhale.kernels.row_places import RowPlaces, place_rows_apart
+from rhale.kernels.uncertainty import bridge_levels
+from rhale.results.effect import Effect
+from rhale.results.note import Note, as_notes
+
+SEARCHED = 2.0  # price of a searched parameter, in log N rows
+TOGETHER = 64  # effects that are fitted side by side: their cells stay in a fast cache
+
+
+class Unfitted(NamedTuple):
+    """An effect whose bins are chosen.
+
+    Attributes
+    ----------
+    name, output : str
+        Feature and output.
+    cells : Moments
+        Of one output; where a series "wide" is named, it gives the spread.
+    cuts : Cuts
+        The bins.
+    fine, limits : Moments and ndarray of shape (n_bins + 1,)
+        Finer cells of the same rows and the limits of the bins among theirs: they tell better
+        where rows are and how these vary. Or the cells and limits themselves.
+    notes : tuple of Note
+        What a reader should know about the limits that the bins were chosen among.
+    known : mapping
+        What else is known of the effect, by attributes of `Effect`.
+    """
+
+    name: str
+    output: str
+    cells: Moments
+    cuts: Cuts
+    fine: Moments
+    limits: IntArray
+    notes: tuple[Note, ...] = ()
+    known: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def follows(self) -> bool:
+        """Whether the curve follows cells somewhere, as a fit is too plain for it."""
+        cuts = self.cuts
+        return cuts.trust is not None and cuts.noise is not None and bool(np.any(cuts.trust > 0))
+
+    @property
+    def likeness(self) -> tuple[object, ...]:
+        """What effects that are fitted together have in common."""
+        cuts, cells = self.cuts, self.cells
+        told = (cuts.noise is None, cuts.spread_parts is None, cuts.spread_limits is None)
+        return len(cells.mean), cells.names, *told
+
+
+def fit_effect(
+    name: str,
+    output: str,
+    cells: Moments,
+    cuts: Cuts,
+    *,
+    fine: Moments | None = None,
+    limits: IntArray | None = None,
+) -> Effect:
+    """Fit every bin of one effect; all as in `Unfitted`."""
+    fine = cells if fine is None else fine
+    limits = cuts.limits if limits is None else limits
+    (made,) = fit_effects([Unfitted(name, output, cells, cuts, fine, limits)])
+    return made
+
+
+def fit_effects(unfitted: Sequence[Unfitted]) -> list[Effect]:
+    """Fit every bin of many effects, and gather the numbers.
+
+    Parameters
+    ----------
+    unfitted : sequence of Unfitted
+        Effects of any features and outputs.
+
+    Returns
+    -------
+    list of Effect
+        To the bit those that each of them is alone.
+
+    Notes
+    -----
+    Most of what a fit of few cells costs is the calls of NumPy, so those of all effects stand side
+    by side.
+    """
+    made, alike = dict[int, Effect](), dict[tuple[object, ...], list[int]]()
+    for at, one in enumerate(unfitted):
+        alike.setdefault(one.likeness, []).append(at)
+    for places in alike.values():
+        for first in range(0, len(places), TOGETHER):
+            some = places[first : first + TOGETHER]
+            made |= zip(some, _Batch.of([unfitted[at] for at in some]).fit(), strict=True)
+    return [made[at] for at in range(len(unfitted))]
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Effects that are fitted together. Arrays hold what belongs to one behind that of another.
+
+    Attributes
+    ----------
+    each : sequence of Unfitted
+        The effects.
+    cells, fine, united : AxisRow
+        Their cells, the fine ones, and those united to bins.
+    linear, measured : ndarray of shape (n_bins,)
+        Which bins are lines, and which have rows.
+    """
+
+    each: Sequence[Unfitted]
+    cells: AxisRow
+    fine: AxisRow
+    united: AxisRow
+    linear: BoolArray
+    measured: BoolArray
+
+    @classmethod
+    def of(cls, each: Sequence[Unfitted]) -> _Batch:
+        """Put effects side by side, and unite their cells."""
+        fine = AxisRow.of([one.fine for one in each], n_series=None)
+        united = fine.unite([one.limits for one in each])
+        return cls(
+            each=each,
+            cells=AxisRow.of([one.cells for one in each], n_series=None),
+            fine=fine,
+            united=united,
+            linear=np.concatenate([one.cuts.linear for one in each]) & (united.cells.sxx > 0),
+            measured=united.cells.count > 0,
+        )
+
+    @property
+    def bins(self) -> Moments:
+        """Moments of all bins."""
+        return self.united.cells
+
+    def fit(self) -> Iterator[Effect]:
+        """Fit all, and take them apart again."""
+        bins, (left, right) = self.bins, self.united.ends
+        middle = left + 0.5 * (right - left)
+        variance = np.where(self.linear, bins.residual_variance[0], bins.variance[0])
+        ends = RowEnds(
+            np.where(self.measured, bins.mean_x, middle),
+            np.where(self.measured, bins.low, left),
+            np.where(self.measured, bins.high, right),
+        )
+        limits = self.fine.join([one.limits for one in self.each])
+        errors = fit_errors(self.fine.cells, limits, self.linear, bins, variance)
+        spread, own_spread = self.spread(variance), self.own_spread()
+        deviation = np.sqrt(bins.sxx / np.where(self.measured, bins.weight, 1.0))
+        places = place_rows_apart(self.fine.cells, self.fine.slices())
+        fits = self.fit_bins(ends)
+        followed = self.follow_cells(fits)
+        for array in (bins.count, bins.weight, deviation, *ends, *errors):
+            as_frozen(array)  # so that no part of it needs to be
+        for k, part in enumerate(self.united.slices()):
+            one, fit, measured = self.each[k], fits[k], self.measured[part]
+            std, std_plain = (_bridge(found[part], measured, middle[part]) for found in spread)
+            yield Effect(
+                name=one.name,
+                output=one.output,
+                edges=fit.edges,
+                count=bins.count[part],
+                rows=bins.rows[part],
+                weight=bins.weight[part],
+                mean_x=fit.origin,
+                std_x=deviation[part],
+                low_x=ends.low[part],
+                high_x=ends.high[part],
+                level=fit.level,
+                slope=fit.slope,
+                std=std,
+                std_plain=std_plain,
+                level_error=errors.level[part],
+                slope_error=errors.slope[part],
+                row_places=places[k],
+                gaps=_find_gaps(one.fine, fit, followed[k], places[k]),
+                fit_covariance=errors.covariance[part],
+                search=search_factor(one.cuts, one.cells.total_rows),
+                closed=one.fine.grid.closed,
+                bin_notes=(
+                    *one.notes,
+                    *as_notes(one.cuts.notes, "bins"),
+                    *thin_bins(bins.count[part]),
+                ),
+                cells=followed[k],
+                spread_edges=own_spread[k][0],
+                spread_std=own_spread[k][1],
+                **one.known,
+            )
+
+    def fit_bins(self, ends: RowEnds) -> list[BinFits]:
+        """What was fitted in the bins of each effect; those without rows from their neighbours."""
+        level, slope = self.bins.mean[0], np.where(self.linear, self.bins.slope[0], 0.0)
+        numbers = (ends.mean, level, slope, *read_ends(*self.united.ends, ends))
+        found, frozen = [], [as_frozen(array) for array in numbers]
+        for one, part in zip(self.each, self.united.slices(), strict=True):
+            edges = one.fine.grid.edges[one.limits]
+            fit = BinFits(edges, *(array[part] for array in frozen))
+            if not self.measured[part].all():
+                fit = replace(fit, level=bridge_levels(fit, self.measured[part]))
+            found.append(fit)
+        return found
+
+    def spread(self, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Deviation of the local effects about the fits, of given variance, and about the means."""
+        cuts = [one.cuts for one in self.each]
+        if self.bins.is_walked:
+            walked = np.concatenate([spread_of_rows(o.fine, o.limits).std for o in self.each])
+            return walked, walked
+        if cuts[0].noise is not None:
+            variance = np.fmin(variance, self.pure_variance([own.limits for own in cuts]))
+        std, std_plain = _deviate(self.bins, variance)
+        if cuts[0].spread_parts is None or self.bins.is_stepped:
+            return std, std_plain
+        parts = [cast(IntArray, own.spread_parts) for own in cuts]
+        begin = self.cells.join([own.limits for own in cuts])[:-1]
+        place = np.searchsorted(self.cells.join(parts), begin, "right") - 1
+        asks = np.isfinite(std) & self.measured & (self.bins.rows < ENOUGH_SPREAD_ROWS)
+        return np.where(asks, self.spread_between(parts, cap=True)[place], std), std_plain
+
+    def own_spread(self) -> list[tuple[FloatArray | None, FloatArray | None]]:
+        """Bins of the spread and the deviation in each; nothing where it has no bins of its own."""
+        if self.each[0].cuts.spread_limits is None:
+            return [(None, None)] * len(self.each)
+        limits = [cast(IntArray, one.cuts.spread_limits) for one in self.each]
+        parts = np.split(self.spread_between(limits), np.cumsum([o.size - 1 for o in limits])[:-1])
+        both = zip(self.each, limits, parts, strict=True)
+        return [(one.cells.grid.edges[own], part) for one, own, part in both]
+
+    def spread_between(self, limits: Sequence[IntArray], *, cap: bool = False) -> FloatArray:
+        """Deviation about the bins' fits between limits that need not be those of the bins.
+
+        With `cap`, no cell's squares count far more than those around it between the same limits: a
+        step that a bin missed must not make all its neighbours look wide.
+        """
+        cells, joined = self.cells.cells, self.cells.join(limits)
+        if cells.is_walked:
+            pairs = zip(self.each, limits, strict=True)
+            return np.concatenate([spread_of_rows(one.cells, own).std for one, own in pairs])
+        if cells.is_stepped:
+            wide = cells.unite(joined)
+            return _deviate(wide, wide.variance[0])[0]
+        kinds = np.concatenate([one.cuts.linear for one in self.each])
+        squares = residual_squares(
+            cells, self.cells.join([o.cuts.limits for o in self.each]), kinds
+        )
+        if cap:
+            some = cells.weight > 0
+            sizes = np.add.reduceat(some, joined[:-1], dtype=np.intp)
+            squares[some] = cut_outliers(squares[some], cells.rows[some], sizes)
+        sums = np.add.reduceat([cells.weight * squares, cells.weight], joined[:-1], axis=1)
+        return np.asarray(np.sqrt(np.fmin(sums[0] / sums[1], self.pure_variance(limits))))
+
+    def pure_variance(self, limits: Sequence[IntArray]) -> FloatArray:
+        """Most that rows vary by themselves between limits, see the function of this name."""
+        return pure_variance(self.filled, self.cells.join(limits))
+
+    @cached_property
+    def filled(self) -> FilledCells:
+        """Cells whose means count."""
+        return FilledCells.of(self.cells)
+
+    def follow_cells(self, fits: Sequence[BinFits]) -> list[CellMeans | None]:
+        """Cells of the bins whose fit is too plain for the curve; None if all fits are adequate."""
+        follows = [at for at, one in enumerate(self.each) if one.follows]
+        found = _follow([self.each[at] for at in follows], [fits[at] for at in follows])
+        known = dict(zip(follows, found, strict=True))
+        return [known.get(at) for at in range(len(self.each))]
+
+
+def _follow(each: Sequence[Unfitted], fits: Sequence[BinFits]) -> list[CellMeans]:
+    """Cells that the curves of some effects follow."""
+    if not each:
+        return []
+    followed = [
+        np.arange(one.cells.grid.n_cells + 1) if one.cuts.followed is None else one.cuts.followed
+        for one in each
+    ]
+    axes = AxisRow.of([one.cells for one in each]).unite(followed)
+    cells, (left, right) = axes.cells, axes.ends
+    trust, noise = (np.concatenate([getattr(o.cuts, n) for o in each]) for n in ("trust", "noise"))
+    pairs = zip(followed, each, strict=True)
+    bins = axes.join([own.searchsorted(one.cuts.limits) for own, one in pairs])
+    place = np.repeat(np.arange(trust.size), np.diff(bins))
+    mine = np.flatnonzero(trust[place] > 0)
+    place, filled = place[mine], axes.counts[mine]
+    weight = cells.weight[mine]
+    x = np.where(weight > 0, cells.mean_x[mine], (left + 0.5 * (right - left))[mine])
+    low, high, origin, level, slope = (
+        np.concatenate([getattr(fit, name) for fit in fits])[place]
+        for name in ("low", "high", "origin", "level", "slope")
+    )
+    residual = cells.mean[0][mine] - level - slope * (np.clip(x, low, high) - origin)
+    for k in np.unique(place[~filled]):
+        own = place == k
+        residual[own] = interpolation(x[own], filled[own]) @ residual[own & filled]
+    numbers = {
+        "left": left[mine],
+        "right": right[mine],
+        "weight": weight,
+        "mean_x": x,
+        "std_x": np.sqrt(cells.sxx[mine] / np.where(weight > 0, weight, 1.0)),
+        "residual": residual,
+        "error": np.sqrt(noise[mine] / np.where(filled, cells.rows[mine], np.nan)),
+        "trust": trust[place],
+    }
+    first = np.cumsum([0, *(fit.level.size for fit in fits)])
+    ends = np.searchsorted(place, first).tolist()
+    return [
+        CellMeans(
+            bin=place[start:stop] - first[k],
+            **{name: array[start:stop] for name, array in numbers.items()},
+        )
+        for k, (start, stop) in enumerate(pairwise(ends))
+    ]
+
+
+def _find_gaps(cells: Moments, fit: BinFits, followed: CellMeans | None, rows: RowPlaces) -> Gaps:
+    """Wide gaps, and how far the curve may be off there."""
+    return find_gaps(cells, lambda x: stretch(fit, followed, rows).curve(x, "start"))
+
+
+def _bridge(values: FloatArray, measured: BoolArray, middle: FloatArray) -> FloatArray:
+    """Values of bins, those without rows between what their neighbours have."""
+    return values if measured.all() else np.where(measured, values, fill_gaps(values, middle))
+
+
+def _deviate(bins: Moments, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Deviation about the fits, of given variance, and about the means; without noise of steps."""
+    if not bins.is_stepped:
+        return np.sqrt(variance), np.sqrt(bins.variance[0])
+    wide, noise = bins.named("wide"), bins.named("noise")
+    about_line = wide.residual_variance[0] - noise.residual_variance[0]
+    about_mean = wide.variance[0] - noise.variance[0]
+    return np.sqrt(np.maximum(about_line, 0.0)), np.sqrt(np.maximum(about_mean, 0.0))
+
+
+class FitErrors(NamedTuple):
+    """Standard errors of level and slope of every bin, and their covariance."""
+
+    level: FloatArray
+    slope: FloatArray
+    covariance: FloatArray
+
+
+def fit_errors(
+    cells: Moments, limits: IntArray, linear: BoolArray, bins: Moments, variance: FloatArray
+) -> FitErrors:
+    """Errors of the fits, from the squared residuals of the cells where they are.
+
+    Parameters
+    ----------
+    cells : Moments
+        Of one output.
+    limits, linear : ndarray of shape (n_bins + 1,) and (n_bins,)
+        The bins among the cells, and which of them are lines.
+    bins : Moments
+        The cells, united to these bins.
+    variance : ndarray of shape (n_bins,)
+        About the fits; nan where rows are too few to tell.
+
+    Notes
+    -----
+    Rows need not vary evenly about a line: for the slope, the squares of each cell count with the
+    leverage of its rows (the sandwich of White). A bin of one cell has the usual formula.
+    """
+    place = np.repeat(np.arange(linear.size), np.diff(limits))
+    rows = np.where(bins.weight > 0, bins.rows, np.nan)
+    sxx = np.where(bins.sxx > 0, bins.sxx, np.inf)
+    offset = np.where(cells.weight > 0, cells.mean_x - bins.mean_x[place], 0.0)
+    squares = residual_squares(cells, limits, linear, bins)
+    squares = np.where(variance[place] > 0, squares, 0.0)
+    levers = cells.sxx + cells.weight * offset**2, cells.weight * offset
+    leaned, tilted = (np.add.reduceat(squares * lever, limits[:-1]) for lever in levers)
+    known = linear & np.isfinite(variance)
+    return FitErrors(
+        np.sqrt(variance / rows),
+        np.where(known, np.sqrt(leaned * bins.weight / rows) / sxx, np.where(linear, np.nan, 0.0)),
+        np.where(known, tilted / rows / sxx, 0.0),
+    )
+
+
+def search_factor(cuts: Cuts, n_rows: float) -> float:
+    """By how much the search for bins raises the variance of what is fitted in them."""
+    if not cuts.is_searched or n_rows < 2:
+        return 1.0
+    n_parameters = 2 * cuts.linear.size - 1 + np.count_nonzero(cuts.linear)
+    return float(1.0 + SEARCHED * n_parameters * np.log(n_rows) / n_rows)
+
+
+def thin_bins(count: IntArray) -> tuple[Note, ...]:
+    """Say which bins have too few rows to measure."""
+    notes = []
+    if n_empty := int(np.sum(count == 0)):
+        text = f"{n_empty} of {count.size} bins have no rows: they are interpolated"
+        notes.append(Note("empty bins", text))
+    if n_single := int(np.sum(count == 1)):
+        text = f"{n_single} of {count.size} bins have one row: their std is unknown"
+        notes.append(Note("thin bins", text))
+    return tuple(notes)

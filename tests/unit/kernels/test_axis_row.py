@@ -1,0 +1,56 @@
+import numpy as np
+
+from rhale.kernels.axis_row import TOGETHER, AxisRow, unite_all
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import SUMS, Moments, measure
+from rhale.kernels.pure_error import has_enough_rows
+
+LIMITS = [np.array([0, 2, 5]), np.array([0, 9]), np.array([0, 1, 2, 7])]
+
+
+def cells_of(seed: int, n_cells: int) -> Moments:
+    rng = np.random.default_rng(seed)
+    x, weight = rng.normal(size=200), rng.uniform(0.5, 2, 200)
+    edges = np.linspace(-4, 4 + seed, n_cells + 1)
+    return measure(Grid(edges), x, rng.normal(size=(3, 200)), weight).of_output(0, 1)
+
+
+AXES = [cells_of(seed, int(own[-1])) for seed, own in enumerate(LIMITS)]
+
+
+def test_bins_of_axes_in_a_row_are_those_of_each_axis():
+    row = AxisRow.of(AXES, n_series=None).unite(LIMITS)
+    assert row.cells.names == AXES[0].names
+    for cells, limits, part in zip(AXES, LIMITS, row.slices(), strict=True):
+        alone = cells.unite(limits)
+        for name in (*SUMS, "rows", "variance", "residual_variance", "slope"):
+            np.testing.assert_array_equal(getattr(row.cells, name)[..., part], getattr(alone, name))
+        left, right = (end[part] for end in row.ends)
+        np.testing.assert_array_equal(np.append(left, right[-1]), alone.grid.edges)
+        np.testing.assert_array_equal(right[:-1], left[1:])
+
+
+def test_one_series_is_enough_where_no_more_is_asked_for():
+    row = AxisRow.of(AXES)
+    assert row.cells.mean.shape == (1, 21)
+    assert row.cells.names == ("effect",)
+
+
+def test_what_belongs_to_an_axis_is_found_again():
+    row = AxisRow.of(AXES)
+    assert [part.stop - part.start for part in row.slices()] == [5, 9, 7]
+    parts = row.split(row.counts)
+    for cells, counts in zip(AXES, parts, strict=True):
+        np.testing.assert_array_equal(counts, has_enough_rows(cells))
+    assert row.join(LIMITS).tolist() == [0, 2, 5, 14, 15, 16, 21]
+
+
+def test_axes_that_are_united_together_are_those_united_alone():
+    batch = [cells if k % 2 else cells.series(0) for k, cells in enumerate(AXES * TOGETHER)]
+    united = unite_all(batch, LIMITS * TOGETHER)
+    for cells, limits, found in zip(batch, LIMITS * TOGETHER, united, strict=True):
+        alone = cells.unite(limits)
+        assert found.names == alone.names
+        assert found.grid == alone.grid
+        for name in SUMS:
+            np.testing.assert_array_equal(getattr(found, name), getattr(alone, name))

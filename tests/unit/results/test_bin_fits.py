@@ -1,0 +1,96 @@
+from dataclasses import fields, is_dataclass, replace
+
+import numpy as np
+import pytest
+
+from rhale.kernels.adaptive import Adaptive
+from rhale.kernels.fixed import Fixed
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import SERIES, Moments, measure
+from rhale.kernels.partition import Cuts
+from rhale.results.bin_fits import Unfitted, fit_effect, fit_effects
+
+OWN_SPREAD = Adaptive(spread_bins="own")
+CHOOSERS = [Adaptive(), Adaptive(linear=False), Fixed(12), OWN_SPREAD, Adaptive(penalty=40.0)]
+
+
+def cells_of(seed: int, n_series: int) -> Moments:
+    """Cells of a bent effect with a gap, and cells without rows."""
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(40, 400))
+    x = np.where(rng.random(n_rows) < 0.8, rng.normal(size=n_rows), rng.normal(6, 0.3, n_rows))
+    noise = rng.normal(size=n_rows) * rng.choice([0.0, 0.1, 1.0]) * np.where(x < 0, 1.0, 3.0)
+    series = np.stack([np.sin(3 * x) + noise, np.sin(2 * x) + noise, 0.1 * noise, noise][:n_series])
+    weight = rng.uniform(0.2, 3, n_rows) if rng.random() < 0.5 else None
+    grid = Grid(np.linspace(x.min(), x.max(), int(rng.integers(30, 90))))
+    return measure(grid, x, series, weight).of_output(0, 1)
+
+
+def unfitted_of(seed: int) -> Unfitted:
+    n_series = [1, 1, *SERIES][seed % 5]
+    fine, chooser = cells_of(seed, n_series), CHOOSERS[seed // 5 % len(CHOOSERS)]
+    offered = np.unique(np.append(np.arange(0, fine.grid.n_cells, 2), fine.grid.n_cells))
+    cells = fine.unite(offered)
+    cuts = chooser(cells)
+    return Unfitted(f"x{seed}", "y", cells, cuts, fine, offered[cuts.limits])
+
+
+def same_bits(one, other) -> bool:
+    if is_dataclass(one):
+        return type(one) is type(other) and all(
+            same_bits(getattr(one, f.name), getattr(other, f.name)) for f in fields(one)
+        )
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same_bits, one, other))
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    return bool(one == other)
+
+
+@pytest.mark.parametrize("size", [2, 7, 50])
+def test_effects_that_are_fitted_together_are_to_the_bit_those_of_each_alone(size):
+    unfitted = [unfitted_of(seed) for seed in range(50)]
+    alone = [fit_effect(*one[:4], fine=one.fine, limits=one.limits) for one in unfitted]
+    kinds = {one.likeness for one in unfitted}
+    assert len(kinds) > 6  # all that is told apart
+    assert sum(effect.cells is not None for effect in alone) > 5
+    assert any(not effect.measured.all() for effect in alone)
+    assert any(effect.gaps.left.size for effect in alone)
+
+    together = [
+        e for first in range(0, 50, size) for e in fit_effects(unfitted[first : first + size])
+    ]
+
+    for one, other in zip(alone, together, strict=True):
+        assert same_bits(one, other), one.name
+
+
+def test_no_effects_need_no_fit():
+    assert fit_effects([]) == []
+
+
+def test_parts_of_what_was_fitted_together_cannot_be_changed():
+    made = fit_effects([unfitted_of(0), unfitted_of(1)])
+    for effect in made:
+        for name in ("count", "weight", "mean_x", "level", "slope", "std", "level_error"):
+            assert not getattr(effect, name).flags.writeable, name
+
+
+def test_nothing_that_was_given_is_changed():
+    one = unfitted_of(0)
+    before = [getattr(one.fine, name).copy() for name in ("count", "weight", "mean", "low")]
+    fit_effects([one])
+    for name, kept in zip(("count", "weight", "mean", "low"), before, strict=True):
+        array = getattr(one.fine, name)
+        np.testing.assert_array_equal(array, kept)
+        assert array.flags.writeable
+
+
+def test_cells_that_are_followed_need_no_limits_of_their_own():
+    x = np.linspace(0, 1, 400)
+    cells = measure(Grid(np.linspace(0, 1, 21)), x, np.where(x < 0.5, 0.0, 1.0))
+    plain = Cuts(np.array([0, 20]), np.array([False]), trust=np.ones(1), noise=np.full(20, 0.1))
+    named = replace(plain, followed=np.arange(21))
+    effect = fit_effect("x", "y", cells, plain)
+    assert effect == fit_effect("x", "y", cells, named)
+    assert effect.curve([0.5, 1.0], center="start") == pytest.approx([0.0, 0.5])
