@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from browser import Report, open_browser  # of tests/end_to_end: an environment may have other tests
 from measuring import race, seconds
-from tests.end_to_end.browser import Report, open_browser
 
 import rhale
 from rhale.report.page import make_page

@@ -8,8 +8,8 @@ import xgboost
 from measuring import race, seconds
 from networks import network
 
-from rhale.engines import map_chunks, map_in_threads
-from rhale.engines.thread_limits import limited
+from rhale.engines import map_in_threads
+from rhale.engines.thread_limits import limit_threads
 from rhale.models import wrap
 from rhale.tables import open_table
 from rhale.tables.chunk import read_chunks
@@ -53,7 +53,7 @@ def asked(adapter, table, n_threads):
 
     chunks = read_chunks(table, table.n_rows // N_CHUNKS)
     if n_threads == 1:
-        return list(map_chunks(task, chunks))
+        return list(map(task, chunks))
     return list(map_in_threads(task, chunks, n_threads))
 
 
@@ -63,7 +63,7 @@ def test_two_threads_against_one(benchmark, ledger, name):
     adapter = make()
     table = open_table(np.random.default_rng(0).standard_normal((n_rows, 8)))
 
-    with adapter.session(), limited(adapter, N_THREADS) as model:
+    with adapter.session(), limit_threads(adapter, N_THREADS) as model:
         found = race(
             benchmark,
             lambda: asked(model, table, N_THREADS),

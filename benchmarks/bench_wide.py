@@ -9,7 +9,7 @@ import pytest
 from measuring import race, seconds
 
 import rhale
-from rhale.tables.files.arrow import validated
+from rhale.tables.files.arrow import validate
 from rhale.tables.files.sources import open_files
 
 N_ROWS, N_COLUMNS = 40, 2000
@@ -101,7 +101,7 @@ def test_checks_cost_little_of_reading(benchmark, ledger, tmp_path, kind, ending
         with pytest.MonkeyPatch.context() as patch:
             if not checked:
                 for module in ("arrow", "parquet"):
-                    patch.setattr(f"rhale.tables.{module}.validated", lambda batch: batch)
+                    patch.setattr(f"rhale.tables.files.{module}.validate", lambda batch: batch)
                 patch.setattr("rhale.tables.files.parquet.safe_rows", lambda *a: a[-1])
             for batch in table.source.parts[0].batches(table.source.schema, 2**16):
                 n_rows += batch.num_rows
@@ -112,7 +112,7 @@ def test_checks_cost_little_of_reading(benchmark, ledger, tmp_path, kind, ending
     )
 
     assert found.our_answer == found.other_answer == CHECKED_ROWS
-    assert validated(rows.slice(0, 10)).num_rows == 10
+    assert validate(rows.slice(0, 10)).num_rows == 10
     ledger.add(
         f"reading {kind} from {ending}, checked, against unchecked",
         f"{len(columns)} columns, {CHECKED_ROWS:,} rows",

@@ -1,6 +1,7 @@
 """The house stays as it was drawn: few doors, one purpose a file, data that flow one way."""
 
 import ast
+import importlib
 import inspect
 import sys
 from collections import Counter
@@ -29,6 +30,11 @@ COMPILED = {
     "gpu/fused_moments.py",
 }  # numba and Triton know no keywords
 ENTRY = {"__init__.py", "__main__.py"}  # doors: no purpose of their own
+SCRIPTS = [  # that no other test imports
+    path
+    for folder in ("accuracy", "benchmarks")
+    for path in sorted((TESTS.parents[1] / folder).glob("*.py"))
+]
 
 
 @cache
@@ -162,3 +168,19 @@ def test_every_module_has_its_file_of_tests():
         if path.name not in ENTRY and not any(mirror.exists() for mirror in mirrors):
             lacking.append(name.as_posix())
     assert lacking == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_scripts_name_only_what_there_is(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "rhale":
+            try:
+                room = importlib.import_module(node.module)
+            except ModuleNotFoundError as error:
+                if str(error.name).startswith("rhale"):
+                    raise
+                pytest.skip(f"{node.module} needs {error.name}")
+            for one in node.names:
+                if not hasattr(room, one.name):
+                    importlib.import_module(f"{node.module}.{one.name}")
