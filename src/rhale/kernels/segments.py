@@ -202,7 +202,8 @@ def alike(batch: Sequence[Moments]) -> Iterator[list[int]]:
         if weighted != other or (at - first + 1) * n_cells > SEARCHED:
             yield order[first:at]
             first = at
-    yield order[first:]
+    if order:
+        yield order[first:]
 
 
 def together(sizes: Sequence[int]) -> Iterator[slice]:

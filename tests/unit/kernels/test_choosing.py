@@ -76,6 +76,10 @@ def test_every_partition_is_asked_about_its_own_axis(order):
     assert len({cuts.limits.size for cuts in found}) > 2
 
 
+def test_no_axes_have_no_bins():
+    assert Adaptive().choose([]) == choose_all([], []) == []
+
+
 def test_a_class_made_from_adaptive_chooses_in_its_own_way():
     class Halves(Adaptive):
         def __call__(self, moments):

@@ -162,6 +162,13 @@ def test_slopes_beside_steps_are_asked_for_in_batches_and_added_up_in_larger_chu
     assert seen == [960, 540]  # sixteen batches, and the rest
 
 
+def test_threads_change_no_bit_where_chunks_hold_several_batches():
+    one, two = (
+        rhale.explain(smooth, X, gradient=slopes, batch_size=60, n_jobs=n_jobs) for n_jobs in (1, 2)
+    )
+    assert one.effects == two.effects
+
+
 def test_the_sample_is_bounded_and_does_not_depend_on_batches():
     rows = np.random.default_rng(0).normal(size=(5000, D))
     whole, pieces = (rhale.explain(smooth, rows, batch_size=size) for size in (None, 111))

@@ -94,3 +94,15 @@ def test_cells_that_are_followed_need_no_limits_of_their_own():
     effect = fit_effect("x", "y", cells, plain)
     assert effect == fit_effect("x", "y", cells, named)
     assert effect.curve([0.5, 1.0], center="start") == pytest.approx([0.0, 0.5])
+
+
+@pytest.mark.parametrize(("n_rows", "pooled"), [(60, True), (160, False)])
+def test_bins_of_few_rows_have_the_spread_of_all_rows_of_their_part(n_rows, pooled):
+    """Variances about two means, of as many rows each: the spread of the part is the root of their mean."""
+    d = np.random.default_rng(0).normal(size=(2, n_rows)) * [[1.0], [1.3]]
+    x = np.linspace(0, 1, n_rows, endpoint=False)
+    cells = measure(Grid(np.linspace(0, 2, 13)), np.append(x, 1 + x), np.append(d[0], 5 + d[1]))
+    cuts = Cuts(np.array([0, 6, 12]), np.zeros(2, dtype=bool), spread_parts=np.array([0, 12]))
+    own = d.std(axis=1, ddof=1)
+    expected = np.full(2, np.sqrt(np.mean(own**2))) if pooled else own
+    np.testing.assert_allclose(fit_effect("x", "y", cells.of_output(0, 1), cuts).std, expected)
