@@ -10,6 +10,7 @@ from report import assemble
 # the order of the page; each is written by the script of the same name
 SECTIONS = (
     "random_problems",
+    "two_looks",
     "oracle",
     "additive",
     "california_subsets",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,10 +132,10 @@ def draw_noise(rng: np.random.Generator, n: int) -> FloatArray:
     return rng.normal(size=n) if kind == 0 else rng.exponential(size=n) - 1
 
 
-def draw_task(seed: int, number: int) -> Task:
-    """Draw one problem."""
+def draw_task(seed: int, number: int, sizes: Sequence[int] = SIZES) -> Task:
+    """Draw one problem, of one of these sizes."""
     rng = np.random.default_rng([seed, number])
-    n, kind = int(rng.choice(SIZES)), int(rng.integers(8))
+    n, kind = int(rng.choice(sizes)), int(rng.integers(8))
     low, high = np.quantile(draw_x(rng, 20_000, kind), [0.01, 0.99])
     raw, std = draw_mean(rng), draw_std(rng)
     scale = float(np.std(raw(np.linspace(0, 1, 2000))))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -11,8 +12,8 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis, nearest
-from rhale.kernels.axis_row import AxisRow
-from rhale.kernels.empty_cells import locate_gaps, wide_empty_cells
+from rhale.kernels.axis_row import AxisRow, join, side_by_side, unite_averages
+from rhale.kernels.empty_cells import are_gaps, locate_gaps
 from rhale.kernels.grid import Closed, require_closed, uniform_edges
 from rhale.kernels.moments import TINY, Moments, about_line
 from rhale.kernels.noise import (
@@ -28,13 +29,14 @@ from rhale.kernels.segments import (
     Runs,
     alike,
     cheapest_paths,
+    drop_rounding,
     each_axis,
     runs_by_end,
     stack,
-    stand_together,
     together,
-    weigh_cells,
+    weights_of,
 )
+from rhale.kernels.two_looks import find_cheapest
 
 Weight = Literal["rows", "width", "geometric"]
 SpreadBins = Literal["joint", "mean", "own"]
@@ -222,11 +224,11 @@ class Adaptive:
         """Choose bins of axes with about as many cells each."""
         axes = AxisRow.of(batch)
         cells = FilledCells.of(axes)
-        all_noise = local_noise(cells)
-        noise = axes.split(all_noise)
+        noise = local_noise(cells)
+        rows = np.array([moments.total_rows for moments in batch])
         least = [self._least_rows(m.total_rows, stepped=m.is_stepped) for m in batch]
-        prices = Prices.of(batch, noise, self, least)
-        paths = prices.cheapest_paths()
+        means = MeanSearch(self, axes, noise, rows, np.array(least))
+        paths = find_cheapest(means)
         limits = [
             np.array([0, moments.grid.n_cells]) if path is None else path
             for path, moments in zip(paths, batch, strict=True)
@@ -235,18 +237,18 @@ class Adaptive:
         parts = spread
         if self.spread_bins != "mean":
             # the spread is what the chosen fits leave over, so the mean must be cut first
-            kinds = np.concatenate(prices.are_linear(limits))
+            kinds = np.concatenate(means.are_linear(limits))
             squares = axes.split(residual_squares(axes.cells, axes.join(limits), kinds))
             # a spread that is far below the noise is not worth a bin
-            most = np.maximum(pure_squares(cells), LEAST_SPREAD * all_noise)
+            most = np.maximum(pure_squares(cells), LEAST_SPREAD * noise)
             spread = found = spread_paths(batch, squares, least, axes.split(most))
             if self.spread_bins == "joint":
                 moved = list(map(move_to_near, found, limits, batch))
                 limits = list(map(np.union1d, limits, moved))
                 spread, parts = parts, moved
         # a bin that was cut for the spread's sake may be a line no more: its parts are asked again
-        linear = prices.are_linear(limits)
-        for k, followed in enumerate(follow_cells(axes, batch, noise, limits, linear)):
+        linear = means.are_linear(limits)
+        for k, followed in enumerate(follow_cells(axes, batch, axes.split(noise), limits, linear)):
             # one bin can always be had; that is worth a note only where a number of rows was asked for
             is_told = paths[k] is None and self.min_rows is not None
             note = f"no bin can have {least[k]:g} rows out of {batch[k].total_rows:g}: one bin"
@@ -269,75 +271,102 @@ class Adaptive:
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
-    """What every run of cells would cost as one bin, the cheaper of constant and linear.
+class MeanSearch:
+    """A search for bins that are cheapest as far as the mean effect goes, constant or linear.
 
     Attributes
     ----------
-    sizes : list of int
-        How many cells each axis has.
-    blocks : list of ndarray of shape (n_axes, n_ends, n_starts)
-        Prices of runs, as in `Runs`; inf where a bin may not be.
-    linear : ndarray of shape (n_axes, n_cells, n_cells)
-        Which runs are cheaper as lines, at [axis, end, start].
+    asked : Adaptive
+        What bins may be, and what their misfit counts by.
+    axes : AxisRow
+        The cells.
+    noise : ndarray of shape (n_cells,)
+        Their local noise.
+    rows, least : ndarray of shape (n_axes,)
+        Effective rows of each axis, and the fewest in a bin.
     """
 
-    sizes: list[int]
-    blocks: list[FloatArray]
-    linear: BoolArray
+    asked: Adaptive
+    axes: AxisRow
+    noise: FloatArray
+    rows: FloatArray
+    least: FloatArray
 
-    @classmethod
-    def of(
-        cls,
-        batch: Sequence[Moments],
-        noise: Sequence[FloatArray],
-        asked: Adaptive,
-        least: Sequence[float],
-    ) -> Prices:
-        """Measure all runs; no bin may have less than the least rows."""
-        sizes, parts = [m.grid.n_cells for m in batch], list[list[FloatArray]]()
-        linear = np.zeros((len(batch), max(sizes), max(sizes)), dtype=np.bool_)
-        for some in together(sizes):
-            prices = _price_runs(batch[some], noise[some], asked, least[some], linear[some])
-            parts.append(list(prices))
-        return cls(sizes, stack(parts), linear)
+    @property
+    def sizes(self) -> IntArray:
+        """How many cells each axis has."""
+        return self.axes.sizes
+
+    @property
+    def penalty(self) -> FloatArray:
+        """What a parameter costs, in units of the local noise, shape (n_axes,)."""
+        return np.asarray(self.asked.penalty * np.log(np.maximum(self.rows, 2.0)))
+
+    @cached_property
+    def gaps(self) -> list[IntArray]:
+        """Wide cells without rows, of each axis."""
+        left, right = self.axes.ends
+        span = np.repeat(self.axes.spans, self.sizes)
+        are = are_gaps(self.axes.cells.count, right - left, span)
+        return list(map(np.flatnonzero, self.axes.split(are)))
+
+    def unite(self, limits: Sequence[IntArray]) -> MeanSearch:
+        """Search among fewer limits."""
+        noise = unite_averages(self.noise, self.axes.cells.weight, self.axes.join(limits))
+        return replace(self, axes=self.axes.unite(limits), noise=noise)
 
     def cheapest_paths(self) -> list[IntArray | None]:
         """Limits of the cheapest bins of each axis; None where it may have none."""
-        return cheapest_paths(self.blocks, self.sizes)
+        cells, sizes = self.axes.cells, self.sizes.tolist()
+        sums = [*weights_of(cells), cells.weight * self.noise]
+        means, products = (cells.mean_x, cells.mean[0]), (cells.sxx, cells.sxd[0], cells.sdd[0])
+        held = [side_by_side(np.stack(own), self.sizes) for own in (sums, means, products)]
+        parts = [list(self._prices(some, *held)) for some in together(sizes)]
+        return cheapest_paths(stack(parts), sizes)
+
+    def _prices(
+        self, some: slice, sums: FloatArray, means: FloatArray, products: FloatArray
+    ) -> Iterator[FloatArray]:
+        """What every run of some axes would cost as one bin, as in `Runs`; inf where none may be."""
+        most = int(self.sizes[some].max())
+        # a variance needs two rows; effective numbers carry rounding
+        needed = each_axis(np.maximum(self.least[some], 2.0) * (1 - 1e-12))
+        penalty, count = each_axis(self.penalty[some]), self._counting(some)
+        for runs in runs_by_end(*(own[:, some, :most] for own in (sums, means, products))):
+            rows = runs.rows(weighted=len(sums) > 2)
+            price, _ = _misfit(runs, rows, penalty, linear=self.asked.linear)
+            price *= count(runs, rows)
+            price[rows < needed] = np.inf
+            for own, gaps in zip(price, self.gaps[some], strict=True):
+                _price_gaps(own, runs.first, gaps)
+            yield price
+
+    def _counting(self, some: slice) -> Callable[[Runs, FloatArray], FloatArray]:
+        """What the misfit of every run of some axes counts by, times rows / weight."""
+        # effective rows of runs do not add up, shares of the weight do: cuts alone must change no sum
+        each, rows = each_axis(self.axes.each[some]), each_axis(self.rows[some])
+        if self.asked.weight == "rows":
+            return lambda _, rows: rows * each
+        spans = each_axis(self.axes.spans[some])
+        left, right = (side_by_side(own, self.sizes)[some] for own in self.axes.ends)
+
+        def count(runs: Runs, own: FloatArray) -> FloatArray:
+            weight = np.where(own > 0, runs.sums[0], 1.0)
+            wide = np.maximum(runs.spans(left, right), 0.0) / spans * rows
+            counted = wide if self.asked.weight == "width" else np.sqrt(wide * each * weight)
+            return np.asarray(counted * (own / weight))
+
+        return count
 
     def are_linear(self, limits: Sequence[IntArray]) -> list[BoolArray]:
         """Whether each bin between these limits of each axis is cheaper as a line."""
-        pairs = zip(self.linear, limits, strict=True)
-        return [linear[own[1:] - 1, own[:-1]] for linear, own in pairs]
-
-
-def _price_runs(
-    batch: Sequence[Moments],
-    noise: Sequence[FloatArray],
-    asked: Adaptive,
-    least: Sequence[float],
-    linear: BoolArray,
-) -> Iterator[FloatArray]:
-    """Prices of the runs of some axes, block by block; what is a line is written down."""
-    weights = weigh_cells(batch)
-    noises = [m.weight * own for m, own in zip(batch, noise, strict=True)]
-    means = stand_together([(m.mean_x, m.mean[0]) for m in batch])
-    products = stand_together([(m.sxx, m.sxd[0], m.sdd[0]) for m in batch])
-    gaps = [wide_empty_cells(m) for m in batch]
-    penalty = each_axis(asked.penalty * float(np.log(max(m.total_rows, 2.0))) for m in batch)
-    # a variance needs two rows; effective numbers carry rounding
-    needed = each_axis(max(rows, 2.0) * (1 - 1e-12) for rows in least)
-    for runs in runs_by_end(np.concatenate([weights, stand_together(noises)]), means, products):
-        rows = runs.rows(weighted=len(weights) > 1)
-        price, is_line = _misfit(runs, rows, penalty, linear=asked.linear)
-        price *= _count(runs, rows, batch, asked.weight)
-        price[rows < needed] = np.inf
-        for own, empty in zip(price, gaps, strict=True):
-            _price_gaps(own, runs.first, empty)
-        last = is_line.shape[2]
-        linear[:, runs.first : last, :last] = is_line
-        yield price
+        bins = self.axes.unite(limits)
+        noise = np.add.reduceat(self.axes.cells.weight * self.noise, self.axes.join(limits)[:-1])
+        own, penalty = bins.cells, np.repeat(self.penalty, bins.sizes)
+        sdd = drop_rounding(own.weight, own.mean[0], own.sdd[0])
+        runs = Runs(0, np.stack([own.weight, noise]), np.stack([own.sxx, own.sxd[0], sdd]))
+        _, is_line = _misfit(runs, own.rows, penalty, linear=self.asked.linear)
+        return bins.split(is_line)
 
 
 def _misfit(
@@ -367,21 +396,6 @@ def _misfit(
     is_line &= free > 1e-9
     np.copyto(misfit, sloped, where=is_line)
     return misfit, is_line
-
-
-def _count(runs: Runs, rows: FloatArray, batch: Sequence[Moments], by: Weight) -> FloatArray:
-    """What the misfit of every run counts by, times rows / weight."""
-    # effective rows of runs do not add up, shares of the weight do: cuts alone must change no sum
-    each = each_axis(m.total_rows / float(m.weight.sum()) for m in batch)
-    if by == "rows":
-        return rows * each
-    (edges,) = stand_together([m.grid.edges for m in batch])
-    weight = np.where(rows > 0, runs.sums[0], 1.0)
-    wide = np.maximum(runs.spans(edges), 0.0)
-    wide /= each_axis(m.grid.edges[-1] - m.grid.edges[0] for m in batch)
-    wide *= each_axis(m.total_rows for m in batch)
-    counted = wide if by == "width" else np.sqrt(wide * each * weight)
-    return np.asarray(counted * (rows / weight))
 
 
 def _price_gaps(price: FloatArray, first: int, gaps: IntArray) -> None:
@@ -459,40 +473,72 @@ def spread_paths(
     places = [k for k, one in enumerate(asked) if one is not None]
     if places:
         searched = [one for one in asked if one is not None]
-        paths = _search_spreads([batch[k] for k in places], searched)
+        paths = find_cheapest(SpreadSearch.of([batch[k] for k in places], searched))
         for k, path in zip(places, paths, strict=True):
             found[k] = found[k] if path is None else path
     return found
 
 
-def _search_spreads(batch: Sequence[Moments], asked: Sequence[_Spread]) -> list[IntArray | None]:
-    """The cheapest limits, where a bin may be."""
-    sizes = [moments.grid.n_cells for moments in batch]
-    parts = [_price_spreads(batch[some], asked[some]) for some in together(sizes)]
-    return cheapest_paths(stack(parts), sizes)
+@dataclass(frozen=True, eq=False)
+class SpreadSearch:
+    """A search for the cheapest bins of constant spread.
 
+    Attributes
+    ----------
+    sums : ndarray of shape (n_sums, n_cells)
+        Of the cells of all axes: weights, shares of the rows, and their squares.
+    sizes : ndarray of shape (n_axes,)
+        How many cells each axis has.
+    level, cost, least : ndarray of shape (n_axes, 1, 1)
+        As of `_Spread`.
+    """
 
-def _price_spreads(batch: Sequence[Moments], asked: Sequence[_Spread]) -> list[FloatArray]:
-    """What every run would cost as one bin of the spread, as in `Runs`."""
-    weights, prices = weigh_cells(batch), list[FloatArray]()
-    both = zip(batch, asked, strict=True)
-    sums = stand_together([(m.row_shares, m.row_shares * one.tame) for m, one in both])
-    level, cost, least = (
-        each_axis(getattr(one, name) for one in asked) for name in ("level", "cost", "least")
-    )
-    for runs in runs_by_end(np.concatenate([weights, sums])):
-        held, squared = runs.sums[-2:]
-        # twice the negative log-likelihood of normal residuals; a stretch without any residual must
-        # not be worth everything, so a variance counts as a billionth of the average at least
-        price = np.maximum(held, TINY)
-        np.divide(squared, price, out=price)
-        price /= level
-        np.log(np.maximum(price, 1e-9, out=price), out=price)
-        price *= held
-        price += cost
-        price[runs.rows(weighted=len(weights) > 1) < least] = np.inf
-        prices.append(price)
-    return prices
+    sums: FloatArray
+    sizes: IntArray
+    level: FloatArray
+    cost: FloatArray
+    least: FloatArray
+
+    @classmethod
+    def of(cls, batch: Sequence[Moments], asked: Sequence[_Spread]) -> SpreadSearch:
+        """Prepare the search."""
+        axes = AxisRow.of(batch)
+        rows = np.concatenate([moments.row_shares for moments in batch])
+        squares = rows * np.concatenate([one.tame for one in asked])
+        prices = (each_axis(getattr(one, k) for one in asked) for k in ("level", "cost", "least"))
+        return cls(np.stack([*weights_of(axes.cells), rows, squares]), axes.sizes, *prices)
+
+    @property
+    def gaps(self) -> list[IntArray]:
+        """None: the spread of a gap is that of its neighbours."""
+        return [np.empty(0, dtype=np.intp)] * self.sizes.size
+
+    def unite(self, limits: Sequence[IntArray]) -> SpreadSearch:
+        """Search among fewer limits."""
+        sums = np.add.reduceat(self.sums, join(limits, self.sizes)[:-1], axis=1)
+        return replace(self, sums=sums, sizes=np.array([own.size - 1 for own in limits]))
+
+    def cheapest_paths(self) -> list[IntArray | None]:
+        """Limits of the cheapest bins of each axis; None where it may have none."""
+        sums, sizes = side_by_side(self.sums, self.sizes), self.sizes.tolist()
+        parts = [list(self._prices(some, sums)) for some in together(sizes)]
+        return cheapest_paths(stack(parts), sizes)
+
+    def _prices(self, some: slice, sums: FloatArray) -> Iterator[FloatArray]:
+        """What every run of some axes would cost as one bin, as in `Runs`."""
+        most = int(self.sizes[some].max())
+        for runs in runs_by_end(sums[:, some, :most]):
+            held, squared = runs.sums[-2:]
+            # twice the negative log-likelihood of normal residuals; a stretch without any residual
+            # must not be worth everything: a variance counts as a billionth of the average at least
+            price = np.maximum(held, TINY)
+            np.divide(squared, price, out=price)
+            price /= self.level[some]
+            np.log(np.maximum(price, 1e-9, out=price), out=price)
+            price *= held
+            price += self.cost[some]
+            price[runs.rows(weighted=len(sums) > 3) < self.least[some]] = np.inf
+            yield price
 
 
 def move_to_near(found: IntArray, limits: IntArray, moments: Moments) -> IntArray:

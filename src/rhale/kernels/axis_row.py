@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.cells import Cells, Runs
 from rhale.kernels.moments import Moments
 
+Scalar = TypeVar("Scalar", bound=np.generic)
 FAINT = 0.05  # effective rows: a cell of less weight says nothing, as if it were empty
 TOGETHER = 64  # axes that are united together: their cells stay in a fast cache
 OF_ROWS = ("count", "weight", "weight_squares", "mean_x", "sxx", "low", "high")
@@ -87,17 +89,21 @@ class AxisRow:
         row = cast(CellRow, self.cells.cells)
         return row.left, row.right
 
+    @property
+    def spans(self) -> FloatArray:
+        """How wide each axis is, shape (n_axes,)."""
+        last, (left, right) = np.cumsum(self.sizes), self.ends
+        return np.asarray(right[last - 1] - left[last - self.sizes])
+
     def join(self, limits: Sequence[IntArray]) -> IntArray:
         """Limits of each axis among the cells of all."""
-        starts = np.cumsum(self.sizes) - self.sizes
-        own = [one[:-1] + start for one, start in zip(limits, starts, strict=True)]
-        return np.concatenate([*own, [self.sizes.sum()]])
+        return join(limits, self.sizes)
 
     def slices(self) -> list[slice]:
         """Where the cells of each axis stand among all."""
         return slices(self.sizes)
 
-    def split(self, values: FloatArray) -> list[FloatArray]:
+    def split(self, values: npt.NDArray[Scalar]) -> list[npt.NDArray[Scalar]]:
         """What was found for the cells of all axes, axis by axis."""
         return np.split(values, np.cumsum(self.sizes)[:-1])
 
@@ -105,6 +111,46 @@ class AxisRow:
         """Unite the cells of each axis between limits."""
         united = self.cells.unite(self.join(limits))
         return replace(self, cells=united, sizes=np.array([one.size - 1 for one in limits]))
+
+
+def join(limits: Sequence[IntArray], sizes: IntArray) -> IntArray:
+    """Limits of axes of so many cells, among the cells of all.
+
+    Examples
+    --------
+    >>> join([np.array([0, 1, 3]), np.array([0, 2])], np.array([3, 2]))
+    array([0, 1, 3, 5])
+    """
+    starts = np.cumsum(sizes) - sizes
+    own = [one[:-1] + start for one, start in zip(limits, starts, strict=True)]
+    return np.concatenate([*own, [sizes.sum()]])
+
+
+def side_by_side(values: FloatArray, sizes: IntArray) -> FloatArray:
+    """What stands in a row, axis by axis, shape (..., n_axes, most cells); 0 behind the last cell.
+
+    Examples
+    --------
+    >>> side_by_side(np.array([1.0, 2.0, 3.0]), np.array([2, 1]))
+    array([[1., 2.],
+           [3., 0.]])
+    """
+    is_cell = np.arange(sizes.max()) < sizes[:, None]
+    whole = np.zeros((*values.shape[:-1], *is_cell.shape))
+    whole[..., is_cell] = values
+    return whole
+
+
+def unite_averages(values: FloatArray, weight: FloatArray, limits: IntArray) -> FloatArray:
+    """Averages of cells as those of all cells between limits; 0 where nothing has weight.
+
+    Examples
+    --------
+    >>> unite_averages(np.array([1.0, 4.0, 9.0]), np.array([2.0, 1.0, 0.0]), np.array([0, 2, 3]))
+    array([2., 0.])
+    """
+    total, summed = (np.add.reduceat(own, limits[:-1]) for own in (weight, weight * values))
+    return np.divide(summed, total, out=np.zeros(total.size), where=total > 0)
 
 
 def slices(sizes: IntArray) -> list[slice]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import GAP_SHARE
 from rhale.kernels.cells import Cells
 from rhale.kernels.grid import Grid
@@ -78,7 +78,12 @@ def cut_gaps(moments: Moments, gaps: FloatArray) -> Moments:
 
 def wide_empty_cells(moments: Moments) -> IntArray:
     """Cells without rows that are a good part of the range."""
-    width = np.diff(moments.grid.edges)
+    edges = moments.grid.edges
+    return np.flatnonzero(are_gaps(moments.count, np.diff(edges), edges[-1] - edges[0]))
+
+
+def are_gaps(count: IntArray, width: FloatArray, span: float | FloatArray) -> BoolArray:
+    """Tell which cells of so many rows and such widths, on axes of such spans, are wide gaps."""
     # limits stand a margin inside a gap: what is left of the narrowest one is this wide
-    least = (1 - 2 * MARGIN) * GAP_SHARE * (moments.grid.edges[-1] - moments.grid.edges[0])
-    return np.flatnonzero((moments.count == 0) & (width >= least * (1 - 1e-9)))
+    least = (1 - 2 * MARGIN) * GAP_SHARE * span
+    return np.asarray((count == 0) & (width >= least * (1 - 1e-9)))

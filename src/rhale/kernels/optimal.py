@@ -13,7 +13,7 @@ from rhale.kernels.axis import Axis
 from rhale.kernels.grid import Closed, require_closed, uniform_edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Cuts, constant_cuts, is_number, require_count
-from rhale.kernels.segments import cheapest_path, runs_by_end, weigh_cells
+from rhale.kernels.segments import cheapest_path, runs_by_end, weights_of
 
 
 @dataclass(frozen=True)
@@ -134,11 +134,13 @@ class Optimal:
 
     def _prices(self, moments: Moments, least: float) -> Iterator[FloatArray]:
         """Prices of bins by the cells in which they end, as in `Runs`."""
-        weights, edges = weigh_cells([moments])[:, 0], moments.grid.edges
+        weights, edges = np.stack(weights_of(moments)), moments.grid.edges
         needed = max(least, self.ddof + 1) * (1 - 1e-12)  # effective numbers carry rounding
         for runs in runs_by_end(weights, moments.mean[:1], moments.sdd[:1]):
             rows = runs.rows(weighted=len(weights) > 1)
-            price = runs.products[0] * runs.spans(edges)  # runs are written over, prices are kept
+            price = runs.products[0] * runs.spans(
+                edges[:-1], edges[1:]
+            )  # runs are written over, prices are kept
             price *= 1 - self.discount / moments.total_rows * rows
             few = rows < needed
             divisor = np.where(few, 1.0, runs.sums[0])

@@ -48,10 +48,10 @@ class Runs(NamedTuple):
         rows = np.divide(weight**2, squares, out=np.zeros_like(weight), where=squares > 0)
         return np.asarray(rows)
 
-    def spans(self, edges: FloatArray) -> FloatArray:
-        """Widths; 0 and less where a run would start behind its end."""
+    def spans(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Widths, from limits of all cells; 0 and less where a run would start behind its end."""
         last = self.sums.shape[-1]
-        return edges[..., self.first + 1 : last + 1, None] - edges[..., None, :last]
+        return right[..., self.first : last, None] - left[..., None, :last]
 
 
 def runs_by_end(
@@ -155,37 +155,14 @@ def drop_rounding(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> Floa
     return np.where(is_rounding(weight, mean, sdd), 0.0, sdd)
 
 
-def weigh_cells(batch: Sequence[Moments]) -> FloatArray:
-    """Weights, and their squares where rows are weighted, as sums of runs begin.
-
-    Returns
-    -------
-    ndarray of shape (n_sums, n_axes, n_cells)
-    """
-    if any(map(is_weighted, batch)):
-        return stand_together([(m.weight, m.weight_squares) for m in batch])
-    return stand_together([m.weight for m in batch])
+def weights_of(cells: Moments) -> list[FloatArray]:
+    """Weights, and their squares where rows are weighted, as sums of runs begin."""
+    return [cells.weight, cells.weight_squares] if is_weighted(cells) else [cells.weight]
 
 
 def is_weighted(moments: Moments) -> bool:
     """Whether some rows count more or less than one."""
     return not np.array_equal(moments.weight, moments.weight_squares)
-
-
-def stand_together(series: Sequence[FloatArray | tuple[FloatArray, ...]]) -> FloatArray:
-    """Rows of cells of each axis side by side, shape (n_rows, n_axes, most cells); 0 behind the last.
-
-    Examples
-    --------
-    >>> stand_together([np.array([1.0, 2.0]), np.array([3.0])])
-    array([[[1., 2.],
-            [3., 0.]]])
-    """
-    rows = [np.atleast_2d(own) for own in series]
-    whole = np.zeros((len(rows[0]), len(rows), max(own.shape[1] for own in rows)))
-    for at, own in enumerate(rows):
-        whole[:, at, : own.shape[1]] = own
-    return whole
 
 
 def each_axis(values: Iterable[float]) -> FloatArray:

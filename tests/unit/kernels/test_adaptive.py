@@ -5,7 +5,7 @@ import pytest
 
 import rhale
 from rhale.errors import BadSettingError
-from rhale.kernels import adaptive
+from rhale.kernels import adaptive, two_looks
 from rhale.kernels.adaptive import Adaptive, move_to_near, spread_paths
 from rhale.kernels.axis import Axis
 from rhale.kernels.axis_row import AxisRow
@@ -169,6 +169,57 @@ def test_no_partition_is_cheaper(seed, gaps, weighted):
         assert cost(limits, prices) <= best * (1 + 1e-9)
         kinds = [prices[a, b - 1][1] for a, b in pairwise(limits)]
         assert cuts.linear.tolist() == kinds
+
+
+def one_look(monkeypatch, moments, **settings):
+    """Bins from one look at all limits."""
+    with monkeypatch.context() as patch:
+        patch.setattr(two_looks, "FEW_CELLS", INF)
+        return Adaptive(**settings)(moments)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("noise", [0.02, 0.3])
+@pytest.mark.parametrize("seed", range(4))
+def test_two_looks_at_many_limits_cost_hardly_more_than_one(monkeypatch, seed, noise, weighted):
+    """Prices are those of the rows, bin by bin; no bins are cheaper than those of one look."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 1, 6000) ** (1 + seed)
+    x = x[(x < 0.5) | (x > 0.58)]
+    mean = np.sin(9 * x) if seed % 2 else np.floor(5 * x)
+    d = mean + noise * rng.normal(size=x.size) * np.where(x < 0.3, 1.0, 3.0)
+    w = rng.lognormal(0, 0.5, x.size) if weighted else np.ones(x.size)
+    inner = np.append(np.quantile(x, np.linspace(0, 1, 200)), np.linspace(0, 1, 200))
+    inner = inner[(inner > x.min()) & (inner < x.max()) & ((inner <= 0.5) | (inner >= 0.58))]
+    edges = np.unique([x.min(), 0.504, 0.576, *inner, x.max()])
+    moments = measure(Grid(edges), x, d, w if weighted else None)
+    settings = {"weight": "rows", "linear": True, "penalty": 2.0, "min_rows": 5.0}
+    local, gaps = local_noise(filled(moments)), wide_empty_cells(moments)
+    assert edges.size > 300
+    assert gaps.size == 1
+
+    def price(first, last):
+        if first == last == gaps[0]:
+            return 0.0, False
+        return run_price((x, d, w, edges), first, last, local, settings)
+
+    def paid(cuts):
+        return sum(price(a, b - 1)[0] for a, b in pairwise(cuts.limits))
+
+    one = one_look(monkeypatch, moments, spread_bins="mean", min_rows=5.0)
+    two = Adaptive(spread_bins="mean", min_rows=5.0)(moments)
+    assert paid(one) * (1 - 1e-9) <= paid(two) <= paid(one) * 1.01
+    assert two.linear.tolist() == [price(a, b - 1)[1] for a, b in pairwise(two.limits)]
+
+
+def test_a_jump_of_the_spread_is_found_in_two_looks(monkeypatch):
+    """301 cells, deviations of 1 and 2 on the two sides of a limit that the first look has not."""
+    edges = np.linspace(0, 1, 302)
+    x = np.repeat(edges[:-1] + 0.5 / 301, 40)
+    d = np.tile([1.0, -1.0], x.size // 2) * np.where(x < edges[101], 1.0, 2.0)
+    moments = measure(Grid(edges), x, d)
+    two, one = Adaptive()(moments), one_look(monkeypatch, moments)
+    assert two.limits.tolist() == one.limits.tolist() == [0, 101, 301]
 
 
 @pytest.mark.parametrize("weight", ["rows", "width", "geometric"])
