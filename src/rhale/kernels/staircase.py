@@ -122,6 +122,15 @@ class Staircase:
         return self.places.size
 
     @property
+    def reach(self) -> tuple[float, float]:
+        """The stretch that the places stand for: half a step beyond the outermost ones."""
+        if self.n_places < 2:
+            return self.low, self.high
+        first, second, last_but_one, last = self.places[[0, 1, -2, -1]].tolist()
+        low, high = first - (second - first) / 2, last + (last - last_but_one) / 2
+        return max(low, self.low), min(high, self.high)
+
+    @property
     def degrees(self) -> float:
         """Degrees of freedom of the variances: groups that have rows, less one."""
         return float(np.count_nonzero(self.group_shares > 0)) - 1.0

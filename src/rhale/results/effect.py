@@ -453,7 +453,9 @@ class Effect(FrozenResult):
         """S before the first place of a staircase, and behind each: rows differ where they jump."""
         assert self.stairs is not None  # noqa: S101 - our own mistake
         edges, std = self._spread_bins
-        steps = self.stairs.share_out(edges, np.nan_to_num(std) * np.diff(edges))
+        # no row jumps beyond the outermost places: what lies there is no part of a bin's width
+        width = np.diff(np.clip(edges, *self.stairs.reach))
+        steps = self.stairs.share_out(edges, np.nan_to_num(std) * width)
         return np.append(0.0, np.cumsum(steps))
 
     @property

@@ -752,6 +752,29 @@ def test_stairs_have_statistics_of_their_steps():
     assert found.importance_denoised == pytest.approx(found.importance)  # rows jump alike
 
 
+def test_the_spread_of_stairs_counts_no_width_where_no_threshold_lies():
+    """Places 0.5 and 0.7 stand for 0.4 to 0.8, whatever the bins: [0, 1] and [1, 2] here."""
+    effect = example(stairs=two_stairs())
+    assert effect.edges.tolist() == [0.0, 1.0, 2.0]
+    assert two_stairs().reach == pytest.approx((0.4, 0.8))
+    rise = effect.spread(2.0, center="start") - effect.spread(0.0, center="start")
+    assert rise == pytest.approx(effect.std[0] * 0.4)
+    # the rows before, and those behind, stand at the two ends of that rise, or on its way
+    assert effect.typical_spread == pytest.approx(np.sqrt(2 / 9) * rise)
+
+
+def test_one_place_stands_for_the_whole_axis():
+    one = replace(
+        two_stairs(),
+        places=np.array([0.5]),
+        jumps=np.array([3.0]),
+        near_shares=np.ones(1),
+        row_shares=np.array([2.0, 4.0]) / 6,
+        influence=np.zeros((4, 1)),
+    )
+    assert one.reach == (0.0, 2.0)
+
+
 @pytest.mark.parametrize("stairs", [None, two_stairs()], ids=["bins", "stairs"])
 @pytest.mark.parametrize("outside", ["extend", "nan", "raise"])
 def test_at_a_value_that_is_missing_nothing_is_known(stairs, outside):
