@@ -14,7 +14,7 @@ from rhale.engines.worker import Latest, PartTask, Summary, count_task, work
 from rhale.tables import Chunk, Table, TableInMemory
 from rhale.tables.chunk import read_chunks
 from rhale.tables.pieces.ahead import read_ahead
-from rhale.tables.pieces.table import PiecedTable, open_parts
+from rhale.tables.pieces.table import PiecedTable, open_parts, with_numbers
 from rhale.tables.storage import Engine
 
 ENGINES = {  # first word of the module of the user's table, and the module here that reads it
@@ -72,7 +72,7 @@ def list_work(
         for found in engine.map_parts(part_task, pieced.source, first):
             yield Work(found.n_rows, "", found.open)
         return
-    with closing(read(table, size, first)) as chunks:
+    with closing(read(table, size, first, shares=n_threads > 1)) as chunks:
         if n_threads > 1:
             for done in map_in_threads(latest.summarise, chunks, n_threads):
                 yield Work(done.n_rows, "", done.open)
@@ -95,11 +95,15 @@ def _n_rows(summary: Summary) -> int:
     return summary.n_rows
 
 
-def read(table: Table, size: int, first: int = 0) -> Generator[Chunk]:
-    """Chunks of a table that is read in this process; those of files are read ahead."""
+def read(table: Table, size: int, first: int = 0, *, shares: bool = False) -> Generator[Chunk]:
+    """Chunks of a table that is read in this process; those of files are read ahead.
+
+    Their numbers are made ahead, too, unless several threads share that work.
+    """
     if table.storage.is_memory:
         return read_chunks(cast(TableInMemory, table), size, first)
-    return read_ahead(cast(PiecedTable, table).chunks(size, first))
+    chunks = cast(PiecedTable, table).chunks(size, first)
+    return read_ahead(chunks if shares else with_numbers(chunks))
 
 
 __all__ = [

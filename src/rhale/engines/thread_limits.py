@@ -63,16 +63,27 @@ def limit_libraries(n_jobs: int | None) -> Iterator[None]:
         )
         raise MissingExtraError(msg)
     with ExitStack() as stack:
-        stack.enter_context(_limit_process())
-        stack.callback(limit_this_thread())
+        pools = find_pools()
+        stack.enter_context(_limit_process(pools))
+        stack.callback(limit_this_thread(pools))
         yield
+
+
+def find_pools() -> Any:
+    """Threads of BLAS and OpenMP, of all libraries that are loaded; None without threadpoolctl.
+
+    It looks through the memory of the process for them: milliseconds, so once for all that follows.
+    """
+    if find_spec("threadpoolctl") is None:
+        return None
+    return import_module("threadpoolctl").ThreadpoolController()
 
 
 # --- limits of the whole process ----------------------------------------------------------------
 
 
 @contextmanager
-def _limit_process() -> Iterator[None]:
+def _limit_process(pools: Any) -> Iterator[None]:
     """Limit libraries that know one number of threads for all; the last user puts it back."""
     global _n_users
     with _lock:
@@ -81,7 +92,7 @@ def _limit_process() -> Iterator[None]:
         with _lock:
             for name, limit in _PROCESS_LIMITS.items():
                 if name in sys.modules and name not in _limited:
-                    _limited[name] = limit(sys.modules[name])
+                    _limited[name] = limit(sys.modules[name], pools)
         yield
     finally:
         with _lock:
@@ -90,23 +101,18 @@ def _limit_process() -> Iterator[None]:
                 _limited.popitem()[1]()
 
 
-def _limit_blas(_: Any) -> Undo:
-    return _limit_pools("blas")
-
-
-def _limit_pools(interface: str) -> Undo:
-    limits = import_module("threadpoolctl").threadpool_limits(1, user_api=interface)
-    restore: Undo = limits.restore_original_limits
+def _limit_blas(_: Any, pools: Any) -> Undo:
+    restore: Undo = pools.limit(limits=1, user_api="blas").restore_original_limits
     return restore
 
 
-def _limit_torch(torch: Any) -> Undo:
+def _limit_torch(torch: Any, _: Any) -> Undo:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     return lambda: torch.set_num_threads(before)
 
 
-def _limit_lightgbm(basic: Any) -> Undo:
+def _limit_lightgbm(basic: Any, _: Any) -> Undo:
     """Limit every model of LightGBM, whatever its n_jobs: they go by it rather than by OpenMP."""
     library, before = basic._LIB, ctypes.c_int()  # noqa: SLF001 - its C interface is public
     if not hasattr(library, "LGBM_SetMaxThreads"):
@@ -117,7 +123,7 @@ def _limit_lightgbm(basic: Any) -> Undo:
     return lambda: library.LGBM_SetMaxThreads(before)
 
 
-_PROCESS_LIMITS: dict[str, Callable[[Any], Undo]] = {
+_PROCESS_LIMITS: dict[str, Callable[[Any, Any], Undo]] = {
     "numpy": _limit_blas,
     "torch": _limit_torch,
     "lightgbm.basic": _limit_lightgbm,
@@ -127,19 +133,22 @@ _PROCESS_LIMITS: dict[str, Callable[[Any], Undo]] = {
 # --- limits of one thread -----------------------------------------------------------------------
 
 
-def limit_this_thread() -> Undo:
+def limit_this_thread(pools: Any) -> Undo:
     """Limit libraries that know a number of threads for each thread that calls them."""
     limits = [limit for name, limit in _THREAD_LIMITS.items() if name in sys.modules]
-    undo = [found for limit in limits if (found := limit()) is not None]
+    undo = [found for limit in limits if (found := limit(pools)) is not None]
     return lambda: [one() for one in reversed(undo)]
 
 
-def _limit_openmp() -> Undo | None:
+def _limit_openmp(pools: Any) -> Undo | None:
     """XGBoost, HistGradientBoosting, LightGBM's Booster and torch go by OpenMP's number."""
-    return None if find_spec("threadpoolctl") is None else _limit_pools("openmp")
+    if pools is None:
+        return None
+    restore: Undo = pools.limit(limits=1, user_api="openmp").restore_original_limits
+    return restore
 
 
-def _limit_joblib() -> Undo:
+def _limit_joblib(_: Any) -> Undo:
     """Forests and others with `n_jobs` go by joblib's backend first."""
     from joblib import parallel_config
 
@@ -147,7 +156,7 @@ def _limit_joblib() -> Undo:
     return found
 
 
-def _limit_numba() -> Undo | None:
+def _limit_numba(_: Any) -> Undo | None:
     """Functions of the user's own with parallel=True, once they have started numba's threads."""
     numba, pool = sys.modules["numba"], sys.modules.get("numba.np.ufunc.parallel")
     if not getattr(pool, "_is_initialized", False):  # to ask for their number would start them
@@ -157,7 +166,7 @@ def _limit_numba() -> Undo | None:
     return lambda: numba.set_num_threads(before)
 
 
-_THREAD_LIMITS: dict[str, Callable[[], Undo | None]] = {
+_THREAD_LIMITS: dict[str, Callable[[Any], Undo | None]] = {
     "numpy": _limit_openmp,
     "joblib": _limit_joblib,
     "numba": _limit_numba,

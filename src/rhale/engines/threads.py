@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rhale.engines.thread_limits import limit_this_thread
+from rhale.engines.thread_limits import find_pools, limit_this_thread
 from rhale.errors import BadSettingError
 from rhale.models.predictor import STOP
 
@@ -44,7 +44,7 @@ def map_in_threads(
     """
     stop = Event()
     with ExitStack() as stack:
-        begin = partial(_begin, dict(np.geterr()), _settings_of_sklearn())
+        begin = partial(_begin, dict(np.geterr()), _settings_of_sklearn(), find_pools())
         pool = stack.enter_context(ThreadPoolExecutor(n_threads, "rhale", begin))
         waiting: deque[Future[Result]] = deque()
         stack.callback(lambda: [one.cancel() for one in waiting])  # before the pool is left
@@ -70,12 +70,12 @@ def _settings_of_sklearn() -> dict[str, Any]:
     return {} if library is None else library.get_config()
 
 
-def _begin(of_numpy: dict[str, Any], of_sklearn: dict[str, Any]) -> None:
+def _begin(of_numpy: dict[str, Any], of_sklearn: dict[str, Any], pools: Any) -> None:
     """Make a new thread like the one that started it, but without threads of its own."""
     np.seterr(**of_numpy)  # before NumPy 2 a setting of the thread, and not of the context
     if of_sklearn:
         sys.modules["sklearn"].set_config(**of_sklearn)
-    limit_this_thread()
+    limit_this_thread(pools)
 
 
 def count_jobs(n_jobs: Any) -> int | None:

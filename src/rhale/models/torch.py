@@ -16,6 +16,7 @@ from rhale.tables import as_matrix
 
 Found = TypeVar("Found")
 CPU_ROWS = 2**12  # activations of so many rows stay in the processor's cache
+NARROW = 2**7  # outputs of all layers: then twice as many rows do, and every batch has its price
 DEVICE_ROWS, DEVICE_NUMBERS, FEWEST_ROWS = 2**19, 2**23, 2**10  # many rows keep a GPU busy
 
 
@@ -95,9 +96,10 @@ class TorchModel(Adapter):
         output: int,
         last: bool,  # noqa: FBT001
     ) -> torch.Tensor:
-        column = answer.reshape(len(tensor), -1)[:, output]
+        asked = torch.zeros_like(answer)
+        asked.reshape(len(tensor), -1)[:, output] = 1
         found: tuple[torch.Tensor | None, ...] = torch.autograd.grad(
-            column.sum(), tensor, retain_graph=not last, allow_unused=True
+            answer, tensor, asked, retain_graph=not last, allow_unused=True
         )
         return torch.zeros_like(tensor) if found[0] is None else found[0]
 
@@ -125,33 +127,41 @@ class TorchModel(Adapter):
     def _work_in_parts(self, rows: Any, work: Callable[[torch.Tensor], Found]) -> list[Found]:
         """Do some work on rows in the module's own precision, in batches that suit its device."""
         matrix = rows if isinstance(rows, torch.Tensor) else as_matrix(rows)
-        size = CPU_ROWS
-        if self.device.type != "cpu":
-            fit = DEVICE_NUMBERS // max(matrix.shape[1], 1)
-            size = max(FEWEST_ROWS, min(DEVICE_ROWS, fit))
-        found = []
-        for start in range(0, len(matrix), size):
-            found += self._work_if_it_fits(matrix[start : start + size], work)
-        return found
-
-    def _work_if_it_fits(self, rows: Any, work: Callable[[torch.Tensor], Found]) -> list[Found]:
-        """Do some work on a batch, in halves where the device has not enough memory."""
-        try:
-            return [work(self._copy(rows))]
-        except torch.cuda.OutOfMemoryError:
-            if len(rows) <= FEWEST_ROWS:
-                raise
-        torch.cuda.empty_cache()
-        half = len(rows) // 2
-        return self._work_if_it_fits(rows[:half], work) + self._work_if_it_fits(rows[half:], work)
-
-    def _copy(self, rows: Any) -> torch.Tensor:
-        """A copy in the module's precision: it must not be able to write into the user's table."""
         weight, device = self._weight, self.device
         dtype = torch.get_default_dtype() if weight is None else weight.dtype
-        if isinstance(rows, torch.Tensor):
-            return rows.detach().to(device, dtype, copy=True)
-        return torch.tensor(rows, dtype=dtype, device=device)
+        like = torch.empty(0, dtype=dtype, device=device)
+        size, found = self._batch_rows(device, matrix.shape[1]), list[Found]()
+        for start in range(0, len(matrix), size):
+            found += _work_if_it_fits(matrix[start : start + size], work, like)
+        return found
+
+    def _batch_rows(self, device: torch.device, n_columns: int) -> int:
+        """Rows of a batch: many keep a GPU busy, and few stay in the cache of a processor."""
+        if device.type != "cpu":
+            return max(FEWEST_ROWS, min(DEVICE_ROWS, DEVICE_NUMBERS // max(n_columns, 1)))
+        weights = [w for w in self.module.parameters() if w.ndim > 1]
+        return 2 * CPU_ROWS if 0 < sum(map(len, weights)) <= NARROW else CPU_ROWS
+
+
+def _work_if_it_fits(
+    rows: Any, work: Callable[[torch.Tensor], Found], like: torch.Tensor
+) -> list[Found]:
+    """Do some work on a batch, in halves where the device has not enough memory."""
+    try:
+        return [work(_copy(rows, like))]
+    except torch.cuda.OutOfMemoryError:
+        if len(rows) <= FEWEST_ROWS:
+            raise
+    torch.cuda.empty_cache()
+    half = len(rows) // 2
+    return _work_if_it_fits(rows[:half], work, like) + _work_if_it_fits(rows[half:], work, like)
+
+
+def _copy(rows: Any, like: torch.Tensor) -> torch.Tensor:
+    """A copy in the module's precision: it must not be able to write into the user's table."""
+    if isinstance(rows, torch.Tensor):
+        return rows.detach().to(like.device, like.dtype, copy=True)
+    return torch.tensor(rows, dtype=like.dtype, device=like.device)
 
 
 def find_device(name: Any) -> torch.device:

@@ -1,13 +1,18 @@
 from dataclasses import dataclass, replace
+from threading import current_thread
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rhale.engines import Work
 from rhale.engines.fold import FIRST_LOOK, FIRST_LOOK_AGAIN, SECOND_LOOK, Passes, name_pass
 from rhale.errors import BadTableError, CheckpointError, RhaleError
 from rhale.tables.array import ArrayTable
+from rhale.tables.columns import numbers_of
+from rhale.tables.files.sources import open_files
 
 TABLE = ArrayTable(np.arange(20.0).reshape(10, 2))
 
@@ -251,3 +256,21 @@ def test_a_part_without_rows_adds_nothing(monkeypatch):
 def test_a_look_that_is_repeated_has_a_name_of_its_own():
     """Its checkpoint stands beside that of the first, not in its place."""
     assert name_pass(FIRST_LOOK_AGAIN) not in {name_pass(number) for number in range(9)}
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_numbers_of_files_are_made_by_who_reads_unless_several_threads_work(
+    monkeypatch, tmp_path, n_threads
+):
+    workers = set()
+
+    def noted(column):
+        workers.add(current_thread().name)
+        return numbers_of(column)
+
+    pq.write_table(pa.table({"a": np.arange(10.0)}), tmp_path / "rows.parquet")
+    monkeypatch.setattr("rhale.tables.frame.numbers_of", noted)
+    rows = Passes(open_files(tmp_path / "rows.parquet"), 3, n_threads=n_threads)
+
+    assert rows.fold(lambda chunk: chunk.column(0).sum(), SECOND_LOOK) == 45
+    assert ("rhale reading" in workers) == (n_threads == 1)

@@ -296,7 +296,7 @@ def library(monkeypatch):
     """A library with one number of threads for all, and what was done to it."""
     done = []
 
-    def limit(_):
+    def limit(*_):
         done.append("limited")
         return lambda: done.append("restored")
 
@@ -322,7 +322,7 @@ def test_limits_are_put_back_after_an_error(library):
 
 
 def test_limits_are_put_back_if_one_of_them_cannot_be_set(library, monkeypatch):
-    def fail(_):
+    def fail(*_):
         raise MissingExtraError
 
     monkeypatch.setitem(limits._PROCESS_LIMITS, "sys", fail)
@@ -330,6 +330,25 @@ def test_limits_are_put_back_if_one_of_them_cannot_be_set(library, monkeypatch):
         pytest.fail("it was set")
     assert library == ["limited", "restored"]
     assert limits._n_users == 0
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_libraries_are_looked_for_once_however_many_are_limited(monkeypatch, n_threads):
+    found, threadpoolctl = [], pytest.importorskip("threadpoolctl")
+
+    class Noted(threadpoolctl.ThreadpoolController):
+        def __init__(self):
+            found.append(self)
+            super().__init__()
+
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Noted)
+    with limit_threads(wrap(lambda rows: rows[:, 0]), n_threads):
+        assert len(found) == 1
+        meanwhile = threadpoolctl.ThreadpoolController().info()
+        assert {pool["num_threads"] for pool in meanwhile} <= {1}
+        del found[:]
+        list(map_in_threads(len, ["a", "b", "c"], n_threads))
+    assert len(found) == 1  # for all threads of rhale's
 
 
 @pytest.mark.parametrize(("is_started", "expected"), [(True, [1, 7]), (False, [])])

@@ -74,3 +74,42 @@ def test_many_rows_are_answered_like_few():
 def test_an_answer_of_the_wrong_shape_is_a_wrong_shape(function):
     with pytest.raises(WrongShapeError, match=r"\(n_rows, n_outputs\)"):
         rhale.explain(Module(function), X)
+
+
+@pytest.mark.parametrize(
+    ("layers", "expected"),
+    [
+        ([torch.nn.Linear(2, 32), torch.nn.Linear(32, 1)], [2**13, 1_808]),
+        ([torch.nn.Linear(2, 128), torch.nn.Linear(128, 1)], [2**12, 2**12, 1_808]),
+        ([], [2**12, 2**12, 1_808]),  # whose layers are not known
+    ],
+)
+def test_narrow_networks_get_larger_batches(layers, expected):
+    seen = []
+    counted = Module(lambda rows: seen.append(len(rows)) or rows[:, :1])
+    TorchModel(torch.nn.Sequential(*layers, counted)).predict(np.zeros((10_000, 2)))
+    assert seen == expected
+
+
+def test_layers_without_weights_so_far_are_no_hindrance():
+    module = torch.nn.Sequential(torch.nn.LazyLinear(3), torch.nn.Linear(3, 1))
+    adapter = TorchModel(module)
+    assert adapter.predict(X).shape == (30, 1)
+    assert adapter.gradient(X, [0])[1].shape == (30, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "lay_out", [torch.clone, lambda answer: answer.T.contiguous().T, lambda answer: answer[:, :2]]
+)
+def test_outputs_have_their_own_slopes_however_they_lie_in_memory(lay_out):
+    weights = torch.tensor([[1.0, 2.0, 3.0], [-4.0, 5.0, 0.5]])
+    adapter = TorchModel(Module(lambda rows: lay_out(rows @ weights)))
+    _, slopes = adapter.gradient(X, [1, 0])
+    assert np.array_equal(slopes, np.broadcast_to([[2.0, 5.0], [1.0, -4.0]], (30, 2, 2)))
+
+
+def test_a_single_column_of_answers_has_the_slopes_of_a_vector():
+    _, vector = TorchModel(Module(lambda rows: rows[:, 0] ** 2)).gradient(X, [0])
+    _, column = TorchModel(Module(lambda rows: rows[:, :1] ** 2)).gradient(X, [0])
+    assert np.array_equal(vector, column)
+    np.testing.assert_allclose(vector[:, 0, 0], 2 * X[:, 0], rtol=1e-6)

@@ -9,7 +9,7 @@ from threading import Event, Thread
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
-AHEAD = 2  # chunks
+AHEAD = 1  # chunks, and one more that waits for its place
 
 
 def read_ahead(items: Iterable[Item], n_ahead: int = AHEAD) -> Generator[Item]:

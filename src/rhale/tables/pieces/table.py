@@ -15,9 +15,10 @@ from rhale.errors import BadSettingError, BadTableError
 from rhale.kernels import IntArray
 from rhale.tables.array import ArrayChunk, ArrayTable
 from rhale.tables.chunk import Chunk, find_columns
-from rhale.tables.columns import Holds, Labels, column_at, numbers_of
+from rhale.tables.columns import NAMES, Holds, Labels, column_at, holds, numbers_of
 from rhale.tables.frame import FrameChunk, FrameTable
 from rhale.tables.open import recognise
+from rhale.tables.pieces.ahead import closing_of
 from rhale.tables.pieces.as_pandas import PandasView
 from rhale.tables.pieces.facts import ColumnFacts
 from rhale.tables.pieces.reader import (
@@ -264,6 +265,17 @@ class PiecedTable:
         if chunk.frame.implementation.is_pandas() and not has_categories:
             return shown
         return replace(chunk, show=PandasView(self.facts))
+
+
+def with_numbers(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """The same chunks, whose columns of numbers have been made floats: every pass needs these."""
+    with closing_of(chunks):
+        for chunk in chunks:
+            if isinstance(chunk, FrameChunk):
+                columns = range(len(chunk.frame.columns))
+                for index in (i for i in columns if holds(chunk.series(i)) not in (*NAMES, None)):
+                    chunk.column(index)
+            yield chunk
 
 
 def open_parts(like: Any, source: Any, engine: Engine, *, n_rows: int | None = None) -> PiecedTable:

@@ -10,7 +10,7 @@ import pytest
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
 from rhale.tables.array import ArrayTable
 from rhale.tables.frame import FrameTable
-from rhale.tables.pieces.table import PiecedTable
+from rhale.tables.pieces.table import PiecedTable, with_numbers
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6], "w": [1.0, 0.0, 2.0]})
 ARROW = pa.Table.from_pandas(FRAME)
@@ -146,3 +146,38 @@ def test_an_ordered_type_is_known_before_its_levels_are():
         (chunk,) = read(table, data)
         settled = table.settle(chunk.facts())
         assert (settled.declared_order(0), settled.declared_order(1)) == (("S", "M"), None)
+
+
+def test_numbers_are_made_before_a_chunk_is_handed_over_and_names_are_not(monkeypatch):
+    made, dates = [], pd.to_datetime(["2020-01-01", "2020-01-02", None])
+    table = pa.Table.from_pandas(FRAME.assign(when=dates, who=["a", "b", None]))
+    chunks = with_numbers(pieced(table).cut([table], 2))
+
+    (first, second) = chunks
+    monkeypatch.setattr("rhale.tables.frame.numbers_of", made.append)
+
+    assert [first.column(index).tolist() for index in range(4)] == [
+        *[[1.0, 2.0], [4.0, 5.0], [1.0, 0.0]],
+        [18_262.0, 18_263.0],
+    ]
+    assert second.distinct(4) == ([], [-1])
+    assert made == []
+
+
+def test_files_are_closed_where_numbers_cannot_be_made(monkeypatch):
+    closed = []
+
+    def chunks():
+        try:
+            yield from read(pieced(ARROW), ARROW, size=2)
+        finally:
+            closed.append(True)
+
+    def fails(column):
+        raise OverflowError(column.name)
+
+    monkeypatch.setattr("rhale.tables.frame.numbers_of", fails)
+    with pytest.raises(OverflowError) as caught:  # whose traceback keeps all that was at work
+        next(with_numbers(chunks()))
+    assert closed == [True]
+    del caught
