@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import config, njit, types
 from numba.core import cgutils as untyped_tools
 from numba.extending import intrinsic
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    msg = "without a compiler NumPy is quicker, and vectors of eight are nothing that Python has"
+    raise ImportError(msg)
 
 # Indices are unsigned throughout: numba then leaves out the code for negative ones.
 NONE, ONE, LANES, LEAF, BOTH = (np.uint64(n) for n in (0, 1, 8, 128, 2**63))
