@@ -59,6 +59,8 @@ class Cells:
 
     def covers_all(self, x: FloatArray) -> bool:
         """Tell whether every row does; there is at least one."""
+        if len(self.grids) == 1:
+            return self.grids[0].covers_all(x)
         columns = np.atleast_2d(x)
         return all(g.covers_all(v) for g, v in zip(self.grids, columns, strict=True))
 
@@ -74,10 +76,11 @@ class Cells:
 
     def arrange(self, x: FloatArray) -> Arranged:
         """Put rows, all of them covered, side by side where they share a cell."""
-        cell = self.locate(x)
-        order = np.argsort(cell, kind="stable")  # in linear time
+        is_alone = len(self.grids) == 1
+        cell = self.grids[0].locate_covered(x) if is_alone else self.locate(x)
+        order = cell.argsort(kind="stable")  # in linear time
         x = x.take(order, axis=-1)
-        if len(self.grids) == 1:
+        if is_alone:
             return Arranged(order, x, self.grids[0].count_in_order(x))
         return Arranged(order, x, np.bincount(cell, minlength=self.n_cells))
 

@@ -46,8 +46,9 @@ class Grid:
         edges = np.array(self.edges, dtype=np.float64)
         require_closed(self.closed)
         one_value = edges.shape == (2,) and edges[0] == edges[1]
-        increasing = edges.ndim == 1 and edges.size >= 2 and bool(np.all(np.diff(edges) > 0))
-        if not np.all(np.isfinite(edges)) or not (increasing or one_value):
+        increasing = edges.ndim == 1 and edges.size >= 2 and bool((edges[1:] > edges[:-1]).all())
+        # between finite ones that increase there are no others
+        if not (increasing or one_value) or not np.isfinite(edges[[0, -1]]).all():
             msg = f"bin limits must be finite and increasing, at least two; found {edges}"
             raise BadSettingError(msg)
         edges.flags.writeable = False
@@ -125,11 +126,11 @@ class Grid:
         Where a bucket holds a limit, it is below 0, and `~` of it is the first cell in it.
         """
         is_dear = BUCKETS_PER_SEARCH * n_values < self._n_buckets
-        if self._is_too_fine or (is_dear and "_bucket_cells" not in self.__dict__):
+        if (is_dear and "_bucket_cells" not in self.__dict__) or self._is_too_fine:
             return np.empty(0, dtype=self._dtype)
         return self._bucket_cells
 
-    @property
+    @cached_property
     def _is_too_fine(self) -> bool:
         """Whether the limits are so close that a bucket's number would be lost to rounding."""
         low, high = self.edges[0], self.edges[-1]
@@ -152,7 +153,7 @@ class Grid:
 
     def _search(self, x: FloatArray) -> CellArray:
         side: Literal["left", "right"] = "right" if self.closed == "left" else "left"
-        return np.searchsorted(self.edges[1:-1], x, side=side).astype(self._dtype)
+        return self.edges[1:-1].searchsorted(x, side=side).astype(self._dtype)
 
     @property
     def _n_buckets(self) -> int:

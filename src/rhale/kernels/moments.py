@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from operator import add
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from rhale.errors import BadEffectsError
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.cells import Cells, as_cells
 from rhale.kernels.grid import Grid
 from rhale.kernels.records import as_frozen, crosses_processes
@@ -25,6 +26,7 @@ SERIES: dict[int, tuple[SeriesName, ...]] = {  # by their number, as they stand 
     4: ("effect", "wide", "halves", "difference"),
 }
 BLOCK_ROWS = 2**16  # as many as chunks have; more would leave the processor's cache
+WORSE = 16.0  # squares about a first row to those about the mean: more would cost digits
 LOST = 1e-13  # of the squares: what is left below that after a subtraction is rounding
 TINY = float(np.finfo(np.float64).tiny)
 LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
@@ -78,14 +80,15 @@ class Moments:
             msg = "moments over different cells cannot be added"
             raise ValueError(msg)
         weight = self.weight + other.weight
-        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+        is_plain = self.weight is self.weight_squares and other.weight is other.weight_squares
+        share = other.weight / np.where(weight > 0, weight, 1.0)
         leverage = self.weight * share
         step_x, step = other.mean_x - self.mean_x, other.mean - self.mean
         return Moments(
             cells=self.cells,
             count=self.count + other.count,
             weight=weight,
-            weight_squares=self.weight_squares + other.weight_squares,
+            weight_squares=weight if is_plain else self.weight_squares + other.weight_squares,
             mean_x=self.mean_x + step_x * share,
             sxx=self.sxx + other.sxx + step_x**2 * leverage,
             low=np.minimum(self.low, other.low),
@@ -311,9 +314,9 @@ def measure(
 
     Notes
     -----
-    O(n_rows) time, O(block) memory. Each block takes two passes, means first and deviations
-    from them second, so that nothing is lost to cancellation. Where it pays, a compiled loop
-    measures the blocks (`when_compiled`): it adds in the same order, so the bits are the same.
+    O(n_rows) time, O(block) memory. Deviations are those from the first row of a cell, or from
+    the mean where that loses digits (`_add_up`). Where it pays, a compiled loop measures the
+    blocks (`when_compiled`): it adds in the same order, so the bits are the same.
 
     Examples
     --------
@@ -325,11 +328,14 @@ def measure(
     n_rows = x.shape[-1]
     if n_rows == 0:
         return empty(cells, len(values))
-    check_magnitude(values)
     blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, n_rows, BLOCK_ROWS)]
     loop = loop_after(values.size)
     if loop is not None and weights is None and _suits_loop(cells, x, values):
-        return reduce(add, (_loop_block(loop, cells, x[b], values[:, b]) for b in blocks))
+        parts = [_loop_block(loop, cells, x[b], values[:, b]) for b in blocks]
+        if not all(is_ordinary for _, is_ordinary in parts):
+            check_magnitude(values)
+        return reduce(add, (moments for moments, _ in parts))
+    check_magnitude(values)
     return reduce(
         add,
         (
@@ -361,8 +367,11 @@ def average(parts: Sequence[Moments]) -> Moments:
 
 def check_magnitude(values: FloatArray) -> None:
     """Refuse local effects whose squares would be infinite, zero or undefined."""
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    if not np.isfinite(largest):
+    high, low = (
+        float(end.reduce(values, axis=None, initial=0.0)) for end in (np.maximum, np.minimum)
+    )
+    largest = max(high, -low)
+    if not math.isfinite(largest):
         msg = "a local effect is not a finite number; check the model's predictions and gradient"
         raise BadEffectsError(msg)
     if largest > LARGEST or 0.0 < largest < SMALLEST:
@@ -402,14 +411,21 @@ def _suits_loop(cells: Cells, x: FloatArray, values: FloatArray) -> bool:
 
 def _loop_block(
     loop: Callable[..., Any], cells: Cells, x: FloatArray, values: FloatArray
-) -> Moments:
-    """Measure one block by the compiled loop: the bits of `_measure_block`."""
+) -> tuple[Moments, bool]:
+    """Measure one block by the compiled loop: the bits of `_measure_block`.
+
+    Tell, too, whether `check_magnitude` need not look at its values: where the sum of their
+    squares is an ordinary number, none of them is too large, and the largest is not too small.
+    """
     (grid,) = cells.grids
-    count, (low, high, mean_x, sxx), (mean, sxd, sdd) = loop(
-        grid.edges, grid.closed == "left", grid.buckets_for(x.size), x, values
+    x = np.ascontiguousarray(x)  # to copy a column is quicker than to walk down a table
+    some = values if len(values) else x[None]  # places are measured along with a series
+    count, (low, high, mean_x, sxx), series, square = loop(
+        grid.edges, grid.closed == "left", grid.buckets_for(x.size), x, some, WORSE
     )
+    mean, sxd, sdd = series[: len(values)].swapaxes(0, 1)
     weight = count.astype(np.float64)
-    return Moments(
+    moments = Moments(
         cells=cells,
         count=count,
         weight=weight,
@@ -422,12 +438,14 @@ def _loop_block(
         sxd=sxd,
         sdd=sdd,
     )
+    # twice and half: the sum is rounded, too
+    return moments, 2 * SMALLEST**2 * values.size < square < LARGEST**2 / 2
 
 
 def _measure_block(
     cells: Cells, x: FloatArray, values: FloatArray, weights: FloatArray | None
 ) -> Moments:
-    """Measure one block: sums give the means, deviations from the means give the rest."""
+    """Measure one block, in the order of cells."""
     if not cells.covers_all(x):
         inside = cells.covers(x)
         x, values = x[..., inside], values[:, inside]
@@ -435,46 +453,24 @@ def _measure_block(
     if x.size == 0:
         return empty(cells, len(values))
     rows = _Sorted.of(cells, x, weights)
-    ends, places = (np.empty((2, *x.shape[:-1], rows.starts.size)) for _ in range(2))
-    series = np.empty((2, len(values), rows.starts.size))
-    (low, high), (mean_x, sxx), (mean, sdd) = ends, places, series
-    sxd = np.empty((*mean_x.shape[:-1], *mean.shape))
-    axes: list[tuple[int, ...]] = [()] if x.ndim == 1 else [(a,) for a in range(len(x))]
-    gaps = []
-    for a in axes:
-        dx = rows.x[a]
-        low[a] = np.minimum.reduceat(dx, rows.starts)
-        high[a] = np.maximum.reduceat(dx, rows.starts)
-        mean_x[a] = rows.deviate(dx)
-        gap = rows.weigh(dx)
-        sxx[a] = rows.total(gap * dx)
-        gaps.append((a, gap))
-    for i, d in enumerate(values):
-        dd = d.take(rows.order)
-        mean[i] = rows.deviate(dd)
-        for a, gap in gaps:
-            sxd[(*a, i)] = rows.total(gap * dd)
-        dd *= dd
-        sdd[i] = rows.total(rows.weigh(dd))
-    full = partial(_everywhere, filled=rows.filled, n_cells=cells.n_cells)
-    ends += 0.0  # of 0 and -0 neither is smaller: 0 it is, on every machine
-    (low, high), (mean_x, sxx), (mean, sdd) = full(ends), full(places), full(series)
-    if rows.filled.size < cells.n_cells:
-        vacant = rows.count == 0
-        low[..., vacant], high[..., vacant] = np.inf, -np.inf
-    weight = full(rows.weight)
+    sums = _add_up(rows, values).spread(rows.filled, cells.n_cells)
+    weight = rows.count.astype(np.float64)
+    squares = weight
+    if rows.w is not None:
+        weight, squares = np.zeros_like(weight), np.zeros_like(weight)
+        weight[rows.filled], squares[rows.filled] = rows.weight, rows.total(rows.w * rows.w)
     return Moments(
         cells=cells,
         count=rows.count,
         weight=weight,
-        weight_squares=weight if rows.w is None else full(rows.total(rows.w * rows.w)),
-        mean_x=mean_x,
-        sxx=sxx,
-        low=low,
-        high=high,
-        mean=mean,
-        sxd=full(sxd),
-        sdd=sdd,
+        weight_squares=squares,
+        mean_x=sums.mean_x,
+        sxx=sums.sxx,
+        low=sums.low,
+        high=sums.high,
+        mean=sums.mean,
+        sxd=sums.sxd,
+        sdd=sums.sdd,
     )
 
 
@@ -510,9 +506,9 @@ class _Sorted:
     @classmethod
     def of(cls, cells: Cells, x: FloatArray, weights: FloatArray | None) -> _Sorted:
         order, x, count = cells.arrange(x)  # sums of neighbours run fast
-        filled = np.flatnonzero(count)
+        (filled,) = count.nonzero()
         sizes = count[filled]
-        starts = np.cumsum(sizes) - sizes
+        starts = sizes.cumsum() - sizes
         w = None if weights is None else weights.take(order)
         weight = sizes.astype(np.float64) if w is None else np.add.reduceat(w, starts)
         return cls(
@@ -526,6 +522,20 @@ class _Sorted:
             weight=weight,
         )
 
+    def only(self, which: BoolArray) -> _Sorted:
+        """Keep the rows of some of the filled cells."""
+        inside, sizes = which.repeat(self.sizes), self.sizes[which]
+        return replace(
+            self,
+            order=self.order[inside],
+            x=self.x[..., inside],
+            filled=self.filled[which],
+            starts=sizes.cumsum() - sizes,
+            sizes=sizes,
+            w=None if self.w is None else self.w[inside],
+            weight=self.weight[which],
+        )
+
     def weigh(self, v: FloatArray) -> FloatArray:
         """Values times weights."""
         return v if self.w is None else v * self.w
@@ -534,18 +544,130 @@ class _Sorted:
         """Sum over the rows of each cell."""
         return np.add.reduceat(v, self.starts)
 
-    def deviate(self, v: FloatArray) -> FloatArray:
-        """Take the mean of its cell off every value, in place; give the means."""
+    def deviate(self, v: FloatArray, *, exactly: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Take the first value of its cell off every value, in place, or exactly: their mean.
+
+        Returns
+        -------
+        mean, shift, total : ndarray of shape (n_filled,)
+            Means of the values; means of what is left of them, and its sums.
+        """
         # from the cell's first value first: equal values then deviate by exactly nothing
         first = v[self.starts]
-        v -= np.repeat(first, self.sizes)
-        shift = self.total(self.weigh(v)) / self.weight
-        v -= np.repeat(shift, self.sizes)
-        return first + shift
+        v -= first.repeat(self.sizes)
+        total = self.total(self.weigh(v))
+        shift = total / self.weight
+        mean = first + shift
+        if exactly:
+            v -= shift.repeat(self.sizes)
+            shift = total = np.zeros_like(shift)
+        return mean, shift, total
 
 
-def _everywhere(v: FloatArray, *, filled: IntArray, n_cells: int) -> FloatArray:
-    """Numbers of the filled cells among those of all cells, which have none."""
-    full = np.zeros((*v.shape[:-1], n_cells))
-    full[..., filled] = v
-    return full
+class _Sums(NamedTuple):
+    """Numbers of cells, as in `Moments`, that are parts of one array.
+
+    Attributes
+    ----------
+    whole : ndarray of shape (n_numbers, n_cells)
+        All of them.
+    low, high, mean_x : ndarray of shape (n_cells,), or (n_axes, n_cells) if there are several
+        Of the places.
+    mean : ndarray of shape (n_series, n_cells)
+        Of the series.
+    squares : ndarray of shape (n_axes + n_series, n_cells)
+        Of both, as deviations.
+    sxx, sdd, sxd : ndarray
+        Parts of them, and products.
+    """
+
+    whole: FloatArray
+    low: FloatArray
+    high: FloatArray
+    mean_x: FloatArray
+    mean: FloatArray
+    squares: FloatArray
+    sxx: FloatArray
+    sdd: FloatArray
+    sxd: FloatArray
+
+    @classmethod
+    def of(cls, whole: FloatArray, axes: tuple[int, ...], n_series: int) -> _Sums:
+        """Take one array for the numbers of so many axes, and series."""
+        n_axes, n_cells = math.prod(axes), whole.shape[1]
+        first, second = 3 * n_axes + n_series, 4 * n_axes + 2 * n_series
+        low, high, mean_x = whole[: 3 * n_axes].reshape(3, *axes, n_cells)
+        squares = whole[first:second]
+        return cls(
+            whole=whole,
+            low=low,
+            high=high,
+            mean_x=mean_x,
+            mean=whole[3 * n_axes : first],
+            squares=squares,
+            sxx=squares[:n_axes].reshape(*axes, n_cells),
+            sdd=squares[n_axes:],
+            sxd=whole[second:].reshape(*axes, n_series, n_cells),
+        )
+
+    def spread(self, filled: IntArray, n_cells: int) -> _Sums:
+        """Put the numbers of the filled cells among those of all cells, which have none."""
+        if filled.size == n_cells:
+            return self
+        whole = np.zeros((len(self.whole), n_cells))
+        spread = _Sums.of(whole, self.low.shape[:-1], len(self.mean))
+        spread.low.fill(np.inf)
+        spread.high.fill(-np.inf)
+        whole[:, filled] = self.whole
+        return spread
+
+
+def _add_up(rows: _Sorted, values: FloatArray, *, exactly: bool = False) -> _Sums:
+    """Add up the rows of each cell about the first of them, or exactly: about their mean.
+
+    Notes
+    -----
+    Squares S about the mean m are less than those about a first row a, by n (a - m)². Sums are
+    rounded by some 30 units in their last place at most, since they are added in halves, and so
+    S has that error times the ratio of both, which is two on average. As a is one of the rows,
+    (a - m)² <= S, and the ratio is never above n + 1 where rows count alike. Where it is above
+    `WORSE`, because the first row is four deviations out, the cell is added up exactly. So twelve
+    digits are right, whatever the rows.
+    """
+    axes, n_series = rows.x.shape[:-1], len(values)
+    n_axes = math.prod(axes)
+    n_numbers = 4 * n_axes + 2 * n_series + n_axes * n_series
+    sums = _Sums.of(np.empty((n_numbers, rows.starts.size)), axes, n_series)
+    about, sides = np.empty_like(sums.squares), []
+    each: list[tuple[int, ...]] = [(a,) for a in range(n_axes)] if axes else [()]
+    for i, a in enumerate(each):
+        dx = rows.x[a]
+        np.minimum.reduceat(dx, rows.starts, out=sums.low[a])
+        np.maximum.reduceat(dx, rows.starts, out=sums.high[a])
+        sums.mean_x[a], shift, total = rows.deviate(dx, exactly=exactly)
+        gap = rows.weigh(dx)
+        about[i] = rows.total(gap * dx)
+        sums.sxx[a] = about[i] - shift * total
+        sides.append((a, gap, shift))
+    for i, d in enumerate(values, start=n_axes):
+        dd = d.take(rows.order)
+        sums.mean[i - n_axes], shift, total = rows.deviate(dd, exactly=exactly)
+        for a, gap, shift_x in sides:
+            sums.sxd[(*a, i - n_axes)] = rows.total(gap * dd) - shift_x * total
+        dd *= dd
+        about[i] = rows.total(rows.weigh(dd))
+        sums.squares[i] = about[i] - shift * total
+    if not exactly:
+        _repair(sums, about, rows, values)
+    sums.whole[: 2 * n_axes] += 0.0  # of 0 and -0 neither is smaller: 0 it is, on every machine
+    return sums
+
+
+def _repair(sums: _Sums, about: FloatArray, rows: _Sorted, values: FloatArray) -> None:
+    """Add up cells exactly whose squares about the first row are too large."""
+    is_fine = about <= WORSE * sums.squares  # an undefined number is not
+    if not is_fine.all():
+        lost = np.asarray((~is_fine).any(axis=0))
+        again = _add_up(rows.only(lost), values, exactly=True)
+        sums.squares[:, lost] = again.squares
+        sums.sxd[..., lost] = again.sxd

@@ -2,36 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from llvmlite import ir
+from numba import config, njit, types
+from numba.core import cgutils as untyped_tools
+from numba.extending import intrinsic
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    msg = "without a compiler NumPy is quicker, and vectors of eight are nothing that Python has"
+    raise ImportError(msg)
 
 # Indices are unsigned throughout: numba then leaves out the code for negative ones.
-NONE, ONE, TWO, LANES, LEAF = (np.uint64(n) for n in (0, 1, 2, 8, 128))
-NUMBERS, ROWS = (types.Array(types.float64, n, "A", readonly=True) for n in (1, 2))
-CELLS = types.Array(types.int16, 1, "C", readonly=True)
+NONE, ONE, LANES, LEAF, BOTH = (np.uint64(n) for n in (0, 1, 8, 128, 2**63))
+DEPTH = 64  # halves of halves: more than any number of rows has
+ROWS = types.Array(types.float64, 2, "A", readonly=True)
+CELLS, PLACES = (types.Array(kind, 1, "C", readonly=True) for kind in (types.int16, types.float64))
+tools: Any = untyped_tools
+INDEX, EIGHT = ir.IntType(64), ir.VectorType(ir.DoubleType(), 8)
+
+
+@njit(cache=True, nogil=True)
+def find_buckets(edges: Any, n_buckets: Any, x: Any) -> Any:
+    """Find the bucket of every row, and whether any row is outside the grid."""
+    low, high = edges[0], edges[-1]
+    scale = n_buckets / (high - low)
+    most, offset = n_buckets - 1.0, low * scale
+    found, n_outside = np.empty(x.size, np.int32), np.int64(0)
+    for i in range(x.size):  # nan is in the first bucket: no number that a cast could not hold
+        n_outside += np.int64(not low <= x[i] <= high)
+        bucket = x[i] * scale - offset
+        bucket = bucket if bucket > 0.0 else 0.0  # noqa: FURB136
+        found[i] = np.int32(bucket if bucket < most else most)  # noqa: FURB136
+    return found, n_outside > 0
 
 
 @njit(cache=True, nogil=True)
 def locate(edges: Any, is_left_closed: Any, buckets: Any, x: Any) -> Any:
-    """Find the cell of every row as `Grid.locate` does; rows outside are in one more, the last."""
+    """Find the cell of every row as `Grid.locate` does, and where each cell ends in their order.
+
+    Rows outside are in one more cell, the last.
+    """
     low, high, last = edges[0], edges[-1], np.int32(edges.size - 2)
-    scale = buckets.size / (high - low)
-    most, offset = buckets.size - 1.0, low * scale
-    cell = np.empty(x.size, np.int32)
-    for i in range(x.size):  # nan is in the first bucket: no number that a cast could not hold
-        bucket = x[i] * scale - offset
-        bucket = bucket if bucket > 0.0 else 0.0  # noqa: FURB136
-        cell[i] = np.int32(bucket if bucket < most else most)  # noqa: FURB136
+    cell, is_any_outside = find_buckets(edges, buckets.size, x)
+    ends = np.zeros(edges.size + 1, np.uint64)
     for i in range(x.size):
         c = np.int32(buckets[np.uint64(cell[i])])
         if c < 0:  # a bucket with a limit in it
             c = ~c
             while c < last and is_above(x[i], edges[np.uint64(c + 1)], is_left_closed):
                 c += np.int32(1)
-        cell[i] = c if low <= x[i] <= high else last + np.int32(1)
-    return cell
+        if is_any_outside and not low <= x[i] <= high:
+            c = last + np.int32(1)
+        cell[i] = c
+        ends[np.uint64(c) + ONE] += ONE
+    for k in range(edges.size - 1):
+        ends[k + 1] += ends[k]
+    return cell, ends
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -41,144 +70,190 @@ def is_above(value: Any, limit: Any, is_left_closed: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def sort_rows(cell: Any, n_cells: Any) -> Any:
-    """Where each row stands in the order of cells, and where each cell begins and ends in it."""
-    ends = np.zeros(n_cells + 2, np.uint64)
-    for i in range(cell.size):
-        ends[np.uint64(cell[i]) + ONE] += ONE
-    for c in range(n_cells):
-        ends[c + 1] += ends[c]
-    place, free = np.empty(cell.size, np.uint64), ends.copy()
-    for i in range(cell.size):
+def sort_rows(cell: Any, ends: Any, x: Any, d: Any, place: Any) -> Any:
+    """Put places and the first series in the order of cells; tell where rows stand, if asked."""
+    dx, dd, free, is_asked = np.empty(x.size), np.empty(x.size), ends.copy(), place.size > 0
+    for i in range(x.size):
         mine = np.uint64(cell[i])
-        place[i] = free[mine]
-        free[mine] += ONE
-    return place, ends
+        at = free[mine]
+        dx[at], dd[at] = x[i], d[i]
+        free[mine] = at + ONE
+        if is_asked:
+            place[i] = at
+    return dx, dd
 
 
 @njit(cache=True, nogil=True)
-def arrange(v: Any, place: Any) -> Any:
+def arrange(v: Any, place: Any, found: Any) -> None:
     """Put the numbers of rows in the order of their cells."""
-    found = np.empty(place.size)
     for i in range(place.size):
-        found[place[i]] = v[i]
-    return found
-
-
-@njit(cache=True, nogil=True)
-def find_ends(v: Any, start: Any, n: Any) -> Any:
-    """Smallest and largest of some numbers."""
-    low = high = other_low = other_high = v[start]
-    i, end = start, start + n
-    while i + ONE < end:  # two of each: none waits for the one before; `min` would look for nan
-        a, b = v[i], v[i + ONE]
-        low = a if a < low else low  # noqa: FURB136
-        high = a if a > high else high  # noqa: FURB136
-        other_low = b if b < other_low else other_low  # noqa: FURB136
-        other_high = b if b > other_high else other_high  # noqa: FURB136
-        i += TWO
-    a = v[end - ONE]
-    return min(low, other_low, a) + 0.0, max(high, other_high, a) + 0.0  # 0 rather than -0
-
-
-@njit(cache=True, nogil=True)
-def deviate(v: Any, start: Any, n: Any) -> Any:
-    """Take their mean off some numbers, and give it."""
-    first = v[start]  # equal numbers deviate by exactly nothing
-    for i in range(start, start + n):
-        v[i] -= first
-    shift = (v[start] + add_up(v, start + ONE, n - ONE)) / n
-    for i in range(start, start + n):
-        v[i] -= shift
-    return first + shift
+        found[np.uint64(place[i])] = v[i]
 
 
 # Sums are added as `np.add.reduceat` adds them, for the sake of the bits: the first number by
 # itself, the others in halves down to 128, eight sums side by side in these, the rest at the end.
-@njit(cache=True, nogil=True)
-def take_eight(v: Any, i: Any) -> Any:
-    """Eight neighbours."""
-    a, b, c, d = v[i], v[i + np.uint64(1)], v[i + np.uint64(2)], v[i + np.uint64(3)]
-    e, f, g, h = (
-        v[i + np.uint64(4)],
-        v[i + np.uint64(5)],
-        v[i + np.uint64(6)],
-        v[i + np.uint64(7)],
-    )
-    return a, b, c, d, e, f, g, h
+@intrinsic
+def add_eights(_: Any, u: Any, v: Any, firsts: Any, start: Any, n_eights: Any) -> Any:
+    """Add up rows eight by eight, as `add_up` says; there are eight at least.
+
+    numba makes no vectors of sums that must be added in this order, so this is written in the
+    words of its compiler: a vector of eight for each sum, which any processor can have.
+    """
+    sums = types.UniTuple(types.float64, 7)  # type: ignore[no-untyped-call]
+    return sums(u, v, firsts, start, n_eights), write_eights
+
+
+add_all_eights: Any = add_eights  # numba sends its own argument
+
+
+def write_eights(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+    """Write what `add_eights` does."""
+    *_, firsts, start, n_eights = arguments
+
+    def find_start(of: int) -> Any:
+        array = tools.create_struct_proxy(signature.args[of])(context, builder, arguments[of])
+        return builder.gep(array.data, [start])
+
+    def take(pointer: Any, at: Any) -> Any:
+        eight = builder.bitcast(builder.gep(pointer, [at]), EIGHT.as_pointer())
+        return builder.load(eight, align=8)
+
+    def pick(compare: str) -> Callable[[Any, Any], Any]:
+        return lambda a, b: builder.select(builder.fcmp_ordered(compare, a, b), a, b)
+
+    def join(eight: Any, two: Callable[[Any, Any], Any]) -> Any:
+        for n in (4, 2, 1):  # neighbours first
+            even, odd = (
+                builder.shuffle_vector(
+                    eight,
+                    eight,
+                    ir.Constant(ir.VectorType(ir.IntType(32), n), list(range(at, 2 * n, 2))),
+                )
+                for at in (0, 1)
+            )
+            eight = two(even, odd)
+        return builder.extract_element(eight, INDEX(0))
+
+    starts = find_start(0), find_start(1)
+    first_u, first_v = (repeat(builder, builder.extract_value(firsts, k)) for k in (0, 1))
+    ways = [builder.fadd] * 5 + [pick("<"), pick(">")]
+    begin = [ir.Constant(EIGHT, [-0.0] * 8)] * 5 + [take(starts[0], INDEX(0))] * 2
+    sums = [tools.alloca_once_value(builder, one) for one in begin]
+    with tools.for_range(builder, n_eights, intp=INDEX) as loop:
+        at = builder.mul(loop.index, INDEX(8))
+        own, other = (take(pointer, at) for pointer in starts)
+        x, y = builder.fsub(own, first_u), builder.fsub(other, first_v)
+        terms = [x, y, *(builder.fmul(*two) for two in ((x, x), (x, y), (y, y))), own, own]
+        for found, two, term in zip(sums, ways, terms, strict=True):
+            builder.store(two(builder.load(found), term), found)
+    joined = [join(builder.load(found), two) for found, two in zip(sums, ways, strict=True)]
+    return context.make_tuple(builder, signature.return_type, joined)
+
+
+def repeat(builder: Any, number: Any) -> Any:
+    """Write a vector of eight times the same number."""
+    eight = ir.Constant(EIGHT, ir.Undefined)
+    for k in range(8):
+        eight = builder.insert_element(eight, number, INDEX(k))
+    return eight
+
+
+@njit(cache=True, nogil=True, inline="always")
+def add_few(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any) -> Any:
+    """Add up 128 rows at most, as `add_up` says."""
+    x = y = xx = xy = yy = -0.0
+    low, high, n_eights = np.inf, -np.inf, n // LANES
+    if n_eights > NONE:
+        x, y, xx, xy, yy, low, high = add_all_eights(u, v, (first_u, first_v), start, n_eights)
+    for i in range(start + n_eights * LANES, start + n):
+        a, b = u[i] - first_u, v[i] - first_v
+        x, y, xx, xy, yy = x + a, y + b, xx + a * a, xy + a * b, yy + b * b
+        low = u[i] if u[i] < low else low  # noqa: FURB136
+        high = u[i] if u[i] > high else high  # noqa: FURB136
+    return x, y, xx, xy, yy, low, high
 
 
 @njit(cache=True, nogil=True)
-def multiply_eight(u: Any, v: Any) -> Any:
-    """Products of eight numbers by eight."""
-    (a, b, c, d, e, f, g, h), (i, j, k, l, m, n, o, p) = u, v
-    return a * i, b * j, c * k, d * l, e * m, f * n, g * o, h * p
+def add_up(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any, room: Any) -> Any:
+    """Sums of x, y, xx, xy and yy, where x = u - first_u, y = v - first_v; ends of u.
+
+    Halves of halves wait in `room`. A function that calls itself would take twice the time.
+    """
+    sizes, done = room
+    sizes[0], n_sizes, n_done, i = n - ONE, ONE, NONE, start + ONE
+    while n_sizes > NONE:
+        n_sizes -= ONE
+        size = sizes[n_sizes]
+        if size == BOTH:
+            n_done -= ONE
+            one, two = done[n_done - ONE], done[n_done]
+            for k in range(5):
+                one[k] += two[k]
+            one[5] = two[5] if two[5] < one[5] else one[5]  # noqa: FURB136
+            one[6] = two[6] if two[6] > one[6] else one[6]  # noqa: FURB136
+        elif size > LEAF:
+            half = size // (LANES + LANES) * LANES
+            sizes[n_sizes], sizes[n_sizes + ONE] = BOTH, size - half
+            sizes[n_sizes + ONE + ONE] = half
+            n_sizes += ONE + ONE + ONE
+        else:
+            one = done[n_done]
+            one[0], one[1], one[2], one[3], one[4], one[5], one[6] = add_few(
+                u, v, first_u, first_v, i, size
+            )
+            n_done += ONE
+            i += size
+    x, y, xx, xy, yy, low, high = done[0]
+    a, b, own = u[start] - first_u, v[start] - first_v, u[start]
+    low = own if own < low else low  # noqa: FURB136
+    high = own if own > high else high  # noqa: FURB136
+    return a + x, b + y, a * a + xx, a * b + xy, b * b + yy, low + 0.0, high + 0.0  # 0, not -0
 
 
 @njit(cache=True, nogil=True)
-def add_eight(u: Any, v: Any) -> Any:
-    """Sums of eight numbers and eight."""
-    (a, b, c, d, e, f, g, h), (i, j, k, l, m, n, o, p) = u, v
-    return a + i, b + j, c + k, d + l, e + m, f + n, g + o, h + p
+def measure_cells(
+    dx: Any, dd: Any, ends: Any, room: Any, worse: Any, places: Any, series: Any, lost: Any
+) -> None:
+    """Add up the rows of each cell about the first of them; tell where digits are lost."""
+    for c in range(lost.size):
+        start, n = ends[c], ends[c + 1] - ends[c]
+        if n > NONE:
+            first_x, first = dx[start], dd[start]
+            x, y, xx, xy, yy, low, high = add_up(dx, dd, first_x, first, start, n, room)
+            shift_x, shift = x / n, y / n
+            sxx, sdd = xx - shift_x * x, yy - shift * y
+            places[0, c], places[1, c] = low, high
+            places[2, c], places[3, c] = first_x + shift_x, sxx
+            series[0, c], series[1, c], series[2, c] = first + shift, xy - shift_x * y, sdd
+            lost[c] |= not (xx <= worse * sxx and yy <= worse * sdd)
 
 
 @njit(cache=True, nogil=True)
-def join_eight(v: Any) -> Any:
-    """Sum of eight numbers, neighbours first."""
-    a, b, c, d, e, f, g, h = v
-    return ((a + b) + (c + d)) + ((e + f) + (g + h))
+def deviate(v: Any, ends: Any, room: Any, lost: Any) -> None:
+    """Take the mean of its cell off every number, where digits are lost."""
+    for c in range(lost.size):
+        if lost[c]:
+            start, n = ends[c], ends[c + 1] - ends[c]
+            first = v[start]
+            shift = add_up(v, v, first, first, start, n, room)[0] / n
+            for i in range(start, start + n):
+                v[i] = v[i] - first - shift
 
 
 @njit(cache=True, nogil=True)
-def add_up(v: Any, start: Any, n: Any) -> Any:
-    """Sum of some numbers."""
-    if n > LEAF:
-        half = n // (LANES + LANES) * LANES
-        return add_up(v, start, half) + add_up(v, start + half, n - half)
-    i, end, found = start, start + n, -0.0
-    if n >= LANES:
-        sums = take_eight(v, i)
-        i += LANES
-        while i + LANES <= end:
-            sums = add_eight(sums, take_eight(v, i))
-            i += LANES
-        found = join_eight(sums)
-    while i < end:
-        found += v[i]
-        i += ONE
-    return found
-
-
-@njit(cache=True, nogil=True)
-def add_products(u: Any, v: Any, start: Any, n: Any) -> Any:
-    """Sums of u u, u v and v v."""
-    if n > LEAF:
-        half = n // (LANES + LANES) * LANES
-        a, b, c = add_products(u, v, start, half)
-        d, e, f = add_products(u, v, start + half, n - half)
-        return a + d, b + e, c + f
-    i, end = start, start + n
-    uu = uv = vv = -0.0
-    if n >= LANES:
-        x, y = take_eight(u, i), take_eight(v, i)
-        uus, uvs, vvs = multiply_eight(x, x), multiply_eight(x, y), multiply_eight(y, y)
-        i += LANES
-        while i + LANES <= end:
-            x, y = take_eight(u, i), take_eight(v, i)
-            uus = add_eight(uus, multiply_eight(x, x))
-            uvs = add_eight(uvs, multiply_eight(x, y))
-            vvs = add_eight(vvs, multiply_eight(y, y))
-            i += LANES
-        uu, uv, vv = join_eight(uus), join_eight(uvs), join_eight(vvs)
-    while i < end:
-        uu, uv, vv = uu + u[i] * u[i], uv + u[i] * v[i], vv + v[i] * v[i]
-        i += ONE
-    return uu, uv, vv
+def repair(dx: Any, dd: Any, ends: Any, room: Any, places: Any, series: Any, lost: Any) -> None:
+    """Add up deviations from the means, where digits are lost."""
+    for c in range(lost.size):
+        if lost[c]:
+            found = add_up(dx, dd, 0.0, 0.0, ends[c], ends[c + 1] - ends[c], room)
+            places[3, c], series[1, c], series[2, c] = found[2], found[3], found[4]
 
 
 # One signature, for arrays of any order in memory: compiled once, whatever the table.
-@njit([(NUMBERS, types.boolean, CELLS, NUMBERS, ROWS)], cache=True, nogil=True)
-def measure_block(edges: Any, is_left_closed: Any, buckets: Any, x: Any, values: Any) -> Any:
+@njit([(PLACES, types.boolean, CELLS, PLACES, ROWS, types.float64)], cache=True, nogil=True)
+def measure_block(
+    edges: Any, is_left_closed: Any, buckets: Any, x: Any, values: Any, worse: Any
+) -> Any:
     """Measure the rows of one block on one axis; all of them count alike.
 
     Parameters
@@ -186,7 +261,9 @@ def measure_block(edges: Any, is_left_closed: Any, buckets: Any, x: Any, values:
     edges, is_left_closed, buckets
         Of a `Grid`.
     x, values : ndarray of shape (n_rows,), (n_series, n_rows)
-        Places and local effects.
+        Places and local effects, of one series at least.
+    worse : float
+        See `moments.WORSE`.
 
     Returns
     -------
@@ -194,28 +271,32 @@ def measure_block(edges: Any, is_left_closed: Any, buckets: Any, x: Any, values:
         Rows.
     places : ndarray of shape (4, n_cells)
         Smallest and largest x, mean and squared deviations.
-    series : ndarray of shape (3, n_series, n_cells)
+    series : ndarray of shape (n_series, 3, n_cells)
         Mean of each series, its products with x and its squares, as deviations.
+    square : float
+        Sum of the squares of all values, about 0; nan if a row is outside the grid.
     """
     n_cells = edges.size - 1
-    place, ends = sort_rows(locate(edges, is_left_closed, buckets, x), n_cells)
-    count, places = np.zeros(n_cells, np.intp), np.zeros((4, n_cells))
-    series = np.zeros((3, len(values), n_cells))
-    dx = arrange(x, place)
+    cell, ends = locate(edges, is_left_closed, buckets, x)
+    place = np.empty(x.size if len(values) > 1 else 0, np.uint32)
+    dx, dd = sort_rows(cell, ends, x, values[0], place)
+    count, places = np.empty(n_cells, np.intp), np.zeros((4, n_cells))
     for c in range(n_cells):
-        start, n = ends[c], ends[c + 1] - ends[c]
-        count[c], places[0, c], places[1, c] = n, np.inf, -np.inf
-        if n > NONE:
-            places[0, c], places[1, c] = find_ends(dx, start, n)
-            places[2, c] = deviate(dx, start, n)
+        count[c], places[0, c], places[1, c] = ends[c + 1] - ends[c], np.inf, -np.inf
+    series, lost = np.zeros((len(values), 3, n_cells)), np.zeros(n_cells, np.bool_)
+    room = (np.empty(3 * DEPTH, np.uint64), np.empty((DEPTH, 7)))
     for s in range(len(values)):
-        dd = arrange(values[s], place)
+        if s > 0:
+            arrange(values[s], place, dd)
+        measure_cells(dx, dd, ends, room, worse, places, series[s], lost)
+    if lost.any():
+        deviate(dx, ends, room, lost)
+        for s in range(len(values)):
+            arrange(values[s], place, dd)  # of one series alone it is done already
+            deviate(dd, ends, room, lost)
+            repair(dx, dd, ends, room, places, series[s], lost)
+    square = 0.0 if ends[n_cells] == x.size else np.nan
+    for s in range(len(values)):
         for c in range(n_cells):
-            start, n = ends[c], ends[c + 1] - ends[c]
-            if n > NONE:
-                series[0, s, c] = deviate(dd, start, n)
-                xx, xd, ddd = add_products(dx, dd, start + ONE, n - ONE)
-                places[3, c] = dx[start] * dx[start] + xx
-                series[1, s, c] = dx[start] * dd[start] + xd
-                series[2, s, c] = dd[start] * dd[start] + ddd
-    return count, places, series
+            square += series[s, 2, c] + count[c] * series[s, 0, c] ** 2
+    return count, places, series, square

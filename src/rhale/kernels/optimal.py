@@ -13,7 +13,7 @@ from rhale.kernels.axis import Axis
 from rhale.kernels.grid import Closed, require_closed, uniform_edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Cuts, constant_cuts, is_number, require_count
-from rhale.kernels.segments import cheapest_path, runs_by_end, weights_of
+from rhale.kernels.segments import FEW, cheapest_path, runs_by_end, weights_of
 
 
 @dataclass(frozen=True)
@@ -136,16 +136,16 @@ class Optimal:
         """Prices of bins by the cells in which they end, as in `Runs`."""
         weights, edges = np.stack(weights_of(moments)), moments.grid.edges
         needed = max(least, self.ddof + 1) * (1 - 1e-12)  # effective numbers carry rounding
-        for runs in runs_by_end(weights, moments.mean[:1], moments.sdd[:1]):
+        at_once = moments.grid.n_cells <= FEW
+        for runs in runs_by_end(weights, moments.mean[:1], moments.sdd[:1], at_once=at_once):
             rows = runs.rows(weighted=len(weights) > 1)
-            price = runs.products[0] * runs.spans(
-                edges[:-1], edges[1:]
-            )  # runs are written over, prices are kept
+            # runs are written over, prices are kept
+            price = runs.products[0] * runs.spans(edges[:-1], edges[1:])
             price *= 1 - self.discount / moments.total_rows * rows
             few = rows < needed
             divisor = np.where(few, 1.0, runs.sums[0])
             if self.ddof:
                 divisor *= 1 - 1 / np.where(few, 2.0, rows)
             price /= divisor
-            price[few] = np.inf
+            np.copyto(price, np.inf, where=few)
             yield price

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations_with_replacement
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from rhale.kernels.moments import TINY, Moments
 ROUNDING = 1e-11  # relative deviation that a model's own arithmetic may cause
 TIE = 1e-12  # prices that differ by less are equal
 BLOCK = 32  # ends of runs that are looked at together: their arrays stay in the processor's cache
+FEW = 64  # cells of one axis, whose runs are quickest to look at in one piece
 TOGETHER = 2000  # cells of several axes whose runs are looked at together
 SEARCHED = 6000  # and among which the cheapest bins are searched together
 NO_SERIES = np.empty((0, 0))
@@ -55,7 +57,11 @@ class Runs(NamedTuple):
 
 
 def runs_by_end(
-    sums: FloatArray, means: FloatArray = NO_SERIES, products: FloatArray = NO_SERIES
+    sums: FloatArray,
+    means: FloatArray = NO_SERIES,
+    products: FloatArray = NO_SERIES,
+    *,
+    at_once: bool = False,
 ) -> Iterator[Runs]:
     """Go through all runs of cells, those that end in the first cells first.
 
@@ -67,6 +73,8 @@ def runs_by_end(
         Means of the series; the last series are the local effects.
     products : ndarray of shape (n_pairs, ..., n_cells), optional
         Inside each cell: of series 0 with itself, with 1, ..., of 1 with itself, ...
+    at_once : bool
+        Whether to give all of them in one piece: the same runs, quicker to look at if few.
 
     Notes
     -----
@@ -80,20 +88,31 @@ def runs_by_end(
     cells = np.concatenate([a for a in (sums, means, products) if len(a)])
     inside = _runs_inside(cells, n_sums, n_series)
     room, tails = np.empty(cells.size * BLOCK), cells[..., :0]
+    whole = np.zeros((*cells.shape, n_cells if at_once else 0))
     for first in range(0, n_cells, BLOCK):
         last = min(first + BLOCK, n_cells)
         own = inside[..., first // BLOCK, : last - first, : last - first]
         shape = *cells.shape[:-1], last - first, last
-        runs = room[: math.prod(shape)].reshape(shape)
+        part = whole[..., first:last, :last]
+        runs = part if at_once else room[: math.prod(shape)].reshape(shape)
         runs[..., first:] = own
         if first:
             _merge(tails[..., None, :], own[..., :1], n_sums, n_series, runs[..., :first])
-        tails, found = runs[..., -1, :].copy(), runs[n_sums + n_series :]
-        if n_series:
-            rounding = is_rounding(runs[0], runs[n_sums + n_series - 1], found[-1])
-            if rounding.any():
-                found[-1][rounding] = 0.0
-        yield Runs(first, runs[:n_sums], found)
+        tails = runs[..., -1, :].copy()
+        if not at_once:
+            yield _without_rounding(first, runs, n_sums, n_series)
+    if at_once:
+        yield _without_rounding(0, whole, n_sums, n_series)
+
+
+def _without_rounding(first: int, runs: FloatArray, n_sums: int, n_series: int) -> Runs:
+    """Runs, squares of the last series that are rounding set to none."""
+    found = runs[n_sums + n_series :]
+    if n_series:
+        rounding = is_rounding(runs[0], runs[n_sums + n_series - 1], found[-1])
+        if rounding.any():
+            found[-1][rounding] = 0.0
+    return Runs(first, runs[:n_sums], found)
 
 
 def _runs_inside(cells: FloatArray, n_sums: int, n_series: int) -> FloatArray:
@@ -132,9 +151,10 @@ def _merge(
     np.divide(right[0], share, out=share)
     steps, pulls = [], []
     for i in range(n_sums, n_sums + n_series):
-        step = right[i] - left[i]
+        own = left[i]
+        step = right[i] - own
         pull = step * share
-        np.add(left[i], pull, out=merged[i])
+        np.add(own, pull, out=merged[i])
         pull *= left[0]
         steps.append(step)
         pulls.append(pull)
@@ -162,7 +182,8 @@ def weights_of(cells: Moments) -> list[FloatArray]:
 
 def is_weighted(moments: Moments) -> bool:
     """Whether some rows count more or less than one."""
-    return not np.array_equal(moments.weight, moments.weight_squares)
+    weight, squares = moments.weight, moments.weight_squares
+    return weight is not squares and not np.array_equal(weight, squares)
 
 
 def each_axis(values: Iterable[float]) -> FloatArray:
@@ -259,30 +280,51 @@ def cheapest_paths(
     -----
     T(j) = min over l of T(l) + B(l, j). A grid of n cells has at most n bins, so the paper's
     second index, the number of bins, is not needed: O(n_cells²). Ties go to the wider last bin.
+    Ways through limits before a block are looked at for all ends of the block together.
     """
-    blocks = list(prices)
-    n_axes, _, n_cells = blocks[-1].shape
-    best, ways = np.zeros((n_axes, n_cells + 1)), np.empty((n_axes, n_cells))
-    ends = list[FloatArray]()
-    for block in blocks:
-        for end in range(block.shape[1]):
-            last = len(ends) + 1
-            ends.append(block[:, end, :last])
-            through = np.add(best[:, :last], ends[-1], out=ways[:, :last])
-            np.minimum.reduce(through, axis=1, out=best[:, last])
-    sizes = [n_cells] * n_axes if sizes is None else sizes
-    return [_trace(best, ends, at, size) for at, size in enumerate(sizes)]
+    best, sources = np.empty((0, 1)), list[IntArray]()
+    for block in prices:
+        n_axes, n_ends, n_starts = block.shape
+        best = best if n_starts > n_ends else np.zeros((n_axes, 1))
+        for first in range(0, n_ends, BLOCK):
+            best = _reach(best, block[:, first : first + BLOCK])
+        # equal prices differ by the order of their additions: within rounding they are a tie
+        own = best[:, -n_ends:, None]
+        ways = block + best[:, None, :n_starts]
+        is_best = ways <= own + TIE * np.abs(own)
+        sources.append(is_best.argmax(axis=2))  # the first: the widest bin
+    last = [best.shape[1] - 1] * len(best) if sizes is None else sizes
+    before_last = np.concatenate(sources, axis=1).tolist()
+    return [
+        _trace(own, size) if np.isfinite(prices_to[size]) else None
+        for own, prices_to, size in zip(before_last, best, last, strict=True)
+    ]
 
 
-def _trace(best: FloatArray, ends: Sequence[FloatArray], axis: int, last: int) -> IntArray | None:
-    """Limits on the way whose price is the best, up to the last one."""
-    best = best[axis]
-    if not np.isfinite(best[last]):
-        return None
-    limits, j = [last], last
-    # equal prices differ by the order of their additions: within rounding they are a tie
-    most = best + TIE * np.abs(best)
-    while j > 0:
-        j = int((best[:j] + ends[j - 1][axis] <= most[j]).argmax())  # the first: the widest bin
-        limits.append(j)
+def _reach(best: FloatArray, block: FloatArray) -> FloatArray:
+    """Go on from the best prices of limits to those of the next ones, in which the bins end."""
+    (n_axes, n_ends, _), known = block.shape, best.shape[1] - 1
+    reached = np.empty((n_axes, known + 1 + n_ends))
+    reached[:, : known + 1] = best
+    # the best way through any limit but the last one known, for all ends together
+    far = np.minimum.reduce(block[..., :known] + best[:, None, :known], axis=2, initial=np.inf)
+    near = block[..., known : known + n_ends]
+    if n_axes == 1:  # some numbers by themselves are quicker than arrays of some
+        prices = [float(best[0, known])]
+        for way, row in zip(far[0].tolist(), near[0].tolist(), strict=True):
+            prices.append(min(way, min(map(add, prices, row))))
+        reached[0, known:] = prices
+        return reached
+    for end in range(n_ends):
+        last = known + 1 + end
+        through = np.minimum.reduce(reached[:, known:last] + near[:, end, : end + 1], axis=1)
+        np.minimum(through, far[:, end], out=reached[:, last])
+    return reached
+
+
+def _trace(sources: Sequence[int], last: int) -> IntArray:
+    """Limits on the way to the last one, where each is reached from its source."""
+    limits = [last]
+    while limits[-1] > 0:
+        limits.append(sources[limits[-1] - 1])
     return np.array(limits[::-1], dtype=np.intp)

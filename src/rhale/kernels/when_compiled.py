@@ -30,7 +30,7 @@ def loop_after(n_numbers: int) -> Callable[..., Any] | None:
 
 @cache
 def load_loop() -> Callable[..., Any] | None:
-    """Load the loop, or compile it; None without numba, or where it can keep nothing."""
+    """Load the loop, or compile it; None without numba, or where it can compile or keep nothing."""
     try:
         from rhale.kernels.moments_loop import measure_block
     except (ImportError, RuntimeError):  # the latter: no folder for what is compiled

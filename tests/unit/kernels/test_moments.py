@@ -1,5 +1,9 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rhale.errors import BadEffectsError
 from rhale.kernels.cells import Cells
@@ -108,6 +112,67 @@ def test_a_large_mean_does_not_drown_the_variance(offset):
     found = measure(Grid(np.array([1e9, 1e9 + 1])), x, d)
     np.testing.assert_allclose(found.variance[0, 0], d.size * 1.25 / (d.size - 1), rtol=1e-6)
     np.testing.assert_allclose(found.sxx[0], np.sum((x - 1e9 - 0.5) ** 2), rtol=1e-6)
+
+
+def exact_squares(x, d, w):
+    """Sums of squares and products about the means, in whole numbers."""
+    rows = [
+        tuple(map(Fraction, row)) for row in zip(x.tolist(), d.tolist(), w.tolist(), strict=True)
+    ]
+    total = sum(w for *_, w in rows)
+    mean_x, mean = (
+        sum(w * v for v, w in zip(column, (w for *_, w in rows), strict=True)) / total
+        for column in ([x for x, *_ in rows], [d for _, d, _ in rows])
+    )
+    gaps = [(x - mean_x, d - mean, w) for x, d, w in rows]
+    return [
+        float(sum(w * a * b for a, b, w in products))
+        for products in (
+            [(x, x, w) for x, _, w in gaps],
+            [(x, d, w) for x, d, w in gaps],
+            [(d, d, w) for _, d, w in gaps],
+        )
+    ]
+
+
+def assert_digits(x, d, w=None):
+    """Squares of rows of one cell are those of whole numbers, to twelve digits."""
+    found = measure(Grid(np.array([x.min(), x.max() + 1])), x, d, w)
+    sxx, sxd, sdd = exact_squares(x, d, np.ones(x.size) if w is None else w)
+    np.testing.assert_allclose(found.sxx[0], sxx, rtol=1e-12)
+    np.testing.assert_allclose(found.sdd[0, 0], sdd, rtol=1e-12)
+    np.testing.assert_allclose(found.sxd[0, 0], sxd, rtol=0, atol=1e-12 * np.sqrt(sxx * sdd))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(*[st.integers(-1000, 1000)] * 2, st.integers(1, 2**20)), min_size=1),
+    *[st.sampled_from([0.0, 1.0, -1e6, 1e9])] * 4,
+    st.booleans(),
+)
+def test_squares_keep_twelve_digits(rows, place, height, far_x, far_d, weighted):
+    x, d, w = np.array(rows).T / 1024
+    x, d = place + x, height + d
+    x[0], d[0] = x[0] + far_x, d[0] + far_d  # the first row may be far from the others
+    assert_digits(x, d, w if weighted else None)
+
+
+@pytest.mark.parametrize("far", [0.0, 30.0, 1e4, 1e9])
+def test_a_first_row_far_out_costs_no_digits_of_many_rows(far):
+    x, d = np.random.default_rng(0).normal(0.1, 1e-3, (2, 2_000))
+    x[0], d[0] = x[0] + far, d[0] - far
+    assert_digits(x, d)
+    assert_digits(x[::-1], d[::-1])
+
+
+def test_equal_values_deviate_by_nothing_beside_others_that_do():
+    x, d = np.tile([0.1, 1.7], 50), np.tile([1 / 3, 0.1], 50)
+    d[1] = 1e9
+    found = measure(Grid(EDGES), x, np.stack([d, np.tile([0.7, 1e9 / 3], 50)]))
+    assert found.sxx.tolist() == [0.0] * 4
+    assert found.sdd[:, 0].tolist() == [0.0, 0.0]
+    assert found.sdd[1].tolist() == [0.0] * 4
+    assert found.sxd.tolist() == [[0.0] * 4] * 2
 
 
 def test_variance_has_the_divisor_of_effective_rows():

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rhale.errors import BadEffectsError
 from rhale.kernels import moments, when_compiled
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import SUMS, measure
@@ -59,6 +60,40 @@ def test_any_rows_have_the_bits_of_numpy(x, seed, closed):
     x, rng = np.array(x), np.random.default_rng(seed)
     edges = np.unique(np.concatenate([[-1.5, 1.5], rng.choice(np.arange(-12, 13) / 8, N_CELLS)]))
     assert_same_bits(*both_ways(Grid(edges, closed), x, rng.normal(0, 1, (2, x.size))))
+
+
+@pytest.mark.parametrize("n_series", [1, 3])
+def test_rows_far_out_have_the_bits_of_numpy(n_series):
+    rng = np.random.default_rng(0)
+    x, values = rng.standard_cauchy(40_000), rng.standard_cauchy((n_series, 40_000))
+    values[0] += 1e6
+    assert_same_bits(*both_ways(Grid(np.linspace(-1e3, 1e3, N_CELLS + 1)), x, values))
+
+
+def test_places_without_a_series_have_the_bits_of_numpy():
+    x = np.random.default_rng(0).normal(0, 1, 1_000)
+    assert_same_bits(*both_ways(Grid(np.linspace(-2, 2, 5)), x, np.empty((0, x.size))))
+
+
+@pytest.mark.parametrize("row", [0, 99])  # on the grid, and outside
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -1e200])
+def test_numbers_that_have_no_squares_are_refused(wrong, row):
+    x, values = np.linspace(0, 2, 100), np.ones((2, 100))
+    values[1, row] = wrong
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(when_compiled, "PAYS_FROM", 0)
+        with pytest.raises(BadEffectsError):
+            measure(Grid(np.linspace(0, 1, 5)), x, values)
+
+
+def test_numbers_that_are_all_too_small_are_refused_and_zeros_are_not():
+    x, grid = np.linspace(0, 1, 100), Grid(np.linspace(0, 1, 5))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(when_compiled, "PAYS_FROM", 0)
+        with pytest.raises(BadEffectsError):
+            measure(grid, x, np.full(100, 1e-170))
+        assert measure(grid, x, np.zeros(100)).mean.tolist() == [[0.0] * 4]
+        assert measure(grid, x, np.tile([0.0, 1e-140], 50)).sdd.max() > 0
 
 
 def test_arrays_of_any_order_in_memory_serve():

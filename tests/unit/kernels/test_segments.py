@@ -5,7 +5,14 @@ import pytest
 
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
-from rhale.kernels.segments import BLOCK, cheapest_path, drop_rounding, runs_by_end, weights_of
+from rhale.kernels.segments import (
+    BLOCK,
+    cheapest_path,
+    cheapest_paths,
+    drop_rounding,
+    runs_by_end,
+    weights_of,
+)
 
 INF = np.inf
 
@@ -19,12 +26,12 @@ def runs(n_cells):
     return [(first, last) for first in range(n_cells) for last in range(first, n_cells)]
 
 
-def every_run(sums, means=None, products=None):
+def every_run(sums, means=None, products=None, **asked):
     """Sums and products of all runs as squares, at [start, end]."""
     given = () if means is None else (means, products)
     n_cells, n_kept = sums.shape[1], len(sums) + (0 if products is None else len(products))
     found = np.zeros((n_kept, n_cells, n_cells))
-    for block in runs_by_end(sums, *given):
+    for block in runs_by_end(sums, *given, **asked):
         ends = slice(block.first, block.first + block.sums.shape[1])
         parts = [block.sums, block.products] if given else [block.sums]
         found[:, : ends.stop, ends] = np.concatenate(parts).swapaxes(1, 2)
@@ -46,6 +53,17 @@ def rows_of(n_cells, *, weighted):
 
 def inside(x, first, last, n_cells):
     return (x >= first) & ((x < last + 1) | (last == n_cells - 1))
+
+
+@pytest.mark.parametrize("n_cells", [4, BLOCK, 2 * BLOCK + 5])
+def test_runs_in_one_piece_are_the_same_runs(n_cells):
+    weight, mean, squares = np.random.default_rng(0).uniform(1, 2, (3, 1, n_cells))
+    squares[0, 1] = mean[0, 1] * 1e-30  # rounding
+    piece_by_piece = every_run(weight, mean, squares)
+    for one, other in zip(
+        every_run(weight, mean, squares, at_once=True), piece_by_piece, strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("n_cells", [4, BLOCK, 2 * BLOCK + 5])
@@ -195,6 +213,34 @@ def test_the_cheapest_path_is_the_best_of_all_partitions(n_cells):
             continue
         assert found[0].tolist() == found[1].tolist() == found[2].tolist()
         assert sum(price[a, b - 1] for a, b in pairwise(found[0].tolist())) == best
+
+
+def plain_path(price):
+    """One limit after the other, and back through the widest of the last bins."""
+    best, sources = [0.0], []
+    for end in range(len(price)):
+        ways = [best[start] + price[start, end] for start in range(end + 1)]
+        best.append(min(ways))
+        sources.append(ways.index(best[-1]))
+    limits = [len(price)]
+    while limits[-1] > 0:
+        limits.append(sources[limits[-1] - 1])
+    return None if best[-1] == INF else limits[::-1]
+
+
+@pytest.mark.parametrize("sizes", [[70], [BLOCK, BLOCK, 6], [BLOCK + 3, BLOCK, 3]])
+def test_many_cells_of_one_axis_or_several_are_searched_as_one_after_the_other(sizes):
+    """Whole prices, so that ties are exact; those of bins that start behind their end are not read."""
+    price = np.random.default_rng(0).integers(-1, 9, (4, 70, 70)).astype(float)
+    price[:, np.tri(70, k=-1) > 0] = -100.0
+    price[:3][np.random.default_rng(1).uniform(size=(3, 70, 70)) < 0.3] = INF
+    price[3, 0] = INF  # no bin begins at the start
+    expected = [plain_path(one) for one in price]
+    assert [path is None for path in expected] == [False, False, False, True]
+    blocks = [_blocks(one, sizes) for one in price]
+    together = cheapest_paths(np.stack(parts) for parts in zip(*blocks, strict=True))
+    for found in (together, [cheapest_path(parts) for parts in blocks]):
+        assert [None if path is None else path.tolist() for path in found] == expected
 
 
 def _blocks(price, sizes):

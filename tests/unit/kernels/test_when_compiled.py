@@ -36,3 +36,10 @@ def test_where_nothing_can_be_compiled_there_is_no_loop(monkeypatch, reason):
     monkeypatch.delitem(sys.modules, "rhale.kernels.moments_loop", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Refuses(), *sys.meta_path])
     assert load_loop.__wrapped__() is None
+
+
+def test_where_the_compiler_is_switched_off_there_is_no_loop(monkeypatch):
+    numba = pytest.importorskip("numba")
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+    monkeypatch.delitem(sys.modules, "rhale.kernels.moments_loop", raising=False)
+    assert load_loop.__wrapped__() is None
