@@ -14,7 +14,7 @@ from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.times import as_axis_kind, written
-from rhale.tables.chunk import Change, numbers_at, numbers_between
+from rhale.tables.chunk import Change, HeldColumn, numbers_at, numbers_between
 from rhale.tables.columns import (
     NAMES,
     PLAIN,
@@ -41,6 +41,7 @@ from rhale.tables.pieces.facts import ColumnFacts
 from rhale.tables.storage import IN_MEMORY, Storage
 
 Frame = nw.DataFrame[Any]
+Values = tuple[FloatArray, BoolArray]  # new ones of a column, and rows that keep their own
 Show = Callable[[Any], Any]  # from rows as they are stored to rows as the model sees them
 
 
@@ -187,34 +188,41 @@ class FrameChunk:
         """Stack one copy of the rows per change, each with one column replaced."""
         if len(changes) == 1:
             return self.substitute(changes)
-        view = self.view
-        stacked = stack(view.frame, len(changes))
-        columns = {index: np.tile(view.column(index), len(changes)) for index, _ in changes}
-        own = {index: np.ones(len(stacked), dtype=np.bool_) for index in columns}
-        for i, (index, values) in enumerate(changes):
-            part = slice(i * self.n_rows, (i + 1) * self.n_rows)
-            own[index][part] = np.isnan(values) & np.isnan(columns[index][part])
+        stacked = stack(self.view.frame, len(changes))
+        held = isinstance(changes, HeldColumn)  # all points at once
+        found = self._hold(changes) if held else self._vary_columns(changes)
+        columns = {i: self._new(column_at(stacked, i), i, *new) for i, new in found.items()}
+        return put_columns(stacked.to_native(), columns, stacked.implementation)
+
+    def _hold(self, held: HeldColumn) -> dict[int, Values]:
+        """Values of a column that is held, in one copy after the other."""
+        values = np.repeat(held.points, self.n_rows)
+        own = np.isnan(values)
+        if own.any():
+            own &= np.tile(np.isnan(self.view.column(held.column)), len(held))
+        return {held.column: (values, own)}
+
+    def _vary_columns(self, changes: Sequence[Change]) -> dict[int, Values]:
+        """Values of the columns that change in some of the copies, and where they do not."""
+        columns = {i: np.tile(self.view.column(i), len(changes)) for i, _ in changes}
+        owns = {i: np.ones(values.size, dtype=np.bool_) for i, values in columns.items()}
+        for copy, (index, values) in enumerate(changes):
+            part = slice(copy * self.n_rows, (copy + 1) * self.n_rows)
+            owns[index][part] = np.isnan(values) & np.isnan(columns[index][part])
             columns[index][part] = values
-        replaced = [self._new(stacked, i, values, own[i]) for i, values in columns.items()]
-        return stacked.with_columns(*replaced).to_native()
+        return {i: (values, owns[i]) for i, values in columns.items()}
 
     def substitute(self, changes: Sequence[Change]) -> Any:
         """One copy of the rows with all these columns replaced."""
-        view, columns = self.view, []
+        view, columns = self.view, {}
         for index, values in changes:
             own = np.isnan(values)
             own = own & np.isnan(view.column(index)) if own.any() else own
-            columns.append(self._new(view.frame, index, values, own))
-        fresh = to_write_into(view.frame)
-        if view.frame.implementation.is_pandas():  # narwhals would go through all its columns
-            for (index, _), column in zip(changes, columns, strict=True):
-                fresh.isetitem(index, column.to_native().set_axis(fresh.index))
-            return fresh
-        return nw.from_native(fresh, eager_only=True).with_columns(*columns).to_native()
+            columns[index] = self._new(view.series(index), index, values, own)
+        return put_columns(to_write_into(view.frame), columns, view.frame.implementation)
 
-    def _new(self, frame: Frame, index: int, values: FloatArray, own: BoolArray) -> Series:
+    def _new(self, like: Series, index: int, values: FloatArray, own: BoolArray) -> Series:
         """Make a column with these values; some rows keep their own, or none as they have none."""
-        like = column_at(frame, index)
         if index in self.labels:
             made = self.labels[index].write(like, values)
             is_kept = is_object(like) and bool(np.any(own & np.isnan(values)))  # None or nan?
@@ -341,6 +349,16 @@ def to_write_into(frame: Frame) -> Any:
     if library.is_pandas() and int(library.to_native_namespace().__version__.split(".")[0]) >= 3:
         return frame.to_native().copy(deep=False)
     return frame.clone().to_native()
+
+
+def put_columns(rows: Any, columns: Mapping[int, Series], library: nw.Implementation) -> Any:
+    """Put columns into rows of the caller's own, each in the place of the one of its name."""
+    if not library.is_pandas():
+        frame = nw.from_native(rows, eager_only=True)
+        return frame.with_columns(*columns.values()).to_native()
+    for index, column in columns.items():  # narwhals would go through all its columns
+        rows.isetitem(index, column.to_native().set_axis(rows.index))
+    return rows
 
 
 def stack(frame: Frame, n_copies: int) -> Frame:
