@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -32,7 +30,6 @@ from rhale.results.profile import Profile
 from rhale.settings import Settings
 
 TracedMethod = Literal["pdp", "ice"]
-ASKED_NUMBERS = 2**20  # of curves that a black box is asked for at a time
 BLOCK_NUMBERS = 2**16  # of curves that are added up at a time: they stay in the processor's cache
 FEWEST_ROWS = 2**9  # of such a block: sums of fewer cost more to put together than to add up
 
@@ -142,25 +139,24 @@ class Tracing:
     def add_up_curves(
         self, rows: Rows, place: FloatArray, replies: Replies
     ) -> tuple[CurveSums, FloatArray]:
-        """Sums of the curves, and curves of the sampled rows if kept; some are asked for at a time."""
+        """Sums of the curves, a block of rows at a time, and curves of the sampled rows if kept."""
         n_points, (n_rows, n_outputs) = self.points.size, replies.predictions.shape
         curves, weights = replies.curves or in_hand(replies.changed), rows.chunk.weights
         single = np.empty((rows.sampled.size, n_outputs * n_points if self.method == "ice" else 0))
         number = np.full(n_rows, -1)
         number[rows.sampled] = np.arange(rows.sampled.size)
         size = max(BLOCK_NUMBERS // (n_outputs * n_points), FEWEST_ROWS)
-        n_blocks = max(ASKED_NUMBERS // (size * n_outputs * n_points), 1)
-
-        def ask(stands: Stands) -> CurveSums:
+        total: CurveSums | None = None
+        for stands in stand_beside(place, n_points, weights).in_blocks(size):
             traced = curves(stands.row)
+            sums = sum_curves(traced, stands, weights)
+            total = sums if total is None else total + sums
             if single.size:
                 mine = np.flatnonzero(number[stands.row] >= 0)
                 own = traced[:, mine].transpose(1, 2, 0)
                 single[number[stands.row[mine]]] = own.reshape(mine.size, -1)
-            return sum_in_blocks(traced, stands, weights, size)
-
-        sums = map(ask, stand_beside(place, n_points, weights).in_blocks(size * n_blocks))
-        return reduce(add, sums), single
+        assert total is not None  # noqa: S101 - there is always a block
+        return total, single
 
     @property
     def stretches(self) -> Grid:
@@ -218,15 +214,6 @@ class Tracing:
         start = 1 + output * points.size
         curves = np.asarray(kept[:, start : start + points.size])
         return replace(profile, curves=curves, curve_x=kept[:, 0])
-
-
-def sum_in_blocks(
-    traced: FloatArray, stands: Stands, weights: FloatArray | None, n_rows: int
-) -> CurveSums:
-    """Add up curves of shape (n_points, n_all, n_outputs), so many rows at a time."""
-    blocks = enumerate(stands.in_blocks(n_rows))
-    parts = ((traced[:, i * n_rows : (i + 1) * n_rows], block) for i, block in blocks)
-    return reduce(add, (sum_curves(own, block, weights) for own, block in parts))
 
 
 def sum_curves(traced: FloatArray, stands: Stands, weights: FloatArray | None) -> CurveSums:
