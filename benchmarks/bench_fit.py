@@ -7,7 +7,10 @@ import pytest
 from measuring import Counted, race, race_of_processor, seconds
 from PyALE import ale
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.inspection import partial_dependence
+from sklearn.linear_model import LinearRegression
+from sklearn.neural_network import MLPRegressor
 
 import rhale
 
@@ -150,4 +153,44 @@ def test_profiles_equal_scikit_learn(ledger, method, kind, n_rows):
         f"{found.speedup:.3g} times as fast",
         ">= 1.3 times",
         met=found.speedup >= 1.3,
+    )
+
+
+MODELS = {
+    "LinearRegression": LinearRegression(),
+    "MLPRegressor": MLPRegressor(hidden_layer_sizes=(20,), max_iter=10, random_state=0),
+    "RandomForest as a black box": RandomForestRegressor(10, max_depth=6, random_state=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+@pytest.mark.parametrize("n_rows", [2_000, 20_000])
+@pytest.mark.parametrize("kind", ["NumPy", "pandas"])
+@pytest.mark.parametrize("name", MODELS)
+def test_profiles_of_estimators_equal_scikit_learn(ledger, name, kind, n_rows):
+    """A real estimator has a price for each call, and a data frame one for each copy of it."""
+    array, grid, names = table(n_rows), np.linspace(-0.9, 0.9, 51), list("abcde")
+    x = array if kind == "NumPy" else pd.DataFrame(array, columns=names)
+    model = MODELS[name].fit(x, function(array))
+    asked = rhale.models.wrap(model, walk=False)
+    columns = range(N_FEATURES) if kind == "NumPy" else names
+
+    def theirs():
+        return [
+            partial_dependence(model, x, [i], custom_values={i: grid}, method="brute")
+            for i in columns
+        ]
+
+    found = race_of_processor(
+        lambda: rhale.explain(asked, x, method="pdp", bins=rhale.Edges(grid)), theirs, rounds=3
+    )
+
+    for profile, other in zip(found.our_answer, found.other_answer, strict=True):
+        np.testing.assert_allclose(profile.mean, other["average"][0], atol=1e-9)
+    ledger.add(
+        "explain(method='pdp') of an estimator, against scikit-learn",
+        f"{name}, {kind}, 5 features, 51 points, {n_rows:,} rows",
+        seconds(found.ours),
+        seconds(found.other),
+        f"{found.speedup:.3g} times as fast",
     )

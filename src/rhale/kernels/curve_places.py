@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -128,14 +127,15 @@ def place_curves(deviations: FloatArray, stands: Stands) -> CurvePlaces:
 
     Notes
     -----
-    O(n_rows) for each value and output: a product of matrices for rows between the same two points.
+    One product of matrices for each output; the points are those from the first row to the last.
     """
     lines, first, n_points = deviations.transpose(0, 2, 1), stands.first, stands.n_points
     share = [np.bincount(first + k, stands.shares[:, k], n_points + 1) for k in (0, 1)]
     products = np.zeros((*lines.shape[:2], n_points + 1))
-    changes = np.flatnonzero(first[1:] != first[:-1]) + 1
-    for start, stop in pairwise(sorted({0, *changes.tolist(), first.size})):  # none without rows
-        point = first[start]
-        products[..., point : point + 2] += lines[..., start:stop] @ stands.shares[start:stop]
+    if first.size:
+        point, row = first - first[0], np.arange(first.size)
+        beside = np.zeros((first.size, point[-1] + 2))
+        beside[row, point], beside[row, point + 1] = stands.shares.T
+        products[..., first[0] : first[-1] + 2] = lines @ beside
     products = np.ascontiguousarray(products[..., :-1].transpose(0, 2, 1))
     return CurvePlaces(np.add(*share)[:-1], products)  # behind a single point nobody stands

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Protocol, Self, overload, runtime_checkable
 
 import numpy as np
@@ -44,6 +45,10 @@ class HeldColumn(Sequence[Change]):
 
     def __len__(self) -> int:
         return self.points.size
+
+    def __iter__(self) -> Iterator[Change]:
+        values = np.broadcast_to(self.points[:, None], (self.points.size, self.n_rows))
+        return zip(repeat(self.column), values)  # one by one, they would take far longer
 
     @overload
     def __getitem__(self, at: int) -> Change: ...

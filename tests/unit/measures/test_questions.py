@@ -5,6 +5,7 @@ from tests.jumps_by_hand import ask_about, assert_same_jumps, count_some, jumps_
 from tests.unit.measures.askers import asker_for
 
 from rhale.errors import ModelFailedError
+from rhale.kernels.dependences import HeldPoints
 from rhale.measures.questions import STACKED_NUMBERS, Asker
 from rhale.models import meet, wrap
 from rhale.tables import open_table
@@ -63,6 +64,38 @@ def test_changes_are_stacked_up_to_the_size_of_a_batch(batch_rows, sizes):
 def test_batches_do_not_change_the_answers():
     whole, *pieces = (asked(Recorder(), changes(7), size) for size in (1000, 10, 4, 1))
     assert all(whole.tolist() == some.tolist() for some in pieces)
+
+
+def as_it_likes(rows):
+    """The first column; the caller's memory is written into, as some models do."""
+    answer = np.array(rows)[:, 0]
+    rows[:] = -1.0
+    return answer
+
+
+class Keeper:
+    """Answers with a part of what it is asked about, and keeps that."""
+
+    def __init__(self):
+        self.kept = []
+
+    def __call__(self, rows):
+        self.kept.append(rows)
+        return rows[:, 0]
+
+
+@pytest.mark.parametrize("batch_rows", [1000, 12, 6, 4])
+def test_what_a_model_is_handed_is_its_own(batch_rows):
+    """To write into, to keep, and to answer with a view of it."""
+    held, keeper = HeldPoints(0, np.array([3.0, 5.0, 9.0])), Keeper()
+    chunk, some = open_table(X).chunk(0, len(X)), np.array([4, 1, 2, 0, 5])
+    for model in (as_it_likes, keeper):
+        (curves,) = asker_for(model, chunk, NAMES, batch_rows).ask_curves(chunk, [held])
+        keeper.kept.clear()
+        assert curves(some)[..., 0].tolist() == [[point] * 5 for point in (3.0, 5.0, 9.0)]
+    rows = np.concatenate(keeper.kept)
+    expected = [(point, X[row, 1]) for point in held.points for row in some]
+    assert sorted(map(tuple, rows.tolist())) == sorted(expected)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,38 @@ def test_a_column_is_held_at_each_point_in_one_copy(kind):
     assert values(rows, "i", 1).tolist() == [9] * 4 + [8] * 4
 
 
+@pytest.mark.parametrize("kind", ["numpy", "pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("points", [[2.5], [2.5, -1.0, 4.0], [2.5, np.nan]])
+def test_a_held_column_is_as_if_each_of_its_changes_were_given(kind, points):
+    """Rows that miss the value, too, may be asked about what happens without one."""
+    floats = {name: np.array([0.5, np.nan, 2.5]) for name in "ab"}
+    table = {
+        "numpy": np.column_stack(list(floats.values())),
+        "pandas": pd.DataFrame(floats),
+        "polars": pl.DataFrame(floats),
+        "pyarrow": pa.table(floats),
+    }
+    chunk, held = open_table(table[kind]).chunk(0, 3), HeldColumn(1, np.array(points), 3)
+    one, other = (chunk.vary(changes) for changes in (held, [held[i] for i in range(len(held))]))
+    for place, name in enumerate("ab"):
+        found, expected = (write_out(rows, name, place) for rows in (one, other))
+        assert found == expected
+    assert values(one, "b", 1).tolist()[:3] == [2.5] * 3
+
+
+def write_out(rows, name, place):
+    """A column as text, in which null is not nan."""
+    column = rows[:, place] if isinstance(rows, np.ndarray) else rows[name]
+    return str(column.to_pylist() if isinstance(rows, pa.Table) else list(column))
+
+
+def test_the_changes_of_a_held_column_can_be_listed():
+    held = HeldColumn(3, np.array([0.5, 2.0, 7.0]), n_rows=2)
+    listed = [(column, values.tolist()) for column, values in held]
+    assert listed == [(3, [0.5, 0.5]), (3, [2.0, 2.0]), (3, [7.0, 7.0])]
+    assert listed == [(held[i][0], held[i][1].tolist()) for i in range(3)]
+
+
 @pytest.mark.parametrize(
     ("dtype", "held"), [("i4", [0, 2]), ("?", [False, True]), ("f4", [0.4, 1.6])]
 )

@@ -91,9 +91,10 @@ def test_the_facts_of_a_frame_are_names_gaps_levels_and_their_order():
 def test_numbers_of_rows_are_not_repeated_in_copies_but_names_of_rows_are():
     numbered = framed(pd.DataFrame({"a": [1, 2]}, index=[5, 9]))
     named = framed(pd.DataFrame({"a": [1, 2]}, index=["u", "v"]))
-    assert stack(numbered, 2).to_native().index.tolist() == [0, 1, 2, 3]
-    assert stack(named, 2).to_native().index.tolist() == ["u", "v", "u", "v"]
-    assert stack(named, 2)["a"].to_list() == [1, 2, 1, 2]
+    assert stack(numbered, 2).index.tolist() == [0, 1, 2, 3]
+    assert stack(named, 2).index.tolist() == ["u", "v", "u", "v"]
+    assert stack(named, 2)["a"].tolist() == [1, 2, 1, 2]
+    assert stack(framed(pa.table({"a": [1, 2]})), 2)["a"].to_pylist() == [1, 2, 1, 2]
 
 
 def test_a_model_sees_the_rows_in_the_kind_it_is_shown():
