@@ -394,19 +394,26 @@ class MeasureTask:
         """What the model says of the rows as they are, and about how many it was asked."""
         chunk, predictor = rows.chunk, self.predictor
         needs = {m.needs for m in self.measures}
+        none = np.empty((0, len(predictor.chosen)))
         if "slopes" in needs:
+            slopes = None if "predictions" in needs else self.asker.slopes_alone(chunk)
+            if slopes is not None:
+                return Base(none, slopes, self.answers_for(rows.sampled, chunk)), chunk.n_rows
             answers, slopes = self.asker.differentiate(chunk)
             return Base(answers, slopes, answers[rows.sampled]), chunk.n_rows
         if "predictions" in needs:
             answers = predictor.predict(chunk.rows, chunk.n_rows)
             return Base(answers, None, answers[rows.sampled]), chunk.n_rows
-        none = np.empty((0, len(predictor.chosen)))
         some = np.full((rows.sampled.size, none.shape[1]), np.nan)
         shown = np.flatnonzero(rows.key[rows.sampled] <= rows.last_key)
-        if shown.size:
-            few = chunk.take(rows.sampled[shown])
-            some[shown] = predictor.predict(few.rows, shown.size)
+        some[shown] = self.answers_for(rows.sampled[shown], chunk)
         return Base(none, None, some), shown.size
+
+    def answers_for(self, some: IntArray, chunk: Chunk) -> FloatArray:
+        """What the model says of some rows as they are."""
+        if not some.size:
+            return np.empty((0, len(self.predictor.chosen)))
+        return self.predictor.predict(chunk.take(some).rows, some.size)
 
     def groups(self, n_rows: int) -> Iterator[list[Measure]]:
         """Measures whose questions are asked together: as many as fill a call of the model."""

@@ -74,18 +74,14 @@ class FunctionModel(Adapter):
         if self.derivative is None:
             return super().gradient(rows, outputs)
         slopes, answer = as_array(self.derivative(rows)), as_array(self.function(rows))
-        n_outputs, n_columns = answer.size // max(len(rows), 1), np.shape(rows)[1]
-        wanted = (len(rows), n_outputs, n_columns)
-        if slopes.shape != wanted and (n_outputs > 1 or slopes.shape != wanted[::2]):
-            msg = (
-                f"gradient returned shape {slopes.shape} for {len(rows)} rows, {n_outputs} outputs "
-                f"and {n_columns} columns; return (n_rows, n_features) or (n_rows, n_outputs, "
-                "n_features)"
-            )
-            raise WrongShapeError(msg)
-        slopes = slopes.reshape(wanted)
-        is_all = list(outputs) == list(range(n_outputs))  # most models have one: no copy
-        return answer, slopes if is_all else slopes[:, list(outputs)]
+        n_outputs = answer.size // max(len(rows), 1)
+        return answer, choose_slopes(slopes, rows, outputs, n_outputs)
+
+    def slopes_alone(self, rows: Any, outputs: Sequence[int], n_outputs: int) -> Any:
+        """Call the gradient that came with the function, and not the function."""
+        if self.derivative is None:
+            return None
+        return choose_slopes(as_array(self.derivative(rows)), rows, outputs, n_outputs)
 
     def recognise(self, rows: Any, answer: Any) -> Adapter:
         """See from the answer whether the function is written in JAX."""
@@ -95,3 +91,19 @@ class FunctionModel(Adapter):
 
             return JaxModel(self.function)
         return self
+
+
+def choose_slopes(slopes: Any, rows: Any, outputs: Sequence[int], n_outputs: int) -> Any:
+    """Slopes of the chosen outputs, shape (n_rows, n_chosen, n_columns); others are refused."""
+    n_columns = np.shape(rows)[1]
+    wanted = (len(rows), n_outputs, n_columns)
+    if slopes.shape != wanted and (n_outputs > 1 or slopes.shape != wanted[::2]):
+        msg = (
+            f"gradient returned shape {slopes.shape} for {len(rows)} rows, {n_outputs} outputs "
+            f"and {n_columns} columns; return (n_rows, n_features) or (n_rows, n_outputs, "
+            "n_features)"
+        )
+        raise WrongShapeError(msg)
+    slopes = slopes.reshape(wanted)
+    is_all = list(outputs) == list(range(n_outputs))  # most models have one: no copy
+    return slopes if is_all else slopes[:, list(outputs)]

@@ -369,17 +369,35 @@ class Predictor:
         with blaming_the_model(chunk.n_rows, "asked for its gradient"):
             seen = chunk.rows if rows is None else rows
             answer, slopes = self.adapter.gradient(seen, self.chosen)
-        checked = np.asarray(slopes, dtype=np.float64)
-        if has_bad_numbers(checked):
-            checked = zero_gaps(chunk, checked)
-        if has_bad_numbers(checked):
-            row, _, column = np.argwhere(~np.isfinite(checked))[0]
-            msg = (
-                f"the gradient is {checked[row, 0, column]} in row {chunk.row_numbers[row]}, column "
-                f"{column}; a model without a finite derivative there needs local='secant'"
-            )
-            raise BadPredictionError(msg)
+        checked = check_slopes(chunk, slopes)
         return self._choose(check_answer(answer, chunk.n_rows, "")), checked
+
+    def slopes_alone(self, chunk: Chunk) -> FloatArray | None:
+        """Slopes as of `gradient`, where they cost less than with answers; None if they do not.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs, n_columns), or None
+
+        Examples
+        --------
+        >>> from rhale.models import wrap
+        >>> from rhale.tables import open_table
+        >>> chunk = open_table(np.arange(6.0).reshape(3, 2)).chunk(0, 3)
+        >>> model = wrap(lambda rows: 2 * rows[:, 0], gradient=lambda rows: rows * 0 + [2.0, 0.0])
+        >>> predictor, _ = meet(model, chunk)
+        >>> predictor.slopes_alone(chunk)[0]
+        array([[2., 0.]])
+        """
+        heed_stop()
+        with blaming_the_model(chunk.n_rows, "asked for its gradient"):
+            slopes = self.adapter.slopes_alone(chunk.rows, self.chosen, self.n_all)
+        return None if slopes is None else check_slopes(chunk, slopes)
 
     def partial_dependences(self, chunk: Chunk, question: DependenceQuestion) -> Dependences | None:
         """Partial dependences of the chosen outputs at the rows; None if the model is to be asked.
@@ -425,6 +443,21 @@ def heed_stop() -> None:
     stop = STOP.get()
     if stop is not None and stop.is_set():
         raise CancelledError
+
+
+def check_slopes(chunk: Chunk, slopes: Any) -> FloatArray:
+    """Slopes as numbers: 0 along missing values, and refused where they are not finite otherwise."""
+    checked = np.asarray(slopes, dtype=np.float64)
+    if has_bad_numbers(checked):
+        checked = zero_gaps(chunk, checked)
+    if has_bad_numbers(checked):
+        row, _, column = np.argwhere(~np.isfinite(checked))[0]
+        msg = (
+            f"the gradient is {checked[row, 0, column]} in row {chunk.row_numbers[row]}, column "
+            f"{column}; a model without a finite derivative there needs local='secant'"
+        )
+        raise BadPredictionError(msg)
+    return checked
 
 
 def zero_gaps(chunk: Chunk, slopes: FloatArray) -> FloatArray:

@@ -266,3 +266,46 @@ def test_rows_are_kept_up_to_the_larger_of_two_keys():
     assert MeasureTask(None, (), np.uint64(5), 0).kept_key == 5
     assert MeasureTask(None, (), np.uint64(5), 0, 1.0, np.uint64(9)).kept_key == 9
     assert MeasureTask(None, (), np.uint64(5), 0, 1.0, np.uint64(3)).kept_key == 5
+
+
+class Together(rhale.models.Adapter):
+    """A function whose slopes come with its answers."""
+
+    kind = "function"
+    is_differentiable = True
+
+    def predict(self, rows):
+        return rows[:, 0] * rows[:, 1]
+
+    def gradient(self, rows, outputs):
+        assert list(outputs) == [0]
+        return self.predict(rows), rows[:, None, ::-1]
+
+
+def test_a_function_with_a_gradient_is_asked_about_sampled_rows_alone():
+    """Slopes of all rows, answers of those that a result keeps; the numbers are the same."""
+    x, asked = np.random.default_rng(0).normal(size=(30_000, 2)), []
+
+    def product(rows):
+        asked.append(len(rows))
+        return rows[:, 0] * rows[:, 1]
+
+    found = rhale.explain(product, x, gradient=lambda rows: rows[:, ::-1])
+    assert 2_000 <= sum(asked) < 3_000
+    for one, other in zip(found, rhale.explain(Together(), x), strict=True):
+        assert one == other
+    assert found.provenance["explained_variance"]["y0"] == pytest.approx(0.0, abs=0.05)
+
+
+def test_answers_that_a_measure_needs_are_asked_for_all_the_same():
+    """Steps between levels are differences of predictions, of all rows."""
+    rng, asked = np.random.default_rng(0), []
+    x = np.column_stack([rng.normal(size=5_000), rng.integers(0, 3, 5_000)])
+
+    def sum_of_both(rows):
+        asked.append(len(rows))
+        return rows.sum(axis=1)
+
+    found = rhale.explain(sum_of_both, x, gradient=np.ones_like)
+    assert sum(asked) >= 5_000 + 2 * 5_000
+    np.testing.assert_allclose(found["x1"].mean, 1.0)
