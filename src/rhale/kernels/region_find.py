@@ -9,12 +9,12 @@ import numpy as np
 
 from rhale.kernels import IntArray
 from rhale.kernels.region_check import Bar, Checked, Common, check_tree, drop_by_groups, share_of
-from rhale.kernels.region_codes import CodedRows, code_rows, round_between
+from rhale.kernels.region_codes import CodedRows, round_between
 from rhale.kernels.region_finding import Finding, Gain, Reason, SearchRows, Target
 from rhale.kernels.region_partners import Partners, find_partners
 from rhale.kernels.region_search import Search, grow, grow_greedily, settle
 from rhale.kernels.regions import Regions
-from rhale.kernels.residuals import Residuals, take_residuals
+from rhale.kernels.residuals import EVERY, Residuals, bound_residuals, take_residuals
 from rhale.kernels.rules import Branch, Rule, list_rules
 
 FEWEST_ROWS = 200
@@ -85,22 +85,27 @@ def check_groups(rows: SearchRows, group: IntArray, target: Target, settings: Re
 
 
 def _find(rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Regions) -> Finding:
-    coded = rows if isinstance(rows, CodedRows) else code_rows(rows)
-    residuals = take_residuals(coded.rows, targets)
-    everything = np.arange(residuals.row.size)
+    coded = rows if isinstance(rows, CodedRows) else CodedRows(rows)
     splitters = _allowed(coded, [target.own for target in targets])
     settings = _scale_output(_settings_for(targets, settings), coded.rows)
-    search = Search(coded, residuals, settings, splitters)
-    nothing = np.full(coded.n_splitters, np.nan)
-    empty = Finding(partner_share=nothing, partner_error=nothing)
-    if residuals.count_rows(everything) < FEWEST_ROWS or not _has_halves(residuals):
-        return replace(empty, reason="few rows")
+    for take in (bound_residuals, take_residuals):  # what the bound does not settle is taken whole
+        residuals = take(coded.rows, targets)
+        reason = _tell_why_not(residuals, splitters, settings)
+        if reason:
+            nothing = np.full(coded.n_splitters, np.nan)
+            return Finding(reason=reason, partner_share=nothing, partner_error=nothing)
+    return _search_and_check(Search(coded, residuals, settings, splitters))
+
+
+def _tell_why_not(residuals: Residuals, splitters: IntArray, settings: Regions) -> Reason:
+    """Tell why there is nothing to search; nothing where there is."""
+    if residuals.count_rows(EVERY) < FEWEST_ROWS or not _has_halves(residuals):
+        return "few rows"
     if splitters.size == 0:
-        return replace(empty, reason="no splitter")
+        return "no splitter"
     spread = residuals.spreads(residuals.checking)
-    if not (spread.sum() > 0 and Bar.of(settings).is_worth(residuals, residuals.checking, spread)):
-        return replace(empty, reason="alike")
-    return _search_and_check(search)
+    is_worth = Bar.of(settings).is_worth(residuals, residuals.checking, spread)
+    return "" if spread.sum() > 0 and is_worth else "alike"
 
 
 def _scale_output(settings: Regions, rows: SearchRows) -> Regions:
@@ -138,7 +143,7 @@ def _has_halves(residuals: Residuals) -> bool:
 
 def _allowed(coded: CodedRows, own: list[int]) -> IntArray:
     """Splitters that differ among the rows, and are not the feature itself."""
-    differs = coded.varies.copy()
+    differs = coded.fine.varies.copy()
     differs[[k for k in own if k >= 0]] = False
     return np.flatnonzero(differs)
 
