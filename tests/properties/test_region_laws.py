@@ -15,7 +15,7 @@ from rhale.kernels.region_find import find_joint, find_regions
 from rhale.kernels.region_pairs import find_pair
 from rhale.kernels.region_search import Search, grow, split
 from rhale.kernels.regions import Regions
-from rhale.kernels.residuals import bound_residuals, take_residuals
+from rhale.kernels.residuals import bound_residuals, bound_spread, take_residuals
 from rhale.kernels.rules import Branch, Rule, list_rules, locate_rows
 
 few = settings(max_examples=8, deadline=None)
@@ -67,6 +67,34 @@ def test_the_bound_of_a_spread_is_never_below_it(seed, size, digits):
         assert np.all(whole.spreads(some) <= bound.spreads(some))
         assert whole.spreads(some).sum() <= bound.spreads(some).sum()
         np.testing.assert_array_equal(bound.measure(some), whole.measure(some))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seeds,
+    st.integers(44, 900),
+    st.sampled_from([None, 0, 1, 2]),
+    st.sampled_from([1.0, 4.0, 12.0]),
+    st.sampled_from(["noise", "one", "ends", "line", "few"]),
+)
+def test_lines_leave_no_more_than_the_bound_says(seed, n_rows, digits, skew, kind):
+    rng = np.random.default_rng(seed)
+    x = np.sign(rng.normal(size=n_rows)) * np.abs(rng.normal(size=n_rows)) ** skew
+    x = x if digits is None else np.clip(x, -1e3, 1e3).round(digits)
+    noise = rng.normal(size=n_rows)
+    effects = {
+        "noise": noise,
+        "one": np.where(np.arange(n_rows) == seed % n_rows, 1.0, 0.0),
+        "ends": np.where(np.argsort(np.argsort(x)) < 3, 1.0, 0.0),
+        "line": x,
+        "few": noise * (rng.random(n_rows) < 0.02),
+    }[kind]
+    rows = rows_of(x[:, None])
+    found = take_residuals(rows, [target_of(x, effects)])
+    spread = found.spreads(found.checking).sum()
+    assert spread <= bound_spread(rows, [target_of(x, effects)])
+    uneven = replace(rows, weight=rng.uniform(0.5, 2, n_rows))
+    assert bound_spread(uneven, [target_of(x, noise)]) == np.inf
 
 
 @few

@@ -14,7 +14,12 @@ from rhale.kernels.region_finding import Finding, Gain, Reason, SearchRows, Targ
 from rhale.kernels.region_partners import Partners, find_partners
 from rhale.kernels.region_search import Search, grow, grow_greedily, settle
 from rhale.kernels.regions import Regions
-from rhale.kernels.residuals import EVERY, Residuals, bound_residuals, take_residuals
+from rhale.kernels.residuals import (
+    Residuals,
+    bound_residuals,
+    bound_spread,
+    take_residuals,
+)
 from rhale.kernels.rules import Branch, Rule, list_rules
 
 FEWEST_ROWS = 200
@@ -88,24 +93,35 @@ def _find(rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Reg
     coded = rows if isinstance(rows, CodedRows) else CodedRows(rows)
     splitters = _allowed(coded, [target.own for target in targets])
     settings = _scale_output(_settings_for(targets, settings), coded.rows)
-    for take in (bound_residuals, take_residuals):  # what the bound does not settle is taken whole
-        residuals = take(coded.rows, targets)
-        reason = _tell_why_not(residuals, splitters, settings)
-        if reason:
-            nothing = np.full(coded.n_splitters, np.nan)
-            return Finding(reason=reason, partner_share=nothing, partner_error=nothing)
+    nothing = np.full(coded.n_splitters, np.nan)
+    empty = Finding(partner_share=nothing, partner_error=nothing)
+    row = np.concatenate([target.row for target in targets])
+    checks = coded.rows.checks[row]
+    if np.count_nonzero(np.bincount(row)) < FEWEST_ROWS or checks.all() or not checks.any():
+        return replace(empty, reason="few rows")
+    if splitters.size == 0:
+        return replace(empty, reason="no splitter")
+    residuals = _take_if_they_differ(coded.rows, targets, Bar.of(settings))
+    if residuals is None:
+        return replace(empty, reason="alike")
     return _search_and_check(Search(coded, residuals, settings, splitters))
 
 
-def _tell_why_not(residuals: Residuals, splitters: IntArray, settings: Regions) -> Reason:
-    """Tell why there is nothing to search; nothing where there is."""
-    if residuals.count_rows(EVERY) < FEWEST_ROWS or not _has_halves(residuals):
-        return "few rows"
-    if splitters.size == 0:
-        return "no splitter"
-    spread = residuals.spreads(residuals.checking)
-    is_worth = Bar.of(settings).is_worth(residuals, residuals.checking, spread)
-    return "" if spread.sum() > 0 and is_worth else "alike"
+def _take_if_they_differ(
+    rows: SearchRows, targets: Sequence[Target], bar: Bar
+) -> Residuals | None:
+    """What is to be explained, if it is worth it: for most features of most models it is not.
+
+    What can be seen without lines, or with those of some rows, is not looked at with more.
+    """
+    if np.sqrt(bound_spread(rows, targets)) < bar.output:
+        return None
+    for take in (bound_residuals, take_residuals):
+        residuals = take(rows, targets)
+        spread = residuals.spreads(residuals.checking)
+        if not (spread.sum() > 0 and bar.is_worth(residuals, residuals.checking, spread)):
+            return None
+    return residuals
 
 
 def _scale_output(settings: Regions, rows: SearchRows) -> Regions:
@@ -135,10 +151,6 @@ def _settings_for(targets: Sequence[Target], settings: Regions) -> Regions:
         return settings
     gain, total = (min(2 * share, MOST_SHARE) for share in (settings.min_gain, settings.min_total))
     return replace(settings, min_gain=gain, min_total=total)
-
-
-def _has_halves(residuals: Residuals) -> bool:
-    return bool(residuals.searched.size and residuals.checking.size)
 
 
 def _allowed(coded: CodedRows, own: list[int]) -> IntArray:

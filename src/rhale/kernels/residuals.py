@@ -15,7 +15,8 @@ from rhale.kernels.region_finding import SearchRows, Target
 
 Some = IntArray | slice
 CELLS, FEW_CELLS = 12, 3  # of a feature: where regions have curves, and where pairs are looked at
-EVERY = slice(None)  # effect of some: nothing is copied
+LINES_ADD = 16.0  # times the squares of effects: more is never left of them, see `bound_spread`
+EVERY = slice(None)  # all effects, without a copy
 STEEPEST = 10.0  # times the median over cells: a mean square above this counts as this
 
 
@@ -134,6 +135,31 @@ def bound_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
     differ. Steps are only ever taken off, and sums round alike: nothing is told otherwise.
     """
     return _join([_leave_curves(rows, target, is_bound=True) for target in targets])
+
+
+def bound_spread(rows: SearchRows, targets: Sequence[Target]) -> float:
+    """What the spread of rows that check cannot exceed, by the effects alone; it may be infinite.
+
+    Notes
+    -----
+    Means of steps only ever take off. Lines may add, but of rows that weigh the same not much: in
+    the middle of its window a row is a median, no further from the mean than a deviation, so that
+    the square of a line there is at most twice the mean square of the window; the rows at an end
+    share one window, and a fit has no more squares than what is fitted. A row is in as many windows
+    as a window has rows, in three times as many where rows share places. So lines have at most 8
+    times the squares of the effects, and what they leave at most (1 + sqrt(8))^2 < `LINES_ADD` times.
+    """
+    found = 0.0
+    for target in targets:
+        some = np.flatnonzero(rows.checks[target.row])
+        if some.size == 0:
+            continue
+        weight, raw = rows.weight[target.row[some]], target.effects[some] - target.shared[some]
+        is_even = bool(np.all(weight == weight[:1]))
+        most = 1.0 if target.step is not None else LINES_ADD if is_even else np.inf
+        scale = target.scale if np.isfinite(target.scale) else 1.0
+        found += most * scale**2 * float(weight @ raw**2 / weight.sum())
+    return found
 
 
 def _join(parts: Sequence[Residuals]) -> Residuals:
