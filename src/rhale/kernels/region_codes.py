@@ -105,9 +105,7 @@ def code_cells(rows: SearchRows, n_cells: int) -> Codes:
     return Codes(codes, sizes, tuple(ends))
 
 
-def cut_in_order(
-    ordered: FloatArray, order: IntArray, n_cells: int
-) -> tuple[IntArray, FloatArray]:
+def cut_in_order(ordered: FloatArray, order: IntArray, n_cells: int) -> tuple[IntArray, FloatArray]:
     """Cut values into cells, as `cut_evenly` does: the cell of each, and the ends.
 
     Parameters

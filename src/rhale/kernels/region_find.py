@@ -107,9 +107,7 @@ def _find(rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Reg
     return _search_and_check(Search(coded, residuals, settings, splitters))
 
 
-def _take_if_they_differ(
-    rows: SearchRows, targets: Sequence[Target], bar: Bar
-) -> Residuals | None:
+def _take_if_they_differ(rows: SearchRows, targets: Sequence[Target], bar: Bar) -> Residuals | None:
     """What is to be explained, if it is worth it: for most features of most models it is not.
 
     What can be seen without lines, or with those of some rows, is not looked at with more.

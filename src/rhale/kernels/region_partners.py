@@ -53,7 +53,7 @@ def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -
 
 def _groups(coded: CodedRows, splitter: int, rows: IntArray) -> IntArray:
     """The coarse cell of some rows, or their level; the last is that of missing values."""
-    return coded.coarse.codes[splitter].take(rows).astype(np.intp)
+    return np.asarray(coded.coarse.codes[splitter].take(rows), dtype=np.intp)
 
 
 def _fill(coded: CodedRows, residuals: Residuals, splitter: int) -> Histogram:

@@ -20,7 +20,7 @@ from rhale.kernels.regions import By, Regions
 from rhale.kernels.rules import Rule, depths_of, locate_rows, without_regions
 from rhale.measures.binned import FEWEST_ROWS
 from rhale.measures.given_groups import GivenGroups, chain, read_groups
-from rhale.measures.grouped import Divisible, Division, Grouped, Part, PartResult, take_parts
+from rhale.measures.grouped import Divisible, Division, Grouped, Part, take_parts
 from rhale.measures.measure import Conclusion, Measure, SampleParts
 from rhale.measures.region_telling import Sketch, Telling
 from rhale.results.effect import Effect
@@ -60,7 +60,7 @@ class Search:
         """Give an effect its regions."""
         own = self.sketches.get(result.name)
         sketch = Sketch(Finding(reason="alike")) if own is None else own[output]
-        parts = () if third is None else cast("tuple[PartResult, ...]", third.parts)
+        parts = () if third is None else third.parts
         told = Telling(sketch, self.columns.splitters, self.given, result, output, parts)
         tree = told.tree()
         if third is not None and third.groups is not None and len(tree) > 1:
