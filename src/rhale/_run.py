@@ -39,7 +39,7 @@ from rhale.measures.measure import (
 from rhale.measures.pair_task import PairPass
 from rhale.measures.partner_plan import plan_partners
 from rhale.measures.questions import FEWEST_WALKED, Asker
-from rhale.measures.region_plan import Search, search_regions
+from rhale.measures.region_plan import Search, read_search_rows, search_regions
 from rhale.measures.whole_rows import WholeRows, WholeRowsTask
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.conversions import convert
@@ -171,13 +171,14 @@ class Run:
             done = conclude_all(left, sums.totals, shown, some, about)
             found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
-            if some is not None and self.asked.partners:
-                planned = plan_partners(columns, done, some)
+            rows = None if some is None else read_search_rows(columns, done, some)
+            if some is not None and rows is not None and self.asked.partners:
+                planned = plan_partners(columns, done, some, rows)
                 # rows that are searched for regions may be many more than those of the result
                 is_small = self.asked.regions is None
                 partners = PartnerMatrix.later(planned.measure) if is_small else planned.measure()
-            if some is not None and self.asked.regions is not None:
-                search = search_regions(self.asked.regions, columns, done, some)
+            if some is not None and rows is not None and self.asked.regions is not None:
+                search = search_regions(self.asked.regions, columns, done, some, rows)
                 left += search.measures
             first, keys = first or shown, (keys[0], keys[0])
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature

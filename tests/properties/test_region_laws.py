@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from tests.effects_by_hand import rows_of, target_of
 
 from rhale.kernels.region_check import Bar, check_tree
-from rhale.kernels.region_codes import code_rows
+from rhale.kernels.region_codes import CodedRows
 from rhale.kernels.region_find import find_joint, find_regions
 from rhale.kernels.region_pairs import find_pair
 from rhale.kernels.region_search import Search, grow, split
 from rhale.kernels.regions import Regions
-from rhale.kernels.residuals import take_residuals
+from rhale.kernels.residuals import bound_residuals, bound_spread, take_residuals
 from rhale.kernels.rules import Branch, Rule, list_rules, locate_rows
 
 few = settings(max_examples=8, deadline=None)
@@ -50,6 +50,51 @@ def assert_same(one, other):
     np.testing.assert_allclose(one.error, other.error, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(one.partner_share, other.partner_share, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(one.unexplained, other.unexplained, rtol=1e-5, atol=1e-7)
+
+
+@few
+@given(seeds, st.sampled_from([0.1, 1.0, 3.0]), st.integers(0, 2))
+def test_the_bound_of_a_spread_is_never_below_it(seed, size, digits):
+    rows, target = problem(seed)
+    noise = size * np.random.default_rng(seed).normal(size=rows.weight.size)
+    x = target.x.round(digits)
+    targets = [replace(target, x=x, noise=noise), target]
+    for asked in (targets, targets[:1], targets[1:]):
+        bound, whole = (take(rows, asked) for take in (bound_residuals, take_residuals))
+        np.testing.assert_array_equal(bound.checking, whole.checking)
+        some = whole.checking
+        np.testing.assert_array_equal(bound.values[0, some], whole.values[0, some])
+        assert np.all(whole.spreads(some) <= bound.spreads(some))
+        assert whole.spreads(some).sum() <= bound.spreads(some).sum()
+        np.testing.assert_array_equal(bound.measure(some), whole.measure(some))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seeds,
+    st.integers(44, 900),
+    st.sampled_from([None, 0, 1, 2]),
+    st.sampled_from([1.0, 4.0, 12.0]),
+    st.sampled_from(["noise", "one", "ends", "line", "few"]),
+)
+def test_lines_leave_no_more_than_the_bound_says(seed, n_rows, digits, skew, kind):
+    rng = np.random.default_rng(seed)
+    x = np.sign(rng.normal(size=n_rows)) * np.abs(rng.normal(size=n_rows)) ** skew
+    x = x if digits is None else np.clip(x, -1e3, 1e3).round(digits)
+    noise = rng.normal(size=n_rows)
+    effects = {
+        "noise": noise,
+        "one": np.where(np.arange(n_rows) == seed % n_rows, 1.0, 0.0),
+        "ends": np.where(np.argsort(np.argsort(x)) < 3, 1.0, 0.0),
+        "line": x,
+        "few": noise * (rng.random(n_rows) < 0.02),
+    }[kind]
+    rows = rows_of(x[:, None])
+    found = take_residuals(rows, [target_of(x, effects)])
+    spread = found.spreads(found.checking).sum()
+    assert spread <= bound_spread(rows, [target_of(x, effects)])
+    uneven = replace(rows, weight=rng.uniform(0.5, 2, n_rows))
+    assert bound_spread(uneven, [target_of(x, noise)]) == np.inf
 
 
 @few
@@ -169,7 +214,7 @@ def test_a_weight_of_two_counts_twice_in_shares_but_not_in_errors(seed):
     np.testing.assert_allclose(one.values[0][twice], two.values[0], atol=1e-12)
     gains = []
     for rows, residuals in ((weighted, one), (doubled, two)):
-        search = Search(code_rows(rows), residuals, Regions(), np.array([1, 2]))
+        search = Search(CodedRows(rows), residuals, Regions(), np.array([1, 2]))
         gains.append(check_tree(search, Branch(Rule(1, 0.0)), Bar()).gains[0])
     assert gains[0].share == pytest.approx(gains[1].share)
     assert gains[0].error > gains[1].error
@@ -192,7 +237,7 @@ def test_regions_cover_every_row_once_and_are_large_enough(seed, depth):
 @given(seeds)
 def test_explained_and_left_are_all_in_rows_that_are_searched(seed):
     rows, target = problem(seed)
-    coded = code_rows(rows)
+    coded = CodedRows(rows)
     residuals = take_residuals(rows, [target])
     search = Search(coded, residuals, Regions(), np.arange(1, 5))
     some = residuals.searched
@@ -238,7 +283,7 @@ def test_copies_and_constants_change_nothing(seed):
 @given(seeds)
 def test_one_level_is_the_first_split_of_a_greedy_tree(seed):
     rows, target = problem(seed)
-    coded, residuals = code_rows(rows), take_residuals(rows, [target])
+    coded, residuals = CodedRows(rows), take_residuals(rows, [target])
     trees = []
     for depth in (1, 2):
         plain = Regions(depth=depth, look_ahead=False)
@@ -255,7 +300,7 @@ def test_the_look_ahead_is_the_best_of_all_trees_of_two_levels(seed):
     values = rng.normal(size=(300, 5))
     values[:, 1:] = rng.integers(0, 3, (300, 4))
     effects = rng.normal(size=300) + (values[:, 1] > 0) * (values[:, 2] > 1)
-    coded = code_rows(rows_of(values))
+    coded = CodedRows(rows_of(values))
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], effects)])
     some, least = residuals.searched, 0.0967
     few_cell, w, r = (
@@ -312,6 +357,6 @@ def test_a_feature_twice_is_one_tree_with_the_same_share(seed):
 
 def test_splits_are_searched_without_randomness():
     rows, target = problem(11)
-    search = Search(code_rows(rows), take_residuals(rows, [target]), Regions(), np.arange(1, 5))
+    search = Search(CodedRows(rows), take_residuals(rows, [target]), Regions(), np.arange(1, 5))
     part = search.part(search.residuals.searched)
     assert split(search, part) == split(search, part)

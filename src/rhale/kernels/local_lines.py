@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from rhale.kernels import FloatArray, IntArray
 
@@ -12,7 +15,9 @@ FEWEST = 21
 FLAT = 1e-9  # a window narrower than this, squared and of its distance, has no slope
 
 
-def leave_lines(x: FloatArray, values: FloatArray, weight: FloatArray) -> FloatArray:
+def leave_lines(
+    x: FloatArray, values: FloatArray, weight: FloatArray, order: IntArray | None = None
+) -> FloatArray:
     """Take off a line through the neighbours of each row along the axis.
 
     Parameters
@@ -23,6 +28,8 @@ def leave_lines(x: FloatArray, values: FloatArray, weight: FloatArray) -> FloatA
         What is looked at: each series has lines of its own.
     weight : ndarray of shape (n_rows,)
         Weights of the rows, all positive.
+    order : ndarray of shape (n_rows,), optional
+        Rows in the order of `x`, where it is known.
 
     Returns
     -------
@@ -43,11 +50,21 @@ def leave_lines(x: FloatArray, values: FloatArray, weight: FloatArray) -> FloatA
     """
     if x.size == 0:
         return values.copy()
-    places, place, counts = np.unique(x, return_inverse=True, return_counts=True)
+    places, place, counts = _find_places(x, np.argsort(x) if order is None else order)
     mass = np.bincount(place, weight, places.size)
     means = np.stack([np.bincount(place, weight * v, places.size) / mass for v in values])
-    lines = _lines_at(places, counts, np.stack([mass, *means]), _half_window(x.size))
+    lines = _lines_at(places, counts, np.concatenate([mass[None], means]), _half_window(x.size))
     return np.asarray(values - lines[:, place])
+
+
+def _find_places(x: FloatArray, order: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+    """Distinct places, increasing, that of each row, and how many rows stand there."""
+    ordered = x[order]
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    place = np.empty(x.size, dtype=np.intp)
+    place[order] = np.cumsum(is_first) - 1
+    starts = np.flatnonzero(is_first)
+    return ordered[starts], place, np.diff(starts, append=x.size)
 
 
 def _half_window(n_rows: int) -> int:
@@ -101,12 +118,13 @@ def _windows(counts: IntArray, half: int) -> tuple[tuple[IntArray, FloatArray], 
     middle = ends - counts / 2
     low = np.clip(middle - size / 2, 0, max(n_rows - size, 0))
     high = np.minimum(low + size, n_rows)
-    return _part_of(low, ends, counts), _part_of(high, ends, counts)
+    place_of_row = np.repeat(np.arange(counts.size), counts)
 
+    def part_of(row: FloatArray) -> tuple[IntArray, FloatArray]:
+        place = place_of_row[np.minimum(row.astype(np.intp), n_rows - 1)]
+        return place, (row - (ends[place] - counts[place])) / counts[place]
 
-def _part_of(row: FloatArray, ends: IntArray, counts: IntArray) -> tuple[IntArray, FloatArray]:
-    place = np.minimum(np.searchsorted(ends, row, side="right"), ends.size - 1)
-    return place, (row - (ends[place] - counts[place])) / counts[place]
+    return part_of(low), part_of(high)
 
 
 class _Blocks:
@@ -118,22 +136,35 @@ class _Blocks:
     def __init__(self, places: FloatArray, piles: FloatArray, width: int) -> None:
         n_places, stride = places.size, 2 * width
         starts = np.arange(0, n_places, stride)
-        index = starts[:, None] - width + np.arange(stride + 2 * width)
-        inside = (index >= 0) & (index < n_places)
-        index = np.clip(index, 0, n_places - 1)
-        self.block = np.arange(n_places) // stride
-        self.begins = starts[self.block] - width
         centres = np.minimum(starts + width, n_places - 1)
-        self.offset = places - places[centres][self.block]
-        self.centre = piles[1:, centres][:, self.block]
-        mass = np.where(inside, piles[0][index], 0.0)
-        along = places[index] - places[centres][:, None]
-        values = piles[1:][:, index] - piles[1:, centres][:, :, None]
-        self.terms = np.stack([mass, mass * along, mass * along**2, *mass * values,
-                               *mass * along * values])  # fmt: skip
-        self.before = np.cumsum(self.terms, axis=2) - self.terms
+        block = np.arange(n_places) // stride
+        self.size = stride + 2 * width
+        self.begins = block * self.size - (starts[block] - width)
+        self.offset = places - places[centres][block]
+        self.centre = piles[1:, centres][:, block]
+        behind = starts.size * stride - n_places + width
+
+        def lay_out(numbers: FloatArray, mode: Literal["constant", "edge"]) -> FloatArray:
+            padded = np.pad(numbers, (width, behind), mode)
+            return sliding_window_view(padded, self.size)[::stride]
+
+        mass = lay_out(piles[0], "constant")
+        along = lay_out(places, "edge") - places[centres][:, None]
+        n_series = len(piles) - 1
+        terms = np.empty((3 + 2 * n_series, starts.size, self.size))
+        terms[0] = mass
+        np.multiply(mass, along, out=terms[1])
+        np.multiply(mass, along**2, out=terms[2])
+        for number, pile in enumerate(piles[1:]):
+            values = lay_out(pile, "edge") - pile[centres][:, None]
+            np.multiply(mass, values, out=terms[3 + number])
+            np.multiply(terms[1], values, out=terms[3 + n_series + number])
+        self.terms = terms.reshape(len(terms), -1)
+        self.before = (np.cumsum(terms, axis=2) - terms).reshape(self.terms.shape)
 
     def sums_up_to(self, place: IntArray, part: FloatArray) -> FloatArray:
         """Sum up to a part of a place, in the block of the place that asks."""
-        at = place - self.begins
-        return np.asarray(self.before[:, self.block, at] + part * self.terms[:, self.block, at])
+        at = place + self.begins
+        sums, some = self.before.take(at, axis=1), np.flatnonzero(part)  # few, but for ties
+        sums[:, some] += part[some] * self.terms.take(at[some], axis=1)
+        return sums

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.region_codes import cut_evenly
+from rhale.kernels.region_codes import code_cells, cut_in_order
 from rhale.kernels.region_finding import SearchRows, Target
 
 OWN_CELLS, CELLS = 8, 10  # of the feature, and of a partner, where there are rows enough
@@ -60,23 +60,11 @@ def code_partners(rows: SearchRows) -> PartnerCodes:
     -----
     O(n_rows log n_rows) for each: levels without an order are cells as they are.
     """
-    n_rows, n_partners = rows.values.shape
+    n_rows = rows.weight.size
     n_cells = min(max(n_rows // (count_own_cells(n_rows) * ROWS), 3), CELLS)
-    codes, sizes = np.empty((n_partners, n_rows), dtype=np.intp), np.empty(n_partners, np.intp)
-    varies = np.empty(n_partners, dtype=np.bool_)
-    for k, levels in enumerate(rows.n_levels):
-        column = np.ascontiguousarray(rows.values[:, k])
-        empty = np.isnan(column)
-        if levels:
-            codes[k], sizes[k] = np.where(empty, 0.0, column), levels
-        else:
-            n_known = n_rows - np.count_nonzero(empty)
-            ends = cut_evenly(np.sort(column)[:n_known], n_cells)
-            codes[k], sizes[k] = np.searchsorted(ends, column, side="left"), ends.size + 1
-        codes[k, empty] = sizes[k]
-        varies[k] = n_rows > 0 and bool(np.any(codes[k] != codes[k, 0]))
-    starts = np.concatenate([[0], np.cumsum(sizes + 1)])
-    return PartnerCodes(codes + starts[:-1, None], starts, varies, rows.weight)
+    found = code_cells(rows, n_cells)
+    starts = np.concatenate([[0], np.cumsum(found.n_cells + 1)])
+    return PartnerCodes(found.codes + starts[:-1, None], starts, found.varies, rows.weight)
 
 
 def count_own_cells(n_rows: int) -> int:
@@ -171,7 +159,7 @@ def cut_own(target: Target, weight: FloatArray) -> OwnCells:
     raw = np.stack([target.effects - target.shared, *noise])
     order, level = None, None
     if target.step is None:
-        order = np.argsort(target.x)
+        order = target.along
         cell, part, width = _cut_axis(target.x, order)
         values = _leave_lines(part, target.x, raw, own)
     else:
@@ -196,9 +184,7 @@ def _cut_axis(x: FloatArray, order: IntArray) -> tuple[IntArray, IntArray, Float
     n_cells = count_own_cells(x.size)
     n_parts = min(max(x.size // (LINE_ROWS * n_cells), 1), LINES)
     ordered = x[order]
-    ends = cut_evenly(ordered, n_cells * n_parts)
-    part = np.empty(x.size, dtype=np.intp)
-    part[order] = np.searchsorted(ends, ordered, side="left")  # fast, as they are in order
+    part, ends = cut_in_order(ordered, order, n_cells * n_parts)
     limits = [*ordered[:1], *ends[n_parts - 1 :: n_parts], *ordered[-1:]]
     return part // n_parts, part, np.maximum(np.diff(limits), 0.0)
 

@@ -11,7 +11,7 @@ from rhale.kernels.region_finding import Gain
 from rhale.kernels.region_gains import Histogram, fill_one
 from rhale.kernels.region_search import Search
 from rhale.kernels.regions import Regions
-from rhale.kernels.residuals import Residuals
+from rhale.kernels.residuals import EVERY, Residuals, Some
 from rhale.kernels.rules import Branch
 
 IN_HALF = 0.5  # of the yardstick of steps, where it is exceeded in half of the cells
@@ -71,7 +71,7 @@ def fit_curves(
 
 
 def weigh_losses(
-    residuals: Residuals, some: IntArray, curves: FloatArray, group: IntArray
+    residuals: Residuals, some: Some, curves: FloatArray, group: IntArray
 ) -> FloatArray:
     """Squares of some effects about the curves of their groups, without steps, as they count."""
     left = residuals.values[:, some] - curves[:, group, residuals.cell[some]]
@@ -250,6 +250,21 @@ class Common:
         prior = PRIOR * float(residuals.weight[residuals.searched].mean())
         return cls(curve, losses, prior)
 
+    def drop(self, residuals: Residuals, histogram: Histogram, group: IntArray) -> FloatArray:
+        """How far the curves of groups lower the losses of effects that check, shape (n_checking,).
+
+        Parameters
+        ----------
+        residuals : Residuals
+            What is to be explained.
+        histogram : Histogram of shape (n_groups, n_cells)
+            Effects that are searched, by their groups.
+        group : ndarray of shape (n_checking,)
+            Groups of those that check.
+        """
+        curves = fit_curves(histogram, self.curve, residuals, self.prior)
+        return np.asarray(self.losses - weigh_losses(residuals.halves[1], EVERY, curves, group))
+
 
 def drop_by_groups(
     residuals: Residuals, group: IntArray, n_groups: int, common: Common
@@ -267,8 +282,6 @@ def drop_by_groups(
     common : Common
         What they are compared with.
     """
-    searched, checking = residuals.searched, residuals.checking
-    histogram = fill_one(residuals, searched, group[residuals.row[searched]], n_groups)
-    curves = fit_curves(histogram, common.curve, residuals, common.prior)
-    losses = weigh_losses(residuals, checking, curves, group[residuals.row[checking]])
-    return np.asarray(common.losses - losses)
+    searched, checking = residuals.halves
+    histogram = fill_one(searched, EVERY, group[searched.row], n_groups)
+    return common.drop(residuals, histogram, group[checking.row])

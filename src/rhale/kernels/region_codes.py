@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -36,31 +36,43 @@ class Codes:
     n_cells: IntArray
     ends: tuple[FloatArray, ...]
 
+    @cached_property
+    def varies(self) -> BoolArray:
+        """Splitters that do not have one value in all rows, shape (n_splitters,)."""
+        return np.asarray((self.codes != self.codes[:, :1]).any(axis=1))
+
 
 @dataclass(frozen=True, eq=False)
 class CodedRows:
-    """Rows whose splitters are coded.
+    """Rows whose splitters are coded, once somebody looks at them.
 
     Attributes
     ----------
     rows : SearchRows
         The rows.
-    fine, coarse : Codes
-        Their splitters in many cells, and in few.
-    rank : ndarray of shape (n_rows,)
-        A place for each row, from a number made of its codes: where few are enough, the first are
-        taken, whatever the order of rows.
     """
 
     rows: SearchRows
-    fine: Codes
-    coarse: Codes
-    rank: IntArray
 
     @cached_property
-    def varies(self) -> BoolArray:
-        """Splitters that do not have one value in all rows, shape (n_splitters,)."""
-        return np.asarray((self.fine.codes != self.fine.codes[:, :1]).any(axis=1))
+    def fine(self) -> Codes:
+        """Their splitters in many cells."""
+        return code_cells(self.rows, FINE)
+
+    @cached_property
+    def coarse(self) -> Codes:
+        """Their splitters in few cells."""
+        return code_cells(self.rows, COARSE)
+
+    @cached_property
+    def rank(self) -> IntArray:
+        """A place for each row, from a number made of its codes, shape (n_rows,).
+
+        Where few rows are enough, the first are taken, whatever their order.
+        """
+        rank = np.empty(self.rows.weight.size, dtype=np.intp)
+        rank[np.argsort(_mix(self.fine.codes), kind="stable")] = np.arange(rank.size)
+        return rank
 
     @property
     def n_splitters(self) -> int:
@@ -77,34 +89,50 @@ class CodedRows:
         return rule.goes_first(self.rows.values[:, rule.splitter])
 
 
-def code_rows(rows: SearchRows) -> CodedRows:
-    """Code the splitters of all rows."""
-    rows = replace(rows, values=np.asfortranarray(rows.values))  # splitters are read one by one
-    sorted_values = [_known(column) for column in rows.values.T]
-    fine = _code(rows, sorted_values, FINE)
-    coarse = _code(rows, sorted_values, COARSE)
-    rank = np.empty(rows.weight.size, dtype=np.intp)
-    rank[np.argsort(_mix(fine.codes), kind="stable")] = np.arange(rank.size)
-    return CodedRows(rows, fine, coarse, rank)
-
-
-def _known(column: FloatArray) -> FloatArray:
-    return np.sort(column[~np.isnan(column)])
-
-
-def _code(rows: SearchRows, sorted_values: list[FloatArray], n_cells: int) -> Codes:
+def code_cells(rows: SearchRows, n_cells: int) -> Codes:
+    """Code splitters: cells that hold about as many rows each, at most so many, or levels."""
     codes: CodeArray = np.empty(rows.values.T.shape, dtype=np.uint16)
     ends: list[FloatArray] = []
     sizes = np.empty(rows.n_levels.size, dtype=np.intp)
-    for k, known in enumerate(sorted_values):
-        column, levels = rows.values[:, k], int(rows.n_levels[k])
-        ends.append(np.empty(0) if levels else cut_evenly(known, n_cells))
-        sizes[k] = levels or ends[k].size + 1
-        empty = np.isnan(column)
-        filled = np.where(empty, 0.0, column)
-        codes[k] = filled if levels else np.searchsorted(ends[k], filled, side="left")
-        codes[k, empty] = sizes[k]
+    for k, (column, levels) in enumerate(zip(rows.values.T, rows.n_levels, strict=True)):
+        order = rows.orders[k]
+        if order is None:
+            own, ends_of_cells = np.where(np.isnan(column), levels, column), np.empty(0)
+        else:
+            own, ends_of_cells = cut_in_order(column[order], order, n_cells)
+        codes[k], sizes[k] = own, levels or ends_of_cells.size + 1
+        ends.append(ends_of_cells)
     return Codes(codes, sizes, tuple(ends))
+
+
+def cut_in_order(ordered: FloatArray, order: IntArray, n_cells: int) -> tuple[IntArray, FloatArray]:
+    """Cut values into cells, as `cut_evenly` does: the cell of each, and the ends.
+
+    Parameters
+    ----------
+    ordered : ndarray of shape (n_rows,)
+        Values, never falling; missing ones last.
+    order : ndarray of shape (n_rows,)
+        The row of each.
+    n_cells : int
+        How many cells, at most.
+
+    Notes
+    -----
+    Rows without a value have a cell of their own behind all others.
+
+    Examples
+    --------
+    >>> cut_in_order(np.array([1.0, 2, 3, 4, np.nan]), np.array([3, 0, 2, 4, 1]), 2)
+    (array([0, 2, 1, 0, 1]), array([2.]))
+    """
+    n_known = ordered.size - int(np.count_nonzero(np.isnan(ordered)))
+    ends = cut_evenly(ordered[:n_known], n_cells)
+    stops = np.searchsorted(ordered[:n_known], ends, side="right")
+    sizes = np.diff(np.concatenate([[0], stops, [n_known, ordered.size]]))
+    cell = np.empty(ordered.size, dtype=np.intp)
+    cell[order] = np.repeat(np.arange(sizes.size), sizes)
+    return cell, ends
 
 
 def cut_evenly(ordered: FloatArray, n_cells: int) -> FloatArray:

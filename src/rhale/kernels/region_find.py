@@ -9,12 +9,17 @@ import numpy as np
 
 from rhale.kernels import IntArray
 from rhale.kernels.region_check import Bar, Checked, Common, check_tree, drop_by_groups, share_of
-from rhale.kernels.region_codes import CodedRows, code_rows, round_between
+from rhale.kernels.region_codes import CodedRows, round_between
 from rhale.kernels.region_finding import Finding, Gain, Reason, SearchRows, Target
 from rhale.kernels.region_partners import Partners, find_partners
 from rhale.kernels.region_search import Search, grow, grow_greedily, settle
 from rhale.kernels.regions import Regions
-from rhale.kernels.residuals import Residuals, take_residuals
+from rhale.kernels.residuals import (
+    Residuals,
+    bound_residuals,
+    bound_spread,
+    take_residuals,
+)
 from rhale.kernels.rules import Branch, Rule, list_rules
 
 FEWEST_ROWS = 200
@@ -85,22 +90,36 @@ def check_groups(rows: SearchRows, group: IntArray, target: Target, settings: Re
 
 
 def _find(rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Regions) -> Finding:
-    coded = rows if isinstance(rows, CodedRows) else code_rows(rows)
-    residuals = take_residuals(coded.rows, targets)
-    everything = np.arange(residuals.row.size)
+    coded = rows if isinstance(rows, CodedRows) else CodedRows(rows)
     splitters = _allowed(coded, [target.own for target in targets])
     settings = _scale_output(_settings_for(targets, settings), coded.rows)
-    search = Search(coded, residuals, settings, splitters)
     nothing = np.full(coded.n_splitters, np.nan)
     empty = Finding(partner_share=nothing, partner_error=nothing)
-    if residuals.count_rows(everything) < FEWEST_ROWS or not _has_halves(residuals):
+    row = np.concatenate([target.row for target in targets])
+    checks = coded.rows.checks[row]
+    if np.count_nonzero(np.bincount(row)) < FEWEST_ROWS or checks.all() or not checks.any():
         return replace(empty, reason="few rows")
     if splitters.size == 0:
         return replace(empty, reason="no splitter")
-    spread = residuals.spreads(residuals.checking)
-    if not (spread.sum() > 0 and Bar.of(settings).is_worth(residuals, residuals.checking, spread)):
+    residuals = _take_if_they_differ(coded.rows, targets, Bar.of(settings))
+    if residuals is None:
         return replace(empty, reason="alike")
-    return _search_and_check(search)
+    return _search_and_check(Search(coded, residuals, settings, splitters))
+
+
+def _take_if_they_differ(rows: SearchRows, targets: Sequence[Target], bar: Bar) -> Residuals | None:
+    """What is to be explained, if it is worth it: for most features of most models it is not.
+
+    What can be seen without lines, or with those of some rows, is not looked at with more.
+    """
+    if np.sqrt(bound_spread(rows, targets)) < bar.output:
+        return None
+    for take in (bound_residuals, take_residuals):
+        residuals = take(rows, targets)
+        spread = residuals.spreads(residuals.checking)
+        if not (spread.sum() > 0 and bar.is_worth(residuals, residuals.checking, spread)):
+            return None
+    return residuals
 
 
 def _scale_output(settings: Regions, rows: SearchRows) -> Regions:
@@ -132,13 +151,9 @@ def _settings_for(targets: Sequence[Target], settings: Regions) -> Regions:
     return replace(settings, min_gain=gain, min_total=total)
 
 
-def _has_halves(residuals: Residuals) -> bool:
-    return bool(residuals.searched.size and residuals.checking.size)
-
-
 def _allowed(coded: CodedRows, own: list[int]) -> IntArray:
     """Splitters that differ among the rows, and are not the feature itself."""
-    differs = coded.varies.copy()
+    differs = coded.fine.varies.copy()
     differs[[k for k in own if k >= 0]] = False
     return np.flatnonzero(differs)
 

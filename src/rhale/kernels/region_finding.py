@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -48,6 +49,15 @@ class SearchRows:
     checks: BoolArray
     n_features: int = 0
 
+    @cached_property
+    def orders(self) -> tuple[IntArray | None, ...]:
+        """Rows along each splitter, those without a value last; None for levels without an order.
+
+        Cells of any number, lines and neighbours all need it: it is sorted once.
+        """
+        columns = zip(self.values.T, self.n_levels, strict=True)
+        return tuple(None if levels else np.argsort(column) for column, levels in columns)
+
 
 @dataclass(frozen=True, eq=False)
 class Target:
@@ -72,6 +82,8 @@ class Target:
         The splitter that is the feature itself; -1 where it is none.
     scale : float
         Deviation of the feature over the rows, of that of the predictions.
+    order : ndarray of shape (n_effects,) or None
+        Effects in the order of `x`, where it is known; see `along`.
     """
 
     row: IntArray
@@ -82,6 +94,12 @@ class Target:
     step: IntArray | None = None
     own: int = -1
     scale: float = 1.0
+    order: IntArray | None = None
+
+    @cached_property
+    def along(self) -> IntArray:
+        """Effects in the order in which they stand on the axis."""
+        return np.argsort(self.x) if self.order is None else self.order
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.region_codes import Codes
-from rhale.kernels.residuals import Residuals
+from rhale.kernels.residuals import Residuals, Some
 
 NOTHING = 1e-12  # of a weight: what rounding leaves of it
 
@@ -48,7 +48,7 @@ class Histogram:
         return Histogram(self.weight.cumsum(axis=axis), self.sums.cumsum(axis=axis))
 
 
-def fill_one(residuals: Residuals, some: IntArray, group: IntArray, n_groups: int) -> Histogram:
+def fill_one(residuals: Residuals, some: Some, group: IntArray, n_groups: int) -> Histogram:
     """Fill the histogram of one grouping of some effects, shape (n_groups, n_cells)."""
     weight = residuals.weight[some]
     key = group * residuals.n_cells + residuals.cell[some]

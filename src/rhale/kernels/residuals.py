@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.local_lines import leave_lines, mean_leverage
-from rhale.kernels.region_codes import cut_evenly
+from rhale.kernels.region_codes import cut_in_order
 from rhale.kernels.region_finding import SearchRows, Target
 
+Some = IntArray | slice
 CELLS, FEW_CELLS = 12, 3  # of a feature: where regions have curves, and where pairs are looked at
+LINES_ADD = 16.0  # times the squares of effects: more is never left of them, see `bound_spread`
+EVERY = slice(None)  # all effects, without a copy
 STEEPEST = 10.0  # times the median over cells: a mean square above this counts as this
 
 
@@ -73,6 +76,23 @@ class Residuals:
         return np.flatnonzero(self.checks)
 
     @cached_property
+    def halves(self) -> tuple[Residuals, Residuals]:
+        """The effects that are searched and those that check, each as a whole: `EVERY` of them."""
+        return self.take(self.searched), self.take(self.checking)
+
+    def take(self, some: IntArray) -> Residuals:
+        """Some of the effects alone."""
+        return replace(
+            self,
+            row=self.row[some],
+            cell=self.cell[some],
+            values=self.values.take(some, axis=1),
+            square=self.square[some],
+            weight=self.weight[some],
+            checks=self.checks[some],
+        )
+
+    @cached_property
     def checking_spread(self) -> FloatArray:
         """What each row that checks adds to the spread, shape (n_rows,) as far as there are any."""
         return self.add_by_row(self.checking, self.spreads(self.checking))
@@ -82,16 +102,16 @@ class Residuals:
         """What a share of the spread is larger, but for the leverage of the common curve."""
         return (1 - self.leverage) / (1 - 2 * self.leverage) if self.leverage < 0.25 else 1.5
 
-    def measure(self, some: IntArray) -> FloatArray:
+    def measure(self, some: Some) -> FloatArray:
         """Weigh what some effects count, shape (n_some,)."""
         return np.asarray(self.weight[some] * self.factor[self.cell[some]])
 
-    def spreads(self, some: IntArray) -> FloatArray:
+    def spreads(self, some: Some) -> FloatArray:
         """Squares of some effects about the common curve, without steps, as they count."""
         own, *steps = self.values[:, some]
         return np.asarray(self.measure(some) * (own**2 - sum(step**2 for step in steps)))
 
-    def count_rows(self, some: IntArray) -> int:
+    def count_rows(self, some: Some) -> int:
         """Count the rows that some effects belong to."""
         return int(np.count_nonzero(np.bincount(self.row[some])))
 
@@ -103,7 +123,49 @@ class Residuals:
 
 def take_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
     """Take off what all rows share, half by half: what one knows must not leak into the other."""
-    parts = [_residuals_of_one(rows, target) for target in targets]
+    return _join([_leave_curves(rows, target) for target in targets])
+
+
+def bound_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
+    """What `take_residuals` takes of rows that check, without steps: no spread is smaller for it.
+
+    Notes
+    -----
+    A quarter of its work, and for most features of most models enough to see that rows hardly
+    differ. Steps are only ever taken off, and sums round alike: nothing is told otherwise.
+    """
+    return _join([_leave_curves(rows, target, is_bound=True) for target in targets])
+
+
+def bound_spread(rows: SearchRows, targets: Sequence[Target]) -> float:
+    """What the spread of rows that check cannot exceed, by the effects alone; it may be infinite.
+
+    Notes
+    -----
+    Means of steps only ever take off. Lines may add, but of rows that weigh the same not much: in
+    the middle of its window a row is a median, no further from the mean than a deviation, so that
+    the square of a line there is at most twice the mean square of the window; the rows at an end
+    share one window, and a fit has no more squares than what is fitted. A row is in as many windows
+    as a window has rows, in three times as many where rows share places. So lines have at most 8
+    times the squares of the effects, and what they leave at most (1 + sqrt(8))^2 < `LINES_ADD` times.
+    """
+    found = 0.0
+    for target in targets:
+        some = np.flatnonzero(rows.checks[target.row])
+        if some.size == 0:
+            continue
+        weight, raw = rows.weight[target.row[some]], target.effects[some] - target.shared[some]
+        is_even = bool(np.all(weight == weight[:1]))
+        most = 1.0 if target.step is not None else LINES_ADD if is_even else np.inf
+        scale = target.scale if np.isfinite(target.scale) else 1.0
+        found += most * scale**2 * float(weight @ raw**2 / weight.sum())
+    return found
+
+
+def _join(parts: Sequence[Residuals]) -> Residuals:
+    """Features side by side."""
+    if len(parts) == 1:
+        return parts[0]
     n_cells = np.cumsum([0, *(part.n_cells for part in parts)])
     n_few = np.cumsum([0, *(int(part.few.max(initial=-1)) + 1 for part in parts)])
     n_series = max(len(part.values) for part in parts)
@@ -126,22 +188,28 @@ def _pad(values: FloatArray, n_series: int) -> FloatArray:
     return np.pad(values, ((0, n_series - len(values)), (0, 0)))
 
 
-def _residuals_of_one(rows: SearchRows, target: Target) -> Residuals:
+def _leave_curves(rows: SearchRows, target: Target, *, is_bound: bool = False) -> Residuals:
     checks, weight = rows.checks[target.row], rows.weight[target.row].astype(float)
-    noise = [] if target.noise is None else [target.noise]
+    noise = [] if target.noise is None or is_bound else [target.noise]
     raw = np.stack([target.effects - target.shared, *noise])
-    values, cell, n_cells = np.empty_like(raw), _cells_of(target), 1
+    values, cell = np.zeros_like(raw), _cells_of(target)
     n_cells = int(cell.max(initial=-1)) + 1
     for half in (checks, ~checks):
-        weight[half] /= weight[half].sum() if half.any() else 1.0
+        some = np.flatnonzero(half)
+        own = weight[some]
+        weight[some] = own = own / own.sum()
+        if is_bound and half is not checks:
+            continue
         if target.step is None:
-            values[:, half] = leave_lines(target.x[half], raw[:, half], weight[half])
+            order = _order_of(half, target.along)
+            values[:, some] = leave_lines(target.x[some], raw.take(some, axis=1), own, order)
         else:
-            values[:, half] = _leave_means(cell[half], raw[:, half], weight[half])
+            values[:, some] = _leave_means(cell[some], raw.take(some, axis=1), own)
     square = target.effects**2
     n_few = min(n_cells, FEW_CELLS if target.step is None else 2 * FEW_CELLS)
     factor = _bound_steep_cells(cell, weight, square) if target.step is None else np.ones(n_cells)
     scale = target.scale if np.isfinite(target.scale) else 1.0
+    is_told = target.step is not None or is_bound
     return Residuals(
         row=np.asarray(target.row, dtype=np.intp),
         cell=cell,
@@ -152,19 +220,21 @@ def _residuals_of_one(rows: SearchRows, target: Target) -> Residuals:
         factor=factor * scale**2,
         feature=np.zeros(n_cells, dtype=np.intp),
         few=np.arange(n_cells) * n_few // max(n_cells, 1),
-        leverage=0.0 if target.step is not None else _leverage(target, checks, weight),
+        leverage=0.0 if is_told else mean_leverage(target.x[checks], weight[checks]),
     )
 
 
-def _leverage(target: Target, checks: BoolArray, weight: FloatArray) -> float:
-    return mean_leverage(target.x[checks], weight[checks])
+def _order_of(some: BoolArray, order: IntArray) -> IntArray:
+    """The order of some effects among themselves, from that of all."""
+    place = np.cumsum(some) - 1
+    return np.asarray(place[order[some[order]]])
 
 
 def _cells_of(target: Target) -> IntArray:
     """The cell of each effect: a step of levels, or a cell with about as many rows as others."""
     if target.step is not None:
         return np.unique(target.step, return_inverse=True)[1].astype(np.intp)
-    return np.searchsorted(cut_evenly(np.sort(target.x), CELLS), target.x, side="left")
+    return cut_in_order(target.x[target.along], target.along, CELLS)[0]
 
 
 def _leave_means(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:

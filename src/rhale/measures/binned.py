@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -24,10 +24,12 @@ from rhale.kernels.stretches import BetweenStretches
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.notes import describe_gaps, describe_outside
 from rhale.results.effect import Density, Effect, LocalEffects
-from rhale.results.fit import MOVED_LIMITS, ModelCells, Unbinned, bin_cells, fine_grid
+from rhale.results.fit import MOVED_LIMITS, ModelCells, Unbinned, fine_grid
+from rhale.results.level_effect import LevelEffect
 from rhale.results.note import Note
 from rhale.settings import Settings
 
+AnyEffect = TypeVar("AnyEffect", bound=Effect | LevelEffect)
 FEWEST_ROWS = 2  # of a region: one row has no spread
 
 
@@ -203,20 +205,23 @@ class BinnedEffects:
 
     def conclude_region(
         self, total: Moments, kept: FloatArray, about: About, output: int
-    ) -> Effect | None:
-        """Bins of the rows of a region, between the first and the last of its cells."""
+    ) -> Unbinned | None:
+        """The rows of a region, between the first and the last of its cells, but for their bins."""
         total = self.cells.heed(total)
         cells = between_rows(total.of_output(output, len(about.outputs)))
         if cells is None:
             return None
-        made = bin_cells(
-            self.feature.name, about.outputs[output], cells, self.cells.partitions[output]
-        )
-        return replace(
-            without_moved(made),
-            kind=self.feature.axis_kind,
-            density=self.cells.density,
-            sample=sample_effects(kept, about, output),
+        known = {
+            "kind": self.feature.axis_kind,
+            "density": self.cells.density,
+            "sample": sample_effects(kept, about, output),
+        }
+        return Unbinned(
+            self.feature.name,
+            about.outputs[output],
+            [ModelCells(cells)],
+            self.cells.partitions[output],
+            known=known,
         )
 
     def unbinned(
@@ -289,7 +294,7 @@ def between_rows(cells: Moments) -> Moments | None:
     return cells.between(int(filled[0]), int(filled[-1]) + 1)
 
 
-def without_moved(effect: Effect) -> Effect:
+def without_moved(effect: AnyEffect) -> AnyEffect:
     """Say nothing of limits that moved to those of cells: a region has the cells of all rows."""
     kept = tuple(note for note in effect.bin_notes if note.kind != MOVED_LIMITS)
     return replace(effect, bin_notes=kept)

@@ -19,12 +19,14 @@ from rhale.measures.measure import (
     Conclusion,
     Measure,
     Needs,
+    PartResult,
     Questions,
     Replies,
     Rows,
     Tally,
 )
 from rhale.results.effect import Effect
+from rhale.results.fit import Unbinned
 from rhale.results.level_effect import LevelEffect
 from rhale.tables import Chunk
 
@@ -39,7 +41,7 @@ class Divisible(Measure, Protocol):
 
     def conclude_region(
         self, total: Any, kept: FloatArray, about: About, output: int
-    ) -> Effect | LevelEffect | None:
+    ) -> Effect | LevelEffect | Unbinned | None:
         """The effect on one output of rows that count; None where there are too few of them."""
 
 
@@ -93,15 +95,6 @@ class GroupTotals:
 
     def __add__(self, other: GroupTotals) -> GroupTotals:
         return GroupTotals(tuple(a + b for a, b in zip(self.totals, other.totals, strict=True)))
-
-
-class PartResult(NamedTuple):
-    """The effect in one group of one division; None where it has too few rows."""
-
-    division: int
-    group: int
-    output: int
-    effect: Effect | LevelEffect | None
 
 
 class Memory(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -180,6 +180,24 @@ class About:
     searched: FloatArray | None = None
 
 
+class PartResult(NamedTuple):
+    """The effect in one group of one division.
+
+    Attributes
+    ----------
+    division, group, output : int
+        Which.
+    effect : Effect, LevelEffect, Unbinned or None
+        `Unbinned` where its bins are to be chosen together with others; None where the group has
+        too few rows.
+    """
+
+    division: int
+    group: int
+    output: int
+    effect: Any
+
+
 @dataclass(frozen=True, eq=False)
 class Conclusion:
     """What a measure makes of all rows.
@@ -207,8 +225,24 @@ class Conclusion:
     cells: Moments | None = None
     more: tuple[Measure, ...] = ()
     targets: tuple[Target, ...] = ()
-    parts: tuple[Any, ...] = ()
+    parts: tuple[PartResult, ...] = ()
     groups: IntArray | None = None
+
+    @property
+    def unbinned(self) -> list[Unbinned]:
+        """What waits for its bins."""
+        every = (*self.results, *(part.effect for part in self.parts))
+        return [one for one in every if isinstance(one, Unbinned)]
+
+    def with_effects(self, effects: Iterator[Any]) -> Conclusion:
+        """Put the next of some effects wherever one waits for its bins."""
+
+        def fill(one: Any) -> Any:
+            return next(effects) if isinstance(one, Unbinned) else one
+
+        results = tuple(fill(one) for one in self.results)
+        parts = tuple(part._replace(effect=fill(part.effect)) for part in self.parts)
+        return replace(self, results=results, parts=parts)
 
 
 def with_bins(conclusions: Iterable[Conclusion]) -> Iterator[Conclusion]:
@@ -216,7 +250,7 @@ def with_bins(conclusions: Iterable[Conclusion]) -> Iterator[Conclusion]:
     waiting, n_unbinned = list[Conclusion](), 0
     for made in conclusions:
         waiting.append(made)
-        n_unbinned += sum(isinstance(one, Unbinned) for one in made.results)
+        n_unbinned += len(made.unbinned)
         if n_unbinned >= TOGETHER:  # so that cells of few features are in memory more than once
             yield from _bin(waiting)
             waiting, n_unbinned = [], 0
@@ -224,11 +258,9 @@ def with_bins(conclusions: Iterable[Conclusion]) -> Iterator[Conclusion]:
 
 
 def _bin(conclusions: Sequence[Conclusion]) -> Iterator[Conclusion]:
-    unbinned = [one for made in conclusions for one in made.results if isinstance(one, Unbinned)]
+    unbinned = [one for made in conclusions for one in made.unbinned]
     effects = (effect for (effect,) in bin_all(unbinned))
-    for made in conclusions:
-        done = (next(effects) if isinstance(one, Unbinned) else one for one in made.results)
-        yield replace(made, results=tuple(done))
+    yield from (made.with_effects(effects) for made in conclusions)
 
 
 class Measure(Protocol):

@@ -55,7 +55,9 @@ class PartnerSearch:
         )
 
 
-def plan_partners(columns: Columns, done: Sequence[Done], sampled: SampleParts) -> PartnerSearch:
+def plan_partners(
+    columns: Columns, done: Sequence[Done], sampled: SampleParts, rows: SearchRows
+) -> PartnerSearch:
     """Gather what the partners of all features and outputs are measured from.
 
     Parameters
@@ -67,11 +69,14 @@ def plan_partners(columns: Columns, done: Sequence[Done], sampled: SampleParts) 
         What the second pass measured, with the local effects of the rows that it kept.
     sampled : SampleParts
         What it kept of the rows.
+    rows : SearchRows
+        These rows, with the features that regions may be told by.
     """
     targets = {m.feature.name: one.targets for m, one in done if one.targets}
     explained = tuple(f for f in columns.features if f.name in targets)
     looked = columns.splitters or explained
-    rows = read_search_rows(replace(columns, splitters=looked), done, sampled)
+    if not columns.splitters:
+        rows = read_search_rows(replace(columns, splitters=looked), done, sampled)
     place, spreads = {f.name: k for k, f in enumerate(looked)}, spreads_of(sampled)
     aimed = tuple(
         (target, spread, place.get(feature.name, -1))

@@ -13,14 +13,14 @@ from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.axis import Axis
-from rhale.kernels.region_codes import CodedRows, code_rows, round_between
+from rhale.kernels.region_codes import CodedRows, round_between
 from rhale.kernels.region_find import check_groups, find_joint, find_regions
 from rhale.kernels.region_finding import Finding, SearchRows, Target
 from rhale.kernels.regions import By, Regions
 from rhale.kernels.rules import Rule, depths_of, locate_rows, without_regions
 from rhale.measures.binned import FEWEST_ROWS
 from rhale.measures.given_groups import GivenGroups, chain, read_groups
-from rhale.measures.grouped import Divisible, Division, Grouped, Part, PartResult, take_parts
+from rhale.measures.grouped import Divisible, Division, Grouped, Part, take_parts
 from rhale.measures.measure import Conclusion, Measure, SampleParts
 from rhale.measures.region_telling import Sketch, Telling
 from rhale.results.effect import Effect
@@ -60,7 +60,7 @@ class Search:
         """Give an effect its regions."""
         own = self.sketches.get(result.name)
         sketch = Sketch(Finding(reason="alike")) if own is None else own[output]
-        parts = () if third is None else cast("tuple[PartResult, ...]", third.parts)
+        parts = () if third is None else third.parts
         told = Telling(sketch, self.columns.splitters, self.given, result, output, parts)
         tree = told.tree()
         if third is not None and third.groups is not None and len(tree) > 1:
@@ -73,7 +73,11 @@ class Search:
 
 
 def search_regions(
-    asked: Regions | By, columns: Columns, done: Sequence[Done], sampled: SampleParts
+    asked: Regions | By,
+    columns: Columns,
+    done: Sequence[Done],
+    sampled: SampleParts,
+    rows: SearchRows,
 ) -> Search:
     """Search the rows that were kept for regions of every feature and output.
 
@@ -87,10 +91,11 @@ def search_regions(
         What the second pass measured.
     sampled : SampleParts
         What it kept of the rows.
+    rows : SearchRows
+        These rows, with the features that regions may be told by.
     """
     given = read_groups(asked, columns) if isinstance(asked, By) else None
     settings = Regions() if isinstance(asked, By) else asked
-    rows = read_search_rows(columns, done, sampled)
     place = {feature.name: k for k, feature in enumerate(columns.splitters)}
     spreads = spreads_of(sampled)
     targets = {
@@ -101,7 +106,7 @@ def search_regions(
         for measure, one in done
         if one.targets
     }
-    seeker = Seeker(columns, settings, code_rows(rows), given)
+    seeker = Seeker(columns, settings, CodedRows(rows), given)
     findings = seeker.find(targets)
     sketches, measures = dict[str, list[Sketch]](), list[Grouped]()
     for measure, one in done:
@@ -121,7 +126,7 @@ def read_search_rows(columns: Columns, done: Sequence[Done], sampled: SamplePart
             stands[measure.feature.column] = kept[:, 0]
     splitters, n_rows = columns.splitters, sampled.weight.size
     return SearchRows(
-        values=np.stack([stands[f.column] for f in splitters], axis=1)
+        values=np.stack([stands[f.column] for f in splitters]).T  # they are read one by one
         if splitters
         else np.empty((n_rows, 0)),
         n_levels=np.array([count_levels(feature) for feature in splitters], dtype=np.int64),
@@ -149,7 +154,9 @@ def spreads_of(sampled: SampleParts) -> list[float]:
 def aim(target: Target, rows: SearchRows, spread: float, own: int) -> Target:
     """Tell a target which splitter it is itself, and how its units compare with predictions."""
     spread_x = deviation(target.x, rows.weight[target.row])
-    return replace(target, own=own, scale=spread_x / spread if spread > 0 else 0.0)
+    scale = spread_x / spread if spread > 0 else 0.0
+    is_all = target.step is None and own >= 0 and target.row.size == rows.weight.size
+    return replace(target, own=own, scale=scale, order=rows.orders[own] if is_all else None)
 
 
 def deviation(values: FloatArray, weight: FloatArray) -> float:
@@ -245,10 +252,11 @@ class Seeker:
         Regions that all features share, or that were found in another table, may have none.
         """
         splits = () if self.given is None else self.given.splits
-        known = Sketch(finding, splits=splits, n_searched=np.unique(target.row).size)
+        rows = rows_of(target)
+        known = Sketch(finding, splits=splits, n_searched=rows.size)
         if not finding.rules or (self.given is not None and self.given.groups is not None):
             return known
-        group = self.locate(finding.rules)[np.unique(target.row)]
+        group = self.locate(finding.rules)[rows]
         filled = np.bincount(group, minlength=len(finding.rules) + 1) >= FEWEST_ROWS
         rules, places = without_regions(finding.rules, filled.tolist())
         if not rules:
@@ -267,8 +275,8 @@ class Seeker:
 
     def thirds_of(self, splitter: int, target: Target) -> tuple[Groups, Division]:
         """Thirds of the rows by the values of a splitter."""
-        values = self.rows.values[np.unique(target.row), splitter]
-        weight = self.rows.weight[np.unique(target.row)]
+        rows = rows_of(target)
+        values, weight = self.rows.values[rows, splitter], self.rows.weight[rows]
         known = ~np.isnan(values)
         cuts = cut_in_thirds(values[known], weight[known])
         feature = self.columns.splitters[splitter]
@@ -289,6 +297,11 @@ class Seeker:
             axis_of_rows(feature.axis, target.x[group == g], weight[group == g], weight.sum())
             for g in range(division.n_groups)
         ]
+
+
+def rows_of(target: Target) -> IntArray:
+    """The rows that have an effect, each once, in order."""
+    return np.flatnonzero(np.bincount(target.row))
 
 
 def axis_of_rows(whole: Axis, x: FloatArray, weight: FloatArray, total: float) -> Axis:

@@ -12,8 +12,9 @@ from rhale.features.feature import Feature
 from rhale.kernels import IntArray
 from rhale.kernels.region_finding import Finding, Reason
 from rhale.kernels.rules import Rule, depths_of
+from rhale.measures.binned import without_moved
 from rhale.measures.given_groups import GivenGroups
-from rhale.measures.grouped import PartResult
+from rhale.measures.measure import PartResult
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.region_tree import Groups, Partner, Region, RegionTree, Split
@@ -156,7 +157,7 @@ class Telling:
         found = {}
         for group, effect in self.measured(division).items():
             count, weight = count_of(effect)
-            own = replace(effect, local_notes=self.whole.local_notes)
+            own = replace(without_moved(effect), local_notes=self.whole.local_notes)
             found[group] = Region(rules[group], count, weight / total, own)
         return found
 

@@ -44,6 +44,15 @@ def test_rows_of_one_place_share_their_line_whatever_the_order():
     np.testing.assert_allclose(leave_lines(x[order], d[None, order], w[order])[0], left[order])
 
 
+def test_an_order_that_is_known_changes_no_bit():
+    rng = np.random.default_rng(6)
+    for x in (rng.normal(size=700), rng.integers(0, 50, 700).astype(float)):
+        values, w = rng.normal(size=(2, 700)), rng.random(700) + 0.1
+        plain = leave_lines(x, values, w)
+        np.testing.assert_array_equal(leave_lines(x, values, w, np.argsort(x)), plain)
+        np.testing.assert_array_equal(leave_lines(x, values[:1], w), plain[:1])
+
+
 def test_few_values_leave_their_means():
     rng = np.random.default_rng(3)
     x, d = rng.integers(0, 3, 900).astype(float), rng.normal(size=900)

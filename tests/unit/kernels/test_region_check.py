@@ -7,7 +7,7 @@ import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
 from rhale.kernels.region_check import Bar, Common, check_tree, drop_by_groups, fit_curves, share_of
-from rhale.kernels.region_codes import code_rows
+from rhale.kernels.region_codes import CodedRows
 from rhale.kernels.region_finding import Target
 from rhale.kernels.region_gains import Histogram
 from rhale.kernels.region_search import Search
@@ -17,7 +17,7 @@ from rhale.kernels.rules import Branch, Rule
 
 
 def search_in(values, effects, **how):
-    coded = code_rows(rows_of(values))
+    coded = CodedRows(rows_of(values))
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], effects, **how)])
     return Search(coded, residuals, Regions(), np.arange(1, values.shape[1]))
 

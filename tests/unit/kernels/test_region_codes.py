@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of
 
-from rhale.kernels.region_codes import COARSE, FINE, code_rows, cut_evenly, round_between
+from rhale.kernels.region_codes import (
+    COARSE,
+    FINE,
+    CodedRows,
+    cut_evenly,
+    cut_in_order,
+    round_between,
+)
 
 
 def test_cells_hold_about_as_many_rows_and_end_at_values():
@@ -26,7 +33,7 @@ def test_a_value_that_most_rows_share_is_one_cell():
 
 def test_values_up_to_an_end_have_its_code_and_missing_ones_have_the_last():
     values = np.array([[1.0, 2], [2, np.nan], [3, 0], [np.nan, 1]])
-    coded = code_rows(rows_of(values, n_levels=[0, 3]))
+    coded = CodedRows(rows_of(values, n_levels=[0, 3]))
     assert coded.fine.codes.tolist() == [[0, 1, 2, 3], [2, 3, 0, 1]]
     assert coded.fine.n_cells.tolist() == [3, 3]
     assert coded.fine.ends[0].tolist() == [1, 2]
@@ -34,8 +41,21 @@ def test_values_up_to_an_end_have_its_code_and_missing_ones_have_the_last():
     assert coded.n_splitters == 2
 
 
+@pytest.mark.parametrize("n_cells", [1, 2, 12, 64])
+@pytest.mark.parametrize("digits", [0, 1, 9])
+def test_cells_from_an_order_are_those_between_the_ends(n_cells, digits):
+    rng = np.random.default_rng(n_cells)
+    x = rng.normal(size=800).round(digits)
+    x[rng.random(800) < 0.1] = np.nan
+    order, known = np.argsort(x), ~np.isnan(x)
+    cell, ends = cut_in_order(x[order], order, n_cells)
+    np.testing.assert_array_equal(ends, cut_evenly(np.sort(x[known]), n_cells))
+    np.testing.assert_array_equal(cell[known], [np.sum(ends < value) for value in x[known]])
+    assert set(cell[~known]) == {ends.size + 1}
+
+
 def test_there_are_many_fine_cells_and_few_coarse_ones():
-    coded = code_rows(rows_of(np.random.default_rng(0).normal(size=(5_000, 1))))
+    coded = CodedRows(rows_of(np.random.default_rng(0).normal(size=(5_000, 1))))
     assert (coded.fine.n_cells[0], coded.coarse.n_cells[0]) == (FINE, COARSE)
 
 
@@ -43,7 +63,7 @@ def test_the_rank_of_a_row_does_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(500, 4))
     order = rng.permutation(500)
-    rank, moved = (code_rows(rows_of(v)).rank for v in (values, values[order]))
+    rank, moved = (CodedRows(rows_of(v)).rank for v in (values, values[order]))
     assert np.array_equal(np.argsort(rank)[:100], order[np.argsort(moved)[:100]])
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.effects_by_hand import rows_of, splitters_of, target_of, uniform
 
 from rhale.kernels.region_check import Checked
-from rhale.kernels.region_codes import code_rows
+from rhale.kernels.region_codes import CodedRows
 from rhale.kernels.region_find import check_groups, find_joint, find_regions
 from rhale.kernels.region_finding import Target
 from rhale.kernels.regions import Regions
@@ -251,7 +251,7 @@ def test_groups_that_are_named_get_an_honest_share():
 def test_coded_rows_are_found_the_same():
     values = uniform(1_000, 3)
     rows, target = rows_of(values), target_of(values[:, 0], np.sign(values[:, 1]))
-    plain, coded = (find_regions(r, target, Regions()) for r in (rows, code_rows(rows)))
+    plain, coded = (find_regions(r, target, Regions()) for r in (rows, CodedRows(rows)))
     assert plain.rules == coded.rules
     assert plain.share == coded.share
 

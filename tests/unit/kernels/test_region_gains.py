@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.kernels.region_codes import code_rows
+from rhale.kernels.region_codes import CodedRows
 from rhale.kernels.region_gains import Histogram, fill, fill_one, gain_between, squares
 from rhale.kernels.residuals import take_residuals
 
@@ -15,7 +15,7 @@ def weighed():
     values[::7, 1] = np.nan
     values[:, 2] = np.arange(400) % 3
     rng = np.random.default_rng(0)
-    rows = code_rows(rows_of(values, n_levels=[0, 0, 3], weight=rng.uniform(0.5, 2, 400)))
+    rows = CodedRows(rows_of(values, n_levels=[0, 0, 3], weight=rng.uniform(0.5, 2, 400)))
     noise, own = rng.normal(size=(2, 400))
     return rows, take_residuals(rows.rows, [target_of(values[:, 0], own, noise=noise)])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.kernels.region_codes import code_rows
+from rhale.kernels.region_codes import CodedRows
 from rhale.kernels.region_pairs import find_pair
 from rhale.kernels.residuals import take_residuals
 
@@ -54,7 +54,7 @@ def test_the_first_split_is_that_of_the_best_tree(seed):
     values[:, 1:] = rng.integers(0, 4, (600, 3))
     first, second = rng.permutation([1, 2, 3])[:2]
     apart = (values[:, first] > 1) ^ (values[:, second] > 0)
-    coded = code_rows(rows_of(values))
+    coded = CodedRows(rows_of(values))
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], apart + rng.normal(size=600))])
     some = residuals.searched
     pair = find_pair(residuals, some, (coded.coarse, np.arange(1, 4)), LEAST)
@@ -65,7 +65,7 @@ def test_rows_without_a_value_are_together_with_the_largest_or_alone():
     values = uniform(2_000, 3)
     values[np.random.default_rng(0).random(2_000) < 0.5, 1] = np.nan
     effects = np.where(np.isnan(values[:, 1]), 1.0, -1.0) * np.sign(values[:, 2])
-    coded = code_rows(rows_of(values))
+    coded = CodedRows(rows_of(values))
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], effects)])
     pair = find_pair(residuals, residuals.searched, (coded.coarse, np.array([1, 2])), LEAST)
     assert pair in {(1, 7), (2, 3)}
@@ -73,6 +73,6 @@ def test_rows_without_a_value_are_together_with_the_largest_or_alone():
 
 def test_one_splitter_makes_no_pair():
     values = uniform(400, 2)
-    coded = code_rows(rows_of(values))
+    coded = CodedRows(rows_of(values))
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], values[:, 1])])
     assert find_pair(residuals, residuals.searched, (coded.coarse, np.array([1])), LEAST) is None

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.kernels.region_codes import code_rows
+from rhale.kernels.region_codes import CodedRows
 from rhale.kernels.region_partners import find_partners
 from rhale.kernels.residuals import take_residuals
 
 
 def partners_of(values, effects, n_levels=None):
-    coded = code_rows(rows_of(values, n_levels=n_levels))
+    coded = CodedRows(rows_of(values, n_levels=n_levels))
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], effects)])
     return find_partners(coded, residuals, np.arange(1, values.shape[1]))
 

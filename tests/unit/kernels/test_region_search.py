@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.kernels.region_codes import code_rows
+from rhale.kernels.region_codes import CodedRows
 from rhale.kernels.region_gains import Histogram
 from rhale.kernels.region_search import (
     Cut,
@@ -23,7 +23,7 @@ from rhale.kernels.rules import Branch, Rule, list_rules
 
 
 def search_in(values, effects, *, n_levels=None, settings=None):
-    coded = code_rows(rows_of(values, n_levels=n_levels))
+    coded = CodedRows(rows_of(values, n_levels=n_levels))
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], effects)])
     splitters = np.arange(1, values.shape[1])
     return Search(coded, residuals, settings or Regions(), splitters)

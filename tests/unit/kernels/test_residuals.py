@@ -5,7 +5,7 @@ import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
 from rhale.kernels.region_finding import Target
-from rhale.kernels.residuals import CELLS, FEW_CELLS, take_residuals
+from rhale.kernels.residuals import CELLS, FEW_CELLS, bound_spread, take_residuals
 
 
 def test_curves_of_one_half_do_not_depend_on_the_other():
@@ -76,3 +76,21 @@ def test_spread_is_without_steps():
     found = take_residuals(rows_of(values), [target_of(values[:, 0], own, noise=noise)])
     expected = found.weight * (found.values[0] ** 2 - found.values[1] ** 2)
     np.testing.assert_allclose(found.spreads(np.arange(400)), expected)
+
+
+def test_means_of_steps_leave_no_more_than_there_was_whatever_the_weights():
+    rng = np.random.default_rng(0)
+    row, step = np.arange(400), rng.integers(0, 3, 400)
+    rows = rows_of(uniform(400, 1), weight=rng.uniform(0.5, 2, 400))
+    target = Target(row, step + 0.5, rng.normal(size=400), np.zeros(400), None, step, -1, 2.0)
+    found = take_residuals(rows, [target])
+    weight = rows.weight[rows.checks]
+    most = 4 * np.sum(weight * target.effects[rows.checks] ** 2) / weight.sum()
+    assert found.spreads(found.checking).sum() <= most
+    assert bound_spread(rows, [target]) == pytest.approx(most)
+
+
+def test_rows_of_which_none_checks_add_nothing_to_the_bound():
+    rows = rows_of(uniform(4, 1))
+    target = Target(np.array([0, 2]), np.ones(2), np.ones(2), np.zeros(2))
+    assert bound_spread(rows, [target]) == 0

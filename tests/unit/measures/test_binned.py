@@ -27,7 +27,7 @@ from rhale.measures.binned import (
 )
 from rhale.measures.measure import About, Rows, with_bins
 from rhale.measures.secant import OwnBin, Secant
-from rhale.results.fit import MOVED_LIMITS
+from rhale.results.fit import MOVED_LIMITS, bin_all
 from rhale.results.note import Note
 from rhale.settings import Settings
 from rhale.tables import open_table
@@ -285,7 +285,7 @@ def test_a_region_has_the_cells_from_its_first_to_its_last_row():
     asked = measure.questions(rows)
     tally = measure.add_up(rows, asked, replies_to(asked, asker_for(both, chunk), chunk))
     about = About(columns.survey, ("y0", "y1"), (), np.ones(2), np.uint64(0))
-    found = measure.conclude_region(tally.total, tally.kept, about, 1)
+    ((found,),) = bin_all([measure.conclude_region(tally.total, tally.kept, about, 1)])
     assert (found.name, found.output) == ("x0", "y1")
     assert found.edges.tolist() == [2.0, 4.0, 6.0]
     bins = [counted & (X[:, 0] < 4), counted & (X[:, 0] >= 4)]

@@ -15,7 +15,14 @@ from rhale.kernels.regions import Regions
 from rhale.kernels.rules import Rule
 from rhale.measures.choose import choose
 from rhale.measures.grouped import NOBODY, Division, Grouped, Part, take_parts
-from rhale.measures.measure import About, MeasureTask, take_apart
+from rhale.measures.measure import (
+    About,
+    Conclusion,
+    MeasureTask,
+    PartResult,
+    take_apart,
+    with_bins,
+)
 from rhale.measures.walked import JumpTotal
 from rhale.settings import Settings
 from rhale.tables import open_table
@@ -146,13 +153,14 @@ def test_the_effect_of_a_part_is_that_of_its_rows(name):
     sums = summed(grouped, asker, columns)
     sampled = take_apart(sums.sample, len(asker.outputs), (grouped,))
     about = About(columns.survey, asker.outputs, (), sampled.weight, LAST)
-    made = grouped.conclude(sums.totals[0], sampled.kept[0], about)
+    (made,) = with_bins([grouped.conclude(sums.totals[0], sampled.kept[0], about)])
     assert [(one.division, one.group, one.output) for one in made.parts] == [(0, 0, 0), (0, 1, 0)]
     for one, some in zip(made.parts, (BELOW, ~BELOW), strict=True):
         alone = summed(base, asker, columns, some)
         kept = take_apart(alone.sample, len(asker.outputs), (base,))
         known = replace(about, weight=kept.weight)
-        wanted = base.conclude_region(alone.totals[0], kept.kept[0], known, 0)
+        part = PartResult(0, 0, 0, base.conclude_region(alone.totals[0], kept.kept[0], known, 0))
+        ((_, _, _, wanted),) = next(with_bins([Conclusion(parts=(part,))])).parts
         np.testing.assert_array_equal(one.effect.edges, wanted.edges)
         np.testing.assert_allclose(one.effect.mean, wanted.mean, rtol=1e-9, atol=1e-12)
         np.testing.assert_array_equal(one.effect.count, wanted.count)

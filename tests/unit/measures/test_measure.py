@@ -7,8 +7,18 @@ import pytest
 import torch
 
 import rhale
-from rhale.measures.measure import MeasureTask, Rows, SampleParts
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import measure
+from rhale.measures.measure import (
+    Conclusion,
+    MeasureTask,
+    PartResult,
+    Rows,
+    SampleParts,
+    with_bins,
+)
 from rhale.measures.questions import STACKED_ROWS
+from rhale.results.fit import ModelCells, Unbinned, bin_cells
 from rhale.tables import open_table
 
 N, D = 1500, 3
@@ -309,3 +319,30 @@ def test_answers_that_a_measure_needs_are_asked_for_all_the_same():
     found = rhale.explain(sum_of_both, x, gradient=np.ones_like)
     assert sum(asked) >= 5_000 + 2 * 5_000
     np.testing.assert_allclose(found["x1"].mean, 1.0)
+
+
+def test_bins_of_parts_are_chosen_together_and_each_is_put_where_it_waits():
+    rng = np.random.default_rng(0)
+    edges, x = np.linspace(0, 1, 9), rng.uniform(0, 1, (4, 300))
+    cells = [measure(Grid(edges), x[k], (k + x[k])[None]) for k in range(4)]
+    waiting = [Unbinned(f"f{k}", "y", [ModelCells(cells[k])], rhale.Fixed(2 + k)) for k in range(4)]
+    parts = (
+        PartResult(0, 0, 0, waiting[1]),
+        PartResult(0, 1, 0, None),
+        PartResult(0, 2, 0, "done"),
+    )
+    made = [
+        Conclusion(results=(waiting[0], "as it is"), parts=parts),
+        Conclusion(parts=(PartResult(1, 0, 0, waiting[2]),)),
+        Conclusion(results=(waiting[3],)),
+    ]
+    first, second, third = with_bins(made)
+    assert (first.results[1], first.parts[1].effect, first.parts[2].effect) == (
+        "as it is",
+        None,
+        "done",
+    )
+    found = [first.results[0], first.parts[0].effect, second.parts[0].effect, third.results[0]]
+    for effect, one in zip(found, waiting, strict=True):
+        assert (effect.name, effect.n_parts) == (one.name, one.partition.n_bins)
+        assert effect == bin_cells(one.name, "y", one.models[0].cells, one.partition)

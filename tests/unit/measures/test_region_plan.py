@@ -22,6 +22,7 @@ from rhale.measures.region_plan import (
     cut_in_thirds,
     deviation,
     read_search_rows,
+    rows_of,
     spreads_of,
     stretches_between,
 )
@@ -63,6 +64,25 @@ def test_without_splitters_there_is_nothing_to_look_at():
     table = SimpleNamespace(names=("a",))
     rows = read_search_rows(SimpleNamespace(splitters=(), table=table), [], sampled)
     assert rows.values.shape == (3, 0)
+
+
+def test_rows_are_sorted_once_along_each_splitter_with_an_order():
+    values = np.array([[3.0, 1.0, 2.0], [1.0, 0.0, np.nan], [2.0, 1.0, 1.0]])
+    rows = SearchRows(values, np.array([0, 2, 0]), np.ones(3), np.array([True, False, True]))
+    along, levels, gaps = rows.orders
+    assert levels is None
+    assert (along.tolist(), gaps.tolist()) == ([1, 2, 0], [2, 0, 1])
+    whole = Target(np.arange(3), values[:, 0], np.ones(3), np.zeros(3))
+    assert aim(whole, rows, 1.0, 0).along is along
+    part = Target(np.array([0, 1]), values[:2, 0], np.ones(2), np.zeros(2))
+    assert aim(part, rows, 1.0, 0).along.tolist() == [1, 0]
+    assert aim(whole, rows, 1.0, -1).along.tolist() == [1, 2, 0]
+
+
+def test_a_row_with_two_effects_is_one_row():
+    row = np.array([1, 1, 2, 5, 5])
+    target = Target(row, np.zeros(5), np.zeros(5), np.zeros(5), step=np.zeros(5, dtype=int))
+    assert rows_of(target).tolist() == [1, 2, 5]
 
 
 def test_levels_are_counted_where_they_have_no_order():

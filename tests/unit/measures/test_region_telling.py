@@ -11,7 +11,7 @@ from rhale.features.levels import Levels
 from rhale.kernels.region_finding import Finding, Gain
 from rhale.kernels.rules import Rule
 from rhale.measures.given_groups import GivenGroups
-from rhale.measures.grouped import PartResult
+from rhale.measures.measure import PartResult
 from rhale.measures.region_telling import (
     Sketch,
     Telling,
@@ -20,6 +20,8 @@ from rhale.measures.region_telling import (
     write_split,
     write_splits,
 )
+from rhale.results.fit import MOVED_LIMITS
+from rhale.results.note import Note
 from rhale.results.region_tree import Group, Groups, Split
 
 
@@ -33,6 +35,7 @@ class Told:
     output: str = "y0"
     parts: str = "bins"
     local_notes: tuple[str, ...] = ()
+    bin_notes: tuple[Note, ...] = ()
 
 
 def of_rows(n_rows, weight, **more):
@@ -122,6 +125,13 @@ def test_regions_have_rules_rows_and_their_share_of_the_weight():
     assert [(r.count, r.share_of_rows) for r in tree] == [(30, 0.2), (70, 0.8)]
     assert all(region.effect.local_notes == WHOLE.local_notes for region in tree)
     assert (tree.share, tree.standard_error) == (0.9, 0.01)
+
+
+def test_regions_do_not_tell_of_limits_that_moved():
+    notes = Note(MOVED_LIMITS, "limits moved"), Note("gap", "a gap")
+    parts = [PartResult(0, k, 0, of_rows(50, 25.0, bin_notes=notes)) for k in (0, 1)]
+    tree = told(FOUND, parts, regions=0).tree()
+    assert [region.effect.bin_notes for region in tree] == [notes[1:]] * 2
 
 
 def test_regions_of_another_output_are_its_own():
