@@ -44,11 +44,28 @@ class Axis:
         return np.append(0.0, np.cumsum(self.weight))
 
     @cached_property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return float(self.weight.sum())
+
+    @cached_property
     def knots(self) -> Knots:
         """Values at which windows are measured: all where they are few, some quantiles if not."""
         if self.values.size <= MANY_VALUES:
             return Knots(self.values)
         return Knots(distinct(self.quantiles(np.linspace(0, 1, N_KNOTS))))
+
+    @cached_property
+    def beside_knots(self) -> tuple[FloatArray, FloatArray]:
+        """Weight of the rows below and above each knot."""
+        return self.beside(self.knots.places)
+
+    def beside(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Weight of the rows below and above each x."""
+        reached = self.reached
+        below = reached[np.searchsorted(self.values, x, "left")]
+        above = reached[-1] - reached[np.searchsorted(self.values, x, "right")]
+        return below, above
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
         """Smallest values that have at least these shares of the weight at or below them."""
@@ -65,7 +82,7 @@ def wide_gaps(axis: Axis, least: float) -> FloatArray:
     wide = np.diff(axis.values) >= GAP_SHARE * (axis.high - axis.low)
     place = np.flatnonzero(wide)
     reached = axis.reached[place + 1]
-    place = place[(reached >= least) & (reached <= axis.weight.sum() - least)]
+    place = place[(reached >= least) & (reached <= axis.total - least)]
     return np.column_stack([axis.values[place], axis.values[place + 1]])
 
 
