@@ -7,11 +7,15 @@ from rhale.kernels.agreement import (
     FULL_AGREEMENT,
     NO_AGREEMENT,
     USUAL,
+    even_groups,
+    median,
     shared_squares,
     spread_of_rows,
+    spreads_of_rows,
     staircase_slopes,
     subtract,
 )
+from rhale.kernels.axis_row import AxisRow
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 
@@ -310,7 +314,8 @@ def test_shared_slopes_are_those_of_five_groups():
     grid = Grid(np.linspace(0, 10, 101))
     none = np.zeros(x.size)
     cells = measure(grid, x, np.stack([slopes, none, none, none])).of_output(0, 1)
-    np.testing.assert_allclose(shared_squares(cells), [4, 4, 0, 4, 4], atol=0.02)
+    (found,) = shared_squares(AxisRow.of([cells], n_series=None))
+    np.testing.assert_allclose(found, [4, 4, 0, 4, 4], atol=0.02)
 
 
 def test_a_steep_end_does_not_hide_that_rows_differ_elsewhere():
@@ -321,3 +326,32 @@ def test_a_steep_end_does_not_hide_that_rows_differ_elsewhere():
     series = np.stack([np.where(x < 0.1, 1000.0, 0.0), wide, none, none])
     found = spread_of_rows(measure(TEN, x, series).of_output(0, 1), np.array([0, 10]))
     assert found.std == pytest.approx([1.0], rel=5e-3)
+
+
+@given(seed=st.integers(0, 10_000), sizes=st.lists(st.integers(1, 200), min_size=1, max_size=4))
+def test_axes_together_are_each_as_if_it_were_alone(seed, sizes):
+    """To the bit, whatever the number of rows; empty cells and bins among them."""
+    rng = np.random.default_rng(seed)
+    each, limits = [], []
+    for n_rows in sizes:
+        series = rng.normal(size=(4, n_rows)) * rng.integers(0, 2, (4, n_rows))
+        each.append(measure(TEN, rng.uniform(0, 1, n_rows), series).of_output(0, 1))
+        limits.append(np.unique([0, *rng.integers(1, 10, 3), 10]))
+    together = spreads_of_rows(AxisRow.of(each, n_series=None), limits)
+    for found, own, at in zip(together, each, limits, strict=True):
+        alone = spread_of_rows(own, at)
+        assert found.std.tobytes() == alone.std.tobytes()
+        assert found.agreement == alone.agreement
+
+
+def test_groups_have_as_many_rows_each_as_cells_allow():
+    """100 rows of weight 2 in ten cells: four groups of 25, whose ends lie in the cells 3, 5, 8."""
+    x = (np.arange(100) + 0.5) / 100
+    cells = measure(TEN, x, x, np.full(100, 2.0))
+    groups = even_groups(AxisRow.of([cells, cells]))
+    assert [own.tolist() for own in groups] == [[0, 3, 5, 8, 10]] * 2
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=9))
+def test_medians_are_those_of_numpy(values):
+    assert median(np.array(values)) == np.median(values)
