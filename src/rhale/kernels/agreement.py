@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.axis_row import AxisRow, slices
 from rhale.kernels.grid import distinct
-from rhale.kernels.moments import LOST, Moments
+from rhale.kernels.moments import Moments
 from rhale.kernels.segments import ROUNDING
 
 STEPS_IN_SLOPE, STEPS_IN_HALVES = 1 / 16, 1 / 4  # of the variance of the difference
@@ -63,54 +63,44 @@ def staircase_slopes(
     return np.stack([whole @ jumps, either @ jumps / 2, (either * np.sign(u)) @ jumps])
 
 
-def subtract(moments: Moments, known: Callable[[FloatArray], FloatArray]) -> Moments:
-    """Take a known function of x off every series, cell by cell.
+def subtract(moments: Moments, levels: FloatArray) -> Moments:
+    """Take off every series what all rows of a cell have in common.
 
     Parameters
     ----------
     moments : Moments
         Of the cells of one axis.
-    known : callable
-        Gives for values of shape (n,) the function of every series, shape (n_series, n).
+    levels : ndarray of shape (n_series, n_cells)
+        What it is, in each cell.
 
     Returns
     -------
     Moments
-        Of what rows deviate from the functions.
+        Of what rows deviate from the levels.
 
     Notes
     -----
-    In each cell the function is its value g at the mean of x and its slope g' between the first
-    and the last row, which is exact for lines and for what is constant in a cell:
-    mean - g, sxd - g' sxx, sdd - 2 g' sxd + g'² sxx. Slopes over windows that all rows of a
-    cell share are such constants: nothing is left then where all rows jump alike. Deviations
-    within rounding of the largest value of the functions are none.
+    Slopes over windows that all rows of a cell share are such levels: nothing is left then where
+    all rows jump alike. Deviations within rounding of the largest level are none.
 
     Examples
     --------
     >>> from rhale.kernels.grid import Grid
     >>> from rhale.kernels.moments import measure
     >>> m = measure(Grid(np.array([0.0, 2.0])), np.array([0.0, 1.0]), np.array([3.0, 5.0]))
-    >>> left = subtract(m, lambda x: 2 * x[None])
+    >>> left = subtract(m, np.array([[1.0]]))
     >>> left.mean, left.sdd
-    (array([[3.]]), array([[0.]]))
+    (array([[3.]]), array([[2.]]))
     """
-    filled = moments.weight > 0
-    level, slope = np.zeros_like(moments.mean), np.zeros_like(moments.mean)
-    x, low, high = (v[filled] for v in (moments.mean_x, moments.low, moments.high))
-    level[:, filled] = known(x)
-    rise = known(high) - known(low)
-    slope[:, filled] = np.divide(rise, high - low, out=np.zeros_like(rise), where=high > low)
-    bent = slope**2 * moments.sxx
-    squares = moments.sdd - 2 * slope * moments.sxd + bent
-    rounding = ROUNDING * np.abs(level).max(initial=0.0)
-    none = (squares <= LOST * (moments.sdd + bent)) | (squares <= moments.weight * rounding**2)
-    mean = moments.mean - level
+    levels = np.where(moments.weight > 0, levels, 0.0)
+    rounding = ROUNDING * np.abs(levels).max(initial=0.0)
+    none = moments.sdd <= moments.weight * rounding**2
+    mean = moments.mean - levels
     return replace(
         moments,
         mean=np.where(np.abs(mean) <= rounding, 0.0, mean),
-        sxd=np.where(none, 0.0, moments.sxd - slope * moments.sxx),
-        sdd=np.where(none, 0.0, squares),
+        sxd=np.where(none, 0.0, moments.sxd),
+        sdd=np.where(none, 0.0, moments.sdd),
     )
 
 

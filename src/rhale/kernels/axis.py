@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rhale.kernels import FloatArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import distinct
 from rhale.kernels.interpolate import Knots
 
@@ -56,6 +56,11 @@ class Axis:
         return Knots(distinct(self.quantiles(np.linspace(0, 1, N_KNOTS))))
 
     @cached_property
+    def gap_places(self) -> IntArray:
+        """Values that end at a gap: a stretch without rows that is a good part of the range."""
+        return np.flatnonzero(np.diff(self.values) >= GAP_SHARE * (self.high - self.low))
+
+    @cached_property
     def beside_knots(self) -> tuple[FloatArray, FloatArray]:
         """Weight of the rows below and above each knot."""
         return self.beside(self.knots.places)
@@ -79,8 +84,7 @@ class Axis:
 
 def wide_gaps(axis: Axis, least: float) -> FloatArray:
     """Stretches without rows that are a good part of the range, with `least` weight on each side."""
-    wide = np.diff(axis.values) >= GAP_SHARE * (axis.high - axis.low)
-    place = np.flatnonzero(wide)
+    place = axis.gap_places
     reached = axis.reached[place + 1]
     place = place[(reached >= least) & (reached <= axis.total - least)]
     return np.column_stack([axis.values[place], axis.values[place + 1]])
