@@ -35,6 +35,7 @@ MOST_QUESTIONS = 2**QUESTION_BITS - 1  # of one walk
 # Rows that walk together: enough that few lists are short. Their sums are made for fewer at a time,
 # so that they stay in the processor's cache.
 FEWEST_ROWS, MOST_ROWS, NUMBERS_AT_ONCE, PARTS_OF_A_ROW = 16, 2**11, 2**22, 32
+WINDOWS_AT_ONCE = 2**18
 SUMS_AT_ONCE = 2**16
 ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 ROW, QUESTION = np.uint64(2**ROW_BITS - 1), np.uint64(2**QUESTION_BITS - 1)
@@ -405,7 +406,7 @@ def widen(room: Room, needed: int) -> Room:
 
 def make_room(forest: Forest, asked: Asked, n_rows: int) -> Room:
     """Room for the rows that walk together."""
-    shift, most = choose_shift(asked, forest.n_outputs), choose_rows(forest, n_rows)
+    shift, most = choose_shift(asked, forest.n_outputs), choose_rows(forest, asked, n_rows)
     coded = walk.make_block(forest.n_features, 0, most)
     block = make_block(coded.codes, len(asked.features), shift)
     n_entries = min(int(expect_parts(forest) * forest.n_trees), 2**12) << shift
@@ -527,10 +528,11 @@ def choose_shift(asked: Asked, n_outputs: int) -> int:
     return int(np.clip(np.log2(SUMS_AT_ONCE / sums), 3, 8))
 
 
-def choose_rows(forest: Forest, n_rows: int) -> int:
-    """Rows that walk together: what they need fits into memory."""
+def choose_rows(forest: Forest, asked: Asked, n_rows: int) -> int:
+    """Rows that walk together: what they need fits into memory, and that is not far."""
     entries = max(forest.n_trees * expect_parts(forest) * (1 + forest.leaves.shape[1]), 1)
-    most = min(NUMBERS_AT_ONCE / entries, MOST_ROWS)
+    windows = WINDOWS_AT_ONCE / max(len(asked.features), 1)
+    most = min(NUMBERS_AT_ONCE / entries, windows, MOST_ROWS)
     return min(max(int(most), FEWEST_ROWS), max(n_rows, 1))
 
 
