@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.moments import LOST, Moments
+from rhale.kernels.axis_row import AxisRow, slices
+from rhale.kernels.grid import distinct
+from rhale.kernels.moments import Moments
 from rhale.kernels.segments import ROUNDING
 
 STEPS_IN_SLOPE, STEPS_IN_HALVES = 1 / 16, 1 / 4  # of the variance of the difference
@@ -61,54 +63,44 @@ def staircase_slopes(
     return np.stack([whole @ jumps, either @ jumps / 2, (either * np.sign(u)) @ jumps])
 
 
-def subtract(moments: Moments, known: Callable[[FloatArray], FloatArray]) -> Moments:
-    """Take a known function of x off every series, cell by cell.
+def subtract(moments: Moments, levels: FloatArray) -> Moments:
+    """Take off every series what all rows of a cell have in common.
 
     Parameters
     ----------
     moments : Moments
         Of the cells of one axis.
-    known : callable
-        Gives for values of shape (n,) the function of every series, shape (n_series, n).
+    levels : ndarray of shape (n_series, n_cells)
+        What it is, in each cell.
 
     Returns
     -------
     Moments
-        Of what rows deviate from the functions.
+        Of what rows deviate from the levels.
 
     Notes
     -----
-    In each cell the function is its value g at the mean of x and its slope g' between the first
-    and the last row, which is exact for lines and for what is constant in a cell:
-    mean - g, sxd - g' sxx, sdd - 2 g' sxd + g'² sxx. Slopes over windows that all rows of a
-    cell share are such constants: nothing is left then where all rows jump alike. Deviations
-    within rounding of the largest value of the functions are none.
+    Slopes over windows that all rows of a cell share are such levels: nothing is left then where
+    all rows jump alike. Deviations within rounding of the largest level are none.
 
     Examples
     --------
     >>> from rhale.kernels.grid import Grid
     >>> from rhale.kernels.moments import measure
     >>> m = measure(Grid(np.array([0.0, 2.0])), np.array([0.0, 1.0]), np.array([3.0, 5.0]))
-    >>> left = subtract(m, lambda x: 2 * x[None])
+    >>> left = subtract(m, np.array([[1.0]]))
     >>> left.mean, left.sdd
-    (array([[3.]]), array([[0.]]))
+    (array([[3.]]), array([[2.]]))
     """
-    filled = moments.weight > 0
-    level, slope = np.zeros_like(moments.mean), np.zeros_like(moments.mean)
-    x, low, high = (v[filled] for v in (moments.mean_x, moments.low, moments.high))
-    level[:, filled] = known(x)
-    rise = known(high) - known(low)
-    slope[:, filled] = np.divide(rise, high - low, out=np.zeros_like(rise), where=high > low)
-    bent = slope**2 * moments.sxx
-    squares = moments.sdd - 2 * slope * moments.sxd + bent
-    rounding = ROUNDING * np.abs(level).max(initial=0.0)
-    none = (squares <= LOST * (moments.sdd + bent)) | (squares <= moments.weight * rounding**2)
-    mean = moments.mean - level
+    levels = np.where(moments.weight > 0, levels, 0.0)
+    rounding = ROUNDING * np.abs(levels).max(initial=0.0)
+    none = moments.sdd <= moments.weight * rounding**2
+    mean = moments.mean - levels
     return replace(
         moments,
         mean=np.where(np.abs(mean) <= rounding, 0.0, mean),
-        sxd=np.where(none, 0.0, moments.sxd - slope * moments.sxx),
-        sdd=np.where(none, 0.0, squares),
+        sxd=np.where(none, 0.0, moments.sxd),
+        sdd=np.where(none, 0.0, moments.sdd),
     )
 
 
@@ -167,25 +159,60 @@ def spread_of_rows(cells: Moments, limits: IntArray) -> RowSpread:
     of medians along the axis, whichever says more: beside a pile of rows single slopes are steep.
     O(n_cells) time.
     """
-    groups = _even_groups(cells)
-    parts = _Parts.of(cells.unite(groups))
-    agreement, usual = _pool(parts)
-    slope, shared = _inside(cells, limits, groups)
+    (found,) = spreads_of_rows(AxisRow.of([cells], n_series=None), [limits])
+    return found
+
+
+def spreads_of_rows(axes: AxisRow, limits: Sequence[IntArray]) -> list[RowSpread]:
+    """Deviations between the slopes of rows on many axes, on each as if it were alone.
+
+    Parameters
+    ----------
+    axes : AxisRow
+        Cells of the axes, each as in `spread_of_rows`.
+    limits : sequence of ndarray of shape (n_bins + 1,)
+        The bins among the cells of each.
+
+    Notes
+    -----
+    Most of what few cells cost is the calls of NumPy, so the cells of all axes are united together.
+    """
+    groups = even_groups(axes)
+    parts = _Parts.of(axes.unite(groups).cells)
+    inside = _inside(axes, axes.join(limits), axes.join(groups))
+    own = zip(
+        slices(np.array([one.size - 1 for one in groups])),
+        slices(np.array([one.size - 1 for one in limits])),
+        shared_squares(axes),
+        strict=True,
+    )
+    return [
+        _spread(parts.take(group), inside[0][part], inside[1][part], squares)
+        for group, part, squares in own
+    ]
+
+
+def _spread(
+    groups: _Parts, slope: FloatArray, shared: FloatArray, squares: FloatArray
+) -> RowSpread:
+    """Deviation in the bins of one axis, see `spread_of_rows`."""
+    agreement, usual = _pool(groups)
     slope = np.maximum(slope, 0.0)
     own = np.divide(shared, slope, out=np.zeros_like(slope), where=slope > 0)
     within = np.minimum(slope, USUAL * usual)
     beyond = (slope - within) * _rise(np.minimum(agreement, own))
     agreed = _rise(agreement)
-    counted = agreed + (1 - agreed) * _beyond_steps(parts, shared_squares(cells))
+    counted = agreed + (1 - agreed) * _beyond_steps(groups, squares)
     return RowSpread(np.sqrt(within * counted + beyond), agreement)
 
 
-def shared_squares(cells: Moments) -> FloatArray:
+def shared_squares(axes: AxisRow) -> list[FloatArray]:
     """Squares of the slopes that rows share, in groups about as wide as the window of a slope."""
-    groups = cells.unite(_even_groups(cells, N_WIDE)).named("effect")
+    wide = axes.unite(even_groups(axes, N_WIDE))
+    groups = wide.cells.named("effect")
     by_chance = groups.variance[0] / np.where(groups.rows > 0, groups.rows, np.nan)
     squares = np.maximum(groups.mean[0] ** 2 - np.nan_to_num(by_chance), 0.0)
-    return np.asarray(squares[groups.weight > 0])
+    return [squares[part][groups.weight[part] > 0] for part in wide.slices()]
 
 
 def _beyond_steps(groups: _Parts, squares: FloatArray) -> float:
@@ -194,10 +221,17 @@ def _beyond_steps(groups: _Parts, squares: FloatArray) -> float:
     if not (slope.size and squares.size):
         return 0.0
     found = 0.0
-    for level in (np.mean, np.median):
-        if level(slope) > 0:
-            found = max(found, 1.0 - OWN_STEPS**2 * float(level(squares) / level(slope)))
+    for level in (np.mean, median):
+        usual = float(level(slope))
+        if usual > 0:
+            found = max(found, 1.0 - OWN_STEPS**2 * (float(level(squares)) / usual))
     return found
+
+
+def median(values: FloatArray) -> float:
+    """Give the median of some finite numbers: `np.median` without its price for few of them."""
+    ordered = np.sort(values)
+    return float(ordered[(values.size - 1) // 2] + ordered[values.size // 2]) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +259,10 @@ class _Parts:
     shared: FloatArray
     shift: FloatArray
 
+    def take(self, part: slice) -> _Parts:
+        """Some neighbouring bins."""
+        return _Parts(*(getattr(self, one.name)[part] for one in fields(self)))
+
     @classmethod
     def of(cls, bins: Moments) -> _Parts:
         used = bins.named("wide", "halves", "difference")
@@ -244,8 +282,8 @@ def _pool(groups: _Parts) -> tuple[float, float]:
     known = np.isfinite(groups.whole)
     if not known.any():
         return 0.0, 0.0
-    usual = max(float(np.median(groups.slope[known])), 0.0)
-    scale = np.maximum(groups.whole, np.median(groups.whole[known]))
+    usual = max(median(groups.slope[known]), 0.0)
+    scale = np.maximum(groups.whole, median(groups.whole[known]))
     known &= scale > 0
     share = np.divide(groups.weight, scale, out=np.zeros_like(scale), where=known)[known]
     slope, shared, shift = (
@@ -257,11 +295,11 @@ def _pool(groups: _Parts) -> tuple[float, float]:
     return min((shared + shift) / (slope + shift), 1.0), usual
 
 
-def _inside(cells: Moments, limits: IntArray, groups: IntArray) -> tuple[FloatArray, FloatArray]:
+def _inside(axes: AxisRow, limits: IntArray, groups: IntArray) -> tuple[FloatArray, FloatArray]:
     """Variance of the slopes of each bin, and what the halves share of it, inside the groups."""
-    bins = _Parts.of(cells.unite(limits))
+    bins = _Parts.of(axes.cells.unite(limits))
     every = np.union1d(limits, groups)
-    parts, first = _Parts.of(cells.unite(every)), np.searchsorted(every, limits[:-1])
+    parts, first = _Parts.of(axes.cells.unite(every)), np.searchsorted(every, limits[:-1])
     free = np.where(np.isfinite(parts.whole), np.maximum(parts.rows - 2, 0.0), 0.0)
     total = np.add.reduceat(free, first)
     slope, shared = (
@@ -276,14 +314,20 @@ def _inside(cells: Moments, limits: IntArray, groups: IntArray) -> tuple[FloatAr
     )
 
 
-def _even_groups(cells: Moments, most: int = MOST_GROUPS) -> IntArray:
-    """Limits of groups of cells with equal numbers of rows, as far as cells allow."""
-    reached = np.cumsum(cells.row_shares)
-    n_groups = int(np.clip(reached[-1] / GROUP_ROWS, 1, most))
+def even_groups(axes: AxisRow, most: int = MOST_GROUPS) -> list[IntArray]:
+    """Limits of groups of cells with equal numbers of rows, as far as cells allow, for each axis."""
+    shares = axes.split(axes.cells.weight * np.repeat(axes.each, axes.sizes))
+    return [_even_groups(np.cumsum(own), most) for own in shares]
+
+
+def _even_groups(reached: FloatArray, most: int) -> IntArray:
+    """The same for one axis, whose cells end after so many rows."""
+    n_groups = int(min(max(reached[-1] / GROUP_ROWS, 1), most))
     inner = np.searchsorted(reached, reached[-1] * np.arange(1, n_groups) / n_groups) + 1
-    return np.unique([0, *inner, reached.size])
+    return distinct(np.concatenate([[0], inner, [reached.size]]))
 
 
 def _rise(agreement: float | FloatArray) -> FloatArray:
     """Share of the variance that is spread."""
-    return np.clip((agreement - NO_AGREEMENT) / (FULL_AGREEMENT - NO_AGREEMENT), 0.0, 1.0)
+    risen = (agreement - NO_AGREEMENT) / (FULL_AGREEMENT - NO_AGREEMENT)
+    return np.minimum(np.maximum(risen, 0.0), 1.0)

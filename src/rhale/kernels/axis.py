@@ -7,16 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from rhale.kernels import FloatArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import distinct
 from rhale.kernels.interpolate import Knots
 
 MANY_VALUES = 100  # up to so many distinct values a feature is a ladder, not a line
 N_KNOTS = 513
-FEW_SORTED, N_STRETCHES = (
-    1000,
-    2**15,
-)  # values that are sorted as they are; places of small integers
+FEW_SORTED, N_STRETCHES = 1000, 2**15  # values sorted as they are; places of small integers
 GAP_SHARE = 0.05  # of the range: an empty stretch this wide is a gap
 
 
@@ -48,11 +45,33 @@ class Axis:
         return np.append(0.0, np.cumsum(self.weight))
 
     @cached_property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return float(self.weight.sum())
+
+    @cached_property
     def knots(self) -> Knots:
         """Values at which windows are measured: all where they are few, some quantiles if not."""
         if self.values.size <= MANY_VALUES:
             return Knots(self.values)
         return Knots(distinct(self.quantiles(np.linspace(0, 1, N_KNOTS))))
+
+    @cached_property
+    def gap_places(self) -> IntArray:
+        """Values that end at a gap: a stretch without rows that is a good part of the range."""
+        return np.flatnonzero(np.diff(self.values) >= GAP_SHARE * (self.high - self.low))
+
+    @cached_property
+    def beside_knots(self) -> tuple[FloatArray, FloatArray]:
+        """Weight of the rows below and above each knot."""
+        return self.beside(self.knots.places)
+
+    def beside(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Weight of the rows below and above each x."""
+        reached = self.reached
+        below = reached[np.searchsorted(self.values, x, "left")]
+        above = reached[-1] - reached[np.searchsorted(self.values, x, "right")]
+        return below, above
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
         """Smallest values that have at least these shares of the weight at or below them."""
@@ -66,10 +85,9 @@ class Axis:
 
 def wide_gaps(axis: Axis, least: float) -> FloatArray:
     """Stretches without rows that are a good part of the range, with `least` weight on each side."""
-    wide = np.diff(axis.values) >= GAP_SHARE * (axis.high - axis.low)
-    place = np.flatnonzero(wide)
+    place = axis.gap_places
     reached = axis.reached[place + 1]
-    place = place[(reached >= least) & (reached <= axis.weight.sum() - least)]
+    place = place[(reached >= least) & (reached <= axis.total - least)]
     return np.column_stack([axis.values[place], axis.values[place + 1]])
 
 

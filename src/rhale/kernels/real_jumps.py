@@ -63,11 +63,12 @@ def find_jumps(stairs: Staircase, n_rows: float) -> list[Jump]:
     its range or more, twice as far as over any such stretch beside it, and not as the lines
     through the curve on both sides would; and rows agree about it.
     """
-    if stairs.n_places == 0 or not np.ptp(stairs.heights) > 0:
+    span = float(np.ptp(stairs.heights))
+    if not span > 0:
         return []
     steps, found = _list_steps(stairs, n_rows), []
     free = np.ones(stairs.n_places, dtype=np.bool_)
-    least = LEAST * float(np.ptp(stairs.heights))
+    least = LEAST * span
     for place in np.argsort(-np.abs(steps.size), kind="stable"):
         if abs(steps.size[place]) < least:
             break

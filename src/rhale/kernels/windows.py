@@ -30,7 +30,7 @@ class Window:
     knots : Knots
         Some values.
     starts, stops : ndarray of shape (n_knots,)
-        The intervals around them; straight lines between them.
+        The intervals around them; straight lines between them. Of an even window, the least ones.
     ladder : ndarray of shape (n_values,) or None
         The only values an end may have, where there are few.
     whole : bool
@@ -69,7 +69,7 @@ class Window:
         """Heights of the lines that tell where the intervals end."""
         if self.reach is None or self.least is None:
             return self.starts, self.stops
-        return *self.least.lines, self.reach
+        return self.starts, self.stops, self.reach
 
     def within(self, x: FloatArray, lines: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Intervals that hold their value, from the lines read there."""
@@ -129,10 +129,10 @@ def window(
     """
     is_ladder = axis.values.size <= MANY_VALUES
     knots = axis.knots if at is None or is_ladder else Knots(at)
-    below, above = _weight_beside(axis, knots.places)
+    below, above = axis.beside_knots if knots is axis.knots else axis.beside(knots.places)
     needed = _weight_needed(axis, share)
     left, right = np.maximum(needed / 2, needed - above), np.maximum(needed / 2, needed - below)
-    starts, stops = _reached(axis, below - left, axis.weight.sum() - above + right)
+    starts, stops = _reached(axis, below - left, axis.total - above + right)
     ladder = knots.places if is_ladder else None
     no_gaps = np.empty((0, 2))
     return Window(
@@ -187,27 +187,26 @@ def even_window(
     No even window crosses a wide gap, and a tree steps in its middle or just beside it. A window
     for all rows beside it gives the change across it, as a bin of Apley and Zhu does.
     """
-    plain = window(axis, share, whole=whole, piles=piles)
-    if plain.ladder is not None:
-        return plain
+    if axis.values.size <= MANY_VALUES:
+        return window(axis, share, whole=whole, piles=piles)
     half = _weight_needed(axis, share) / 2
-    knots = axis.knots.places
-    starts, stops = _halves(axis, knots, half)
+    knots, (below, above) = axis.knots.places, axis.beside_knots
+    starts, stops = _reached(axis, below - half, axis.total - above + half)
     reach = np.minimum(knots - starts, stops - knots)
     narrow = window(axis, min(least, share), whole=whole)
-    stretches = plain.gaps
+    stretches = narrow.gaps
     if gaps:
         left, right = wide_gaps(axis, half).T
         near = max(BESIDE * half, _weight_needed(axis, 0.0))
         stretches = np.column_stack([_halves(axis, left, near)[0], _halves(axis, right, near)[1]])
         stretches = piles.apart(stretches)
-    return replace(plain, gaps=stretches, reach=reach, least=narrow)
+    return replace(narrow, share=share, gaps=stretches, reach=reach, piles=piles, least=narrow)
 
 
 def _halves(axis: Axis, x: FloatArray, half: float) -> tuple[FloatArray, FloatArray]:
     """How far to the left and to the right some weight lies, or the range ends."""
-    below, above = _weight_beside(axis, x)
-    return _reached(axis, below - half, axis.weight.sum() - above + half)
+    below, above = axis.beside(x)
+    return _reached(axis, below - half, axis.total - above + half)
 
 
 def _even(
@@ -219,17 +218,9 @@ def _even(
     return np.where(is_wide, x - reach, a), np.where(is_wide, x + reach, b)
 
 
-def _weight_beside(axis: Axis, knots: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weight of the rows below and above each knot."""
-    reached = axis.reached
-    below = reached[np.searchsorted(axis.values, knots, "left")]
-    above = reached[-1] - reached[np.searchsorted(axis.values, knots, "right")]
-    return below, above
-
-
 def _weight_needed(axis: Axis, share: float) -> float:
     """Weight of a share of the rows, and of a few rows at least."""
-    return float(axis.weight.sum() * min(max(share, FEWEST_ROWS / axis.rows), 1.0))
+    return float(axis.total * min(max(share, FEWEST_ROWS / axis.rows), 1.0))
 
 
 def _reached(axis: Axis, first: FloatArray, last: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -238,4 +229,5 @@ def _reached(axis: Axis, first: FloatArray, last: FloatArray) -> tuple[FloatArra
     slack, most = 1e-9 * reached[-1], axis.values.size - 1
     start = np.searchsorted(reached, np.maximum(first, 0.0) + slack, "right") - 1
     stop = np.searchsorted(reached, np.minimum(last, reached[-1]) - slack, "left") - 1
-    return axis.values[np.clip(start, 0, most)], axis.values[np.clip(stop, 0, most)]
+    start, stop = (np.minimum(np.maximum(at, 0), most) for at in (start, stop))
+    return axis.values[start], axis.values[stop]

@@ -110,10 +110,11 @@ class JumpEffects:
     def questions(self, rows: Rows) -> Questions:
         """The jumps in each row's neighbourhoods and windows."""
         x, marks = rows.chunk.column(self.feature.column), self.marks
-        counts = self.cells.grid.covers(rows.count_only(x))
-        if counts.all():
+        places = rows.count_only(x)
+        if x.size > 0 and self.cells.grid.covers_all(places):
             mark = marks.grid.locate_covered(x)
         else:
+            counts = self.cells.grid.covers(places)
             mark = marks.grid.locate_covered(np.where(counts, x, marks.grid.edges[0]))
             mark[~counts] = -1
         asked = JumpQuestion(self.feature.column, self.places, marks.asked, mark)
@@ -149,8 +150,9 @@ class JumpEffects:
         x, (reply,) = asked.memory, replies.jumps
         series = reply.slopes.reshape(-1, x.size)
         cells = measure(self.cells.grid, rows.count_only(x), series, rows.chunk.weights)
-        wide = reply.slopes[[WIDE, DIFFERENCE] if self.is_searched else [WIDE]]
-        kept = np.column_stack([x[rows.sampled], *wide[:, :, rows.sampled].transpose(0, 2, 1)])
+        wanted = [WIDE, DIFFERENCE] if self.is_searched else [WIDE]
+        wide = [reply.slopes[one].T[rows.sampled] for one in wanted]
+        kept = np.column_stack([x[rows.sampled], *wide])
         return Tally(JumpTotal(cells, reply.sums), kept)
 
     def conclude(self, total: JumpTotal, kept: FloatArray, about: About) -> Conclusion:
@@ -229,8 +231,12 @@ class JumpEffects:
         return self.wide.ends(self.cells.grid.middles)
 
     def without_shared(self, cells: Moments, shared: FloatArray) -> Moments:
-        """Take off the wide slopes what all rows share: those of the mean staircase."""
-        return subtract(cells, lambda x: shared[:, self.cells.grid.locate(x)])
+        """Take off the wide slopes what all rows share: those of the mean staircase.
+
+        The cells are all there are, or those between the first and the last row of a region.
+        """
+        first = int(np.searchsorted(self.cells.grid.edges, cells.grid.edges[0]))
+        return subtract(cells, shared[:, first : first + cells.grid.n_cells])
 
     def shared_slopes(self, stairs: Sequence[Staircase]) -> FloatArray:
         """Slopes of the mean staircases in every cell, whose rows share windows, by the series."""

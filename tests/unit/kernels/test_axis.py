@@ -100,3 +100,12 @@ def test_values_are_sorted_as_numpy_sorts_them(some, width, n_missing):
 def test_values_that_hardly_differ_are_sorted(value):
     values = np.append(np.full(FEW_SORTED, value), [np.nextafter(value, 0), -value])
     np.testing.assert_array_equal(sort_values(values), np.sort(values))
+
+
+def test_weight_beside_a_value_leaves_out_its_own_rows():
+    found = Axis(0.0, 4.0, np.array([0.0, 1.0, 4.0]), np.array([2.0, 3.0, 5.0]), 10.0)
+    below, above = found.beside(np.array([-1.0, 0.0, 1.0, 2.0, 4.0]))
+    assert below.tolist() == [0.0, 0.0, 2.0, 5.0, 5.0]
+    assert above.tolist() == [10.0, 8.0, 5.0, 5.0, 0.0]
+    assert [part.tolist() for part in found.beside_knots] == [[0.0, 2.0, 5.0], [8.0, 5.0, 0.0]]
+    assert found.total == 10.0

@@ -229,3 +229,15 @@ def test_a_region_of_one_row_has_no_effect():
     about = About(columns.survey, asker.outputs, (), np.ones(1), np.uint64(2**64 - 1))
     one = task(chunk.take(np.arange(1)))
     assert measure.conclude_region(one.totals[0], np.empty((0, 3)), about, 0) is None
+
+
+def test_cells_of_a_region_lose_what_rows_share_there():
+    """Levels 1, 2, 3, ... of the cells: those between two limits lose their own."""
+    measure, *_, task, chunk = measured()
+    cells = task(chunk).totals[0].cells
+    shared = np.tile(np.arange(1.0, cells.grid.n_cells + 1), (4, 1))
+    some = cells.between(5, 9)
+    found = measure.without_shared(some, shared)
+    expected = some.mean - np.where(some.count > 0, np.arange(6.0, 10.0), 0.0)
+    assert some.count.any()
+    np.testing.assert_array_equal(found.mean, expected)

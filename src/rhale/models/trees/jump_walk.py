@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,8 @@ QUESTION_BITS, ROW_BITS = 11, 11
 MOST_QUESTIONS = 2**QUESTION_BITS - 1  # of one walk
 # Rows that walk together: enough that few lists are short. Their sums are made for fewer at a time,
 # so that they stay in the processor's cache.
-FEWEST_ROWS, MOST_ROWS, NUMBERS_AT_ONCE, PARTS_OF_A_ROW = 16, 2**10, 2**22, 32
+FEWEST_ROWS, MOST_ROWS, NUMBERS_AT_ONCE, PARTS_OF_A_ROW = 16, 2**11, 2**22, 32
+WINDOWS_AT_ONCE = 2**18
 SUMS_AT_ONCE = 2**16
 ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 ROW, QUESTION = np.uint64(2**ROW_BITS - 1), np.uint64(2**QUESTION_BITS - 1)
@@ -42,7 +44,7 @@ BY_QUESTION = np.uint64(ROW_BITS)
 BY_FIRST, BY_LAST = np.uint64(ROW_BITS + QUESTION_BITS), np.uint64(64 - CODE_BITS)
 HALF, LOW = np.uint64(32), np.uint64(2**32 - 1)  # of a range of codes: the last in the upper half
 WIDTH = 0.35  # share of the cells in the window of a row, roughly
-ENTRIES = 3  # parts of windows of a row that end in a tree, roughly
+ENTRIES = 3  # parts of windows of a row that end in a tree of some leaves, roughly
 NO_ROOM = np.uint64(2**63)
 EVERY_CODE = np.array([0, 2**32], np.uint64)
 NO_RANGE = np.uint64(2**31)  # first code high, last code 0: no split lies between them
@@ -264,13 +266,42 @@ def walk_jumps(
     added to the cell of the cut between them, so a row has, for each feature, the changes of its
     sum over the window, in whole numbers. Then come the link and the sums over the rows.
     O(rows x trees x depth), plus the ways of the parts; memory O(block) beside the slopes.
+
+    Rows that are alike walk together where trees are large (see `order_rows`).
     """
+    order = order_rows(forest, matrix)
+    if order is not None:
+        matrix, rows = matrix[order], JumpRows(rows.group[order], rows.share[order])
+        questions = [replace(question, mark=question.mark[order]) for question in questions]
     replies: list[JumpReply] = []
     for start in range(0, len(questions), MOST_QUESTIONS):
         part = slice(start, start + MOST_QUESTIONS)
         walked = _walk_some(forest, matrix, questions[part], features[part], rows, answering)
         replies += walked
-    return replies
+    return replies if order is None else [_put_back(reply, order) for reply in replies]
+
+
+def order_rows(forest: Forest, matrix: FloatArray) -> IntArray | None:
+    """Give an order in which rows that go the same way are neighbours; None if it is of no use.
+
+    Notes
+    -----
+    What costs most in a large tree is that few rows of a block pass each of its nodes, however
+    few these are. Rows that are alike in the feature of most roots pass fewer nodes, together.
+    """
+    is_large = len(forest.nodes) > MOST_ROWS * forest.n_trees
+    if not is_large or len(matrix) <= MOST_ROWS:
+        return None
+    at_roots = forest.nodes[forest.roots, 0]
+    feature = np.bincount(at_roots[at_roots != LEAF]).argmax()
+    return np.argsort(matrix[:, feature], kind="stable")
+
+
+def _put_back(reply: JumpReply, order: IntArray) -> JumpReply:
+    """Slopes in the order in which rows were given."""
+    slopes = np.empty_like(reply.slopes)
+    slopes[:, :, order] = reply.slopes
+    return replace(reply, slopes=slopes)
 
 
 def _walk_some(
@@ -375,10 +406,10 @@ def widen(room: Room, needed: int) -> Room:
 
 def make_room(forest: Forest, asked: Asked, n_rows: int) -> Room:
     """Room for the rows that walk together."""
-    shift, most = choose_shift(asked, forest.n_outputs), choose_rows(forest, n_rows)
+    shift, most = choose_shift(asked, forest.n_outputs), choose_rows(forest, asked, n_rows)
     coded = walk.make_block(forest.n_features, 0, most)
     block = make_block(coded.codes, len(asked.features), shift)
-    n_entries = min(ENTRIES * forest.n_trees, 2**12) << shift
+    n_entries = min(int(expect_parts(forest) * forest.n_trees), 2**12) << shift
     return Room(
         coded,
         block,
@@ -497,11 +528,21 @@ def choose_shift(asked: Asked, n_outputs: int) -> int:
     return int(np.clip(np.log2(SUMS_AT_ONCE / sums), 3, 8))
 
 
-def choose_rows(forest: Forest, n_rows: int) -> int:
-    """Rows that walk together: what they need fits into memory."""
-    entries = max(forest.n_trees * ENTRIES * (1 + forest.leaves.shape[1]), 1)
-    most = min(NUMBERS_AT_ONCE / entries, MOST_ROWS)
+def choose_rows(forest: Forest, asked: Asked, n_rows: int) -> int:
+    """Rows that walk together: what they need fits into memory, and that is not far."""
+    entries = max(forest.n_trees * expect_parts(forest) * (1 + forest.leaves.shape[1]), 1)
+    windows = WINDOWS_AT_ONCE / max(len(asked.features), 1)
+    most = min(NUMBERS_AT_ONCE / entries, windows, MOST_ROWS)
     return min(max(int(most), FEWEST_ROWS), max(n_rows, 1))
+
+
+def expect_parts(forest: Forest) -> float:
+    """Parts of windows of a row that end in a tree, roughly: splits send parts, and cut them again.
+
+    Measured: 1.2 in trees of 31 leaves, 1.8 in those of 61, 9.1 in those of 12,600.
+    """
+    depth = np.log2(max(len(forest.leaves) / max(forest.n_trees, 1), 1.0))
+    return max(ENTRIES, float(depth) ** 2 / 20)
 
 
 def make_counted(asked: Asked, n_rows: int, n_chosen: int) -> Counted:

@@ -167,6 +167,44 @@ def test_rows_of_several_blocks_are_answered_like_rows_of_one(monkeypatch):
         assert one.slopes.tolist() == other.slopes.tolist()
 
 
+def full_tree(depth):
+    """A tree of 2 ** depth leaves: thresholds on feature 2 at its root, on any below."""
+    rng, n_splits = np.random.default_rng(depth), 2**depth - 1
+    feature = np.concatenate([[2], rng.integers(0, 3, n_splits - 1), np.full(n_splits + 1, -1)])
+    child = np.where(feature >= 0, 2 * np.arange(feature.size) + 1, -1)
+    value = rng.normal(size=(feature.size, 1))
+    threshold, missing = rng.choice(THRESHOLDS, feature.size), rng.random(feature.size) < 0.5
+    return Tree(feature, threshold, child, np.where(child >= 0, child + 1, -1), missing, value)
+
+
+@pytest.mark.parametrize("link", [None, "sigmoid"])
+def test_rows_that_are_sorted_for_large_trees_are_answered_like_any(monkeypatch, link):
+    forest = plant([full_tree(6)] * 3, N_FEATURES)
+    rows = np.vstack([table(np.random.default_rng(seed)) for seed in range(4)])
+    questions = [ask_about(f, rows[:, f], cuts_of(forest, f)) for f in range(3)]
+    results, orders = [], []
+    for most in (512, 126):  # of the 127 nodes of a tree
+        monkeypatch.setattr(jump_walk, "MOST_ROWS", most)
+        orders.append(jump_walk.order_rows(forest, rows))
+        asked = forest, rows, questions, np.arange(3), count_some(len(rows))
+        results.append(walk_jumps(*asked, plainly(forest, link=link)))
+    assert orders[0] is None
+    sorted_rows = rows[orders[1], 2]
+    assert np.all(np.diff(sorted_rows[~np.isnan(sorted_rows)]) >= 0)
+    for one, other in zip(*results, strict=True):
+        assert one.sums.jumps.tolist() == other.sums.jumps.tolist()
+        assert one.sums.stand.tolist() == other.sums.stand.tolist()
+        assert one.slopes.any()
+        assert one.slopes.tolist() == other.slopes.tolist()
+
+
+@pytest.mark.parametrize(("depth", "n_rows"), [(5, 240), (6, 126)])
+def test_rows_of_small_trees_and_of_one_block_stay_in_order(monkeypatch, depth, n_rows):
+    monkeypatch.setattr(jump_walk, "MOST_ROWS", 126)
+    forest = plant([full_tree(depth)] * 3, N_FEATURES)
+    assert jump_walk.order_rows(forest, np.zeros((n_rows, N_FEATURES))) is None
+
+
 def test_lists_that_are_too_short_are_made_longer(monkeypatch):
     forest, rows, questions, shares = big_case(4)
     results = []
