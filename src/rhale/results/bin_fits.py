@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.agreement import spread_of_rows
+from rhale.kernels.agreement import spreads_of_rows
 from rhale.kernels.axis_row import AxisRow
 from rhale.kernels.curve import BinFits, CellMeans, RowEnds, fill_gaps, read_ends, stretch
 from rhale.kernels.gaps import Gaps, find_gaps
@@ -229,7 +229,8 @@ class _Batch:
         """Deviation of the local effects about the fits, of given variance, and about the means."""
         cuts = [one.cuts for one in self.each]
         if self.bins.is_walked:
-            walked = np.concatenate([spread_of_rows(o.fine, o.limits).std for o in self.each])
+            found = spreads_of_rows(self.fine, [one.limits for one in self.each])
+            walked = np.concatenate([one.std for one in found])
             return walked, walked
         if cuts[0].noise is not None:
             variance = np.fmin(variance, self.pure_variance([own.limits for own in cuts]))
@@ -259,8 +260,7 @@ class _Batch:
         """
         cells, joined = self.cells.cells, self.cells.join(limits)
         if cells.is_walked:
-            pairs = zip(self.each, limits, strict=True)
-            return np.concatenate([spread_of_rows(one.cells, own).std for one, own in pairs])
+            return np.concatenate([one.std for one in spreads_of_rows(self.cells, limits)])
         if cells.is_stepped:
             wide = cells.unite(joined)
             return _deviate(wide, wide.variance[0])[0]
