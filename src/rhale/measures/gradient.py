@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from rhale.kernels import FloatArray
 from rhale.kernels.piles import NO_PILES, Piles
 from rhale.measures.measure import Needs, Questions, Replies, Rows
@@ -33,5 +31,4 @@ class Gradient:
         replies: Replies,
     ) -> FloatArray:
         """Slopes of all outputs, shape (n_outputs, n_rows)."""
-        assert replies.slopes is not None  # noqa: S101 - our own mistake
-        return np.ascontiguousarray(replies.slopes[:, :, self.column].T)
+        return replies.slopes[self.column]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -11,6 +11,7 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey, keep, rows_keys
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.columns_first import lay_columns
 from rhale.kernels.dependences import HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, count_rows
 from rhale.kernels.moments import Moments
@@ -116,8 +117,8 @@ class Replies:
     ----------
     predictions : ndarray of shape (n_rows, n_outputs)
         Of the rows as they are; no rows where no measure needs them.
-    slopes : ndarray of shape (n_rows, n_outputs, n_columns) or None
-        Where a measure needs them.
+    slopes : mapping of int to ndarray of shape (n_outputs, n_rows)
+        Along the columns for which a measure needs them.
     changed : ndarray of shape (n_changes, n_rows, n_outputs)
         Answers to the changes that the measure asked about.
     aside : ndarray of shape (n_changes, n_some, n_outputs)
@@ -129,7 +130,7 @@ class Replies:
     """
 
     predictions: FloatArray
-    slopes: FloatArray | None
+    slopes: Mapping[int, FloatArray]
     changed: FloatArray
     aside: FloatArray = field(default_factory=lambda: NO_ANSWERS)
     jumps: Sequence[JumpReply] = ()
@@ -430,16 +431,23 @@ class MeasureTask:
         if "slopes" in needs:
             slopes = None if "predictions" in needs else self.asker.slopes_alone(chunk)
             if slopes is not None:
-                return Base(none, slopes, self.answers_for(rows.sampled, chunk)), chunk.n_rows
+                some = self.answers_for(rows.sampled, chunk)
+                return Base(none, self.along_columns(slopes), some), chunk.n_rows
             answers, slopes = self.asker.differentiate(chunk)
-            return Base(answers, slopes, answers[rows.sampled]), chunk.n_rows
+            return Base(answers, self.along_columns(slopes), answers[rows.sampled]), chunk.n_rows
         if "predictions" in needs:
             answers = predictor.predict(chunk.rows, chunk.n_rows)
-            return Base(answers, None, answers[rows.sampled]), chunk.n_rows
+            return Base(answers, {}, answers[rows.sampled]), chunk.n_rows
         some = np.full((rows.sampled.size, none.shape[1]), np.nan)
         shown = np.flatnonzero(rows.key[rows.sampled] <= rows.last_key)
         some[shown] = self.answers_for(rows.sampled[shown], chunk)
-        return Base(none, None, some), shown.size
+        return Base(none, {}, some), shown.size
+
+    def along_columns(self, slopes: FloatArray) -> dict[int, FloatArray]:
+        """Slopes of all rows, column by column, where a measure needs them."""
+        columns = sorted({m.feature.column for m in self.measures if m.needs == "slopes"})
+        some = slopes if len(columns) == slopes.shape[2] else slopes[:, :, columns]
+        return dict(zip(columns, lay_columns(some), strict=True))
 
     def answers_for(self, some: IntArray, chunk: Chunk) -> FloatArray:
         """What the model says of some rows as they are."""
@@ -509,5 +517,5 @@ class Base:
     """
 
     predictions: FloatArray
-    slopes: FloatArray | None
+    slopes: Mapping[int, FloatArray]
     sampled: FloatArray = field(repr=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.records import crosses_processes
+from rhale.kernels.columns_first import lay_columns
+from rhale.kernels.records import as_frozen, crosses_processes
 from rhale.tables.chunk import Change, HeldColumn, NumbersAlone, numbers_at, numbers_between
 from rhale.tables.columns import Labels, cast
 from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
@@ -39,8 +40,8 @@ class ArrayChunk:
         return self.array.copy(order="C")
 
     def column(self, index: int) -> FloatArray:
-        """One column as floats."""
-        return np.array(self.array[:, index], dtype=np.float64)
+        """One column as floats, not to be written into."""
+        return np.asarray(self._columns[index])
 
     def distinct(self, index: int) -> None:
         """Arrays hold no names."""
@@ -51,7 +52,16 @@ class ArrayChunk:
 
     def keys(self) -> FloatArray:
         """Numbers that tell rows apart: all columns as floats."""
-        return np.asarray(self.array, dtype=np.float64).T
+        return self._columns
+
+    @cached_property
+    def _columns(self) -> FloatArray:
+        """All of them: rows have keys, which every pass needs."""
+        return as_frozen(lay_columns(self.array))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels: the rows."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def facts(self) -> ColumnFacts:
         """Arrays hide nothing."""

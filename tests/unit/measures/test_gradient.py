@@ -3,6 +3,7 @@
 import numpy as np
 from tests.unit.measures.askers import rows_of
 
+from rhale.kernels.columns_first import lay_columns
 from rhale.measures.gradient import Gradient
 from rhale.measures.measure import Questions, Replies
 from rhale.models import meet, wrap
@@ -13,7 +14,9 @@ CHUNK = open_table(X).chunk(0, len(X))
 
 
 def slopes_of(column, slopes):
-    replies = Replies(np.empty((0, 0)), slopes, np.empty((0, 0, 0)))
+    """What `Gradient` makes of slopes of shape (n_rows, n_outputs, n_columns)."""
+    along = dict(enumerate(lay_columns(slopes)))
+    replies = Replies(np.empty((0, 0)), along, np.empty((0, 0, 0)))
     return Gradient(column).local_effects(rows_of(CHUNK), Questions(), replies)
 
 
