@@ -16,6 +16,7 @@ SECTIONS = (
     "california_subsets",
     "curves",
     "trees",
+    "tree_spreads",
     "jumps",
     "intervals",
     "regions",

@@ -149,7 +149,7 @@ def spread_of_rows(cells: Moments, limits: IntArray) -> RowSpread:
     and outweigh no mean: the sum of S is at least a quarter of that of V below zero. With r
     rising from 0 to 1 between two agreements and T four times the median of V, a bin has
 
-        std² = min(V, T) (r + (1 - r) q) + max(V - T, 0) r(min(agreement, S / V)),
+        std² = min(V, T) (r + (1 - r) q) + max(V - T, 0) max(r(min(agreement, S / V)), q'),
 
     V and S being those inside the groups, so that a mean that bends in the bin is no spread.
 
@@ -157,6 +157,8 @@ def spread_of_rows(cells: Moments, limits: IntArray) -> RowSpread:
     Boosted trees of additive functions have V up to about a quarter of the mean slope E, squared,
     and so q = max(0, 1 - E² / 16 V): what rows differ beyond that is the model's own. Of means and
     of medians along the axis, whichever says more: beside a pile of rows single slopes are steep.
+    q' is the same in the bin itself, E being the steepest mean slope of its groups: at one
+    threshold, as of (x1 > 0) x2, rows may jump by 1 and by -1 where hardly any jump elsewhere.
     O(n_cells) time.
     """
     (found,) = spreads_of_rows(AxisRow.of([cells], n_series=None), [limits])
@@ -187,20 +189,19 @@ def spreads_of_rows(axes: AxisRow, limits: Sequence[IntArray]) -> list[RowSpread
         strict=True,
     )
     return [
-        _spread(parts.take(group), inside[0][part], inside[1][part], squares)
+        _spread(parts.take(group), _Inside(*(one[part] for one in inside)), squares)
         for group, part, squares in own
     ]
 
 
-def _spread(
-    groups: _Parts, slope: FloatArray, shared: FloatArray, squares: FloatArray
-) -> RowSpread:
+def _spread(groups: _Parts, bins: _Inside, squares: FloatArray) -> RowSpread:
     """Deviation in the bins of one axis, see `spread_of_rows`."""
     agreement, usual = _pool(groups)
-    slope = np.maximum(slope, 0.0)
-    own = np.divide(shared, slope, out=np.zeros_like(slope), where=slope > 0)
+    slope = np.maximum(bins.slope, 0.0)
+    some = np.where(slope > 0, slope, np.inf)
     within = np.minimum(slope, USUAL * usual)
-    beyond = (slope - within) * _rise(np.minimum(agreement, own))
+    more = np.clip(1.0 - OWN_STEPS**2 * bins.steepest / some, 0.0, 1.0)
+    beyond = (slope - within) * np.maximum(_rise(np.minimum(agreement, bins.shared / some)), more)
     agreed = _rise(agreement)
     counted = agreed + (1 - agreed) * _beyond_steps(groups, squares)
     return RowSpread(np.sqrt(within * counted + beyond), agreement)
@@ -295,11 +296,20 @@ def _pool(groups: _Parts) -> tuple[float, float]:
     return min((shared + shift) / (slope + shift), 1.0), usual
 
 
-def _inside(axes: AxisRow, limits: IntArray, groups: IntArray) -> tuple[FloatArray, FloatArray]:
+class _Inside(NamedTuple):
+    """Of each bin, inside its groups: variance of slopes, what halves share of it, and E²."""
+
+    slope: FloatArray
+    shared: FloatArray
+    steepest: FloatArray
+
+
+def _inside(axes: AxisRow, limits: IntArray, groups: IntArray) -> _Inside:
     """Variance of the slopes of each bin, and what the halves share of it, inside the groups."""
     bins = _Parts.of(axes.cells.unite(limits))
     every = np.union1d(limits, groups)
-    parts, first = _Parts.of(axes.cells.unite(every)), np.searchsorted(every, limits[:-1])
+    united, first = axes.cells.unite(every), np.searchsorted(every, limits[:-1])
+    parts = _Parts.of(united)
     free = np.where(np.isfinite(parts.whole), np.maximum(parts.rows - 2, 0.0), 0.0)
     total = np.add.reduceat(free, first)
     slope, shared = (
@@ -308,9 +318,10 @@ def _inside(axes: AxisRow, limits: IntArray, groups: IntArray) -> tuple[FloatArr
     )
     # rows that are too few in each of a bin's groups may be enough in the bin
     some = np.where(total > 0, total, 1.0)
-    return (
-        np.where(total > 0, slope / some, bins.slope),
-        np.where(total > 0, shared / some, bins.shared),
+    return _Inside(
+        slope=np.where(total > 0, slope / some, bins.slope),
+        shared=np.where(total > 0, shared / some, bins.shared),
+        steepest=np.maximum.reduceat(united.named("effect").mean[0] ** 2, first),
     )
 
 

@@ -350,3 +350,20 @@ def test_groups_have_as_many_rows_each_as_cells_allow():
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=9))
 def test_medians_are_those_of_numpy(values):
     assert median(np.array(values)) == np.median(values)
+
+
+@pytest.mark.parametrize(("steep", "counted"), [(0.0, 1.0), (4.0, 1 - 4.0**2 / 16 / 4), (1e3, 0.0)])
+def test_rows_that_differ_in_one_bin_alone_count_there_beyond_what_they_share(steep, counted):
+    """In one of ten stretches rows have slopes of 2 and -2, whose halves do not agree; V is 4.
+
+    Of them 1 - E² / 16 V count, E being the slope that rows share there; elsewhere none differ.
+    """
+    x = (np.arange(10_000) + 0.5) / 10_000
+    signs = np.where(np.arange(x.size) // 2 % 2 == 0, 1.0, -1.0)
+    here = (x >= 0.4) & (x < 0.5)
+    wide = np.where(here, 2.0 * signs, 0.0)
+    # halves without any covariance, and a difference that takes nothing off the slopes
+    effect = np.where(here, steep, 0.0)
+    series = np.stack([effect, wide, np.zeros(x.size), np.zeros(x.size)])
+    found = spread_of_rows(measure(TEN, x, series).of_output(0, 1), np.array([0, 4, 5, 10]))
+    np.testing.assert_allclose(found.std, [0.0, np.sqrt(4 * counted), 0.0], atol=5e-3)
