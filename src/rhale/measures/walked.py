@@ -35,11 +35,9 @@ from rhale.measures.binned import (
     gather_notes,
     locate_searched,
     sample_effects,
-    without_moved,
 )
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
-from rhale.results.effect import Effect
-from rhale.results.fit import ModelCells, Unbinned, bin_cells
+from rhale.results.fit import ModelCells, Unbinned
 from rhale.results.note import Note
 
 WIDE, DIFFERENCE = 1, 3  # series of slopes, see `JumpReply`
@@ -179,14 +177,15 @@ class JumpEffects:
         x, row = locate_searched(searched, self.cells.grid)
         n_outputs = len(self.cells.partitions)
         wide, difference = searched[row, 1:].T.reshape(2, n_outputs, row.size)
-        shared = shared[:, self.cells.grid.locate(x)].reshape(-1, n_outputs, row.size)
+        by_cell = shared.reshape(-1, n_outputs, shared.shape[-1])[[WIDE, DIFFERENCE]]
+        same, same_difference = by_cell.take(self.cells.grid.locate(x), axis=2)
         return tuple(
             Target(
                 row=row,
                 x=x,
                 effects=wide[output],
-                shared=shared[WIDE][output],
-                noise=(difference - shared[DIFFERENCE])[output] / 4,
+                shared=same[output],
+                noise=(difference[output] - same_difference[output]) / 4,
             )
             for output in range(n_outputs)
         )
@@ -199,8 +198,8 @@ class JumpEffects:
 
     def conclude_region(
         self, total: JumpTotal, kept: FloatArray, about: About, output: int
-    ) -> Effect | None:
-        """Jumps and bins of the rows of a region, between the first and the last of its cells."""
+    ) -> Unbinned | None:
+        """Jumps of the rows of a region, between the first and the last of its cells; no bins yet."""
         cells = between_rows(total.cells)
         if cells is None:
             return None
@@ -210,15 +209,17 @@ class JumpEffects:
         sums = total.sums.between(int(first), int(last))
         outputs = range(len(about.outputs))
         stairs = [Staircase.of(places, sums, one, ends) for one in outputs]
-        made = bin_cells(
+        cells = self.without_shared(cells, self.shared_slopes(stairs))
+        return Unbinned(
             self.feature.name,
             about.outputs[output],
-            self.without_shared(cells, self.shared_slopes(stairs)).of_output(output, len(outputs)),
+            [ModelCells(cells.of_output(output, len(outputs)), stairs[output])],
             self.cells.partitions[output],
-            stairs=stairs[output],
+            known={
+                "kind": self.feature.axis_kind,
+                "sample": sample_effects(kept, about, output),
+            },
         )
-        sample = sample_effects(kept, about, output)
-        return replace(without_moved(made), kind=self.feature.axis_kind, sample=sample)
 
     @cached_property
     def narrow_ends(self) -> Ends:

@@ -19,6 +19,7 @@ from rhale.kernels.jumps import find_near, near_share
 from rhale.measures.choose import choose
 from rhale.measures.measure import About, MeasureTask, take_apart, with_bins
 from rhale.measures.walked import JumpEffects
+from rhale.results.fit import bin_all
 from rhale.settings import Settings
 from rhale.tables import open_table
 
@@ -197,7 +198,7 @@ def test_a_region_has_the_places_inside_it_and_its_own_rows_near_them():
     assert own.wide is measure.wide
     total = replace(task, measures=(own,))(chunk).totals[0]
     about = About(columns.survey, asker.outputs, (), np.empty(0), np.uint64(0))
-    effect = own.conclude_region(total, np.empty((0, 3)), about, 0)
+    ((effect,),) = bin_all([own.conclude_region(total, np.empty((0, 3)), about, 0)])
     np.testing.assert_array_equal(effect.stairs.places, cuts[2:-1])
 
 
