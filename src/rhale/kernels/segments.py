@@ -12,6 +12,7 @@ import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.moments import TINY, Moments
+from rhale.kernels.two_looks import FEW_CELLS
 
 ROUNDING = 1e-11  # relative deviation that a model's own arithmetic may cause
 TIE = 1e-12  # prices that differ by less are equal
@@ -192,12 +193,19 @@ def each_axis(values: Iterable[float]) -> FloatArray:
 
 
 def alike(batch: Sequence[Moments]) -> Iterator[list[int]]:
-    """Put axes with about as many cells together, as many as are quickest; small ones first."""
-    kinds = [(is_weighted(moments), moments.grid.n_cells) for moments in batch]
+    """Put axes with about as many cells together, as many as are quickest; small ones first.
+
+    Those that are searched in one look and those that take two stay apart.
+    """
+    kinds = [
+        (is_weighted(moments), moments.grid.n_cells > FEW_CELLS, moments.grid.n_cells)
+        for moments in batch
+    ]
     order, first = sorted(range(len(kinds)), key=kinds.__getitem__), 0
     for at in range(1, len(order)):
-        (weighted, _), (other, n_cells) = kinds[order[first]], kinds[order[at]]
-        if weighted != other or (at - first + 1) * n_cells > SEARCHED:
+        *kind, _ = kinds[order[first]]
+        *other, n_cells = kinds[order[at]]
+        if kind != other or (at - first + 1) * n_cells > SEARCHED:
             yield order[first:at]
             first = at
     if order:

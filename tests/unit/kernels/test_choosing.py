@@ -17,6 +17,7 @@ from rhale.kernels.optimal import Optimal
 from rhale.kernels.partition import constant_cuts
 from rhale.kernels.segments import BLOCK, SEARCHED, TOGETHER, alike, together
 from rhale.kernels.stretches import BetweenStretches, Stretches
+from rhale.kernels.two_looks import FEW_CELLS
 
 
 def axis(seed, n_rows, n_cells, *, weighted=False, stepped=False):
@@ -44,7 +45,7 @@ AXES = st.builds(
     axis,
     st.integers(0, 50),
     st.sampled_from([4, 30, 300, 3000]),
-    st.sampled_from([1, 2, 7, BLOCK, BLOCK + 1, 90, 160]),
+    st.sampled_from([1, 2, 7, BLOCK, BLOCK + 1, 90, 160, FEW_CELLS - 5, FEW_CELLS + 40]),
     weighted=st.booleans(),
     stepped=st.booleans(),
 )
@@ -91,13 +92,13 @@ def test_a_class_made_from_adaptive_chooses_in_its_own_way():
 
 @pytest.mark.parametrize("weighted", [[], [0, 3], range(12)])
 def test_axes_stand_together_with_their_like(weighted):
-    sizes = [90, 90, 500, 7, 160, SEARCHED, 1, 3 * SEARCHED, 7, 7, 160, 90]
+    sizes = [90, 210, 500, 7, 160, SEARCHED, 1, 3 * SEARCHED, 7, 7, 160, 90]
     batch = [axis(k, 200, n, weighted=k in weighted) for k, n in enumerate(sizes)]
     groups = list(alike(batch))
     assert sorted(k for group in groups for k in group) == list(range(12))
     assert max(map(len, groups)) > 3
     for group in groups:
-        assert len({k in weighted for k in group}) == 1
+        assert len({(k in weighted, sizes[k] > FEW_CELLS) for k in group}) == 1
         own = [sizes[k] for k in group]
         assert own == sorted(own)
         assert len(own) == 1 or len(own) * own[-1] <= SEARCHED
