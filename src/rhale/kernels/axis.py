@@ -13,7 +13,6 @@ from rhale.kernels.interpolate import Knots
 
 MANY_VALUES = 100  # up to so many distinct values a feature is a ladder, not a line
 N_KNOTS = 513
-FEW_SORTED, N_STRETCHES = 1000, 2**15  # values sorted as they are; places of small integers
 GAP_SHARE = 0.05  # of the range: an empty stretch this wide is a gap
 
 
@@ -101,29 +100,3 @@ def nearest(ladder: FloatArray, x: FloatArray) -> FloatArray:
     """
     place = np.searchsorted((ladder[1:] + ladder[:-1]) / 2, x)
     return np.asarray(ladder[place])
-
-
-def sort_values(values: FloatArray) -> FloatArray:
-    """Values, increasing; those that are missing last.
-
-    Notes
-    -----
-    They are put into 32,768 equal stretches first, which takes linear time, so that what is left
-    to sort is in order but for close neighbours: a quarter of the time of `np.sort` on processors
-    where its vectors are slow, and no more than a fifth longer where nearly all stand in one
-    stretch.
-
-    Examples
-    --------
-    >>> sort_values(np.array([2.0, np.nan, 1.0]))
-    array([ 1.,  2., nan])
-    """
-    if values.size < FEW_SORTED:
-        return np.sort(values)
-    low, high = float(values.min()), float(values.max())
-    with np.errstate(all="ignore"):
-        scale = np.float64(N_STRETCHES - 1) / (high - low)
-    if not 0.0 < scale < np.inf:  # one value, missing ones, or a range that is hardly a number
-        return np.sort(values)
-    place = ((values - low) * scale).astype(np.int16)
-    return np.sort(values.take(place.argsort(kind="stable")), kind="stable")

@@ -1,10 +1,7 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
-from rhale.kernels.axis import FEW_SORTED, Axis, nearest, sort_values, wide_gaps
+from rhale.kernels.axis import Axis, nearest, wide_gaps
 
 CLOUDS = np.concatenate([np.linspace(0, 1, 300), np.linspace(9, 10, 300)])
 
@@ -76,30 +73,6 @@ def test_nearest_picks_the_nearest_value():
         5,
         5,
     ]
-
-
-@given(
-    arrays(
-        np.float64,
-        st.integers(0, 40),
-        elements=st.floats(-1e300, 1e300, allow_nan=False) | st.sampled_from([0.0, -0.0, 5e-324]),
-    ),
-    st.floats(1e-6, 1e6),
-    st.integers(0, 3),
-)
-def test_values_are_sorted_as_numpy_sorts_them(some, width, n_missing):
-    """Many values in a narrow stretch, some far away, ties and missing ones."""
-    rng = np.random.default_rng(some.size)
-    many = rng.normal(0, width, FEW_SORTED)
-    values = np.concatenate([some, many, many[:50], np.full(n_missing, np.nan)])
-    values = rng.permutation(values)
-    np.testing.assert_array_equal(sort_values(values), np.sort(values))
-
-
-@pytest.mark.parametrize("value", [0.0, 3.0, 1e308, 5e-324])
-def test_values_that_hardly_differ_are_sorted(value):
-    values = np.append(np.full(FEW_SORTED, value), [np.nextafter(value, 0), -value])
-    np.testing.assert_array_equal(sort_values(values), np.sort(values))
 
 
 def test_weight_beside_a_value_leaves_out_its_own_rows():
