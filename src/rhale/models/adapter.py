@@ -17,6 +17,14 @@ from rhale.results.note import Note
 from rhale.tables.chunk import Change, Chunk
 
 
+@runtime_checkable
+class GivesSlopes(Protocol):
+    """A model whose slopes may cost less without its answers; other adapters need not know of it."""
+
+    def slopes_alone(self, rows: Any, outputs: Sequence[int], n_outputs: int) -> Any:
+        """Slopes as of `Adapter.gradient` for the chosen ones of so many outputs, or None."""
+
+
 class Walker(Protocol):
     """A model that can be read: it answers for many changed columns at once."""
 
@@ -224,31 +232,6 @@ class Adapter(Protocol):
         """
         msg = f"this {self.kind} has no derivative; pass gradient=, or use local='secant'"
         raise NotDifferentiableError(msg)
-
-    def slopes_alone(self, rows: Any, outputs: Sequence[int], n_outputs: int) -> Any:  # noqa: ARG002
-        """Slopes as of `gradient`, where they cost less than with answers; None if they do not.
-
-        Parameters
-        ----------
-        rows : table
-            Rows, as the user's own kind of table: an array, a data frame.
-        outputs : sequence of int
-            Which outputs are chosen.
-        n_outputs : int
-            Of how many.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_chosen, n_columns), or None
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> slope = rhale.models.wrap(lambda rows: rows[:, 0] ** 2, gradient=lambda rows: 2 * rows)
-        >>> slope.slopes_alone(np.array([[1.0], [3.0]]), [0], 1).ravel()
-        array([2., 6.])
-        """
-        return None
 
     # --- many changed columns at once
 

@@ -16,7 +16,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.dependences import DependenceQuestion, Dependences, HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
-from rhale.models.adapter import Adapter, Walker
+from rhale.models.adapter import Adapter, GivesSlopes, Walker
 from rhale.models.answers import (
     blaming_the_model,
     check_answer,
@@ -395,6 +395,8 @@ class Predictor:
         array([[2., 0.]])
         """
         heed_stop()
+        if not isinstance(self.adapter, GivesSlopes):
+            return None
         with blaming_the_model(chunk.n_rows, "asked for its gradient"):
             slopes = self.adapter.slopes_alone(chunk.rows, self.chosen, self.n_all)
         return None if slopes is None else check_slopes(chunk, slopes)
