@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import Context, copy_context
 from functools import partial
-from threading import Event
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -44,7 +44,7 @@ def map_in_threads(
     """
     stop = Event()
     with ExitStack() as stack:
-        begin = partial(_begin, dict(np.geterr()), _settings_of_sklearn(), find_pools())
+        begin = partial(_begin, dict(np.geterr()), _settings_of_sklearn(), once(find_pools))
         pool = stack.enter_context(ThreadPoolExecutor(n_threads, "rhale", begin))
         waiting: deque[Future[Result]] = deque()
         stack.callback(lambda: [one.cancel() for one in waiting])  # before the pool is left
@@ -70,12 +70,25 @@ def _settings_of_sklearn() -> dict[str, Any]:
     return {} if library is None else library.get_config()
 
 
-def _begin(of_numpy: dict[str, Any], of_sklearn: dict[str, Any], pools: Any) -> None:
+def once(find: Callable[[], Result]) -> Callable[[], Result]:
+    """Find something when the first thread asks, for all of them: the others wait."""
+    lock, found = Lock(), list[Result]()
+
+    def get() -> Result:
+        with lock:
+            if not found:
+                found.append(find())
+        return found[0]
+
+    return get
+
+
+def _begin(of_numpy: dict[str, Any], of_sklearn: dict[str, Any], find: Callable[[], Any]) -> None:
     """Make a new thread like the one that started it, but without threads of its own."""
     np.seterr(**of_numpy)  # before NumPy 2 a setting of the thread, and not of the context
     if of_sklearn:
         sys.modules["sklearn"].set_config(**of_sklearn)
-    limit_this_thread(pools)
+    limit_this_thread(find())
 
 
 def count_jobs(n_jobs: Any) -> int | None:

@@ -4,7 +4,8 @@ import os
 import subprocess
 import sys
 import threading
-from concurrent.futures import CancelledError
+import time
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ import pytest
 import sklearn
 
 from rhale.engines import map_in_threads
-from rhale.engines.threads import count_jobs
+from rhale.engines.threads import count_jobs, once
 from rhale.errors import BadSettingError
 from rhale.models import Predictor, wrap
 from rhale.models.predictor import STOP
@@ -174,3 +175,19 @@ def test_a_number_of_jobs_is_read_as_users_write_it():
 def test_other_numbers_of_jobs_are_refused(n_jobs):
     with pytest.raises(BadSettingError, match=r"n_jobs=.* is no number of threads; use 1 or more"):
         count_jobs(n_jobs)
+
+
+def test_what_all_threads_need_is_found_once_by_the_first_that_asks():
+    finders = []
+
+    def find():
+        time.sleep(0.01)  # the others come meanwhile, and wait
+        finders.append(threading.get_ident())
+        return object()
+
+    get = once(find)
+    assert finders == []  # whoever makes it does not look
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: get(), range(8)))
+    assert len(set(map(id, found))) == len(finders) == 1
+    assert finders[0] != threading.get_ident()
