@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
@@ -318,7 +318,7 @@ class MeanSearch:
     def cheapest_paths(self) -> list[IntArray | None]:
         """Limits of the cheapest bins of each axis; None where it may have none."""
         cells, sizes = self.axes.cells, self.sizes.tolist()
-        sums = [*weights_of(cells), cells.weight * self.noise]
+        sums = [*weights_of([cells]), cells.weight * self.noise]
         means, products = (cells.mean_x, cells.mean[0]), (cells.sxx, cells.sxd[0], cells.sdd[0])
         held = [side_by_side(np.stack(own), self.sizes) for own in (sums, means, products)]
         parts = [list(self._prices(some, *held)) for some in together(sizes)]
@@ -331,32 +331,28 @@ class MeanSearch:
         most = int(self.sizes[some].max())
         # a variance needs two rows; effective numbers carry rounding
         needed = each_axis(np.maximum(self.least[some], 2.0) * (1 - 1e-12))
-        penalty, count = each_axis(self.penalty[some]), self._counting(some)
+        penalty = each_axis(self.penalty[some])
         for runs in runs_by_end(*(own[:, some, :most] for own in (sums, means, products))):
             rows = runs.rows(weighted=len(sums) > 2)
             price, _ = _misfit(runs, rows, penalty, linear=self.asked.linear)
-            price *= count(runs, rows)
+            price *= self._count(some, runs, rows)
             price[rows < needed] = np.inf
             for own, gaps in zip(price, self.gaps[some], strict=True):
                 _price_gaps(own, runs.first, gaps)
             yield price
 
-    def _counting(self, some: slice) -> Callable[[Runs, FloatArray], FloatArray]:
+    def _count(self, some: slice, runs: Runs, rows: FloatArray) -> FloatArray:
         """What the misfit of every run of some axes counts by, times rows / weight."""
         # effective rows of runs do not add up, shares of the weight do: cuts alone must change no sum
-        each, rows = each_axis(self.axes.each[some]), each_axis(self.rows[some])
+        each = each_axis(self.axes.each[some])
         if self.asked.weight == "rows":
-            return lambda _, rows: rows * each
-        spans = each_axis(self.axes.spans[some])
+            return rows * each
         left, right = (side_by_side(own, self.sizes)[some] for own in self.axes.ends)
-
-        def count(runs: Runs, own: FloatArray) -> FloatArray:
-            weight = np.where(own > 0, runs.sums[0], 1.0)
-            wide = np.maximum(runs.spans(left, right), 0.0) / spans * rows
-            counted = wide if self.asked.weight == "width" else np.sqrt(wide * each * weight)
-            return np.asarray(counted * (own / weight))
-
-        return count
+        weight = np.where(rows > 0, runs.sums[0], 1.0)
+        wide = np.maximum(runs.spans(left, right), 0.0) / each_axis(self.axes.spans[some])
+        wide *= each_axis(self.rows[some])
+        counted = wide if self.asked.weight == "width" else np.sqrt(wide * each * weight)
+        return np.asarray(counted * (rows / weight))
 
     def are_linear(self, limits: Sequence[IntArray]) -> list[BoolArray]:
         """Whether each bin between these limits of each axis is cheaper as a line."""
@@ -502,11 +498,11 @@ class SpreadSearch:
     @classmethod
     def of(cls, batch: Sequence[Moments], asked: Sequence[_Spread]) -> SpreadSearch:
         """Prepare the search."""
-        axes = AxisRow.of(batch)
         rows = np.concatenate([moments.row_shares for moments in batch])
         squares = rows * np.concatenate([one.tame for one in asked])
+        sizes = np.array([moments.weight.size for moments in batch])
         prices = (each_axis(getattr(one, k) for one in asked) for k in ("level", "cost", "least"))
-        return cls(np.stack([*weights_of(axes.cells), rows, squares]), axes.sizes, *prices)
+        return cls(np.stack([*weights_of(batch), rows, squares]), sizes, *prices)
 
     @property
     def gaps(self) -> list[IntArray]:

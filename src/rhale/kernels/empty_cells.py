@@ -76,12 +76,6 @@ def cut_gaps(moments: Moments, gaps: FloatArray) -> Moments:
     return replace(moments, cells=Cells((Grid(edges, moments.grid.closed),)), **parts)
 
 
-def wide_empty_cells(moments: Moments) -> IntArray:
-    """Cells without rows that are a good part of the range."""
-    edges = moments.grid.edges
-    return np.flatnonzero(are_gaps(moments.count, np.diff(edges), edges[-1] - edges[0]))
-
-
 def are_gaps(count: IntArray, width: FloatArray, span: float | FloatArray) -> BoolArray:
     """Tell which cells of so many rows and such widths, on axes of such spans, are wide gaps."""
     # limits stand a margin inside a gap: what is left of the narrowest one is this wide

@@ -134,7 +134,7 @@ class Optimal:
 
     def _prices(self, moments: Moments, least: float) -> Iterator[FloatArray]:
         """Prices of bins by the cells in which they end, as in `Runs`."""
-        weights, edges = np.stack(weights_of(moments)), moments.grid.edges
+        weights, edges = np.stack(weights_of([moments])), moments.grid.edges
         needed = max(least, self.ddof + 1) * (1 - 1e-12)  # effective numbers carry rounding
         at_once = moments.grid.n_cells <= FEW
         for runs in runs_by_end(weights, moments.mean[:1], moments.sdd[:1], at_once=at_once):

@@ -176,9 +176,12 @@ def drop_rounding(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> Floa
     return np.where(is_rounding(weight, mean, sdd), 0.0, sdd)
 
 
-def weights_of(cells: Moments) -> list[FloatArray]:
-    """Weights, and their squares where rows are weighted, as sums of runs begin."""
-    return [cells.weight, cells.weight_squares] if is_weighted(cells) else [cells.weight]
+def weights_of(batch: Sequence[Moments]) -> list[FloatArray]:
+    """Weights of the cells of axes in a row, and squares where rows are weighted: runs begin so."""
+    weights = [moments.weight for moments in batch]
+    if not any(map(is_weighted, batch)):
+        return [np.concatenate(weights)]
+    return [np.concatenate(weights), np.concatenate([m.weight_squares for m in batch])]
 
 
 def is_weighted(moments: Moments) -> bool:

@@ -429,9 +429,8 @@ class MeasureTask:
         needs = {m.needs for m in self.measures}
         none = np.empty((0, len(predictor.chosen)))
         if "slopes" in needs:
-            slopes = None if "predictions" in needs else self.asker.slopes_alone(chunk)
-            if slopes is not None:
-                some = self.answers_for(rows.sampled, chunk)
+            if predictor.gives_slopes and "predictions" not in needs:
+                slopes, some = self.asker.slopes_alone(chunk), self.answers_for(rows.sampled, chunk)
                 return Base(none, self.along_columns(slopes), some), chunk.n_rows
             answers, slopes = self.asker.differentiate(chunk)
             return Base(answers, self.along_columns(slopes), answers[rows.sampled]), chunk.n_rows

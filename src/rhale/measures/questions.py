@@ -75,22 +75,18 @@ class Asker:
         answers, slopes = zip(*found, strict=True)
         return np.concatenate(answers), np.concatenate(slopes)
 
-    def slopes_alone(self, chunk: Chunk) -> FloatArray | None:
-        """Slopes (n_rows, n_outputs, n_columns), where they cost less than with answers.
+    def slopes_alone(self, chunk: Chunk) -> FloatArray:
+        """Slopes (n_rows, n_outputs, n_columns) of a chunk, of a model that `gives_slopes`.
 
         Parameters
         ----------
         chunk : Chunk
             The rows.
         """
-        found = list[FloatArray]()
-        for rows in self.batches(chunk):
-            whole = rows.size == chunk.n_rows
-            slopes = self.predictor.slopes_alone(chunk if whole else chunk.take(rows))
-            if slopes is None:
-                return None
-            found.append(slopes)
-        return found[0] if len(found) == 1 else np.concatenate(found)
+        if chunk.n_rows <= self.batch_rows:
+            return self.predictor.slopes_alone(chunk)
+        parts = (self.predictor.slopes_alone(chunk.take(rows)) for rows in self.batches(chunk))
+        return np.concatenate(list(parts))
 
     def ask(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
         """Predict one copy of the rows per change.

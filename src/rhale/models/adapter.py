@@ -22,7 +22,7 @@ class GivesSlopes(Protocol):
     """A model whose slopes may cost less without its answers; other adapters need not know of it."""
 
     def slopes_alone(self, rows: Any, outputs: Sequence[int], n_outputs: int) -> Any:
-        """Slopes as of `Adapter.gradient` for the chosen ones of so many outputs, or None."""
+        """Slopes as of `Adapter.gradient`, for the chosen ones of so many outputs."""
 
 
 class Walker(Protocol):

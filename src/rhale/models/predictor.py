@@ -372,8 +372,13 @@ class Predictor:
         checked = check_slopes(chunk, slopes)
         return self._choose(check_answer(answer, chunk.n_rows, "")), checked
 
-    def slopes_alone(self, chunk: Chunk) -> FloatArray | None:
-        """Slopes as of `gradient`, where they cost less than with answers; None if they do not.
+    @property
+    def gives_slopes(self) -> bool:
+        """Whether slopes cost less without answers: see `slopes_alone`."""
+        return self.adapter.is_differentiable and isinstance(self.adapter, GivesSlopes)
+
+    def slopes_alone(self, chunk: Chunk) -> FloatArray:
+        """Slopes as of `gradient`, where they cost less than with answers (`gives_slopes`).
 
         Parameters
         ----------
@@ -382,7 +387,7 @@ class Predictor:
 
         Returns
         -------
-        ndarray of shape (n_rows, n_outputs, n_columns), or None
+        ndarray of shape (n_rows, n_outputs, n_columns)
 
         Examples
         --------
@@ -391,15 +396,14 @@ class Predictor:
         >>> chunk = open_table(np.arange(6.0).reshape(3, 2)).chunk(0, 3)
         >>> model = wrap(lambda rows: 2 * rows[:, 0], gradient=lambda rows: rows * 0 + [2.0, 0.0])
         >>> predictor, _ = meet(model, chunk)
-        >>> predictor.slopes_alone(chunk)[0]
-        array([[2., 0.]])
+        >>> predictor.gives_slopes, predictor.slopes_alone(chunk)[0]
+        (True, array([[2., 0.]]))
         """
         heed_stop()
-        if not isinstance(self.adapter, GivesSlopes):
-            return None
+        assert isinstance(self.adapter, GivesSlopes)  # noqa: S101 - our own mistake
         with blaming_the_model(chunk.n_rows, "asked for its gradient"):
             slopes = self.adapter.slopes_alone(chunk.rows, self.chosen, self.n_all)
-        return None if slopes is None else check_slopes(chunk, slopes)
+        return check_slopes(chunk, slopes)
 
     def partial_dependences(self, chunk: Chunk, question: DependenceQuestion) -> Dependences | None:
         """Partial dependences of the chosen outputs at the rows; None if the model is to be asked.

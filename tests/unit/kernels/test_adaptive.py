@@ -9,7 +9,7 @@ from rhale.kernels import adaptive, two_looks
 from rhale.kernels.adaptive import Adaptive, move_to_near, spread_paths
 from rhale.kernels.axis import Axis
 from rhale.kernels.axis_row import AxisRow
-from rhale.kernels.empty_cells import wide_empty_cells
+from rhale.kernels.empty_cells import are_gaps
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.noise import cut_outliers, excess, local_noise, residual_squares
@@ -22,6 +22,12 @@ INF = np.inf
 def filled(moments):
     """Cells of one axis whose means count."""
     return FilledCells.of(AxisRow.of([moments]))
+
+
+def wide_empty_cells(moments):
+    """Gaps among the cells of one axis."""
+    edges = moments.grid.edges
+    return np.flatnonzero(are_gaps(moments.count, np.diff(edges), np.ptp(edges)))
 
 
 def spread_path(moments, squares, fewest, most=None):

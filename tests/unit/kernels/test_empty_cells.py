@@ -3,9 +3,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.empty_cells import cut_gaps, locate_gaps, wide_empty_cells
+from rhale.kernels.empty_cells import are_gaps, cut_gaps, locate_gaps
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import SUMS, measure
+
+
+def wide_empty_cells(moments):
+    """Gaps among the cells of one axis."""
+    edges = moments.grid.edges
+    return np.flatnonzero(are_gaps(moments.count, np.diff(edges), np.ptp(edges)))
 
 
 def test_empty_cells_are_wide_from_a_twentieth_of_the_range_less_its_margins():

@@ -82,7 +82,7 @@ def test_squares_and_rows_of_every_run_are_those_of_its_rows(n_cells, weighted):
     x, d, w = rows_of(n_cells, weighted=weighted)
     d = 1e3 + d
     moments = cells(x, d, np.arange(n_cells + 1), w if weighted else None)
-    sums, squares = np.stack(weights_of(moments)), squares_of(moments)
+    sums, squares = np.stack(weights_of([moments])), squares_of(moments)
     assert len(sums) == 1 + weighted
     weight, rows = np.zeros((2, n_cells, n_cells))
     for block in runs_by_end(sums):
