@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def measure():
     """Best times of all calls in this process, in milliseconds."""
     import numpy as np
+    import pandas as pd
     import torch
     from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -46,6 +47,11 @@ def measure():
     def slopes(rows):
         return (1 - np.tanh(rows @ weights) ** 2)[:, None] * weights
 
+    def sums(rows):
+        return rows.sum(axis=1)
+
+    narrow = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.SiLU(), torch.nn.Linear(32, 1))
+    wide, frame = rng.uniform(size=(100_000, 40)), pd.DataFrame(x[:1_000], columns=list("abcdefgh"))
     trees = HistGradientBoostingRegressor(max_iter=50).fit(x[:20_000], model(x[:20_000]))
     rhale.explain(trees, x[:500])  # compiles the walk
     calls = {
@@ -55,7 +61,14 @@ def measure():
         "a network, 1e5 rows": lambda: rhale.explain(network, x[:100_000]),
         "walked trees, 2e4 rows": lambda: rhale.explain(trees, x[:20_000]),
         "1,000 rows": lambda: rhale.explain(model, x[:1_000]),
+        "1,000 rows, n_jobs=1": lambda: rhale.explain(model, x[:1_000], n_jobs=1),
         "pdp, 1,000 rows": lambda: rhale.explain(model, x[:1_000], method="pdp"),
+        "pdp, 1,000 rows of pandas": lambda: rhale.explain(
+            lambda rows: model(rows.to_numpy()), frame, method="pdp"
+        ),
+        "40 features, 1e5 rows": lambda: rhale.explain(sums, wide, gradient=np.ones_like),
+        "regions of walked trees, 2e4 rows": lambda: rhale.explain(trees, x[:20_000], regions=True),
+        "pairs of a narrow network, 1e4 rows": lambda: rhale.interactions(narrow, x[:10_000]),
     }
     return {name: best(call) for name, call in calls.items()}
 
