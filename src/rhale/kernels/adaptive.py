@@ -342,16 +342,16 @@ class MeanSearch:
             yield price
 
     def _count(self, some: slice, runs: Runs, rows: FloatArray) -> FloatArray:
-        """What the misfit of every run of some axes counts by, times rows / weight."""
-        # effective rows of runs do not add up, shares of the weight do: cuts alone must change no sum
-        each = each_axis(self.axes.each[some])
+        """What the misfit of every run of some axes counts by, times rows / weight.
+
+        Up to a factor of each axis, which no bins depend on.
+        """
         if self.asked.weight == "rows":
-            return rows * each
+            return rows
         left, right = (side_by_side(own, self.sizes)[some] for own in self.axes.ends)
         weight = np.where(rows > 0, runs.sums[0], 1.0)
-        wide = np.maximum(runs.spans(left, right), 0.0) / each_axis(self.axes.spans[some])
-        wide *= each_axis(self.rows[some])
-        counted = wide if self.asked.weight == "width" else np.sqrt(wide * each * weight)
+        wide = np.maximum(runs.spans(left, right), 0.0)
+        counted = wide if self.asked.weight == "width" else np.sqrt(wide * weight)
         return np.asarray(counted * (rows / weight))
 
     def are_linear(self, limits: Sequence[IntArray]) -> list[BoolArray]:

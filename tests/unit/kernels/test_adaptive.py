@@ -218,6 +218,16 @@ def test_two_looks_at_many_limits_cost_hardly_more_than_one(monkeypatch, seed, n
     assert two.linear.tolist() == [price(a, b - 1)[1] for a, b in pairwise(two.limits)]
 
 
+@pytest.mark.parametrize("n_cells", [20, 300])
+def test_rounding_makes_no_line_of_a_constant_effect(n_cells):
+    """Deviations of 1e-14 of the effect, along a line or not, are those of a model's arithmetic."""
+    x = np.linspace(0, 1, 40 * n_cells)
+    cells = measure(Grid(np.linspace(0, 1, n_cells + 1)), x, 5.0 * (1 + 1e-14 * x))
+    found = Adaptive()(cells)
+    assert found.limits.tolist() == [0, n_cells]
+    assert found.linear.tolist() == [False]
+
+
 def test_a_jump_of_the_spread_is_found_in_two_looks(monkeypatch):
     """301 cells, deviations of 1 and 2 on the two sides of a limit that the first look has not."""
     edges = np.linspace(0, 1, 302)

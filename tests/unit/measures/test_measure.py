@@ -346,3 +346,14 @@ def test_bins_of_parts_are_chosen_together_and_each_is_put_where_it_waits():
     for effect, one in zip(found, waiting, strict=True):
         assert (effect.name, effect.n_parts) == (one.name, one.partition.n_bins)
         assert effect == bin_cells(one.name, "y", one.models[0].cells, one.partition)
+
+
+@pytest.mark.parametrize("features", [[1], [2, 0], None])
+def test_slopes_are_those_of_the_explained_columns(features):
+    slopes = np.array([1.0, 20.0, 300.0])
+    x = np.random.default_rng(0).normal(size=(500, 3))
+    found = rhale.explain(
+        lambda rows: rows @ slopes, x, gradient=lambda rows: rows * 0 + slopes, features=features
+    )
+    for effect in found:
+        np.testing.assert_allclose(effect.mean, slopes[int(effect.name[1])], rtol=1e-12)

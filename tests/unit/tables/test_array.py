@@ -1,5 +1,7 @@
 """Arrays as tables: every value is its own number, and the array's type decides what fits."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -65,3 +67,20 @@ def test_only_arrays_of_truth_values_hold_truth_and_none_holds_names():
     assert table.label(labels) is table
     assert chunk().distinct(0) is None
     assert np.isnan(table.missing_value(0))
+
+
+def test_columns_are_made_once_and_not_to_be_written_into():
+    own = chunk()
+    assert own.column(1).tolist() == [10.0, 20.0, 30.0, 40.0]
+    assert np.shares_memory(own.column(1), own.keys())
+    with pytest.raises(ValueError, match="read-only"):
+        own.column(1)[0] = 7.0
+
+
+def test_a_chunk_travels_without_what_it_made():
+    own = chunk()
+    before = len(pickle.dumps(own))
+    assert own.column(0).tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert len(pickle.dumps(own)) == before
+    again = pickle.loads(pickle.dumps(own))  # noqa: S301 - our own bytes
+    assert again.column(1).tolist() == [10.0, 20.0, 30.0, 40.0]
