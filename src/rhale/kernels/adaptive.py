@@ -233,11 +233,12 @@ class Adaptive:
             np.array([0, moments.grid.n_cells]) if path is None else path
             for path, moments in zip(paths, batch, strict=True)
         ]
+        linear = means.are_linear(limits)
         spread: Sequence[IntArray | None] = [None] * len(batch)
         parts = spread
         if self.spread_bins != "mean":
             # the spread is what the chosen fits leave over, so the mean must be cut first
-            kinds = np.concatenate(means.are_linear(limits))
+            kinds = np.concatenate(linear)
             squares = axes.split(residual_squares(axes.cells, axes.join(limits), kinds))
             # a spread that is far below the noise is not worth a bin
             most = np.maximum(pure_squares(cells), LEAST_SPREAD * noise)
@@ -246,8 +247,9 @@ class Adaptive:
                 moved = list(map(move_to_near, found, limits, batch))
                 limits = list(map(np.union1d, limits, moved))
                 spread, parts = parts, moved
-        # a bin that was cut for the spread's sake may be a line no more: its parts are asked again
-        linear = means.are_linear(limits)
+                # a bin that was cut for the spread's sake may be a line no more: its parts are asked
+                if any(own.size > of.size + 1 for own, of in zip(limits, linear, strict=True)):
+                    linear = means.are_linear(limits)
         for k, followed in enumerate(follow_cells(axes, batch, axes.split(noise), limits, linear)):
             # one bin can always be had; that is worth a note only where a number of rows was asked for
             is_told = paths[k] is None and self.min_rows is not None
