@@ -51,7 +51,14 @@ def measure():
         return rows.sum(axis=1)
 
     narrow = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.SiLU(), torch.nn.Linear(32, 1))
-    wide, frame = rng.uniform(size=(100_000, 40)), pd.DataFrame(x[:1_000], columns=list("abcdefgh"))
+    wide, frame = (
+        rng.uniform(size=(100_000, 40)),
+        pd.DataFrame(x[:20_000], columns=list("abcdefgh")),
+    )
+
+    def framed(rows):
+        return model(rows.to_numpy())
+
     trees = HistGradientBoostingRegressor(max_iter=50).fit(x[:20_000], model(x[:20_000]))
     rhale.explain(trees, x[:500])  # compiles the walk
     calls = {
@@ -63,9 +70,10 @@ def measure():
         "1,000 rows": lambda: rhale.explain(model, x[:1_000]),
         "1,000 rows, n_jobs=1": lambda: rhale.explain(model, x[:1_000], n_jobs=1),
         "pdp, 1,000 rows": lambda: rhale.explain(model, x[:1_000], method="pdp"),
-        "pdp, 1,000 rows of pandas": lambda: rhale.explain(
-            lambda rows: model(rows.to_numpy()), frame, method="pdp"
-        ),
+        "pdp, 1,000 rows of pandas": lambda: rhale.explain(framed, frame[:1_000], method="pdp"),
+        "pdp, 2e4 rows": lambda: rhale.explain(model, x[:20_000], method="pdp"),
+        "pdp, 2e4 rows of pandas": lambda: rhale.explain(framed, frame, method="pdp"),
+        "ale, 2e4 rows of pandas": lambda: rhale.explain(framed, frame, method="ale"),
         "40 features, 1e5 rows": lambda: rhale.explain(sums, wide, gradient=np.ones_like),
         "regions of walked trees, 2e4 rows": lambda: rhale.explain(trees, x[:20_000], regions=True),
         "pairs of a narrow network, 1e4 rows": lambda: rhale.interactions(narrow, x[:10_000]),

@@ -75,33 +75,63 @@ def measure_curves(curves: FloatArray, weights: FloatArray | None = None) -> Cur
     -----
     O(n_rows n_points²) for each output.
     """
-    deviations = np.array(curves)
-    return scatter_curves(_take_off_mean(deviations, weights), deviations, weights)
+    w = np.ones(curves.shape[1]) if weights is None else weights
+    mean, gaps = deviate_curves(curves.transpose(0, 2, 1), w)
+    gaps *= np.sqrt(w)
+    products = np.stack([gap @ gap.T for gap in gaps])
+    return CurveMoments(float(w.sum()), float((w**2).sum()), mean, products)
 
 
-def split_shapes(
-    traced: FloatArray, weights: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Split curves into shape and level, and find how much these deviate from their means.
+def deviate_curves(curves: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Find the mean of curves over their rows, and how much they deviate from it.
+
+    Parameters
+    ----------
+    curves : ndarray of shape (n_outputs, n_points, n_rows)
+        One curve per row and output.
+    weights : ndarray of shape (n_rows,)
+        How much each row matters.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_outputs, n_points)
+    deviations : ndarray of shape (n_outputs, n_points, n_rows)
+
+    Notes
+    -----
+    The first curve is taken off before the mean is, so that equal curves deviate by exactly nothing.
+    """
+    first = curves[..., 0] if weights.size else np.zeros(curves.shape[:2])
+    deviations, total = curves - first[..., None], float(weights.sum())
+    shift = deviations @ (weights / (total if total > 0 else 1.0))
+    deviations -= shift[..., None]
+    return first + shift, deviations
+
+
+def split_shapes(traced: FloatArray) -> FloatArray:
+    """Split curves into shape and level.
 
     Parameters
     ----------
     traced : ndarray of shape (n_points, n_rows, n_outputs)
         One curve per row and output.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters.
 
     Returns
     -------
-    mean : ndarray of shape (n_outputs, n_points + 1)
-        Mean over the rows of curves less their own average, and of that average.
-    deviations : ndarray of shape (n_outputs, n_rows, n_points + 1)
-        Of the rows; neighbours in memory have the same point.
+    ndarray of shape (n_outputs, n_points + 1, n_rows)
+        Curves less their own average, and that average.
 
     Notes
     -----
-    A small shape on a huge level stays exact. Flat curves have exactly no shape, and equal ones
-    deviate by exactly nothing: first values are taken off before any mean is.
+    A small shape on a huge level stays exact. Flat curves have exactly no shape: first values are
+    taken off before the average is.
+
+    Examples
+    --------
+    >>> split_shapes(np.array([[[1.0], [10.0]], [[3.0], [30.0]]]))
+    array([[[ -1., -10.],
+            [  1.,  10.],
+            [  2.,  20.]]])
     """
     n_points, n_rows, n_outputs = traced.shape
     split = np.empty((n_outputs, n_points + 1, n_rows))
@@ -110,29 +140,4 @@ def split_shapes(
     rise = shapes.sum(axis=1) / n_points
     shapes -= rise[:, None]
     np.add(first, rise, out=split[:, -1])
-    deviations = split.transpose(0, 2, 1)
-    return _take_off_mean(deviations, weights), deviations
-
-
-def scatter_curves(
-    mean: FloatArray, deviations: FloatArray, weights: FloatArray | None = None
-) -> CurveMoments:
-    """Moments of curves whose deviations from their mean are known."""
-    if weights is None:
-        n_rows = float(deviations.shape[1])
-        return CurveMoments(n_rows, n_rows, mean, np.stack([gap.T @ gap for gap in deviations]))
-    gaps = deviations * np.sqrt(weights)[:, None]
-    products = np.stack([gap.T @ gap for gap in gaps])
-    return CurveMoments(float(weights.sum()), float((weights**2).sum()), mean, products)
-
-
-def _take_off_mean(curves: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Take the mean curve (n_outputs, n_points) off curves of the caller's own, and give it."""
-    w = np.ones(curves.shape[1]) if weights is None else weights
-    total = float(w.sum())
-    # the first curve first: equal curves then deviate by exactly nothing
-    first = curves[:, 0].copy() if w.size else np.zeros((len(curves), curves.shape[2]))
-    curves -= first[:, None, :]
-    shift = np.matmul(w / (total if total > 0 else 1.0), curves)
-    curves -= shift[:, None, :]
-    return np.asarray(first + shift)
+    return split

@@ -78,6 +78,13 @@ class Stands:
     shares: FloatArray
     n_points: int
 
+    @property
+    def share(self) -> FloatArray:
+        """What stands beside each point, shape (n_points,)."""
+        sides = enumerate(self.shares.T)
+        before, after = (np.bincount(self.first + k, one, self.n_points + 1) for k, one in sides)
+        return np.asarray(before + after)[:-1]  # behind a single point nobody stands
+
     def in_blocks(self, n_rows: int) -> Iterator[Stands]:
         """The same, some rows at a time; at least one block."""
         for start in range(0, max(self.row.size, 1), n_rows):
@@ -115,27 +122,32 @@ def stand_beside(place: FloatArray, n_points: int, weights: FloatArray | None = 
     return Stands(row, first.take(row), shares.take(row, axis=0), n_points)
 
 
-def place_curves(deviations: FloatArray, stands: Stands) -> CurvePlaces:
+def place_curves(deviations: FloatArray, stands: Stands) -> tuple[slice, FloatArray]:
     """Share the curves of rows out to the points beside which they stand.
 
     Parameters
     ----------
-    deviations : ndarray of shape (n_outputs, n_rows, n_values)
-        How much their values deviate from the mean; neighbours in memory have the same point.
+    deviations : ndarray of shape (n_outputs, n_values, n_rows)
+        How much their values deviate from some mean.
     stands : Stands
         The rows, in the same order.
 
+    Returns
+    -------
+    points : slice
+        Those beside which rows stand, from the first row to the last; one may lie behind the last
+        point, where nobody stands.
+    sums : ndarray of shape (n_outputs, n_values, n_some)
+        There.
+
     Notes
     -----
-    One product of matrices for each output; the points are those from the first row to the last.
+    One product of matrices for each output.
     """
-    lines, first, n_points = deviations.transpose(0, 2, 1), stands.first, stands.n_points
-    share = [np.bincount(first + k, stands.shares[:, k], n_points + 1) for k in (0, 1)]
-    products = np.zeros((*lines.shape[:2], n_points + 1))
-    if first.size:
-        point, row = first - first[0], np.arange(first.size)
-        beside = np.zeros((first.size, point[-1] + 2))
-        beside[row, point], beside[row, point + 1] = stands.shares.T
-        products[..., first[0] : first[-1] + 2] = lines @ beside
-    products = np.ascontiguousarray(products[..., :-1].transpose(0, 2, 1))
-    return CurvePlaces(np.add(*share)[:-1], products)  # behind a single point nobody stands
+    if not stands.first.size:
+        return slice(0, 0), np.zeros((*deviations.shape[:2], 0))
+    start, stop = int(stands.first[0]), int(stands.first[-1]) + 2
+    row, point = np.arange(stands.first.size), stands.first - start
+    beside = np.zeros((row.size, stop - start))
+    beside[row, point], beside[row, point + 1] = stands.shares.T
+    return slice(start, stop), deviations @ beside

@@ -211,18 +211,24 @@ class Asker:
                 for rows in self.batches(chunk)
             ]
             return np.concatenate(parts, axis=1)
-        n_rows, at_once = chunk.n_rows, self.copies_at_once(chunk.n_rows)
-        answers = np.empty((len(changes), n_rows, len(self.predictor.chosen)))
+        at_once = self.copies_at_once(chunk.n_rows)
+        if 1 <= len(changes) <= at_once:
+            return self.ask_once(chunk, changes)
+        answers = np.empty((len(changes), chunk.n_rows, len(self.predictor.chosen)))
         for start in range(0, len(changes), at_once):
-            part = changes[start : start + at_once]
-            question = Question(part, self.names, chunk)
-            try:
-                answer = self.predictor.predict(chunk.vary(part), n_rows * len(part), question)
-            except (ModelFailedError, BadPredictionError) as error:
-                self.raise_blame(chunk, part, error)
-                raise
-            answers[start : start + at_once] = answer.reshape(len(part), n_rows, -1)
+            some = slice(start, start + at_once)
+            answers[some] = self.ask_once(chunk, changes[some])
         return answers
+
+    def ask_once(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
+        """Predict one copy of the rows per change in one call."""
+        n_rows, question = chunk.n_rows, Question(changes, self.names, chunk)
+        try:
+            answer = self.predictor.predict(chunk.vary(changes), n_rows * len(changes), question)
+        except (ModelFailedError, BadPredictionError) as error:
+            self.raise_blame(chunk, changes, error)
+            raise
+        return answer.reshape(len(changes), n_rows, -1)
 
     def raise_blame(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -10,12 +11,12 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
 from rhale.kernels.between_points import place_between, share_out
-from rhale.kernels.curve_moments import CurveMoments, scatter_curves, split_shapes
-from rhale.kernels.curve_places import CurvePlaces, Stands, place_curves, stand_beside
+from rhale.kernels.curve_places import Stands, stand_beside
+from rhale.kernels.curve_sums import CurveSums, sum_curves
 from rhale.kernels.dependences import HeldPoints
 from rhale.kernels.fixed import Edges
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import Moments, check_magnitude, measure
+from rhale.kernels.moments import Moments, measure
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.row_places import RowPlaces, place_rows
@@ -23,39 +24,16 @@ from rhale.measures.binned import reachable_limits
 from rhale.measures.constant import note_constant
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.notes import describe_curves, describe_ends, describe_missing
-from rhale.measures.questions import in_hand
+from rhale.measures.questions import STACKED_ROWS, in_hand
 from rhale.measures.steps import chances
 from rhale.results.note import Note
 from rhale.results.profile import Profile
 from rhale.settings import Settings
 
 TracedMethod = Literal["pdp", "ice"]
-BLOCK_NUMBERS = 2**16  # of curves that are added up at a time: they stay in the processor's cache
+# of curves that are added up at a time: the processor's cache holds them, one call answers for them
+BLOCK_NUMBERS = STACKED_ROWS
 FEWEST_ROWS = 2**9  # of such a block: sums of fewer cost more to put together than to add up
-
-
-@crosses_processes
-@dataclass(frozen=True, eq=False)
-class CurveSums:
-    """What curves of some rows add up to.
-
-    Attributes
-    ----------
-    curves : CurveMoments
-        Shapes and levels of their curves.
-    places : CurvePlaces
-        How shapes go with where the rows stand.
-    """
-
-    curves: CurveMoments
-    places: CurvePlaces
-
-    def __add__(self, other: CurveSums) -> CurveSums:
-        curves = self.curves + other.curves
-        mine, theirs = (
-            one.places.deviating_from(one.curves.mean - curves.mean) for one in (self, other)
-        )
-        return CurveSums(curves, mine + theirs)
 
 
 @crosses_processes
@@ -145,18 +123,19 @@ class Tracing:
         single = np.empty((rows.sampled.size, n_outputs * n_points if self.method == "ice" else 0))
         number = np.full(n_rows, -1)
         number[rows.sampled] = np.arange(rows.sampled.size)
-        size = max(BLOCK_NUMBERS // (n_outputs * n_points), FEWEST_ROWS)
-        total: CurveSums | None = None
-        for stands in stand_beside(place, n_points, weights).in_blocks(size):
-            traced = curves(stands.row)
-            sums = sum_curves(traced, stands, weights)
-            total = sums if total is None else total + sums
+
+        def trace(some: Stands) -> tuple[Stands, FloatArray]:
+            traced = curves(some.row)
             if single.size:
-                mine = np.flatnonzero(number[stands.row] >= 0)
+                mine = np.flatnonzero(number[some.row] >= 0)
                 own = traced[:, mine].transpose(1, 2, 0)
-                single[number[stands.row[mine]]] = own.reshape(mine.size, -1)
-        assert total is not None  # noqa: S101 - there is always a block
-        return total, single
+                single[number[some.row[mine]]] = own.reshape(mine.size, -1)
+            return some, traced
+
+        size = max(BLOCK_NUMBERS // (n_outputs * n_points), FEWEST_ROWS)
+        stands = stand_beside(place, n_points, weights)
+        blocks = heaviest_first(stands.in_blocks(size), weights)
+        return sum_curves(map(trace, blocks), stands, weights), single
 
     @property
     def stretches(self) -> Grid:
@@ -216,12 +195,12 @@ class Tracing:
         return replace(profile, curves=curves, curve_x=kept[:, 0])
 
 
-def sum_curves(traced: FloatArray, stands: Stands, weights: FloatArray | None) -> CurveSums:
-    """Add up curves of shape (n_points, n_rows, n_outputs) of rows that stand beside points."""
-    own = None if weights is None else weights[stands.row]
-    mean, deviations = split_shapes(traced, own)
-    check_magnitude(deviations[..., :-1])
-    return CurveSums(scatter_curves(mean, deviations, own), place_curves(deviations, stands))
+def heaviest_first(blocks: Iterable[Stands], weights: FloatArray | None) -> list[Stands]:
+    """The same blocks of rows; the one that weighs most comes first."""
+    found = list(blocks)
+    heavy = [b.row.size if weights is None else weights[b.row].sum() for b in found]
+    found.insert(0, found.pop(int(np.argmax(heavy))))
+    return found
 
 
 def choose_points(settings: Settings, feature: Feature, output: str) -> FloatArray:

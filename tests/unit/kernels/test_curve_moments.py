@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.curve_moments import measure_curves, scatter_curves, split_shapes
+from rhale.kernels.curve_moments import deviate_curves, measure_curves, split_shapes
 
 RNG = np.random.default_rng(0)
 
@@ -74,31 +74,33 @@ def test_curves_less_their_first_value_at_some_points():
     np.testing.assert_array_equal(found.from_first(0, slice(2, 3)), [[0.0]])
 
 
+def test_no_rows_have_no_mean_and_no_scatter():
+    found = measure_curves(np.empty((2, 0, 3)))
+    assert [found.weight, found.mean.tolist()] == [0.0, [[0.0] * 3] * 2]
+    assert not found.products.any()
+
+
+def test_curves_are_a_mean_and_deviations_from_it():
+    curves, w = RNG.normal(size=(2, 9, 49)), RNG.uniform(0, 2, 49)
+    mean, deviations = deviate_curves(curves, w)
+    np.testing.assert_allclose(mean, np.average(curves, axis=2, weights=w), atol=1e-14)
+    np.testing.assert_allclose(mean[..., None] + deviations, curves, atol=1e-14)
+
+
 def test_curves_are_split_into_shapes_and_levels():
-    traced = np.array([[[1.0], [10.0]], [[3.0], [30.0]]])
-    mean, deviations = split_shapes(traced)
-    assert mean.tolist() == [[-5.5, 5.5, 11]]
-    assert (mean[:, None] + deviations).tolist() == [[[-1, 1, 2], [-10, 10, 20]]]
-
-
-def test_moments_of_shapes_and_levels_are_those_of_the_split_curves():
-    traced, w = RNG.normal(size=(7, 30, 2)), RNG.uniform(0, 2, 30)
+    traced = RNG.normal(size=(7, 30, 2))
     level = traced.mean(axis=0)
-    both = np.concatenate([traced - level, level[None]]).transpose(2, 1, 0)
-    for weights in (None, w):
-        found, expected = split_shapes(traced, weights), measure_curves(both, weights)
-        moments = scatter_curves(*found, weights)
-        np.testing.assert_allclose(moments.mean, expected.mean, atol=1e-14)
-        np.testing.assert_allclose(moments.products, expected.products, atol=1e-13)
+    expected = np.concatenate([traced - level, level[None]]).transpose(2, 0, 1)
+    np.testing.assert_allclose(split_shapes(traced), expected, atol=1e-14)
 
 
 def test_flat_curves_have_exactly_no_shape():
     traced = np.full((51, 2, 1), 0.1) * np.array([1.0, 1e9])[:, None]
-    mean, deviations = split_shapes(traced)
-    assert not mean[:, :-1].any()
-    assert not deviations[..., :-1].any()
+    assert not split_shapes(traced)[:, :-1].any()
 
 
-def test_equal_curves_have_deviations_of_exactly_nothing():
-    traced = np.repeat(RNG.normal(size=(9, 1, 1)), 49, axis=1)
-    assert not split_shapes(traced, RNG.uniform(0, 2, 49))[1].any()
+def test_a_small_shape_on_a_huge_level_stays_exact():
+    """Whole numbers: nothing is rounded on the way."""
+    shape = np.array([-3.0, -1.0, 4.0])
+    traced = (2.0**40 + shape)[:, None, None]
+    assert split_shapes(traced)[0, :, 0].tolist() == [-3.0, -1.0, 4.0, 2.0**40]

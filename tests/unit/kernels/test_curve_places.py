@@ -5,7 +5,7 @@ import pytest
 
 from rhale.kernels.between_points import place_between, share_out
 from rhale.kernels.curve_moments import measure_curves
-from rhale.kernels.curve_places import place_curves, stand_beside
+from rhale.kernels.curve_places import CurvePlaces, place_curves, stand_beside
 
 RNG = np.random.default_rng(0)
 POINTS = np.array([-1.0, 0.0, 0.5, 4.0])
@@ -18,7 +18,16 @@ CURVES = RNG.normal(0, 1, (2, X.size, 3)) + X[:, None]
 def places(x, weights, curves=CURVES):
     mean = measure_curves(curves, weights).mean
     stands = stand_beside(place_between(x, POINTS), POINTS.size, weights)
-    return mean, place_curves((curves - mean[:, None])[:, stands.row], stands)
+    return mean, place_all((curves - mean[:, None])[:, stands.row], stands)
+
+
+def place_all(deviations, stands):
+    """Sums at all points, from those beside which rows stand."""
+    points, sums = place_curves(deviations.transpose(0, 2, 1), stands)
+    placed = np.zeros((*sums.shape[:2], stands.n_points + 1))
+    placed[..., points] = sums
+    assert not placed[..., -1].any()
+    return CurvePlaces(stands.share, placed[..., :-1].transpose(0, 2, 1))
 
 
 def by_hand(x, weights, curves=CURVES):
@@ -66,19 +75,19 @@ def test_one_row_has_no_covariance():
 
 
 def test_rows_at_a_single_point_all_stand_there():
-    found = place_curves(np.ones((1, 5, 2)), stand_beside(np.zeros(5), 1))
+    found = place_all(np.ones((1, 5, 2)), stand_beside(np.zeros(5), 1))
     assert found.share.tolist() == [5]
     assert found.products.tolist() == [[[5, 5]]]
 
 
 def test_rows_without_a_value_stand_nowhere():
-    found = place_curves(np.ones((1, 3, 2)), stand_beside(np.full(3, np.nan), 4))
+    found = place_all(np.ones((1, 3, 2)), stand_beside(np.full(3, np.nan), 4))
     assert not found.share.any()
     assert not found.products.any()
 
 
 def test_no_rows_add_up_to_nothing():
-    found = place_curves(np.ones((2, 0, 3)), stand_beside(np.empty(0), 4))
+    found = place_all(np.ones((2, 0, 3)), stand_beside(np.empty(0), 4))
     assert [found.share.tolist(), found.products.shape] == [[0] * 4, (2, 4, 3)]
     assert not found.products.any()
 

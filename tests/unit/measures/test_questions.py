@@ -43,6 +43,26 @@ def test_every_change_gets_its_own_answers_in_order():
         assert found[i, :, 0].tolist() == (values + X[:, 1 - column]).tolist()
 
 
+def test_nothing_asked_is_nothing_answered():
+    model = Recorder()
+    assert asked(model, [], batch_rows=1000).shape == (0, 6, 1)
+    assert model.sizes == []
+
+
+@pytest.mark.parametrize("batch_rows", [1000, 12])
+def test_answers_stay_though_the_model_writes_the_next_ones_over_them(batch_rows):
+    class Thrifty(Recorder):
+        room = np.empty(1000)
+
+        def __call__(self, rows):
+            return np.sum(rows, axis=1, out=self.room[: len(rows)])
+
+    model = Thrifty()
+    found = asked(model, changes(2), batch_rows)
+    model(X)
+    assert found[:, :, 0].tolist() == [(X[:, 1]).tolist(), (X[:, 0] + 1).tolist()]
+
+
 @pytest.mark.parametrize(
     ("batch_rows", "sizes"),
     [

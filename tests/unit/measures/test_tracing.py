@@ -225,6 +225,20 @@ def test_curves_added_up_in_blocks_are_those_of_all_rows(n_rows, monkeypatch):
         np.testing.assert_allclose(found.own_covariance, one.own_covariance, rtol=1e-9, atol=1e-12)
 
 
+def test_rows_that_hardly_count_do_not_blur_the_others(monkeypatch):
+    """All curves are measured about those of one block: a heavy one, whichever block is first."""
+    monkeypatch.setattr(tracing, "BLOCK_NUMBERS", 1)
+    monkeypatch.setattr(tracing, "FEWEST_ROWS", 50)
+    x, weights = X[np.argsort(X[:, 0])].copy(), np.ones(N)
+    x[:50, 1] += 1e7
+    weights[:50] = 1e-22
+    options = {"features": 0, "method": "pdp", "bins": rhale.Edges(GRID), "weights": weights}
+    found = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], x, **options)[0]
+    scatter = np.sqrt(np.cov(x[:, 1], aweights=weights, ddof=0) * (N - 50) / (N - 51))
+    shape = np.array(GRID) - np.mean(GRID)
+    assert np.sqrt(np.diag(found.covariance)) == pytest.approx(np.abs(shape) * scatter, rel=1e-11)
+
+
 def test_curves_of_all_rows_are_never_held_at_a_time():
     rows = np.random.default_rng(0).normal(size=(20_000, 2))
     profile("pdp")  # whatever is loaded at the first call
