@@ -188,6 +188,8 @@ class FrameChunk:
         """Stack one copy of the rows per change, each with one column replaced."""
         if len(changes) == 1:
             return self.substitute(changes)
+        if is_one_array(self.view.frame) and not self.labels:
+            return vary_array(self.view.frame.to_native(), changes)
         stacked = stack(self.view.frame, len(changes))
         if isinstance(changes, HeldColumn):
             return self._put(stacked, self._hold(changes))
@@ -357,22 +359,67 @@ class FrameTable:
 
 def to_write_into(frame: Frame) -> Any:
     """The rows for a model that may write into them; pandas from 3 on copies what is written to."""
-    library = frame.implementation
-    if library.is_pandas() and int(library.to_native_namespace().__version__.split(".")[0]) >= 3:
+    if frame.implementation.is_pandas() and copies_on_write(frame):
         return frame.to_native().copy(deep=False)
     return frame.clone().to_native()
+
+
+def copies_on_write(frame: Frame) -> bool:
+    """Tell whether rows of pandas are copied when somebody writes into them, as from 3 on."""
+    return int(frame.implementation.to_native_namespace().__version__.split(".")[0]) >= 3
 
 
 def stack(frame: Frame, n_copies: int) -> Any:
     """Copies of the rows one below the other; row numbers are not repeated, other indices are."""
     rows, index = frame.to_native(), nw.maybe_get_index(frame)
-    is_numbered = index is not None and index.name is None and index.dtype.kind in "iu"
     if frame.implementation.is_pandas():  # in a third of the time that narwhals takes
         copies = rows.take(np.tile(np.arange(len(rows)), n_copies))
-        copies.index = range(len(copies)) if is_numbered else copies.index
+        copies.index = repeat_index(rows.index, n_copies)
         return copies
     stacked = nw.concat([frame] * n_copies)
-    return (nw.maybe_reset_index(stacked) if is_numbered else stacked).to_native()
+    return (nw.maybe_reset_index(stacked) if is_numbered(index) else stacked).to_native()
+
+
+def is_numbered(index: Any) -> bool:
+    """Tell whether an index only numbers the rows."""
+    return index is not None and index.name is None and index.dtype.kind in "iu"
+
+
+def repeat_index(index: Any, n_copies: int) -> Any:
+    """Index of copies of rows one below the other: row numbers go on, others are repeated."""
+    if is_numbered(index):
+        return range(n_copies * len(index))
+    return index.take(np.tile(np.arange(len(index)), n_copies))
+
+
+def is_one_array(frame: Frame) -> bool:
+    """Tell whether rows are of pandas, and one array of floats of NumPy."""
+    rows, library = frame.to_native(), frame.implementation
+    if not library.is_pandas() or type(rows) is not library.to_native_namespace().DataFrame:
+        return False
+    kinds = set(rows.dtypes)
+    if kinds != {np.dtype(np.float64)} and kinds != {np.dtype(np.float32)}:
+        return False
+    # an array that pandas puts together is the model's own to write into; that of one block is not
+    return not (copies_on_write(frame) and rows.to_numpy().flags.writeable)
+
+
+def vary_array(rows: Any, changes: Sequence[Change]) -> Any:
+    """Stack copies of such rows, each with one column replaced, in the single block of a new frame."""
+    columns = rows.to_numpy().T
+    stacked = np.empty((len(columns), len(changes), len(rows)), dtype=columns.dtype)
+    stacked[:] = columns[:, None]
+    if isinstance(changes, HeldColumn):  # all points at once
+        stacked[changes.column] = changes.points[:, None]
+    else:
+        for copy, (index, values) in enumerate(changes):
+            stacked[index, copy] = values
+    index = repeat_index(rows.index, len(changes))
+    made = type(rows)(
+        stacked.reshape(len(columns), -1).T, index=index, columns=rows.columns, copy=False
+    )
+    made.attrs = rows.attrs
+    return made
 
 
 def take_rows(frame: Frame, rows: IntArray) -> Frame:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from rhale.errors import BadTableError
+from rhale.tables.chunk import HeldColumn
 from rhale.tables.columns import Labels
 from rhale.tables.frame import FrameChunk, FrameTable, stack
 
@@ -95,6 +96,71 @@ def test_numbers_of_rows_are_not_repeated_in_copies_but_names_of_rows_are():
     assert stack(named, 2).index.tolist() == ["u", "v", "u", "v"]
     assert stack(named, 2)["a"].tolist() == [1, 2, 1, 2]
     assert stack(framed(pa.table({"a": [1, 2]})), 2)["a"].to_pylist() == [1, 2, 1, 2]
+
+
+POINTS = np.array([0.1, np.nan, 7.0])
+CHANGES = [(0, np.array([5.0, 6.0])), (1, np.array([np.nan, 0.1])), (0, np.array([8.0, 9.0]))]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("index", [[5, 9], ["u", "v"]])
+@pytest.mark.parametrize("changes", [HeldColumn(1, POINTS, 2), CHANGES], ids=["held", "changed"])
+def test_floats_of_one_type_are_varied_copy_by_copy(changes, index, dtype):
+    """As pandas itself does it, with one copy after the other."""
+    columns = pd.Index(["a", "b"], name="what")
+    rows = pd.DataFrame([[1.0, np.nan], [3.0, 4.0]], index, columns, dtype=dtype)
+    rows.attrs["unit"] = "km"
+    copies = []
+    for column, values in changes:
+        copy = rows.copy()
+        copy[columns[column]] = values.astype(dtype)
+        copies.append(copy)
+    expected = pd.concat(copies, ignore_index=index == [5, 9])
+    found = chunk_of(rows).vary(changes)
+    pd.testing.assert_frame_equal(found, expected, check_index_type=False)
+    assert found.attrs == {"unit": "km"}
+
+
+def test_copies_of_floats_are_the_models_own():
+    rows = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    chunk = chunk_of(rows)
+    first = chunk.vary(HeldColumn(0, np.array([5.0, 6.0]), 2))
+    first.loc[:, :] = 0.0
+    assert chunk.vary(HeldColumn(0, np.array([5.0, 6.0]), 2))["b"].tolist() == [3, 4, 3, 4]
+    assert rows["b"].tolist() == [3, 4]
+
+
+def test_copies_of_one_array_are_one_array():
+    rows = pd.DataFrame(np.ones((2, 3)), columns=list("abc"))
+    found = chunk_of(rows).vary(HeldColumn(0, np.array([5.0, 6.0]), 2))
+    assert np.shares_memory(found.to_numpy(), found.to_numpy())
+
+
+def test_a_model_may_write_into_arrays_of_copies_if_it_may_into_those_of_the_rows():
+    rows = pd.DataFrame({"a": [1.0, 2.0]})
+    rows["b"] = [3.0, 4.0]  # a block of its own
+    chunk = chunk_of(rows)
+    assert chunk.rows.to_numpy().flags.writeable
+    assert chunk.vary(HeldColumn(0, np.array([5.0, 6.0]), 2)).to_numpy().flags.writeable
+
+
+@pytest.mark.parametrize("other", ["float32", "Float64", "int64", "category"])
+def test_columns_of_several_types_keep_their_own(other):
+    rows = pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4]}).astype({"b": other})
+    found = chunk_of(rows).vary(HeldColumn(0, np.array([5.0, 6.0]), 2))
+    assert found.dtypes.tolist() == rows.dtypes.tolist()
+    assert found["a"].tolist() == [5, 5, 6, 6]
+    assert found["b"].tolist() == [3, 4, 3, 4]
+
+
+def test_a_kind_of_data_frame_of_its_own_stays_one():
+    class Own(pd.DataFrame):
+        @property
+        def _constructor(self):
+            return Own
+
+    rows = Own({"a": [1.0, 2.0]})
+    assert type(chunk_of(rows).vary(HeldColumn(0, np.array([5.0, 6.0]), 2))) is Own
 
 
 def test_a_model_sees_the_rows_in_the_kind_it_is_shown():
