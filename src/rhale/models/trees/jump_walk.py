@@ -957,14 +957,13 @@ def count_part(
             share = shares[row] * per_unit
             for k in range(np.uint64(len(chosen))):
                 output = chosen[k]
-                for cell in range(near, end):
-                    jump = np.float64(sums[output, begin + cell])
-                    jumps[group + cell, k] += np.int64(np.rint(share * jump))
                 n_kept = list_changes(sums, output, begin, first, last, kept)
                 narrow, wide, half, lean = 0.0, 0.0, 0.0, 0.0
                 for i in range(n_kept):
-                    place = places[start + kept[i]]
-                    jump = np.float64(sums[output, begin + kept[i]])
+                    cell = kept[i]
+                    place, jump = places[start + cell], np.float64(sums[output, begin + cell])
+                    if (cell >= near) & (cell < end):
+                        jumps[group + cell, k] += np.int64(np.rint(share * jump))
                     u = (place - middle) * per
                     narrow += jump * max(1 - u * u, 0.0)
                     u = (place - wide_middle) * wide_per
