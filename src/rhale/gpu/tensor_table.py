@@ -141,7 +141,7 @@ class TensorChunk:
             values = values > 0.5  # type: ignore[assignment]
         elif not self.tensor.is_floating_point():
             values = np.rint(values)
-        return torch.from_numpy(values).to(self.tensor.device, self.tensor.dtype)
+        return torch.tensor(values, dtype=self.tensor.dtype, device=self.tensor.device)
 
     def survey(self, task: SurveyTask) -> Survey:
         """Survey the rows where they are; the same as `SurveyTask`."""

@@ -137,6 +137,19 @@ def test_the_rows_a_model_sees_are_a_copy():
     np.testing.assert_array_equal(there.tensor.numpy(), values())
 
 
+def test_values_that_nobody_may_write_to_are_put_into_rows_without_a_warning():
+    """torch warns once in a process, so a warning would meet whoever comes first."""
+    chunk = TensorTable(torch.ones(4, 2), torch.device("cpu")).chunk(0, 4)
+    given = np.arange(4.0)
+    given.flags.writeable = False
+    torch.set_warn_always(True)
+    try:
+        rows = chunk.substitute([(1, given)])
+    finally:
+        torch.set_warn_always(False)
+    assert rows[:, 1].tolist() == [0, 1, 2, 3]
+
+
 def test_a_table_is_cut_like_an_array():
     x = values()
     weights = np.arange(1.0, N + 1)
