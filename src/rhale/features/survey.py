@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -204,21 +204,44 @@ def count_sorted(ordered: FloatArray, low: float, high: float) -> tuple[FloatArr
     return some[starts], np.diff(starts, append=some.size)
 
 
-def known_facts(values: FloatArray, weight: FloatArray) -> Facts:
+class Weight(NamedTuple):
+    """Sum of the weights of some rows, and of their squares."""
+
+    total: float
+    squares: float
+
+    @classmethod
+    def of(cls, weights: FloatArray | None, n_rows: int) -> Weight:
+        """Add up the weights of so many rows; None counts them alike."""
+        if weights is None:  # no need to ask BLAS, whose threads wait for each other
+            return cls(float(n_rows), float(n_rows))
+        return cls(float(weights.sum()), float(weights @ weights))
+
+
+def known_facts(values: FloatArray, weights: FloatArray | None, weight: Weight) -> Facts:
     """Rows with a value, their weight and its squares, smallest and largest, whether all are whole.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        A column.
+    weights : ndarray of shape (n_rows,) or None
+        How much each row matters; None if all the same.
+    weight : Weight
+        Of all these rows.
 
     Examples
     --------
-    >>> known_facts(np.array([2.0, np.nan, 5.0]), np.ones(3))
+    >>> known_facts(np.array([2.0, np.nan, 5.0]), None, Weight.of(None, 3))
     (2, 2.0, 2.0, 2.0, 5.0, True)
     """
     low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
     if np.isnan(low):  # one is missing
         known = ~np.isnan(values)
-        return known_facts(values[known], weight[known])
+        values, weights = values[known], None if weights is None else weights[known]
+        return known_facts(values, weights, Weight.of(weights, values.size))
     whole = _is_whole(values[:FIRST_VALUES]) and _is_whole(values)
-    squares = float(weight @ weight)
-    return values.size, float(weight.sum()), squares, float(low), float(high), whole
+    return values.size, *weight, float(low), float(high), whole
 
 
 def _is_whole(values: FloatArray) -> bool:
@@ -271,7 +294,10 @@ class SurveyTask:
         weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
         held = {c: chunk.key(c) for c in range(len(self.names))}
         key = column_keys(list(held.values()), chunk.n_rows, self.seed)
-        known = zip(*(known_facts(held[c], weight) for c in self.columns), strict=True)
+        whole_weight = Weight.of(chunk.weights, chunk.n_rows)
+        known = zip(
+            *(known_facts(held[c], chunk.weights, whole_weight) for c in self.columns), strict=True
+        )
         counts, weights, squares, lows, highs, whole = map(np.array, known)
         return Survey(
             n_rows=chunk.n_rows,

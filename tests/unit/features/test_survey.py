@@ -35,6 +35,17 @@ def test_a_survey_knows_ranges_and_whole_numbers():
     assert found.weight_squares == pytest.approx((WEIGHTS**2).sum())
 
 
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_the_weight_of_a_column_is_that_of_its_rows_with_a_value(weights):
+    rows, known = X.copy(), np.arange(500) % 3 > 0
+    rows[~known, 1] = np.nan
+    found, weight = look(rows, weights), np.ones(500) if weights is None else weights
+    assert found.n_known.tolist() == [500, known.sum()]
+    np.testing.assert_allclose(found.known_weight, [weight.sum(), weight[known].sum()])
+    squares = [np.sum(weight**2), np.sum(weight[known] ** 2)]
+    np.testing.assert_allclose(found.known_squares, squares)
+
+
 def test_the_survey_of_pieces_is_the_survey_of_the_whole():
     table = open_table(X, WEIGHTS)
     pieces = [
