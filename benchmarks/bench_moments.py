@@ -1,4 +1,4 @@
-"""Joint moments of ten long columns: time in plain passes over them, memory, and chunkings."""
+"""Moments and row keys of ten long columns: time in plain passes over them, memory, chunkings."""
 
 import tracemalloc
 from functools import reduce
@@ -12,6 +12,7 @@ import rhale
 from rhale.kernels import when_compiled
 from rhale.kernels.grid import Grid, uniform_edges
 from rhale.kernels.moments import measure
+from rhale.kernels.sample import column_keys
 
 N_FEATURES, N_ROWS, CHUNK = 10, 10_000_000, 2**16
 PASSES = {"NumPy alone": 30, "compiled loop": 15}
@@ -63,6 +64,32 @@ def test_moments_cost_a_few_plain_passes(ledger, columns, n_cells, way, monkeypa
         f"{found.cost:.0f} passes",
         f"<= {PASSES[way]}",
         met=found.cost <= PASSES[way],
+    )
+
+
+@pytest.mark.parametrize("way", PASSES)
+def test_keys_cost_a_few_plain_passes(ledger, columns, way, monkeypatch):
+    if way == "compiled loop":
+        pytest.importorskip("numba")
+    monkeypatch.setattr(when_compiled, "PAYS_FROM", 0 if way == "compiled loop" else np.inf)
+    when_compiled.load_stir()
+
+    def ours():
+        chunks = [columns[:, start : start + CHUNK] for start in range(0, N_ROWS, CHUNK)]
+        return np.concatenate([column_keys(chunk, chunk.shape[1]) for chunk in chunks])
+
+    found = race_of_processor(ours, columns.sum, rounds=3)
+
+    few = np.arange(0, N_ROWS, N_ROWS // 10)  # the key of a row follows from the row alone
+    alone = [column_keys(columns[:, i : i + 1], 1)[0] for i in few]
+    np.testing.assert_array_equal(found.our_answer[few], alone)
+    per_element = 1e9 / (N_FEATURES * N_ROWS)
+    ledger.add(
+        f"keys of rows, {way}, against `X.sum()`",
+        f"10 features, {N_ROWS:,} rows",
+        f"{found.ours * per_element:.1f} ns an element",
+        f"{found.other * per_element:.2f} ns an element",
+        f"{found.cost:.1f} passes",
     )
 
 

@@ -1,0 +1,44 @@
+"""Keys of rows by one compiled loop (numba): the bits of `kernels.sample`, sooner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import config, njit, types
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    msg = "without a compiler NumPy is quicker"
+    raise ImportError(msg)
+
+KEYS = types.Array(types.uint64, 1, "C")
+BITS = types.Array(types.uint64, 1, "C", readonly=True)
+ONE, NONE = np.uint64(1), np.uint64(0)
+NAN = np.array(np.nan).view(np.uint64)[()]
+BEYOND = np.array(np.inf).view(np.uint64)[()] << ONE  # without its sign, nan is more than infinity
+SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
+FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@njit([(KEYS, BITS)], cache=True, nogil=True)
+def stir(key: Any, bits: Any) -> None:
+    """Stir a column into keys, in place.
+
+    Parameters
+    ----------
+    key : ndarray of shape (n_rows,)
+        Keys.
+    bits : ndarray of shape (n_rows,)
+        The column, of floats, taken for unsigned numbers.
+    """
+    for i in range(key.size):
+        own = bits[i]
+        own = NONE if own << ONE == NONE else own  # -0.0 is 0.0
+        own = NAN if own << ONE > BEYOND else own  # there are many kinds of it
+        k = key[i] ^ own
+        k ^= k >> SHIFTS[0]
+        k *= FACTORS[0]
+        k ^= k >> SHIFTS[1]
+        k *= FACTORS[1]
+        k ^= k >> SHIFTS[2]
+        key[i] = k
