@@ -25,10 +25,13 @@ def measure():
     """Best times of all calls in this process, in milliseconds."""
     import numpy as np
     import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
     import torch
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     import rhale
+    from rhale.kernels import when_compiled
     from rhale.kernels.grid import Grid
     from rhale.kernels.moments import measure as moments
 
@@ -47,20 +50,31 @@ def measure():
     def slopes(rows):
         return (1 - np.tanh(rows @ weights) ** 2)[:, None] * weights
 
-    def sums(rows):
-        return rows.sum(axis=1)
-
-    narrow = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.SiLU(), torch.nn.Linear(32, 1))
-    wide, frame = (
-        rng.uniform(size=(100_000, 40)),
-        pd.DataFrame(x[:20_000], columns=list("abcdefgh")),
-    )
-
     def framed(rows):
         return model(rows.to_numpy())
 
+    def sums(rows):
+        return rows.sum(axis=1)
+
+    def read_file(pays_from):
+        usual, when_compiled.PAYS_FROM = when_compiled.PAYS_FROM, pays_from
+        rhale.explain(
+            lambda rows: np.sin(rows.to_numpy()).sum(axis=1),
+            file.name,
+            gradient=lambda rows: np.cos(rows.to_numpy()),
+            bins=rhale.Fixed(20),
+        )
+        when_compiled.PAYS_FROM = usual
+
+    narrow = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.SiLU(), torch.nn.Linear(32, 1))
+    wide = rng.uniform(size=(100_000, 40))
+    frame = pd.DataFrame(x[:20_000], columns=list("abcdefgh"))
     trees = HistGradientBoostingRegressor(max_iter=50).fit(x[:20_000], model(x[:20_000]))
     rhale.explain(trees, x[:500])  # compiles the walk
+    file = tempfile.NamedTemporaryFile(suffix=".parquet")  # noqa: SIM115 - it ends with the process
+    columns = rng.standard_normal((8, 1_000_000), dtype=np.float32)
+    pq.write_table(pa.table(list(columns), names=list("abcdefgh")), file.name)
+    read_file(0)  # compiles the loops
     calls = {
         "moments of 1e6 rows, 3 series": lambda: moments(grid, column, effects),
         "gradients, 2e5 rows": lambda: rhale.explain(model, x, gradient=slopes),
@@ -74,6 +88,8 @@ def measure():
         "pdp, 2e4 rows": lambda: rhale.explain(model, x[:20_000], method="pdp"),
         "pdp, 2e4 rows of pandas": lambda: rhale.explain(framed, frame, method="pdp"),
         "ale, 2e4 rows of pandas": lambda: rhale.explain(framed, frame, method="ale"),
+        "a function on Parquet, 1e6 rows": lambda: read_file(np.inf),
+        "a function on Parquet, 1e6 rows, compiled loops": lambda: read_file(0),
         "40 features, 1e5 rows": lambda: rhale.explain(sums, wide, gradient=np.ones_like),
         "regions of walked trees, 2e4 rows": lambda: rhale.explain(trees, x[:20_000], regions=True),
         "pairs of a narrow network, 1e4 rows": lambda: rhale.interactions(narrow, x[:10_000]),

@@ -275,6 +275,8 @@ class SurveyTask:
         enough of them.
     sends_all : bool
         Whether parts of a table send all sampled rows that they have.
+    many : collection of int
+        Columns of numbers of which other chunks have more values than are counted.
     """
 
     columns: Sequence[int]
@@ -288,6 +290,7 @@ class SurveyTask:
     last_key: np.uint64 = NO_LIMIT
     last_probed: np.uint64 = NO_LIMIT
     sends_all: bool = False
+    many: Collection[int] = ()
 
     def __call__(self, chunk: Chunk) -> Survey:
         """Survey a chunk."""
@@ -326,6 +329,8 @@ class SurveyTask:
         if distinct is None:
             if column not in self.unchecked:
                 check_column(held, self.names[column], chunk.row_numbers)
+            if column in self.many:
+                return Census({}, FEW_VALUES, is_many=True)
             return count_values(held, weight, None if column in self.counted else FEW_VALUES)
         return count_values(([(type(v), v) for v in distinct[0]], distinct[1]), weight, None)
 
@@ -344,7 +349,8 @@ class SurveyTask:
             np.uint64(keys[-1]) if keys.size == size else NO_LIMIT
             for keys, size in zip((found.sample.key, found.probe.key), self.sizes, strict=True)
         )
-        return replace(self, last_key=last_key, last_probed=last_probed)
+        many = [c for c, one in zip(self.columns, found.census, strict=True) if one.is_many]
+        return replace(self, last_key=last_key, last_probed=last_probed, many=many)
 
     def trim(self, found: Survey, part: int) -> Survey:
         """What a part sends of its survey: about its share of the sample, several times over.

@@ -488,6 +488,8 @@ class MeasureTask:
 
     def ask_jumps(self, rows: Rows, questions: Sequence[JumpQuestion]) -> list[JumpReply]:
         """Walk once for the jumps along all columns, and again where a column is asked about again."""
+        if not questions:
+            return []
         counted = count_rows(rows.key, rows.chunk.weights, self.weight)
         replies, left = dict[int, JumpReply](), list(range(len(questions)))
         while left:

@@ -454,8 +454,9 @@ def heed_stop() -> None:
 def check_slopes(chunk: Chunk, slopes: Any) -> FloatArray:
     """Slopes as numbers: 0 along missing values, and refused where they are not finite otherwise."""
     checked = np.asarray(slopes, dtype=np.float64)
-    if has_bad_numbers(checked):
-        checked = zero_gaps(chunk, checked)
+    if not has_bad_numbers(checked):
+        return checked
+    checked = zero_gaps(chunk, checked)
     if has_bad_numbers(checked):
         row, _, column = np.argwhere(~np.isfinite(checked))[0]
         msg = (

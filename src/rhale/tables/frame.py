@@ -115,6 +115,17 @@ class FrameChunk:
             self._columns[index] = column_at(self.frame, index)
         return self._columns[index]
 
+    def holds(self, index: int) -> Holds | None:
+        """What a column holds, found out once: narwhals takes as long as for a thousand numbers."""
+        if index not in self._held:
+            self._held[index] = holds(self.series(index))
+        return self._held[index]
+
+    @cached_property
+    def _held(self) -> dict[int, Holds | None]:
+        """What columns hold that were looked at."""
+        return {}
+
     @cached_property
     def _columns(self) -> dict[int, Series]:
         """Columns that were taken out of the frame."""
@@ -127,11 +138,10 @@ class FrameChunk:
 
     def distinct(self, index: int) -> Distinct | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
-        column = self.series(index)
-        if holds(column) not in NAMES:
+        if self.holds(index) not in NAMES:
             return None
         if index not in self._distinct:
-            self._distinct[index] = factorize(column)
+            self._distinct[index] = factorize(self.series(index))
         return self._distinct[index]
 
     @cached_property
@@ -145,14 +155,13 @@ class FrameChunk:
 
     def key(self, index: int) -> FloatArray:
         """Numbers that tell the values of one column apart, in all chunks alike."""
-        column = self.series(index)
         try:
             apart = self.distinct(index)
         except BadTableError:  # it cannot be explained, but its rows differ
-            return np.array([hashed(v) for v in column.to_list()])
+            return np.array([hashed(v) for v in self.series(index).to_list()])
         if apart is not None:
             return np.array([hashed(v) for v in apart[0]] + [np.nan])[apart[1]]
-        return self._numbers(index) if holds(column) else np.zeros(self.n_rows)
+        return self._numbers(index) if self.holds(index) else np.zeros(self.n_rows)
 
     def facts(self) -> ColumnFacts:
         """What these rows tell about the columns."""
@@ -173,7 +182,7 @@ class FrameChunk:
             return "missing"
         if index in self.labels:
             return repr(self.labels[index].values[int(value)])
-        return written(value, as_axis_kind(holds(self.series(index))))
+        return written(value, as_axis_kind(self.holds(index)))
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values after a round trip through the column's own type."""

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.errors import BadTableError
+from rhale.features import survey
 from rhale.features.survey import SurveyTask, check_column, check_exact, check_range
 from rhale.kernels.sample import row_keys
 from rhale.tables import open_table
@@ -187,3 +188,26 @@ def test_a_sample_is_not_complete_if_a_later_row_was_not_even_looked_at():
     assert in_turn([rows[:5]], size=5).sample.is_complete
     found = in_turn([rows[:5], rows[5:]], size=5).sample
     assert (found.is_complete, found.seen) == (False, 9)
+
+
+def test_values_are_counted_until_some_chunk_has_many(monkeypatch):
+    few, many = np.arange(60.0)[:, None] % 7, np.arange(100.0)[:, None]
+    found = in_turn([few, few], size=5).census[0].found
+    assert found == {v: (18, 18.0) if v < 4 else (16, 16.0) for v in range(7)}
+    for parts in ([few, many], [many, few], [many, many]):
+        census = in_turn(parts, size=5).census[0]
+        assert (census.found, census.is_many) == ({}, True)
+
+    counted, count = [], survey.count_values
+    monkeypatch.setattr(
+        survey, "count_values", lambda *given: counted.append(None) or count(*given)
+    )
+    in_turn([few, many, few, many], size=5)
+    assert len(counted) == 2
+
+
+def test_a_bad_value_is_refused_where_values_are_not_counted_any_more():
+    many = np.arange(100.0)[:, None]
+    bad = np.where(many == 3, np.inf, many)
+    with pytest.raises(BadTableError, match="first in row 3: inf"):
+        in_turn([many, bad], size=5)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from rhale.errors import BadTableError
+from rhale.tables import frame
 from rhale.tables.chunk import HeldColumn
 from rhale.tables.columns import Labels
 from rhale.tables.frame import FrameChunk, FrameTable, stack
@@ -177,3 +178,14 @@ def test_rows_that_cannot_be_shown_are_refused_with_their_place():
 
     with pytest.raises(BadTableError, match="part 3 cannot be made into a table of pandas"):
         _ = chunk_of(pa.table({"a": [1.0]}), where="part 3", show=show).rows
+
+
+def test_a_chunk_finds_out_once_what_a_column_holds(monkeypatch):
+    asked, real = [], frame.holds
+    monkeypatch.setattr(frame, "holds", lambda column: asked.append(column.name) or real(column))
+    chunk = chunk_of(pa.table({"a": [1.0, 2.0], "b": ["x", "y"]}))
+    for _ in range(2):
+        assert [chunk.holds(index) for index in (0, 1)] == ["number", "name"]
+        assert chunk.distinct(0) is None
+        assert np.shape(chunk.keys()) == (2, 2)
+    assert asked == ["a", "b"]

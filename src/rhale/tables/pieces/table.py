@@ -15,7 +15,7 @@ from rhale.errors import BadSettingError, BadTableError
 from rhale.kernels import IntArray
 from rhale.tables.array import ArrayChunk, ArrayTable
 from rhale.tables.chunk import Chunk, find_columns
-from rhale.tables.columns import NAMES, Holds, Labels, column_at, holds, numbers_of
+from rhale.tables.columns import NAMES, Holds, Labels, column_at, numbers_of
 from rhale.tables.frame import FrameChunk, FrameTable
 from rhale.tables.open import recognise
 from rhale.tables.pieces.ahead import closing_of
@@ -273,7 +273,7 @@ def with_numbers(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         for chunk in chunks:
             if isinstance(chunk, FrameChunk):
                 columns = range(len(chunk.frame.columns))
-                for index in (i for i in columns if holds(chunk.series(i)) not in (*NAMES, None)):
+                for index in (i for i in columns if chunk.holds(i) not in (*NAMES, None)):
                     chunk.column(index)
             yield chunk
 
