@@ -172,6 +172,33 @@ def test_the_spread_of_trees_is_that_of_the_centred_curves_of_the_rows(name, dra
     assert effect.typical_spread == pytest.approx(np.sqrt(curves.var(axis=0).mean()), rel=0.2)
 
 
+def dose_regions(response, *, walk):
+    """Regions of boosted trees that learned a response to a dose, beside the age and two others."""
+    pd, rng = pytest.importorskip("pandas"), np.random.default_rng(7)
+    rows = pd.DataFrame(rng.normal(size=(3000, 4)), columns=["dose", "age", "height", "weight"])
+    model = HistGradientBoostingRegressor(max_iter=80, random_state=0)
+    model.fit(rows, response(rows["dose"], rows["age"]) + rng.normal(0, 0.1, len(rows)))
+    fx = rhale.explain(rhale.models.wrap(model, walk=walk), rows, regions=True)
+    return {effect.name: effect.regions for effect in fx}
+
+
+@pytest.mark.parametrize("walk", [True, False])
+def test_a_dose_that_acts_from_one_threshold_on_has_regions_by_age(walk):
+    regions = dose_regions(lambda dose, age: (dose > 0.3) * age, walk=walk)
+    assert regions["dose"].splitters == ("age",)
+    assert regions["dose"].splits[0].threshold == pytest.approx(0, abs=0.25)
+    assert regions["dose"].share > 0.5
+    assert regions["age"].splitters == ("dose",)
+    assert regions["age"].splits[0].threshold == pytest.approx(0.3, abs=0.02)
+    assert len(regions["height"]) == len(regions["weight"]) == 1
+
+
+@pytest.mark.parametrize("walk", [True, False])
+def test_a_dose_that_acts_alike_from_one_threshold_on_has_none(walk):
+    regions = dose_regions(lambda dose, age: 2.0 * (dose > 0.3) + age, walk=walk)
+    assert [len(one) for one in regions.values()] == [1, 1, 1, 1]
+
+
 @pytest.mark.parametrize("walk", [True, False])
 def test_regions_of_boosted_trees_spread_as_the_centred_curves_of_the_rows(walk):
     xgboost, pd = pytest.importorskip("xgboost"), pytest.importorskip("pandas")

@@ -192,7 +192,7 @@ def _leave_curves(rows: SearchRows, target: Target, *, is_bound: bool = False) -
     checks, weight = rows.checks[target.row], rows.weight[target.row].astype(float)
     noise = [] if target.noise is None or is_bound else [target.noise]
     raw = np.stack([target.effects - target.shared, *noise])
-    values, cell = np.zeros_like(raw), _cells_of(target)
+    values, (cell, ends) = np.zeros_like(raw), _cells_of(target)
     n_cells = int(cell.max(initial=-1)) + 1
     for half in (checks, ~checks):
         some = np.flatnonzero(half)
@@ -208,6 +208,8 @@ def _leave_curves(rows: SearchRows, target: Target, *, is_bound: bool = False) -
     square = target.effects**2
     n_few = min(n_cells, FEW_CELLS if target.step is None else 2 * FEW_CELLS)
     factor = _bound_steep_cells(cell, weight, square) if target.step is None else np.ones(n_cells)
+    if target.step is None and target.noise is not None:
+        factor = np.maximum(factor, _by_width(target, ends))
     scale = target.scale if np.isfinite(target.scale) else 1.0
     is_told = target.step is not None or is_bound
     return Residuals(
@@ -230,11 +232,14 @@ def _order_of(some: BoolArray, order: IntArray) -> IntArray:
     return np.asarray(place[order[some[order]]])
 
 
-def _cells_of(target: Target) -> IntArray:
-    """The cell of each effect: a step of levels, or a cell with about as many rows as others."""
+def _cells_of(target: Target) -> tuple[IntArray, FloatArray]:
+    """The cell of each effect, and where all cells but the last end.
+
+    A step of levels, which ends nowhere, or a cell with about as many rows as others.
+    """
     if target.step is not None:
-        return np.unique(target.step, return_inverse=True)[1].astype(np.intp)
-    return cut_in_order(target.x[target.along], target.along, CELLS)[0]
+        return np.unique(target.step, return_inverse=True)[1].astype(np.intp), np.empty(0)
+    return cut_in_order(target.x[target.along], target.along, CELLS)
 
 
 def _leave_means(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:
@@ -252,3 +257,22 @@ def _bound_steep_cells(cell: IntArray, weight: FloatArray, square: FloatArray) -
     bound = STEEPEST * usual
     steep = (mean > bound) & (bound > 0)
     return np.where(steep, bound / np.where(steep, mean, 1.0), 1.0)
+
+
+def _by_width(target: Target, ends: FloatArray) -> FloatArray:
+    """What a cell counts at least, however steep it is: all if it is as wide as usual.
+
+    Notes
+    -----
+    Slopes over windows are steep where the axis is short, as beside 1/x or at a pile of rows, where
+    predictions jump, and in tails, where few rows taught a model what it does. In the first case
+    cells are narrower than the median, in the last one wider: with w the smaller of both widths, of
+    the larger one, a cell counts w². At a threshold that is nearly all. Of (x1 > 0) x2 few cells
+    have all the slopes there are, so that no multiple of the median slope is a measure. Slopes of
+    single rows, as gradients are, may be steep in a small part of a cell: they stay bounded.
+    """
+    first, last = target.x[target.along[:1]], target.x[target.along[-1:]]
+    width = np.diff(np.concatenate([first, ends, last]))
+    usual = float(np.median(width)) if width.size else 0.0
+    most = np.maximum(width, usual)
+    return np.divide(np.minimum(width, usual), most, out=np.zeros_like(most), where=most > 0) ** 2

@@ -197,6 +197,37 @@ def test_steps_between_levels_are_told_apart():
     assert found.share > 0.95
 
 
+def at_one_threshold(jumps, x):
+    """Slopes of staircases over windows with a quarter of the rows, and a quarter of how halves differ.
+
+    Each row jumps once, at 0.3, where every window is 0.5 wide; the rest of the trees is chance.
+    """
+    u = np.clip((0.3 - x) / 0.25, -1, 1)
+    chance = np.random.default_rng(3).normal(0, 0.02, (2, x.size))
+    slopes = 0.75 * (1 - u**2) / 0.25 * jumps
+    return slopes + chance[0], 1.5 * u * (1 - np.abs(u)) / 0.25 * jumps + chance[1]
+
+
+def test_rows_that_jump_differently_at_one_threshold_are_told_apart():
+    values = uniform(2_000, 4)
+    scale = np.sqrt(1 / 3) / np.std((values[:, 0] > 0.3) * values[:, 1])
+    slopes, noise = at_one_threshold(values[:, 1], values[:, 0])
+    found = find(values, slopes, noise=noise, scale=scale)
+    assert splitters_of(found) == [1]
+    assert abs(found.rules[0].threshold) < 0.1
+    assert found.share == pytest.approx(0.75, abs=0.05)  # of a uniform jump, by its halves
+    assert found.gradual == 1
+
+
+def test_rows_that_jump_alike_at_one_threshold_are_alike():
+    values = uniform(2_000, 4)
+    jumps = 1 + 0.1 * values[:, 1]  # a deviation of .06: less than predictions may move
+    slopes, noise = at_one_threshold(jumps, values[:, 0])
+    scale = np.sqrt(1 / 3) / np.std((values[:, 0] > 0.3) * jumps)
+    found = find(values, slopes, noise=noise, scale=scale)
+    assert (found.rules, found.reason) == ((), "alike")
+
+
 @pytest.mark.parametrize(("noise", "finds"), [(2.5, True), (4.0, False)])
 def test_steps_between_levels_must_explain_a_fifth(noise, finds):
     values = uniform(10_000, 3)

@@ -5,7 +5,13 @@ import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
 from rhale.kernels.region_finding import Target
-from rhale.kernels.residuals import CELLS, FEW_CELLS, bound_spread, take_residuals
+from rhale.kernels.residuals import (
+    CELLS,
+    FEW_CELLS,
+    bound_residuals,
+    bound_spread,
+    take_residuals,
+)
 
 
 def test_curves_of_one_half_do_not_depend_on_the_other():
@@ -61,6 +67,62 @@ def test_very_steep_cells_count_no_more_than_ten_usual_ones():
     counted = square * found.factor
     assert counted.max() == pytest.approx(10 * np.median(square), rel=0.01)
     assert (found.factor[square < 9 * np.median(square)] == 1).all()
+
+
+def jump_at_zero(x):
+    """Effects over windows at a jump, next to nothing elsewhere: steep in a few of the cells."""
+    return np.where(np.abs(x) < 0.25, 1.0, 1e-3)
+
+
+def test_cells_in_which_predictions_jump_count_wholly_where_slopes_are_over_windows():
+    x = np.linspace(-1, 1, 1_200)
+    found = take_residuals(rows_of(x[:, None]), [target_of(x, jump_at_zero(x), noise=0 * x)])
+    np.testing.assert_allclose(found.factor, 1, rtol=1e-9)
+    of_rows = take_residuals(rows_of(x[:, None]), [target_of(x, jump_at_zero(x))])
+    assert of_rows.factor.min() == pytest.approx(1e-5, rel=0.01)
+
+
+@pytest.mark.parametrize("part", [1, 1 / 2, 1 / 4, 2, 4])
+def test_a_steep_cell_counts_by_how_far_its_width_is_from_the_usual_one_squared(part):
+    x = np.linspace(0, 1, 1_200) * 12
+    x[600:700] = 6 + (x[600:700] - 6) * part
+    x[700:] -= 1 - part
+    effects = np.where((x > 6) & (x < 6 + part), 1.0, 1e-3)
+    found = take_residuals(rows_of(x[:, None]), [target_of(x, effects, noise=0 * x)])
+    assert found.factor[6] == pytest.approx(min(part, 1 / part) ** 2, rel=0.05)
+    assert (np.delete(found.factor, 6) == 1).all()
+
+
+def test_a_pile_of_steep_rows_stays_bounded():
+    x = np.maximum(np.linspace(-0.5, 1, 1_200), 0)
+    effects = np.where(x == 0, 1.0, 1e-3)
+    found = take_residuals(rows_of(x[:, None]), [target_of(x, effects, noise=0 * x)])
+    assert found.factor[0] == pytest.approx(1e-5)
+    assert (found.factor[1:] == 1).all()
+
+
+def test_cells_count_what_their_squares_and_widths_say_by_brute_force():
+    rng = np.random.default_rng(1)
+    x = np.exp(rng.normal(size=2_000))
+    effects = rng.normal(size=2_000) / x**2
+    target = target_of(x, effects, noise=rng.normal(size=2_000), scale=3.0)
+    found = take_residuals(rows_of(x[:, None]), [target])
+    cells = [np.flatnonzero(found.cell == one) for one in range(CELLS)]
+    square = np.array([np.mean(effects[one] ** 2) for one in cells])
+    last = np.array([x[one].max() for one in cells])
+    width = np.diff(last, prepend=x.min())
+    by_square = np.minimum(10 * np.median(square) / square, 1)
+    by_width = np.exp(-2 * np.abs(np.log(width / np.median(width))))
+    np.testing.assert_allclose(found.factor, 9 * np.maximum(by_square, by_width))
+    assert np.unique(by_square < by_width).size == 2
+    bound = bound_residuals(rows_of(x[:, None]), [target])
+    np.testing.assert_array_equal(bound.factor, found.factor)
+
+
+def test_one_value_has_no_width():
+    x = np.ones(100)
+    found = take_residuals(rows_of(x[:, None]), [target_of(x, x, noise=x)])
+    assert found.factor.tolist() == [1]
 
 
 def test_a_scale_that_is_not_known_counts_as_one():
