@@ -11,8 +11,8 @@ PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 PAPER := intro running cases study_1 study_2 settings california_data california_effects \
 	california_bins run_time disagreements page
-ACCURACY := random_problems two_looks oracle additive california_subsets curves trees tree_spreads jumps intervals \
-	regions pairs refits comparisons page
+ACCURACY := random_problems two_looks oracle additive california_subsets curves trees tree_spreads \
+	tree_regions jumps intervals regions pairs refits comparisons page
 DEMO_STAMP := $(DEMO)/.installed
 BENCH_STAMP := $(BENCH)/.installed
 ENGINES_STAMP := $(ENGINES)/.installed

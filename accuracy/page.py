@@ -17,6 +17,7 @@ SECTIONS = (
     "curves",
     "trees",
     "tree_spreads",
+    "tree_regions",
     "jumps",
     "intervals",
     "regions",

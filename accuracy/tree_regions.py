@@ -1,0 +1,75 @@
+"""Regions of walked trees whose effects are steps at a threshold, or curves, or the same for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from parts import FloatArray, write_part
+from report import table
+from tree_spreads import FUNCTIONS, MODELS, NOISE, SIZES
+
+import rhale
+
+SEEDS = range(500, 503)
+N_COLUMNS = 4
+ADDITIVE = tuple(FUNCTIONS)[-2:]
+ABOUT = """
+## Regions of trees
+
+`accuracy/tree_regions.py`. Trees that learned a function of two of {columns} columns, explained on their own {sizes}
+rows, normal and uniform, {seeds} seeds each: in how many runs $x_1$ has regions told by $x_2$ alone, and $x_2$ by
+$x_1$ alone; and how many of the other columns, whose effect is the same in all rows, are split. The
+last two functions are additive.
+"""
+
+
+def split_columns(
+    function: Callable[[FloatArray], FloatArray],
+    make: Callable[[], Any],
+    kind: str,
+    n_rows: int,
+    seed: int,
+) -> list[set[int]]:
+    """Columns that tell the regions of each column apart."""
+    rng = np.random.default_rng([seed, n_rows])
+    shape = n_rows, N_COLUMNS
+    rows = rng.normal(size=shape) if kind == "normal" else rng.uniform(-1, 1, shape)
+    model = make().fit(rows, function(rows) + rng.normal(0, NOISE, n_rows))
+    effects = rhale.explain(model, rows, regions=True, n_jobs=1)
+    trees = [effect.regions for effect in effects]
+    return [set() if tree is None else {split.column for split in tree.splits} for tree in trees]
+
+
+def count(name: str, make: Callable[[], Any], seeds: Sequence[int]) -> tuple[str, str, str]:
+    """How often the first two columns are told apart by each other, and how often others are split."""
+    found = [
+        split_columns(FUNCTIONS[name], make, kind, n_rows, seed)
+        for seed in seeds
+        for n_rows in SIZES
+        for kind in ("normal", "uniform")
+    ]
+    first = 0 if name in ADDITIVE else 2
+    false = [bool(own) for run in found for own in run[first:]]
+    by_other = [[run[column] == {1 - column} for run in found] for column in range(first)]
+    right = [f"{sum(own)} of {len(own)}" for own in by_other] or ["-", "-"]
+    return right[0], right[1], f"{sum(false)} of {len(false)}"
+
+
+def main() -> None:
+    """Write the section."""
+    lines = [
+        (name, model, *count(name, make, SEEDS))
+        for name in FUNCTIONS
+        for model, make in MODELS.items()
+    ]
+    about = ABOUT.format(
+        columns=N_COLUMNS, sizes=" and ".join(f"{n:,}" for n in SIZES), seeds=len(SEEDS)
+    )
+    head = ("function", "model", "$x_1$ by $x_2$", "$x_2$ by $x_1$", "split falsely")
+    write_part("tree_regions", about, table(head, lines))
+
+
+if __name__ == "__main__":
+    main()
