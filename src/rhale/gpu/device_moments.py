@@ -24,7 +24,7 @@ FIRST_FACTOR, SECOND_FACTOR = 0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2
 FUSED_ROWS = 2**16  # fewer are not worth compiling a kernel for
 MOST_COLUMNS = 2**16 - 1  # that a kernel can tell apart
 N_OWN = 7  # sums of a cell before those of its series
-STAGED_BYTES, N_STAGED = 2**22, 8  # buffers on the way to a device: one is filled, others are sent
+STAGED_BYTES, N_STAGED = 2**24, 4  # buffers on the way to a device: one is filled, others are sent
 
 
 # --- keys --------------------------------------------------------------------------------------
