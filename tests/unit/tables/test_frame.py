@@ -154,6 +154,14 @@ def test_columns_of_several_types_keep_their_own(other):
     assert found["b"].tolist() == [3, 4, 3, 4]
 
 
+def test_floats_that_are_labelled_are_written_as_their_values():
+    rows = pd.DataFrame({"a": [10.0, 20.0], "b": [3.0, 4.0]})
+    chunk = chunk_of(rows).label({0: Labels((10.0, 20.0))})
+    found = chunk.vary(HeldColumn(0, np.array([1.0, 0.0]), 2))
+    assert found["a"].tolist() == [20, 20, 10, 10]
+    assert found["b"].tolist() == [3, 4, 3, 4]
+
+
 def test_a_kind_of_data_frame_of_its_own_stays_one():
     class Own(pd.DataFrame):
         @property
