@@ -38,7 +38,7 @@ def test_moments_cost_a_few_plain_passes(ledger, columns, n_cells, way, monkeypa
     if way == "compiled loop":
         pytest.importorskip("numba")
     monkeypatch.setattr(when_compiled, "PAYS_FROM", 0 if way == "compiled loop" else np.inf)
-    when_compiled.load_loop()
+    when_compiled.load_loops()
     grids = [grid_for(x, n_cells) for x in columns]
     others = columns[::-1]  # local effects of another column: nothing more to hold in memory
 
@@ -72,7 +72,7 @@ def test_keys_cost_a_few_plain_passes(ledger, columns, way, monkeypatch):
     if way == "compiled loop":
         pytest.importorskip("numba")
     monkeypatch.setattr(when_compiled, "PAYS_FROM", 0 if way == "compiled loop" else np.inf)
-    when_compiled.load_stir()
+    when_compiled.load_loops()
 
     def ours():
         chunks = [columns[:, start : start + CHUNK] for start in range(0, N_ROWS, CHUNK)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -204,44 +205,47 @@ def count_sorted(ordered: FloatArray, low: float, high: float) -> tuple[FloatArr
     return some[starts], np.diff(starts, append=some.size)
 
 
-class Weight(NamedTuple):
-    """Sum of the weights of some rows, and of their squares."""
+@dataclass(frozen=True, eq=False)
+class RowWeights:
+    """Weights of some rows, or None where all count alike."""
 
-    total: float
-    squares: float
+    each: FloatArray | None
+    n_rows: int
 
-    @classmethod
-    def of(cls, weights: FloatArray | None, n_rows: int) -> Weight:
-        """Add up the weights of so many rows; None counts them alike."""
-        if weights is None:  # no need to ask BLAS, whose threads wait for each other
-            return cls(float(n_rows), float(n_rows))
-        return cls(float(weights.sum()), float(weights @ weights))
+    @cached_property
+    def sums(self) -> tuple[float, float]:
+        """Their sum, and that of their squares: once for all columns."""
+        if self.each is None:  # no need to ask BLAS, whose threads wait for each other
+            return float(self.n_rows), float(self.n_rows)
+        return float(self.each.sum()), float(self.each @ self.each)
+
+    def only(self, some: BoolArray) -> RowWeights:
+        """Those of some of the rows."""
+        own = None if self.each is None else self.each[some]
+        return RowWeights(own, int(np.count_nonzero(some)))
 
 
-def known_facts(values: FloatArray, weights: FloatArray | None, weight: Weight) -> Facts:
+def known_facts(values: FloatArray, weights: RowWeights) -> Facts:
     """Rows with a value, their weight and its squares, smallest and largest, whether all are whole.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows,)
         A column.
-    weights : ndarray of shape (n_rows,) or None
-        How much each row matters; None if all the same.
-    weight : Weight
-        Of all these rows.
+    weights : RowWeights
+        How much each row matters.
 
     Examples
     --------
-    >>> known_facts(np.array([2.0, np.nan, 5.0]), None, Weight.of(None, 3))
+    >>> known_facts(np.array([2.0, np.nan, 5.0]), RowWeights(None, 3))
     (2, 2.0, 2.0, 2.0, 5.0, True)
     """
     low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
     if np.isnan(low):  # one is missing
         known = ~np.isnan(values)
-        values, weights = values[known], None if weights is None else weights[known]
-        return known_facts(values, weights, Weight.of(weights, values.size))
+        return known_facts(values[known], weights.only(known))
     whole = _is_whole(values[:FIRST_VALUES]) and _is_whole(values)
-    return values.size, *weight, float(low), float(high), whole
+    return values.size, *weights.sums, float(low), float(high), whole
 
 
 def _is_whole(values: FloatArray) -> bool:
@@ -297,10 +301,8 @@ class SurveyTask:
         weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
         held = {c: chunk.key(c) for c in range(len(self.names))}
         key = column_keys(list(held.values()), chunk.n_rows, self.seed)
-        whole_weight = Weight.of(chunk.weights, chunk.n_rows)
-        known = zip(
-            *(known_facts(held[c], chunk.weights, whole_weight) for c in self.columns), strict=True
-        )
+        of_rows = RowWeights(chunk.weights, chunk.n_rows)
+        known = zip(*(known_facts(held[c], of_rows) for c in self.columns), strict=True)
         counts, weights, squares, lows, highs, whole = map(np.array, known)
         return Survey(
             n_rows=chunk.n_rows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 
@@ -40,28 +40,35 @@ class CurveSums:
 
 
 def sum_curves(
-    blocks: Iterable[tuple[Stands, FloatArray]], stands: Stands, weights: FloatArray | None = None
+    trace: Callable[[Stands], FloatArray],
+    stands: Stands,
+    size: int,
+    weights: FloatArray | None = None,
 ) -> CurveSums:
     """Add up the curves of rows, a block of them at a time.
 
     Parameters
     ----------
-    blocks : iterable of (Stands, ndarray of shape (n_points, n_some, n_outputs))
-        All rows, one block after the other, and their curves; the heaviest block first.
+    trace : callable
+        Gives the curves of some of the rows, an array of shape (n_points, n_some, n_outputs). It
+        is asked about every row once.
     stands : Stands
         All rows.
+    size : int
+        How many are taken at a time.
     weights : ndarray of shape (n_rows,), optional
         How much each row matters.
 
     Notes
     -----
-    O(n_rows n_points²) for each output. Curves deviate from the mean of the first block, and what
-    the mean of all differs from it by is taken off once, at the end. Where the first block has a
-    B-th of all weight, the square of that difference is at most B variances, at every point: 100
-    blocks lose two digits of sixteen, at worst.
+    O(n_rows n_points²) for each output. Curves deviate from the mean of the heaviest block, and
+    what the mean of all differs from it by is taken off once, at the end. Of B blocks that one has
+    a B-th of all weight at least, so the square of that difference is at most B variances, at
+    every point: 100 blocks lose two digits of sixteen, at worst.
     """
     w = np.ones(stands.row.size) if weights is None else weights
-    split = ((some, split_shapes(traced)) for some, traced in blocks)
+    blocks = sorted(stands.in_blocks(size), key=lambda some: -w[some.row].sum())
+    split = ((some, split_shapes(trace(some))) for some in blocks)
     first = next(split)
     about, _ = deviate_curves(first[1], w[first[0].row])
     sums, products = np.zeros_like(about), np.zeros((*about.shape, about.shape[1]))

@@ -16,7 +16,7 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.cells import Cells, as_cells
 from rhale.kernels.grid import Grid
 from rhale.kernels.records import as_frozen, crosses_processes
-from rhale.kernels.when_compiled import loop_after
+from rhale.kernels.when_compiled import loops_after
 from rhale.system.memory import keep_freed_memory
 
 SeriesName = Literal["effect", "wide", "noise", "halves", "difference"]
@@ -329,9 +329,9 @@ def measure(
     if n_rows == 0:
         return empty(cells, len(values))
     blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, n_rows, BLOCK_ROWS)]
-    loop = loop_after(values.size)
-    if loop is not None and weights is None and _suits_loop(cells, x, values):
-        parts = [_loop_block(loop, cells, x[b], values[:, b]) for b in blocks]
+    loops = loops_after(values.size)
+    if loops is not None and weights is None and _suits_loop(cells, x, values):
+        parts = [_loop_block(loops.measure_block, cells, x[b], values[:, b]) for b in blocks]
         if not all(is_ordinary for _, is_ordinary in parts):
             check_magnitude(values)
         return reduce(add, (moments for moments, _ in parts))

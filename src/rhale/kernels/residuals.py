@@ -207,9 +207,11 @@ def _leave_curves(rows: SearchRows, target: Target, *, is_bound: bool = False) -
             values[:, some] = _leave_means(cell[some], raw.take(some, axis=1), own)
     square = target.effects**2
     n_few = min(n_cells, FEW_CELLS if target.step is None else 2 * FEW_CELLS)
-    factor = _bound_steep_cells(cell, weight, square) if target.step is None else np.ones(n_cells)
-    if target.step is None and target.noise is not None:
-        factor = np.maximum(factor, _by_width(target, ends))
+    factor = np.ones(n_cells)
+    if target.step is None:
+        factor = _bound_steep_cells(cell, weight, square)
+        if target.noise is not None:
+            factor = np.maximum(factor, _by_width(target, ends))
     scale = target.scale if np.isfinite(target.scale) else 1.0
     is_told = target.step is not None or is_bound
     return Residuals(

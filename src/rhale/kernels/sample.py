@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.records import crosses_processes
-from rhale.kernels.when_compiled import stir_after
+from rhale.kernels.when_compiled import loops_after
 
 BLOCK_ROWS = 2**14  # so many keys stay in the processor's cache, column after column
+STIRRED = 4  # numbers become part of a key in the time that one local effect takes
 KeyArray = npt.NDArray[np.uint64]
 NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
 
@@ -188,10 +189,10 @@ def column_keys(columns: Iterable[FloatArray], n_rows: int, seed: int = 0) -> Ke
     """Keys of rows that are given column by column."""
     key = np.full(n_rows, np.random.default_rng(seed).integers(2**63), dtype=np.uint64)
     columns = list(columns)
-    stir = stir_after(n_rows * len(columns))
-    if stir is not None:
+    loops = loops_after(n_rows * len(columns) // STIRRED)
+    if loops is not None:
         for column in columns:
-            stir(key, np.ascontiguousarray(column, dtype=np.float64).view(np.uint64))
+            loops.stir(key, np.ascontiguousarray(column, dtype=np.float64).view(np.uint64))
         return key
     with np.errstate(over="ignore", invalid="ignore"):
         has_nan = [bool(np.isnan(c.sum())) for c in columns]  # or infinities that cancel: no harm

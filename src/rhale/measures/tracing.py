@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -124,18 +123,17 @@ class Tracing:
         number = np.full(n_rows, -1)
         number[rows.sampled] = np.arange(rows.sampled.size)
 
-        def trace(some: Stands) -> tuple[Stands, FloatArray]:
+        def trace(some: Stands) -> FloatArray:
             traced = curves(some.row)
             if single.size:
                 mine = np.flatnonzero(number[some.row] >= 0)
                 own = traced[:, mine].transpose(1, 2, 0)
                 single[number[some.row[mine]]] = own.reshape(mine.size, -1)
-            return some, traced
+            return traced
 
         size = max(BLOCK_NUMBERS // (n_outputs * n_points), FEWEST_ROWS)
         stands = stand_beside(place, n_points, weights)
-        blocks = heaviest_first(stands.in_blocks(size), weights)
-        return sum_curves(map(trace, blocks), stands, weights), single
+        return sum_curves(trace, stands, size, weights), single
 
     @property
     def stretches(self) -> Grid:
@@ -193,14 +191,6 @@ class Tracing:
         start = 1 + output * points.size
         curves = np.asarray(kept[:, start : start + points.size])
         return replace(profile, curves=curves, curve_x=kept[:, 0])
-
-
-def heaviest_first(blocks: Iterable[Stands], weights: FloatArray | None) -> list[Stands]:
-    """The same blocks of rows; the one that weighs most comes first."""
-    found = list(blocks)
-    heavy = [b.row.size if weights is None else weights[b.row].sum() for b in found]
-    found.insert(0, found.pop(int(np.argmax(heavy))))
-    return found
 
 
 def choose_points(settings: Settings, feature: Feature, output: str) -> FloatArray:

@@ -20,8 +20,7 @@ TRACED[np.isnan(TRACED)] = 0.3
 
 def add_up(traced, weights=None, size=7, x=X):
     stands = stand_beside(place_between(x, POINTS), len(traced), weights)
-    blocks = ((some, traced[:, some.row]) for some in stands.in_blocks(size))
-    return sum_curves(blocks, stands, weights)
+    return sum_curves(lambda some: traced[:, some.row], stands, size, weights)
 
 
 def split(traced):
@@ -74,8 +73,7 @@ def test_a_first_block_far_from_all_others_costs_two_digits_at_most():
     traced = RNG.integers(-50, 50, (4, 1000, 1)).astype(float) * 4
     traced[1:, :100] += 4.0 * 10**6  # the first of ten
     stands = stand_beside(place, 4)
-    blocks = ((some, traced[:, some.row]) for some in stands.in_blocks(100))
-    found = sum_curves(blocks, stands).curves.products[0]
+    found = sum_curves(lambda some: traced[:, some.row], stands, 100).curves.products[0]
     values = split(traced)[0].astype(np.longdouble)
     gaps = values - values.mean(axis=1)[:, None]
     np.testing.assert_allclose(found, (gaps @ gaps.T).astype(float), rtol=1e-13)

@@ -107,19 +107,18 @@ def test_arrays_of_any_order_in_memory_serve():
 
 
 def test_the_loop_was_asked_at_all(monkeypatch):
+    loops = when_compiled.load_loops()
     monkeypatch.setattr(when_compiled, "PAYS_FROM", 0)
-    monkeypatch.setattr(when_compiled, "load_loop", lambda: None)
+    monkeypatch.setattr(when_compiled, "load_loops", lambda: None)
     x, grid = np.linspace(0, 1, 100), Grid(np.linspace(0, 1, 5))
     expected = measure(grid, x, x)
     calls = []
 
     def asked(*arguments):
         calls.append(arguments)
-        return real(*arguments)
+        return loops.measure_block(*arguments)
 
-    from rhale.kernels.moments_loop import measure_block as real
-
-    monkeypatch.setattr(when_compiled, "load_loop", lambda: asked)
+    monkeypatch.setattr(when_compiled, "load_loops", lambda: loops._replace(measure_block=asked))
     assert_same_bits(measure(grid, x, x), expected)
     assert len(calls) == 1
     measure(grid, x, x, np.ones(100))  # weights are NumPy's

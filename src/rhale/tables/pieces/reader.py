@@ -106,10 +106,6 @@ def cut(rows: Iterable[Rows], size: int) -> Iterator[Rows]:
         if n_held < size:
             continue
         whole, numbers = _join(held)
-        if n_held == size:  # as files are mostly read: nothing to cut
-            yield whole, numbers
-            held, n_held = [], 0
-            continue
         n_cut = n_held - n_held % size
         for start in range(0, n_cut, size):
             yield whole[start : start + size], numbers[start : start + size]
