@@ -23,6 +23,7 @@ from measuring import Ledger, table_of
 from networks import network
 
 import rhale
+from rhale.gpu.device_moments import send
 from rhale.gpu.task import DeviceTask
 from rhale.gpu.tensor_table import TensorTable
 from rhale.kernels.grid import Grid
@@ -38,6 +39,7 @@ MOST_ADDED = 0.10
 LEAST_THERE, LEAST_SENT = 115, 90  # million rows a second: rows on the device, on the host
 N_CELLS = 546  # that `explain` takes for so many rows
 CPU_CHECKED = 1_000_000
+FEW_ROWS = 100_000
 
 
 def timed(work, rounds, device):
@@ -120,6 +122,8 @@ def run(n_rows, device, rounds):
         f"<= {1 + MOST_ADDED:.2f}", met=whole <= (1 + MOST_ADDED) * alone,
     )  # fmt: skip
     host, is_gpu = rows.cpu().numpy(), device.type == "cuda"
+    if is_gpu:
+        measure_fixed_costs(ledger, model, rows, torch.from_numpy(host), rounds)
     sources = [("rows in the device's memory", rows, LEAST_THERE)] if is_gpu else []
     sources += [
         ("rows in the host's memory", host, LEAST_SENT if is_gpu else None),
@@ -135,6 +139,21 @@ def run(n_rows, device, rounds):
         del found
     compare(ledger, model, rows[:CPU_CHECKED], device)
     return ledger
+
+
+def measure_fixed_costs(ledger, model, rows, host, rounds):
+    """What rows of the host cost on their way, and what `explain` costs however few rows there are."""
+    size = f"8 features, {len(rows):,} rows, float32"
+    ways = (lambda: send(host, rows.device)), (lambda: host.to(rows.device))
+    sent, plain = (timed(way, rounds, rows.device)[0] for way in ways)
+    ledger.add(
+        "rows sent from the host's memory, against `tensor.to`", size, f"{1e3 * sent:.0f} ms",
+        f"{1e3 * plain:.0f} ms", f"{sent / plain:.2f}",
+    )  # fmt: skip
+    few, _ = timed(lambda: rhale.explain(model, rows[:FEW_ROWS]), rounds, rows.device)
+    ledger.add(
+        "explain of few rows", f"8 features, {FEW_ROWS:,} rows", f"{1e3 * few:.0f} ms", "", ""
+    )
 
 
 def compare(ledger, model, rows, device):
