@@ -70,6 +70,31 @@ def test_a_network_costs_little_more_than_one_pass(
     )
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_wide_layer_stays_in_the_cache(benchmark, ledger, dtype):
+    torch.manual_seed(0)
+    layers = torch.nn.Linear(8, 2_048), torch.nn.SiLU(), torch.nn.Linear(2_048, 1)
+    model = torch.nn.Sequential(*layers).to(dtype)
+    rows = torch.randn(50_000, 8, dtype=dtype).numpy()
+
+    found = race(
+        benchmark,
+        lambda: rhale.explain(model, rows),
+        lambda: plain_pass(model, rows, 2**12),
+        rounds=3,
+    )
+
+    averages = [average(e) for e in found.our_answer]
+    np.testing.assert_allclose(averages, found.other_answer, rtol=1e-3, atol=1e-5)
+    ledger.add(
+        "torch network of one wide layer, against forward + backward",
+        f"8 features, 50,000 rows, 2,048 units, {str(dtype)[6:]}, plain batches of 4,096",
+        seconds(found.ours),
+        seconds(found.other),
+        f"{found.cost:.2f}",
+    )
+
+
 def test_usual_batches_are_no_slower_than_the_best_plain_pass(benchmark, ledger):
     model = network()
     rows = np.random.default_rng(0).standard_normal((100_000, 8)).astype(np.float32)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 
 from rhale.errors import BadSettingError, NotDifferentiableError, WrongShapeError
@@ -15,8 +17,14 @@ from rhale.models.adapter import Adapter
 from rhale.tables import as_matrix
 
 Found = TypeVar("Found")
-CPU_ROWS = 2**12  # activations of so many rows stay in the processor's cache
-NARROW = 2**7  # outputs of all layers: then twice as many rows do, and every batch has its price
+CACHED = (
+    2**21
+)  # bytes of a batch, and of what all layers make of it, that a processor's cache holds
+FEWEST_CACHED, USUAL_CACHED, MOST_CACHED = (
+    2**9,
+    2**12,
+    2**14,
+)  # rows: every batch has its price, too
 DEVICE_ROWS, DEVICE_NUMBERS, FEWEST_ROWS = 2**19, 2**23, 2**10  # many rows keep a GPU busy
 
 
@@ -140,7 +148,10 @@ class TorchModel(Adapter):
         if device.type != "cpu":
             return max(FEWEST_ROWS, min(DEVICE_ROWS, DEVICE_NUMBERS // max(n_columns, 1)))
         weights = [w for w in self.module.parameters() if w.ndim > 1]
-        return 2 * CPU_ROWS if 0 < sum(map(len, weights)) <= NARROW else CPU_ROWS
+        if not weights:  # whose layers are not known
+            return USUAL_CACHED
+        n_bytes = (n_columns + sum(map(len, weights))) * weights[0].element_size()
+        return int(np.clip(2 ** round(math.log2(CACHED / n_bytes)), FEWEST_CACHED, MOST_CACHED))
 
 
 def _work_if_it_fits(

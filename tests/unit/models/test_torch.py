@@ -76,19 +76,27 @@ def test_an_answer_of_the_wrong_shape_is_a_wrong_shape(function):
         rhale.explain(Module(function), X)
 
 
+def wide(n, **kind):
+    return [torch.nn.Linear(2, n, **kind), torch.nn.Linear(n, 1, **kind)]
+
+
 @pytest.mark.parametrize(
-    ("layers", "expected"),
+    ("layers", "size"),
     [
-        ([torch.nn.Linear(2, 32), torch.nn.Linear(32, 1)], [2**13, 1_808]),
-        ([torch.nn.Linear(2, 128), torch.nn.Linear(128, 1)], [2**12, 2**12, 1_808]),
-        ([], [2**12, 2**12, 1_808]),  # whose layers are not known
+        (wide(32), 2**14),  # 35 numbers of a row: 2.2 MiB
+        (wide(128), 2**12),
+        (wide(128, dtype=torch.float64), 2**11),
+        (wide(420), 2**10),
+        (wide(5_000), 2**9),
+        (wide(1), 2**14),
+        ([], 2**12),  # whose layers are not known
     ],
 )
-def test_narrow_networks_get_larger_batches(layers, expected):
+def test_batches_are_what_a_cache_holds_of_all_layers(layers, size):
     seen = []
     counted = Module(lambda rows: seen.append(len(rows)) or rows[:, :1])
-    TorchModel(torch.nn.Sequential(*layers, counted)).predict(np.zeros((10_000, 2)))
-    assert seen == expected
+    TorchModel(torch.nn.Sequential(*layers, counted)).predict(np.zeros((2 * size + 5, 2)))
+    assert seen == [size, size, 5]
 
 
 def test_layers_without_weights_so_far_are_no_hindrance():
