@@ -26,6 +26,7 @@ PUBLIC = {  # signatures that users call by keyword
 COMPILED = {
     "kernels/keys_loop.py",
     "kernels/moments_loop.py",
+    "kernels/search_loop.py",
     "models/trees/walk.py",
     "models/trees/jump_walk.py",
     "models/trees/pair_walk.py",
@@ -53,7 +54,8 @@ def named(path):
 
 
 def is_compiled(function):
-    return any("jit" in ast.unparse(mark) for mark in function.decorator_list)
+    marks = map(ast.unparse, function.decorator_list)
+    return any("jit" in mark or "compile_for" in mark for mark in marks)
 
 
 def n_parameters(function):

@@ -26,6 +26,10 @@ from rhale.kernels.noise import (
 from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts, is_number, require_count
 from rhale.kernels.pure_error import FilledCells, pure_squares
 from rhale.kernels.segments import (
+    CONSTANTS,
+    LEAST_SHARE,
+    LINES,
+    SPREADS,
     Runs,
     alike,
     cheapest_paths,
@@ -34,9 +38,11 @@ from rhale.kernels.segments import (
     runs_by_end,
     stack,
     together,
+    trace_all,
     weights_of,
 )
 from rhale.kernels.two_looks import find_cheapest
+from rhale.kernels.when_compiled import loops_after
 
 Weight = Literal["rows", "width", "geometric"]
 SpreadBins = Literal["joint", "mean", "own"]
@@ -48,6 +54,7 @@ SPREAD_SHARE, FEWEST_SPREAD_ROWS = 1 / 10, 20.0  # a bin that is cut for the spr
 NEAR_SHARE = 1 / 50  # of the rows, between a limit of the spread and one of a bin
 SPREAD_PENALTY = 4.0
 LEAST_SPREAD = 0.05  # of the local noise: smaller squares are alike
+PRICED, PRICED_SPREAD = 3, 1  # local effects are measured in the time that one run is priced
 TAILS = 0.15  # how much outliers raise that price, although they are cut off
 
 
@@ -304,13 +311,22 @@ class MeanSearch:
         """What a parameter costs, in units of the local noise, shape (n_axes,)."""
         return np.asarray(self.asked.penalty * np.log(np.maximum(self.rows, 2.0)))
 
+    @property
+    def needed(self) -> FloatArray:
+        """Rows that a bin must have, shape (n_axes,); a variance needs two."""
+        return np.asarray(np.maximum(self.least, 2.0) * (1 - 1e-12))  # they carry rounding
+
+    @cached_property
+    def _are_gaps(self) -> BoolArray:
+        """Whether each cell is a wide one without rows."""
+        left, right = self.axes.ends
+        span = np.repeat(self.axes.spans, self.sizes)
+        return are_gaps(self.axes.cells.count, right - left, span)
+
     @cached_property
     def gaps(self) -> list[IntArray]:
         """Wide cells without rows, of each axis."""
-        left, right = self.axes.ends
-        span = np.repeat(self.axes.spans, self.sizes)
-        are = are_gaps(self.axes.cells.count, right - left, span)
-        return list(map(np.flatnonzero, self.axes.split(are)))
+        return list(map(np.flatnonzero, self.axes.split(self._are_gaps)))
 
     def unite(self, limits: Sequence[IntArray]) -> MeanSearch:
         """Search among fewer limits."""
@@ -318,10 +334,20 @@ class MeanSearch:
         return replace(self, axes=self.axes.unite(limits), noise=noise)
 
     def cheapest_paths(self) -> list[IntArray | None]:
-        """Limits of the cheapest bins of each axis; None where it may have none."""
+        """Limits of the cheapest bins of each axis; None where it may have none.
+
+        Where it pays, a compiled loop finds them (`when_compiled`): its prices have the same bits.
+        """
         cells, sizes = self.axes.cells, self.sizes.tolist()
         sums = [*weights_of([cells]), cells.weight * self.noise]
         means, products = (cells.mean_x, cells.mean[0]), (cells.sxx, cells.sxd[0], cells.sdd[0])
+        loops = loops_after(PRICED * sum(n_cells**2 for n_cells in sizes) // 2)
+        if loops is not None and self.asked.weight == "rows":
+            asked = np.stack([self.penalty, self.needed, np.zeros(len(sizes))])
+            runs = np.stack([sums[0], *sums[-2:], *means, *products])
+            kind = LINES if self.asked.linear else CONSTANTS
+            found = loops.search(runs, self.sizes, self._are_gaps, asked, kind, len(sums) > 2)
+            return trace_all(self.axes.split(found[0]), found[1])
         held = [side_by_side(np.stack(own), self.sizes) for own in (sums, means, products)]
         parts = [list(self._prices(some, *held)) for some in together(sizes)]
         return cheapest_paths(stack(parts), sizes)
@@ -331,9 +357,7 @@ class MeanSearch:
     ) -> Iterator[FloatArray]:
         """What every run of some axes would cost as one bin, as in `Runs`; inf where none may be."""
         most = int(self.sizes[some].max())
-        # a variance needs two rows; effective numbers carry rounding
-        needed = each_axis(np.maximum(self.least[some], 2.0) * (1 - 1e-12))
-        penalty = each_axis(self.penalty[some])
+        needed, penalty = each_axis(self.needed[some]), each_axis(self.penalty[some])
         for runs in runs_by_end(*(own[:, some, :most] for own in (sums, means, products))):
             rows = runs.rows(weighted=len(sums) > 2)
             price, _ = _misfit(runs, rows, penalty, linear=self.asked.linear)
@@ -518,7 +542,15 @@ class SpreadSearch:
 
     def cheapest_paths(self) -> list[IntArray | None]:
         """Limits of the cheapest bins of each axis; None where it may have none."""
-        sums, sizes = side_by_side(self.sums, self.sizes), self.sizes.tolist()
+        sizes = self.sizes.tolist()
+        loops = loops_after(PRICED_SPREAD * sum(n_cells**2 for n_cells in sizes) // 2)
+        if loops is not None:
+            asked = np.stack([own.ravel() for own in (self.cost, self.least, self.level)])
+            runs, gaps = np.zeros((8, self.sums.shape[1])), np.zeros(self.sums.shape[1], np.bool_)
+            runs[[0, 1, 2, 7]] = self.sums[0], *self.sums[-3:]
+            found = loops.search(runs, self.sizes, gaps, asked, SPREADS, len(self.sums) > 3)
+            return trace_all(np.split(found[0], np.cumsum(self.sizes)[:-1]), found[1])
+        sums = side_by_side(self.sums, self.sizes)
         parts = [list(self._prices(some, sums)) for some in together(sizes)]
         return cheapest_paths(stack(parts), sizes)
 
@@ -527,12 +559,11 @@ class SpreadSearch:
         most = int(self.sizes[some].max())
         for runs in runs_by_end(sums[:, some, :most]):
             held, squared = runs.sums[-2:]
-            # twice the negative log-likelihood of normal residuals; a stretch without any residual
-            # must not be worth everything: a variance counts as a billionth of the average at least
+            # twice the negative log-likelihood of normal residuals
             price = np.maximum(held, TINY)
             np.divide(squared, price, out=price)
             price /= self.level[some]
-            np.log(np.maximum(price, 1e-9, out=price), out=price)
+            np.log(np.maximum(price, LEAST_SHARE, out=price), out=price)
             price *= held
             price += self.cost[some]
             price[runs.rows(weighted=len(sums) > 3) < self.least[some]] = np.inf

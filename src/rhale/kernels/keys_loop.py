@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import config, njit, types
+from numba import types
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
-    msg = "without a compiler NumPy is quicker"
-    raise ImportError(msg)
+from rhale.system.compiled import compile_for
 
 KEYS = types.Array(types.uint64, 1, "C")
 BITS = types.Array(types.uint64, 1, "C", readonly=True)
@@ -20,7 +18,7 @@ SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@njit([(KEYS, BITS)], cache=True, nogil=True)
+@compile_for(KEYS, BITS)
 def stir(key: Any, bits: Any) -> None:
     """Stir a column into keys, in place.
 

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import config, njit, types
+from numba import types
 from numba.core import cgutils as untyped_tools
 from numba.extending import intrinsic
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
-    msg = "without a compiler NumPy is quicker, and vectors of eight are nothing that Python has"
-    raise ImportError(msg)
+from rhale.system.compiled import INSIDE, compile_for, njit
 
 # Indices are unsigned throughout: numba then leaves out the code for negative ones.
 NONE, ONE, LANES, LEAF, BOTH = (np.uint64(n) for n in (0, 1, 8, 128, 2**63))
@@ -24,7 +22,7 @@ tools: Any = untyped_tools
 INDEX, EIGHT = ir.IntType(64), ir.VectorType(ir.DoubleType(), 8)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def find_buckets(edges: Any, n_buckets: Any, x: Any) -> Any:
     """Find the bucket of every row, and whether any row is outside the grid."""
     low, high = edges[0], edges[-1]
@@ -39,7 +37,7 @@ def find_buckets(edges: Any, n_buckets: Any, x: Any) -> Any:
     return found, n_outside > 0
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def locate(edges: Any, is_left_closed: Any, buckets: Any, x: Any) -> Any:
     """Find the cell of every row as `Grid.locate` does, and where each cell ends in their order.
 
@@ -63,13 +61,13 @@ def locate(edges: Any, is_left_closed: Any, buckets: Any, x: Any) -> Any:
     return cell, ends
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(**INSIDE, inline="always")
 def is_above(value: Any, limit: Any, is_left_closed: Any) -> Any:
     """Tell whether a value belongs to the cell above a limit."""
     return value > limit or (is_left_closed and value == limit)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def sort_rows(cell: Any, ends: Any, x: Any, d: Any, place: Any) -> Any:
     """Put places and the first series in the order of cells; tell where rows stand, if asked."""
     dx, dd, free, is_asked = np.empty(x.size), np.empty(x.size), ends.copy(), place.size > 0
@@ -83,7 +81,7 @@ def sort_rows(cell: Any, ends: Any, x: Any, d: Any, place: Any) -> Any:
     return dx, dd
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def arrange(v: Any, place: Any, found: Any) -> None:
     """Put the numbers of rows in the order of their cells."""
     for i in range(place.size):
@@ -158,7 +156,7 @@ def repeat(builder: Any, number: Any) -> Any:
     return eight
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(**INSIDE, inline="always")
 def add_few(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any) -> Any:
     """Add up 128 rows at most, as `add_up` says."""
     x = y = xx = xy = yy = -0.0
@@ -173,7 +171,7 @@ def add_few(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any) -> A
     return x, y, xx, xy, yy, low, high
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def add_up(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any, room: Any) -> Any:
     """Sums of x, y, xx, xy and yy, where x = u - first_u, y = v - first_v; ends of u.
 
@@ -210,7 +208,7 @@ def add_up(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any, room:
     return a + x, b + y, a * a + xx, a * b + xy, b * b + yy, low + 0.0, high + 0.0  # 0, not -0
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def measure_cells(
     dx: Any, dd: Any, ends: Any, room: Any, worse: Any, places: Any, series: Any, lost: Any
 ) -> None:
@@ -228,7 +226,7 @@ def measure_cells(
             lost[c] |= not (xx <= worse * sxx and yy <= worse * sdd)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def deviate(v: Any, ends: Any, room: Any, lost: Any) -> None:
     """Take the mean of its cell off every number, where digits are lost."""
     for c in range(lost.size):
@@ -240,7 +238,7 @@ def deviate(v: Any, ends: Any, room: Any, lost: Any) -> None:
                 v[i] = v[i] - first - shift
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def repair(dx: Any, dd: Any, ends: Any, room: Any, places: Any, series: Any, lost: Any) -> None:
     """Add up deviations from the means, where digits are lost."""
     for c in range(lost.size):
@@ -250,7 +248,7 @@ def repair(dx: Any, dd: Any, ends: Any, room: Any, places: Any, series: Any, los
 
 
 # One signature, for arrays of any order in memory: compiled once, whatever the table.
-@njit([(PLACES, types.boolean, CELLS, PLACES, ROWS, types.float64)], cache=True, nogil=True)
+@compile_for(PLACES, types.boolean, CELLS, PLACES, ROWS, types.float64)
 def measure_block(
     edges: Any, is_left_closed: Any, buckets: Any, x: Any, values: Any, worse: Any
 ) -> Any:

@@ -16,10 +16,12 @@ from rhale.kernels.two_looks import FEW_CELLS
 
 ROUNDING = 1e-11  # relative deviation that a model's own arithmetic may cause
 TIE = 1e-12  # prices that differ by less are equal
+LEAST_SHARE = 1e-9  # of the mean square: a stretch without any spread must not be worth everything
 BLOCK = 32  # ends of runs that are looked at together: their arrays stay in the processor's cache
 FEW = 64  # cells of one axis, whose runs are quickest to look at in one piece
 TOGETHER = 2000  # cells of several axes whose runs are looked at together
 SEARCHED = 6000  # and among which the cheapest bins are searched together
+CONSTANTS, LINES, SPREADS = range(3)  # what the price of a run is: see `search_loop`
 NO_SERIES = np.empty((0, 0))
 
 
@@ -304,12 +306,29 @@ def cheapest_paths(
         ways = block + best[:, None, :n_starts]
         is_best = ways <= own + TIE * np.abs(own)
         sources.append(is_best.argmax(axis=2))  # the first: the widest bin
-    last = [best.shape[1] - 1] * len(best) if sizes is None else sizes
-    before_last = np.concatenate(sources, axis=1).tolist()
-    return [
-        _trace(own, size) if np.isfinite(prices_to[size]) else None
-        for own, prices_to, size in zip(before_last, best, last, strict=True)
-    ]
+    last = np.full(len(best), best.shape[1] - 1) if sizes is None else np.asarray(sizes)
+    before_last = np.concatenate(sources, axis=1)
+    each = [row[:size] for row, size in zip(before_last, last.tolist(), strict=True)]
+    return trace_all(each, best[np.arange(len(last)), last])
+
+
+def trace_all(sources: Iterable[IntArray], costs: FloatArray) -> list[IntArray | None]:
+    """Limits of the cheapest partitions of axes; None where one costs inf.
+
+    Parameters
+    ----------
+    sources : iterable of ndarray of shape (n_cells,)
+        Of each axis, where the last bin begins that ends in a cell.
+    costs : ndarray of shape (n_axes,)
+        What the partitions cost.
+
+    Examples
+    --------
+    >>> trace_all([np.array([0, 0, 2]), np.array([0])], np.array([1.0, np.inf]))
+    [array([0, 2, 3]), None]
+    """
+    is_had = np.isfinite(costs).tolist()
+    return [_trace(own.tolist()) if is_ else None for own, is_ in zip(sources, is_had, strict=True)]
 
 
 def _reach(best: FloatArray, block: FloatArray) -> FloatArray:
@@ -333,9 +352,9 @@ def _reach(best: FloatArray, block: FloatArray) -> FloatArray:
     return reached
 
 
-def _trace(sources: Sequence[int], last: int) -> IntArray:
+def _trace(sources: Sequence[int]) -> IntArray:
     """Limits on the way to the last one, where each is reached from its source."""
-    limits = [last]
+    limits = [len(sources)]
     while limits[-1] > 0:
         limits.append(sources[limits[-1] - 1])
     return np.array(limits[::-1], dtype=np.intp)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.models.trees.compiled import njit, will_compile
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.leaf_dependences import fill_bits, lowest_bit
 from rhale.models.trees.walk import Coding, Sums, Trees, encode, goes_right
+from rhale.system.compiled import njit, will_compile
 
 LOG = logging.getLogger("rhale")
 MOST_ROWS = 2**9  # that walk together: their curves are to stay in the processor's cache

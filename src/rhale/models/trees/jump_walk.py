@@ -24,9 +24,9 @@ from rhale.kernels.jumps import (
 )
 from rhale.models.trees import walk
 from rhale.models.trees.answering import Answering
-from rhale.models.trees.compiled import INSIDE, njit, will_compile, writable
 from rhale.models.trees.forest import CODE_BITS, LEAF, MISSING, Forest
 from rhale.models.trees.walk import encode_block, goes_right, lay_out
+from rhale.system.compiled import INSIDE, njit, will_compile, writable
 
 LOG = logging.getLogger("rhale")
 # An item on its way is one number: last and first code, question and row, from high bits to low.

@@ -10,9 +10,9 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.dependences import Dependences, centre
-from rhale.models.trees.compiled import njit, will_compile
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.walk import Trees, encode, goes_right
+from rhale.system.compiled import njit, will_compile
 
 LOG = logging.getLogger("rhale")
 WORD = 64  # rows, or ranks of codes, that one number holds as bits

@@ -11,7 +11,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.moments import check_magnitude
 from rhale.kernels.pair_moments import POWERS, PairMoments, measure_pair
 from rhale.kernels.pair_question import PairQuestion
-from rhale.models.trees.compiled import njit, writable
+from rhale.system.compiled import njit, writable
 
 NOWHERE = 2**16 - 1  # of rows that stand in no cell
 N_POWERS = len(POWERS)

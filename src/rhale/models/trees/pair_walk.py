@@ -12,7 +12,6 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.trees.answering import Answering
-from rhale.models.trees.compiled import njit, will_compile, writable
 from rhale.models.trees.forest import IN_SET, LEAF, Forest
 from rhale.models.trees.walk import (
     Changes,
@@ -24,6 +23,7 @@ from rhale.models.trees.walk import (
     make_block,
     sort_rows,
 )
+from rhale.system.compiled import njit, will_compile, writable
 
 LOG = logging.getLogger("rhale")
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.models.trees.compiled import INSIDE, njit, will_compile, writable
 from rhale.models.trees.forest import (
     CATEGORY,
     FIRST_CATEGORY,
@@ -20,6 +19,7 @@ from rhale.models.trees.forest import (
     ZERO_IS_MISSING,
     Forest,
 )
+from rhale.system.compiled import INSIDE, njit, will_compile, writable
 
 LOG = logging.getLogger("rhale")
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.

@@ -6,8 +6,8 @@ import pytest
 
 numba = pytest.importorskip("numba")
 
-from rhale.models.trees import shared_cache
-from rhale.models.trees.shared_cache import digest_of_sources, find_folder, is_private, keep_for_all
+from rhale.system import shared_cache
+from rhale.system.shared_cache import digest_of_sources, find_folder, is_private, keep_for_all
 
 posix = pytest.mark.skipif(os.name == "nt", reason="who may write is told by other means there")
 

@@ -1,8 +1,9 @@
-"""Walks are compiled by numba; where it is not installed they are run as they stand."""
+"""Loops that numba compiles; walks are run as they stand where it is not installed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,16 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 
-__all__ = ["INSIDE", "leave_as_it_is", "njit", "will_compile", "writable"]
+__all__ = [
+    "INSIDE",
+    "CompiledOnce",
+    "can_compile",
+    "compile_for",
+    "leave_as_it_is",
+    "njit",
+    "will_compile",
+    "writable",
+]
 # Options of a function that only compiled ones call: numba leaves out the ways to it from Python.
 INSIDE = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
@@ -50,10 +60,52 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Any], Any]:
     return decorate
 
 
+def can_compile() -> bool:
+    """Tell whether numba is there, and not switched off."""
+    try:
+        from numba import config
+    except ImportError:
+        return False
+    return not vars(config)["DISABLE_JIT"]
+
+
+@dataclass(frozen=True)
+class CompiledOnce:
+    """A function for arguments of certain types, and what can be taken for them.
+
+    Attributes
+    ----------
+    made : callable
+        What numba makes of it.
+    types : tuple
+        Of its arguments.
+    """
+
+    made: Any
+    types: tuple[Any, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it was compiled before, by this process or another."""
+        return not will_compile(self.made)
+
+    def load(self) -> Any:
+        """Compile it, or find it compiled; from then on it is never compiled anew."""
+        if not self.made.signatures:
+            self.made.compile(self.types)
+            self.made.disable_compile()
+        return self.made
+
+
+def compile_for(*types: Any) -> Callable[[Any], CompiledOnce]:
+    """Have a function compiled for arguments of these types when it is loaded, not sooner."""
+    return lambda function: CompiledOnce(njit(cache=True, nogil=True)(function), types)
+
+
 def keep(made: Any) -> None:
     """Keep what is compiled where all environments find it, or where numba likes."""
     try:
-        from rhale.models.trees.shared_cache import keep_for_all
+        from rhale.system.shared_cache import keep_for_all
     except (ImportError, AttributeError):  # a numba with other names inside
         made.enable_caching()
     else:

@@ -13,11 +13,10 @@ import numba
 from numba.core import caching
 from numba.misc.appdirs import AppDirs
 
-from rhale import kernels
-
+HOUSE = Path(__file__).parent.parent
 # Compiled code holds the functions it calls and constants of these rooms: who changes one of their
 # files compiles anew.
-ROOMS = (Path(__file__).parent, Path(kernels.__file__).parent)
+ROOMS = (HOUSE / "models" / "trees", HOUSE / "kernels")
 
 
 def keep_for_all(function: Any) -> None:

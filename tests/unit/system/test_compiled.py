@@ -6,7 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rhale.models.trees.compiled import leave_as_it_is, njit, will_compile, writable
+from rhale.system.compiled import (
+    can_compile,
+    compile_for,
+    leave_as_it_is,
+    njit,
+    will_compile,
+    writable,
+)
 
 
 def test_unsigned_numbers_wrap_around_without_a_warning():
@@ -50,9 +57,38 @@ def test_a_function_is_compiled_if_no_cache_has_it(tmp_path):
     assert not will_compile(elsewhere)
 
 
+def test_a_function_for_certain_types_is_compiled_when_it_is_loaded_and_never_again():
+    numba = pytest.importorskip("numba")
+    numbers = numba.types.Array(numba.types.float64, 1, "A", readonly=True)
+
+    @compile_for(numbers)
+    def first(numbers):
+        return numbers[0]
+
+    assert not first.made.signatures
+    loaded = first.load()
+    assert first.is_kept
+    even = np.arange(6.0)[::2]
+    even.flags.writeable = False
+    assert loaded(even + 5) == 5
+    assert loaded(even) == 0
+    assert len(loaded.signatures) == 1
+    with pytest.raises(TypeError, match="No matching definition"):
+        loaded(np.ones(3, dtype=np.float32))
+
+
+def test_nothing_can_be_compiled_without_numba_or_where_it_is_switched_off(monkeypatch):
+    numba = pytest.importorskip("numba")
+    assert can_compile() is not numba.config.DISABLE_JIT
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+    assert not can_compile()
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert not can_compile()
+
+
 def test_a_numba_with_other_names_inside_keeps_code_where_it_likes(monkeypatch):
     caching = pytest.importorskip("numba.core.caching")
-    monkeypatch.delitem(sys.modules, "rhale.models.trees.shared_cache", raising=False)
+    monkeypatch.delitem(sys.modules, "rhale.system.shared_cache", raising=False)
     monkeypatch.delattr(caching, "_CacheLocator")
 
     @njit(cache=True)
