@@ -2,11 +2,13 @@
 
 from time import process_time
 
+import numpy as np
 import pytest
 from known_curves import Sines, check_rise
 from measuring import race_of_processor, seconds
 
 import rhale
+from rhale.kernels import when_compiled
 
 N_MORE = 20  # features or outputs; then twice as many
 ONE_MORE = {100_000: 6e-3, 300: 4e-3}  # seconds for one more effect, by rows
@@ -17,13 +19,23 @@ TREE_FEATURES, TREE_ROWS, N_TREES, MOST_WALKS = 300, 100_000, 200, 2.5
 FITTED_ROWS = 20_000  # that the trees are trained on: all rows take a minute
 
 
+def use(way, monkeypatch):
+    """Work by NumPy alone, or by compiled loops as a process does that has worked for a while."""
+    if way == "compiled loops":
+        pytest.importorskip("numba")
+        when_compiled.load_loops()
+    monkeypatch.setattr(when_compiled, "PAYS_FROM", 0 if way == "compiled loops" else np.inf)
+
+
 def models(what, n):
     return Sines(n) if what == "feature" else Sines(OUTPUT_FEATURES, n)
 
 
+@pytest.mark.parametrize("way", ["NumPy alone", "compiled loops"])
 @pytest.mark.parametrize("n_rows", ONE_MORE)
 @pytest.mark.parametrize("what", ["feature", "output"])
-def test_one_more_costs_a_few_milliseconds(ledger, what, n_rows):
+def test_one_more_costs_a_few_milliseconds(ledger, monkeypatch, what, n_rows, way):
+    use(way, monkeypatch)
     few, many = models(what, N_MORE), models(what, 2 * N_MORE)
     some, all_rows = few.rows(n_rows), many.rows(n_rows)
     rounds = 3 if n_rows > 10_000 else 5
@@ -36,7 +48,7 @@ def test_one_more_costs_a_few_milliseconds(ledger, what, n_rows):
     extra, answered = (whole.ours - whole.other) / more, (asked.ours - asked.other) / more
     rest = f" of {OUTPUT_FEATURES} features" if what == "output" else ""
     ledger.add(
-        f"one more {what}, an effect: cost beyond local effects",
+        f"one more {what}, an effect: cost beyond local effects, {way}",
         f"{N_MORE} and {2 * N_MORE} {what}s{rest}, {n_rows:,} rows",
         f"{seconds(extra)} of explain",
         f"{seconds(answered)} of answers and slopes",

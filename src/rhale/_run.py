@@ -63,7 +63,8 @@ from rhale.tables.pieces.table import PiecedTable
 
 Opened = TableInMemory | PiecedTable
 Sums = TypeVar("Sums")
-WALKED_NUMBERS = 2**23  # answers of all walks in memory
+WALKED_NUMBERS = 2**23  # answers of all walks in memory; twice as many of wide tables, where:
+FEW_ROWS = 2**14  # make chunks whose price for each feature shows
 FEWEST_NUMBERS = 2**21  # of one walk: fewer are slow, however many walks there are
 CHUNK_BATCHES, CHUNK_NUMBERS = 16, 2**22  # of a chunk, at most: 32 MiB of slopes
 SAMPLE_ROWS = 2_000  # distinct rows kept in the result
@@ -145,6 +146,7 @@ class Run:
         n_threads = predictor.n_threads if self.n_jobs is None else self.n_jobs
         n_numbers = max(WALKED_NUMBERS // n_threads, FEWEST_NUMBERS)
         fit = n_numbers // (4 * len(columns.features) * predictor.n_all)
+        fit = max(fit, min(2 * fit, FEW_ROWS))
         n_rows = columns.survey.n_rows
         shared = -(-n_rows // (3 * n_threads)) if n_threads > 1 else asker.batch_rows
         most = max(asker.batch_rows, FEWEST_WALKED)
