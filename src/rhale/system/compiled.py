@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
 ]
 # Options of a function that only compiled ones call: numba leaves out the ways to it from Python.
 INSIDE = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+LOADING = Lock()
 
 
 def leave_as_it_is(*, inline: str = "never", **_options: Any) -> Callable[[Any], Any]:
@@ -91,9 +93,10 @@ class CompiledOnce:
 
     def load(self) -> Any:
         """Compile it, or find it compiled; from then on it is never compiled anew."""
-        if not self.made.signatures:
-            self.made.compile(self.types)
-            self.made.disable_compile()
+        with LOADING:  # threads that need it may come at the same time
+            if not self.made.signatures:
+                self.made.compile(self.types)
+                self.made.disable_compile()
         return self.made
 
 

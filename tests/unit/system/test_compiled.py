@@ -1,6 +1,8 @@
 """What stands in for numba gives a function's own answers, and lets unsigned numbers wrap."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from types import SimpleNamespace
 
 import numpy as np
@@ -75,6 +77,24 @@ def test_a_function_for_certain_types_is_compiled_when_it_is_loaded_and_never_ag
     assert len(loaded.signatures) == 1
     with pytest.raises(TypeError, match="No matching definition"):
         loaded(np.ones(3, dtype=np.float32))
+
+
+def test_threads_that_load_a_function_together_compile_it_once():
+    numba = pytest.importorskip("numba")
+
+    @compile_for(numba.types.float64)
+    def half(number):
+        return number / 2
+
+    waiting = Barrier(4)
+
+    def load(_):
+        waiting.wait()
+        return half.load()(3.0)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(load, range(4))) == [1.5] * 4
+    assert len(half.made.signatures) == 1
 
 
 def test_nothing_can_be_compiled_without_numba_or_where_it_is_switched_off(monkeypatch):
