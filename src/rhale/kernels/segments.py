@@ -327,8 +327,8 @@ def trace_all(sources: Iterable[IntArray], costs: FloatArray) -> list[IntArray |
     >>> trace_all([np.array([0, 0, 2]), np.array([0])], np.array([1.0, np.inf]))
     [array([0, 2, 3]), None]
     """
-    is_had = np.isfinite(costs).tolist()
-    return [_trace(own.tolist()) if is_ else None for own, is_ in zip(sources, is_had, strict=True)]
+    finite = np.isfinite(costs).tolist()
+    return [_trace(own.tolist()) if had else None for own, had in zip(sources, finite, strict=True)]
 
 
 def _reach(best: FloatArray, block: FloatArray) -> FloatArray:

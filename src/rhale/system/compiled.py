@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -120,7 +121,8 @@ def will_compile(function: Any) -> bool:
     if function.signatures:
         return False
     file, name = Path(function.py_func.__code__.co_filename).stem, function.__name__
-    return not any(Path(str(function.stats.cache_path)).glob(f"{file}.{name}-*.nbi"))
+    python = "py{}{}".format(*sys.version_info)  # others have code of their own there
+    return not any(Path(str(function.stats.cache_path)).glob(f"{file}.{name}-*.{python}*.nbi"))
 
 
 def writable(numbers: FloatArray) -> FloatArray:

@@ -55,7 +55,9 @@ def test_a_function_is_compiled_if_no_cache_has_it(tmp_path):
         signatures=[], stats=stats, py_func=twice.py_func, __name__=twice.__name__
     )
     assert will_compile(elsewhere)
-    (tmp_path / "test_compiled.twice-1.py311.nbi").touch()
+    (tmp_path / "test_compiled.twice-1.py27.nbi").touch()  # of another Python
+    assert will_compile(elsewhere)
+    (tmp_path / "test_compiled.twice-1.py{}{}.nbi".format(*sys.version_info)).touch()
     assert not will_compile(elsewhere)
 
 
