@@ -12,8 +12,10 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.noise import local_noise
 from rhale.kernels.pure_error import FilledCells
+from rhale.kernels.segments import CONSTANTS, LEAST_SHARE, LINES, SPREADS, trace_all
 
 pytest.importorskip("numba")
+NUMBERS = ("weight", "squares", "noise", "mean_x", "mean", "sxx", "sxd", "sdd")
 EFFECTS = {
     "nothing": lambda x, _: np.zeros(x.size),
     "constant": lambda x, _: np.full(x.size, 0.1),
@@ -28,10 +30,12 @@ EFFECTS = {
 
 def axis(rng, n_cells, effect, *, weighted=False, gaps=False):
     """Moments of some rows; cells without any, and gaps, if asked."""
-    x = rng.uniform(0, 1, 12 * n_cells)
-    x = x[(x < 0.45) | (x > 0.6)] if gaps else x
+    x, edges = rng.uniform(0, 1, 12 * n_cells), np.linspace(0, 1, n_cells + 1)
+    if gaps:
+        x = x[(x < 0.45) | (x > 0.6)]
+        edges = np.concatenate([edges[edges <= 0.45], edges[edges >= 0.6]])
     weight = rng.choice([0.25, 0.5, 1.0, 3.0], x.size) if weighted else None
-    return measure(Grid(np.linspace(0, 1, n_cells + 1)), x, EFFECTS[effect](x, rng), weight)
+    return measure(Grid(edges), x, EFFECTS[effect](x, rng), weight)
 
 
 def search(axes, asked, least=5.0):
@@ -122,6 +126,74 @@ def test_a_jump_of_the_spread_is_found():
     asked = [axis(rng, 60, "noise")], [squares], [5.0], [None]
     for (path,) in both_ways(lambda: spread_paths(*asked)):
         assert path.tolist() == [0, 21, 60]
+
+
+def by_loop(cells, kind, prices=(0.0, 2.0, 1.0), gaps=None):
+    """Limits and price of the best bins of one axis, from cells as the loop takes them."""
+    held = np.zeros((8, len(cells)))
+    for k, cell in enumerate(cells):
+        held[:, k] = [cell.get(name, 0.0) for name in NUMBERS]
+    held[1] = held[0]
+    gaps = np.zeros(len(cells), np.bool_) if gaps is None else np.array(gaps)
+    asked = np.array(prices)[:, None]
+    how = held, np.array([len(cells)]), gaps, asked, kind, bool(held[1, 0] != held[0, 0])
+    sources, costs = when_compiled.load_loops().search(*how)
+    (path,) = trace_all([sources], costs)
+    return None if path is None else path.tolist(), float(costs[0])
+
+
+def test_a_price_is_that_of_the_algebra():
+    cell = {"weight": 4.0, "noise": 8.0, "sxx": 5.0, "sxd": 2.0, "sdd": 3.0}
+    # rows (squares / (rows - 1) + penalty noise / rows²); of a line rows - 2, and twice as much
+    assert by_loop([cell], CONSTANTS, (0.5, 2.0, 1.0))[1] == pytest.approx(4 * (3 / 3 + 0.25))
+    assert by_loop([cell], LINES, (0.01, 2.0, 1.0))[1] == pytest.approx(4 * (3 / 3 + 0.005))
+    steep = cell | {"sxd": 3.5}
+    line = 4 * ((3 - 3.5**2 / 5) / 2 + 2 * 0.005)
+    assert by_loop([steep], LINES, (0.01, 2.0, 1.0))[1] == pytest.approx(line)
+    assert by_loop([steep], CONSTANTS, (0.01, 4.1, 1.0))[1] == np.inf
+
+
+def test_a_price_of_a_spread_is_that_of_the_algebra():
+    cell = {"weight": 4.0, "noise": 5.0, "sdd": 15.0}  # mean square 3
+    found = by_loop([cell], SPREADS, (7.0, 2.0, 0.5))[1]
+    assert found == pytest.approx(5 * np.log(3 / 0.5) + 7)
+    still = by_loop([cell | {"sdd": 0.0}], SPREADS, (7.0, 2.0, 0.5))[1]
+    assert still == pytest.approx(5 * np.log(LEAST_SHARE) + 7)
+    assert by_loop([cell], SPREADS, (7.0, 4.1, 0.5))[1] == np.inf
+
+
+def test_two_rows_have_no_line():
+    cell = {"weight": 2.0, "sxx": 2.0, "sxd": 2.0, "sdd": 2.0}
+    assert by_loop([cell], LINES)[1] == pytest.approx(2 * 2 / 1)
+
+
+def test_what_is_below_the_last_digits_of_the_mean_is_nothing():
+    cell = {"weight": 4.0, "mean": 1e6, "sdd": 1e-11}
+    assert by_loop([cell], CONSTANTS)[1] == 0
+    assert by_loop([cell | {"sdd": 1e-9}], CONSTANTS)[1] > 0
+
+
+@pytest.mark.parametrize(("off", "limits"), [(2e-13, [0, 2]), (1e-9, [0, 1, 2])])
+def test_bins_that_cost_the_same_but_for_rounding_are_one(off, limits):
+    # apart 2 (1 + 1) * 1, together (1 + 1 + off from the mean) * 4 / 3: 4 if that is 1
+    cells = [{"weight": 2.0, "sdd": 1.0}, {"weight": 2.0, "sdd": 1.0, "mean": 1.0 + off}]
+    assert by_loop(cells, CONSTANTS)[0] == limits
+
+
+@pytest.mark.parametrize(("off", "limits"), [(1e-6, [0, 2]), (1e-5, [0, 1, 2])])
+def test_what_a_subtraction_leaves_of_rounding_makes_no_bin(off, limits):
+    line = {"weight": 3.0, "sxx": 2.0, "sxd": 2.0, "sdd": 2.0}
+    behind = line | {"mean_x": 3.0, "mean": 3.0 + off}
+    assert by_loop([line, behind], LINES)[0] == limits
+
+
+def test_no_bin_starts_or_ends_with_a_gap():
+    cell = {"weight": 4.0, "sdd": 1.0}
+    cells, gaps = [cell, {}, cell | {"mean": 99.0}], [False, True, False]
+    for kind in (CONSTANTS, LINES):
+        assert by_loop(cells, kind, gaps=gaps)[0] == [0, 1, 2, 3]
+        assert by_loop(cells, kind)[0] == [0, 1, 3]  # the widest last bin
+        assert by_loop([cell, {}, cell], kind, gaps=gaps)[0] == [0, 3]  # one fit for both sides
 
 
 @pytest.mark.parametrize("weight", ["rows", "width", "geometric"])
