@@ -18,6 +18,22 @@ from rhale.system.compiled import (
 )
 
 
+@pytest.fixture(autouse=True)
+def _own_folder(monkeypatch, tmp_path):
+    """What these functions are compiled to is nobody else's."""
+    try:
+        import numba
+    except ImportError:
+        yield
+        return
+    from rhale.system.shared_cache import find_folder
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "compiled"))
+    find_folder.cache_clear()
+    yield
+    find_folder.cache_clear()
+
+
 def test_unsigned_numbers_wrap_around_without_a_warning():
     @leave_as_it_is(cache=True, nogil=True)
     def below(number):

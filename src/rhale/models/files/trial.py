@@ -74,12 +74,17 @@ def require_survivor(place: Path, trust: Sequence[str] = ()) -> None:
 def _try(place: Path, request: dict[str, Any]) -> None:
     command = (sys.executable, "-P", "-W", "ignore", "-c", START)
     surroundings = {**os.environ, "OMP_NUM_THREADS": "1"}  # a few rows need no more
-    with started(command, env=surroundings) as child, last_words(child) as printed:
-        send(child, json.dumps(request).encode() + b"\n")
-        try:
+    printed = bytearray()
+    try:
+        with started(command, env=surroundings) as child, last_words(child) as printed:
+            send(child, json.dumps(request).encode() + b"\n")
             words = next(heard(child, MAX_SECONDS))
-        except (SilentError, TooLongError, NotUnderstoodError) as error:
-            raise ModelFileError(_in_words(place, error, bytes(printed))) from error
+    except (
+        SilentError,
+        TooLongError,
+        NotUnderstoodError,
+    ) as error:  # all that it said is there now
+        raise ModelFileError(_in_words(place, error, bytes(printed))) from error
     if isinstance(words.get("error"), dict):
         raise rebuilt(words["error"])
 

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,25 @@ def test_every_other_end_of_the_child_is_told(monkeypatch, code, words):
     trying(monkeypatch, code)
     Path("m.txt").write_text("x")
     with pytest.raises(ModelFileError, match=rf"m.txt .*{words}"):
+        require_survivor(Path("m.txt"))
+
+
+def test_words_that_come_late_are_told(monkeypatch):
+    usual = trial.last_words
+
+    @contextmanager
+    def late(child):
+        words = bytearray()
+        try:
+            with usual(child):
+                yield words
+        finally:
+            words.extend(b"first\ntold late\n")
+
+    monkeypatch.setattr(trial, "last_words", late)
+    trying(monkeypatch, "import sys; sys.exit(1)")
+    Path("m.txt").write_text("x")
+    with pytest.raises(ModelFileError, match=r"exit code 1 \(told late\)"):
         require_survivor(Path("m.txt"))
 
 
