@@ -35,6 +35,19 @@ def average(effect):
     return np.average(effect.level, weights=effect.count)
 
 
+def measure(benchmark, model, rows, plain_batch, rounds, **settings):
+    """Race an explanation against a plain pass; both have the same slopes on average."""
+    found = race(
+        benchmark,
+        lambda: rhale.explain(model, rows, **settings),
+        lambda: plain_pass(model, rows, plain_batch),
+        rounds,
+    )
+    averages = [average(e) for e in found.our_answer]
+    np.testing.assert_allclose(averages, found.other_answer, rtol=1e-4, atol=1e-6)
+    return found
+
+
 @pytest.mark.parametrize(
     ("n_rows", "batch", "rounds", "target"),
     [
@@ -47,18 +60,8 @@ def average(effect):
 def test_a_network_costs_little_more_than_one_pass(
     benchmark, ledger, n_rows, batch, rounds, target
 ):
-    model = network()
     rows = np.random.default_rng(0).standard_normal((n_rows, 8)).astype(np.float32)
-
-    found = race(
-        benchmark,
-        lambda: rhale.explain(model, rows, batch_size=batch),
-        lambda: plain_pass(model, rows, batch),
-        rounds,
-    )
-
-    averages = [average(e) for e in found.our_answer]
-    np.testing.assert_allclose(averages, found.other_answer, rtol=1e-4, atol=1e-6)
+    found = measure(benchmark, network(), rows, batch, rounds, batch_size=batch)
     ledger.add(
         "torch network, against forward + backward",
         f"8 features, {n_rows:,} rows, batches of {batch:,}",
@@ -74,18 +77,8 @@ def test_a_network_costs_little_more_than_one_pass(
 def test_a_wide_layer_stays_in_the_cache(benchmark, ledger, dtype):
     torch.manual_seed(0)
     layers = torch.nn.Linear(8, 2_048), torch.nn.SiLU(), torch.nn.Linear(2_048, 1)
-    model = torch.nn.Sequential(*layers).to(dtype)
     rows = torch.randn(50_000, 8, dtype=dtype).numpy()
-
-    found = race(
-        benchmark,
-        lambda: rhale.explain(model, rows),
-        lambda: plain_pass(model, rows, 2**12),
-        rounds=3,
-    )
-
-    averages = [average(e) for e in found.our_answer]
-    np.testing.assert_allclose(averages, found.other_answer, rtol=1e-3, atol=1e-5)
+    found = measure(benchmark, torch.nn.Sequential(*layers).to(dtype), rows, 2**12, rounds=3)
     ledger.add(
         "torch network of one wide layer, against forward + backward",
         f"8 features, 50,000 rows, 2,048 units, {str(dtype)[6:]}, plain batches of 4,096",
@@ -96,18 +89,8 @@ def test_a_wide_layer_stays_in_the_cache(benchmark, ledger, dtype):
 
 
 def test_usual_batches_are_no_slower_than_the_best_plain_pass(benchmark, ledger):
-    model = network()
     rows = np.random.default_rng(0).standard_normal((100_000, 8)).astype(np.float32)
-
-    found = race(
-        benchmark,
-        lambda: rhale.explain(model, rows),
-        lambda: plain_pass(model, rows, 2**12),
-        rounds=5,
-    )
-
-    averages = [average(e) for e in found.our_answer]
-    np.testing.assert_allclose(averages, found.other_answer, rtol=1e-4, atol=1e-6)
+    found = measure(benchmark, network(), rows, 2**12, rounds=5)
     ledger.add(
         "torch network, usual settings, against the fastest plain pass",
         "8 features, 100,000 rows, plain batches of 4,096",
