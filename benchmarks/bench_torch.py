@@ -1,12 +1,15 @@
 """A neural network, all features: against one forward and backward pass over the rows."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
-from measuring import race, seconds
+from measuring import race, race_of_processor, seconds
 from networks import network
 
 import rhale
+from rhale.models.torch import TorchModel
 
 USUAL_BATCH = 2**16
 
@@ -74,15 +77,29 @@ def test_a_network_costs_little_more_than_one_pass(
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_wide_layer_stays_in_the_cache(benchmark, ledger, dtype):
+@pytest.mark.parametrize(
+    "widths", [(16,), (128, 64), (256, 128, 36), (1024, 512), (2048,)], ids=str
+)
+def test_batches_that_stay_in_the_cache(ledger, monkeypatch, widths, dtype):
     torch.manual_seed(0)
-    layers = torch.nn.Linear(8, 2_048), torch.nn.SiLU(), torch.nn.Linear(2_048, 1)
-    rows = torch.randn(50_000, 8, dtype=dtype).numpy()
-    found = measure(benchmark, torch.nn.Sequential(*layers).to(dtype), rows, 2**12, rounds=3)
+    layers = []
+    for n_in, n_out in pairwise((8, *widths)):
+        layers += [torch.nn.Linear(n_in, n_out), torch.nn.SiLU()]
+    module = torch.nn.Sequential(*layers, torch.nn.Linear(widths[-1], 1)).to(dtype)
+    rows, adapter = torch.randn(32_768, 8, dtype=dtype).numpy(), TorchModel(module)
+    usual = adapter._batch_rows(torch.device("cpu"), 8)
+
+    def slopes(n_rows):
+        monkeypatch.setattr(TorchModel, "_batch_rows", lambda *_: n_rows)
+        return adapter.gradient(rows, [0])[1]
+
+    found = race_of_processor(lambda: slopes(usual), lambda: slopes(2**12), rounds=4)
+
+    np.testing.assert_allclose(found.our_answer, found.other_answer, rtol=1e-3, atol=1e-5)
     ledger.add(
-        "torch network of one wide layer, against forward + backward",
-        f"8 features, 50,000 rows, 2,048 units, {str(dtype)[6:]}, plain batches of 4,096",
-        seconds(found.ours),
+        "slopes of a torch network in batches that a cache holds, against batches of 4,096",
+        f"{'-'.join(map(str, widths))} units, {str(dtype)[6:]}, 32,768 rows",
+        f"{seconds(found.ours)} in batches of {usual:,}",
         seconds(found.other),
         f"{found.cost:.2f}",
     )
