@@ -64,7 +64,7 @@ from rhale.tables.pieces.table import PiecedTable
 Opened = TableInMemory | PiecedTable
 Sums = TypeVar("Sums")
 WALKED_NUMBERS = 2**23  # answers of all walks in memory; twice as many of wide tables:
-FEW_ROWS = 2**14  # in a chunk cost less than what every chunk costs for each feature
+FEW_ROWS = 2**14  # chunks of fewer feel what every chunk costs for each feature
 FEWEST_NUMBERS = 2**21  # of one walk: fewer are slow, however many walks there are
 CHUNK_BATCHES, CHUNK_NUMBERS = 16, 2**22  # of a chunk, at most: 32 MiB of slopes
 SAMPLE_ROWS = 2_000  # distinct rows kept in the result

@@ -9,9 +9,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 
 import rhale
+from rhale import _run
 from rhale._run import (
     FEWEST_SAMPLED,
     SAMPLE_ROWS,
@@ -27,6 +29,7 @@ from rhale.features.first_pass import FirstPass
 from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import choose
 from rhale.measures.measure import Conclusion, SampleParts
+from rhale.measures.walked import JumpEffects
 from rhale.results.region_tree import Region, RegionTree, Split
 from rhale.settings import Settings
 
@@ -295,3 +298,25 @@ def test_an_array_has_no_names_to_go_by():
     with opened(X[:, ::-1], LINE) as run:
         assert run.table.names == ("x0", "x1", "x2")
         assert np.array_equal(run.table.chunk(0, 300).column(0), X[:, 2])
+
+
+@pytest.mark.parametrize(("few_rows", "expected"), [(0, [1_000] * 3), (1_500, [1_500] * 2)])
+def test_chunks_of_few_rows_of_walked_trees_hold_up_to_twice_as_many(
+    monkeypatch, few_rows, expected
+):
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3_000, 3))
+    model = HistGradientBoostingRegressor(max_iter=5).fit(x, x.sum(axis=1))
+    walked, add_up = [], JumpEffects.add_up
+
+    def counts(self, rows, *others):
+        walked.append(rows.chunk.n_rows)
+        return add_up(self, rows, *others)
+
+    monkeypatch.setattr(JumpEffects, "add_up", counts)
+    monkeypatch.setattr(_run, "WALKED_NUMBERS", 4 * 3 * 1_000)  # four of every row and feature
+    monkeypatch.setattr(_run, "FEWEST_NUMBERS", 0)
+    monkeypatch.setattr(_run, "FEW_ROWS", few_rows)
+    rhale.explain(model, x, n_jobs=1)
+    assert walked == [n_rows for n_rows in expected for _ in range(3)]

@@ -29,12 +29,14 @@ from rhale.kernels.segments import (
     CONSTANTS,
     LEAST_SHARE,
     LINES,
+    RUN,
     SPREADS,
     Runs,
     alike,
     cheapest_paths,
     drop_rounding,
     each_axis,
+    list_runs,
     runs_by_end,
     stack,
     together,
@@ -341,10 +343,11 @@ class MeanSearch:
         cells, sizes = self.axes.cells, self.sizes.tolist()
         sums = [*weights_of([cells]), cells.weight * self.noise]
         means, products = (cells.mean_x, cells.mean[0]), (cells.sxx, cells.sxd[0], cells.sdd[0])
-        loops = loops_after(PRICED * sum(n_cells**2 for n_cells in sizes) // 2)
+        loops = loops_after(PRICED * int(self.sizes @ self.sizes) // 2)
         if loops is not None and self.asked.weight == "rows":
             asked = np.stack([self.penalty, self.needed, np.zeros(len(sizes))])
-            runs = np.stack([sums[0], *sums[-2:], *means, *products])
+            every = zip(RUN, (sums[0], *sums[-2:], *means, *products), strict=True)
+            runs = list_runs(cells.weight.size, **dict(every))
             kind = LINES if self.asked.linear else CONSTANTS
             found = loops.search(runs, self.sizes, self._are_gaps, asked, kind, len(sums) > 2)
             return trace_all(self.axes.split(found[0]), found[1])
@@ -542,12 +545,13 @@ class SpreadSearch:
 
     def cheapest_paths(self) -> list[IntArray | None]:
         """Limits of the cheapest bins of each axis; None where it may have none."""
-        sizes = self.sizes.tolist()
-        loops = loops_after(PRICED_SPREAD * sum(n_cells**2 for n_cells in sizes) // 2)
+        sizes, n_cells = self.sizes.tolist(), self.sums.shape[1]
+        loops = loops_after(PRICED_SPREAD * int(self.sizes @ self.sizes) // 2)
         if loops is not None:
             asked = np.stack([own.ravel() for own in (self.cost, self.least, self.level)])
-            runs, gaps = np.zeros((8, self.sums.shape[1])), np.zeros(self.sums.shape[1], np.bool_)
-            runs[[0, 1, 2, 7]] = self.sums[0], *self.sums[-3:]
+            squares, rows, squared = self.sums[-3:]  # where rows count alike, weights are squares
+            given = {"weight": self.sums[0], "squares": squares, "noise": rows, "sdd": squared}
+            runs, gaps = list_runs(n_cells, **given), np.zeros(n_cells, np.bool_)
             found = loops.search(runs, self.sizes, gaps, asked, SPREADS, len(self.sums) > 3)
             return trace_all(np.split(found[0], np.cumsum(self.sizes)[:-1]), found[1])
         sums = side_by_side(self.sums, self.sizes)

@@ -12,12 +12,12 @@ import numpy as np
 from numba import types
 
 from rhale.kernels.moments import LOST, TINY
-from rhale.kernels.segments import BLOCK, LEAST_SHARE, LINES, ROUNDING, SPREADS, TIE
+from rhale.kernels.segments import BLOCK, LEAST_SHARE, LINES, ROUNDING, RUN, SPREADS, TIE
 from rhale.system.compiled import INSIDE, compile_for, njit
 
 CELLS = types.Array(types.float64, 2, "C")
 FLAGS, SIZES = (types.Array(kind, 1, "C", readonly=True) for kind in (types.boolean, types.intp))
-N_NUMBERS = 8  # of a run: weight, its squares, noise; means of x and of effects; their products
+N_NUMBERS = len(RUN)
 
 
 def _middles() -> Any:
@@ -156,15 +156,25 @@ def choose(ways: Any, n_ways: Any) -> Any:
     return 0, least
 
 
+@njit(**INSIDE)
+def go_on(tails: Any, inside: Any, end: Any) -> None:
+    """Let runs reach to the end of a block, its last cell."""
+    first, row = end - end % BLOCK, end % BLOCK * BLOCK
+    for s in range(first):
+        write(tails, s, merge(read(tails, s), read(inside, row)))
+    for s in range(first, end + 1):
+        write(tails, s, read(inside, row + s - first))
+
+
 @compile_for(CELLS, SIZES, FLAGS, CELLS, types.intp, types.boolean)
 def search(cells: Any, sizes: Any, gaps: Any, asked: Any, kind: Any, is_weighted: Any) -> Any:
     """Find the cheapest partitions of axes that stand in a row.
 
     Parameters
     ----------
-    cells : ndarray of shape (8, n_cells)
-        Of all axes: weight, its squares, noise, means of x and of the effects, and the sums of
-        their products about them. Of spreads: weight, its squares, rows, and squares at last.
+    cells : ndarray of shape (n_numbers, n_cells)
+        Of all axes, as `segments.RUN` names them; of spreads rows stand for noise, and the sums of
+        their squares for products.
     sizes : ndarray of shape (n_axes,)
         How many cells each axis has.
     gaps : ndarray of shape (n_cells,)
@@ -192,16 +202,12 @@ def search(cells: Any, sizes: Any, gaps: Any, asked: Any, kind: Any, is_weighted
     for axis in range(sizes.size):
         prices = asked[0, axis], asked[1, axis], asked[2, axis]
         for end in range(sizes[axis]):
-            first, row = end - end % BLOCK, end % BLOCK * BLOCK
             run_inside(cells, begin + end, end % BLOCK, inside)
             price_all(tails, inside, end, kind, is_weighted, prices, best, ways)
             close_gaps(ways, gaps, begin, end, best[end])
             sources[begin + end], best[end + 1] = choose(ways, end + 1)
             if end % BLOCK == BLOCK - 1:
-                for s in range(first):
-                    write(tails, s, merge(read(tails, s), read(inside, row)))
-                for s in range(first, end + 1):
-                    write(tails, s, read(inside, row + s - first))
+                go_on(tails, inside, end)
         costs[axis] = best[sizes[axis]]
         begin += sizes[axis]
     return sources, costs

@@ -22,6 +22,7 @@ FEW = 64  # cells of one axis, whose runs are quickest to look at in one piece
 TOGETHER = 2000  # cells of several axes whose runs are looked at together
 SEARCHED = 6000  # and among which the cheapest bins are searched together
 CONSTANTS, LINES, SPREADS = range(3)  # what the price of a run is: see `search_loop`
+RUN = ("weight", "squares", "noise", "mean_x", "mean", "sxx", "sxd", "sdd")  # numbers of one there
 NO_SERIES = np.empty((0, 0))
 
 
@@ -310,6 +311,20 @@ def cheapest_paths(
     before_last = np.concatenate(sources, axis=1)
     each = [row[:size] for row, size in zip(before_last, last.tolist(), strict=True)]
     return trace_all(each, best[np.arange(len(last)), last])
+
+
+def list_runs(n_cells: int, **numbers: FloatArray) -> FloatArray:
+    """Cells as `search_loop` takes them, shape (n_numbers, n_cells), by the names in `RUN`; else 0.
+
+    Examples
+    --------
+    >>> list_runs(2, weight=np.array([3.0, 4.0]), sdd=np.ones(2))[:, 0]
+    array([3., 0., 0., 0., 0., 0., 0., 1.])
+    """
+    runs = np.zeros((len(RUN), n_cells))
+    for name, values in numbers.items():
+        runs[RUN.index(name)] = values
+    return runs
 
 
 def trace_all(sources: Iterable[IntArray], costs: FloatArray) -> list[IntArray | None]:

@@ -12,10 +12,9 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.noise import local_noise
 from rhale.kernels.pure_error import FilledCells
-from rhale.kernels.segments import CONSTANTS, LEAST_SHARE, LINES, SPREADS, trace_all
+from rhale.kernels.segments import CONSTANTS, LEAST_SHARE, LINES, RUN, SPREADS, trace_all
 
 pytest.importorskip("numba")
-NUMBERS = ("weight", "squares", "noise", "mean_x", "mean", "sxx", "sxd", "sdd")
 EFFECTS = {
     "nothing": lambda x, _: np.zeros(x.size),
     "constant": lambda x, _: np.full(x.size, 0.1),
@@ -130,13 +129,12 @@ def test_a_jump_of_the_spread_is_found():
 
 def by_loop(cells, kind, prices=(0.0, 2.0, 1.0), gaps=None):
     """Limits and price of the best bins of one axis, from cells as the loop takes them."""
-    held = np.zeros((8, len(cells)))
-    for k, cell in enumerate(cells):
-        held[:, k] = [cell.get(name, 0.0) for name in NUMBERS]
+    held = np.array([[cell.get(name, 0.0) for cell in cells] for name in RUN])
     held[1] = held[0]
     gaps = np.zeros(len(cells), np.bool_) if gaps is None else np.array(gaps)
     asked = np.array(prices)[:, None]
-    how = held, np.array([len(cells)]), gaps, asked, kind, bool(held[1, 0] != held[0, 0])
+    is_weighted = False
+    how = held, np.array([len(cells)]), gaps, asked, kind, is_weighted
     sources, costs = when_compiled.load_loops().search(*how)
     (path,) = trace_all([sources], costs)
     return None if path is None else path.tolist(), float(costs[0])
