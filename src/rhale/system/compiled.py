@@ -11,8 +11,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-
-from rhale.kernels import FloatArray
+import numpy.typing as npt
 
 __all__ = [
     "INSIDE",
@@ -125,6 +124,6 @@ def will_compile(function: Any) -> bool:
     return not any(Path(str(function.stats.cache_path)).glob(f"{file}.{name}-*.{python}*.nbi"))
 
 
-def writable(numbers: FloatArray) -> FloatArray:
+def writable(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Of one piece and writable, or a copy that is: for anything else numba compiles anew."""
     return np.require(numbers, np.float64, ["C", "W"])
