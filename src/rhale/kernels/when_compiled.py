@@ -13,7 +13,7 @@ from rhale.system.compiled import CompiledOnce, can_compile
 # Local effects that a process measures by NumPy first, in about a second: numba takes some seconds
 # to compile, once for a user. Where that was done before, as many as it takes to load numba; where
 # numba is loaded, as many as it takes to load what was compiled.
-PAYS_FROM, KEPT, LOADED = 2**26, 1 / 2, 1 / 8
+PAYS_FROM, KEPT, LOADED = 2**26, 1 / 2, 1 / 32
 
 
 @dataclass

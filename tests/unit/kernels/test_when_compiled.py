@@ -25,20 +25,20 @@ def _fresh(monkeypatch):
 @pytest.mark.usefixtures("_fresh")
 @pytest.mark.parametrize(
     ("kept", "loaded", "n_waited"),
-    [(False, False, 4), (False, True, 4), (True, False, 2), (True, True, 1)],
+    [(False, False, 32), (False, True, 32), (True, False, 16), (True, True, 1)],
     ids=["to compile, numba to load", "to compile", "numba to load", "what was compiled to load"],
 )
 def test_the_loops_are_given_after_so_many_numbers_and_from_then_on(
     monkeypatch, kept, loaded, n_waited
 ):
-    monkeypatch.setattr(when_compiled, "PAYS_FROM", 32)
+    monkeypatch.setattr(when_compiled, "PAYS_FROM", 64)
     monkeypatch.setattr(when_compiled, "are_kept", lambda: kept)
     if loaded:
         monkeypatch.setitem(sys.modules, "numba", SimpleNamespace())
     else:
         monkeypatch.delitem(sys.modules, "numba", raising=False)
-    expected = [None] * n_waited + ["the loops"] * (6 - n_waited)
-    assert [loops_after(8) for _ in range(6)] == expected
+    expected = [None] * n_waited + ["the loops"] * (40 - n_waited)
+    assert [loops_after(2) for _ in range(40)] == expected
 
 
 @pytest.mark.usefixtures("_fresh")
