@@ -153,23 +153,42 @@ INTERACTIONS = {
     "one threshold": lambda x: (x[:, 0] > 0.3) * x[:, 1],
     "exclusive or": lambda x: 1.0 * ((x[:, 0] > 0) ^ (x[:, 1] > 0)),
 }
+JUMPS = {
+    "larger for some": lambda x: (x[:, 0] > 0.3) * (1 + 0.4 * x[:, 1]),
+    "hardly any for some": lambda x: (x[:, 0] > 0.3) * (1 + 0.8 * x[:, 1]),
+    "on a wave": lambda x: np.sin(2 * x[:, 0]) + (x[:, 0] > 0.3) * (1 + 0.8 * x[:, 1]),
+}
 
 
-@pytest.mark.parametrize("draw", ["normal", "uniform"])
-@pytest.mark.parametrize("name", INTERACTIONS)
-def test_the_spread_of_trees_is_that_of_the_centred_curves_of_the_rows(name, draw):
-    """Of tails without thresholds, and of rows that jump differently at one (ICE, by predictions)."""
+def compare_spreads(function, draw):
+    """Typical spread of boosted trees, and the deviation of the centred curves of rows (ICE)."""
     rng = np.random.default_rng(7)
     rows = rng.normal(size=(3000, 2)) if draw == "normal" else rng.uniform(-1, 1, (3000, 2))
     model = HistGradientBoostingRegressor(max_iter=80, random_state=0)
-    model.fit(rows, INTERACTIONS[name](rows) + rng.normal(0, 0.1, 3000))
+    model.fit(rows, function(rows) + rng.normal(0, 0.1, 3000))
     effect = rhale.explain(model, rows, features=[0])[0]
     places = np.quantile(rows[:, 0], np.linspace(0.0025, 0.9975, 200))
     asked = np.repeat(rows[:300], 200, axis=0)
     asked[:, 0] = np.tile(places, 300)
     curves = model.predict(asked).reshape(300, 200)
     curves -= curves.mean(axis=1, keepdims=True)
-    assert effect.typical_spread == pytest.approx(np.sqrt(curves.var(axis=0).mean()), rel=0.2)
+    return effect.typical_spread, np.sqrt(curves.var(axis=0).mean())
+
+
+@pytest.mark.parametrize("draw", ["normal", "uniform"])
+@pytest.mark.parametrize("name", INTERACTIONS)
+def test_the_spread_of_trees_is_that_of_the_centred_curves_of_the_rows(name, draw):
+    """Of tails without thresholds, and of rows that jump differently at one."""
+    found, expected = compare_spreads(INTERACTIONS[name], draw)
+    assert found == pytest.approx(expected, rel=0.2)
+
+
+@pytest.mark.parametrize("draw", ["normal", "uniform"])
+@pytest.mark.parametrize("name", JUMPS)
+def test_rows_that_jump_by_more_or_less_where_all_do_are_spread_so_far(name, draw):
+    """The deviation that 32 groups tell has itself a deviation of an eighth."""
+    found, expected = compare_spreads(JUMPS[name], draw)
+    assert found == pytest.approx(expected, rel=0.3)
 
 
 def dose_regions(response, *, walk):

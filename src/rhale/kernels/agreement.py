@@ -104,6 +104,27 @@ def subtract(moments: Moments, levels: FloatArray) -> Moments:
     )
 
 
+def subtract_squares(moments: Moments, squares: FloatArray) -> Moments:
+    """Take off the variance of every series what is counted elsewhere, as far as there is any.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the cells of one axis.
+    squares : ndarray of shape (n_series, n_cells)
+        A variance, in each cell.
+
+    Examples
+    --------
+    >>> from rhale.kernels.grid import Grid
+    >>> from rhale.kernels.moments import measure
+    >>> m = measure(Grid(np.array([0.0, 2.0])), np.array([0.0, 1.0]), np.array([3.0, 5.0]))
+    >>> m.sdd, subtract_squares(m, np.array([[0.25]])).sdd
+    (array([[2.]]), array([[1.5]]))
+    """
+    return replace(moments, sdd=np.maximum(moments.sdd - moments.weight * squares, 0.0))
+
+
 class RowSpread(NamedTuple):
     """Deviation of the rows' slopes in each bin, and how far the halves of windows agree."""
 
@@ -155,11 +176,10 @@ def spread_of_rows(cells: Moments, limits: IntArray) -> RowSpread:
 
     A model of few thresholds lets rows differ at single ones, where no two halves can agree.
     Boosted trees of additive functions have V up to about a quarter of the mean slope E, squared,
-    and so q = max(0, 1 - E² / 16 V): what rows differ beyond that is the model's own. Of means and
-    of medians along the axis, whichever says more: beside a pile of rows single slopes are steep.
-    q' is the same in the bin itself, E being the steepest mean slope of its groups: at one
-    threshold, as of (x1 > 0) x2, rows may jump by 1 and by -1 where hardly any jump elsewhere.
-    O(n_cells) time.
+    and so q = max(0, 1 - E² / 16 V), with means of both along the axis: what rows differ beyond
+    that is the model's own. q' is the same in the bin itself, E being the steepest mean slope of
+    its groups: at one threshold, as of (x1 > 0) x2, rows may jump by 1 and by -1 where hardly any
+    jump elsewhere. O(n_cells) time.
     """
     (found,) = spreads_of_rows(AxisRow.of([cells], n_series=None), [limits])
     return found
@@ -219,14 +239,9 @@ def shared_squares(axes: AxisRow) -> list[FloatArray]:
 def _beyond_steps(groups: _Parts, squares: FloatArray) -> float:
     """Share of the variance of slopes that is more than steps of an additive function make."""
     slope = groups.slope[np.isfinite(groups.whole)]
-    if not (slope.size and squares.size):
+    if not (slope.size and squares.size and slope.mean() > 0):
         return 0.0
-    found = 0.0
-    for level in (np.mean, median):
-        usual = float(level(slope))
-        if usual > 0:
-            found = max(found, 1.0 - OWN_STEPS**2 * (float(level(squares)) / usual))
-    return found
+    return max(1.0 - OWN_STEPS**2 * float(squares.mean() / slope.mean()), 0.0)
 
 
 def median(values: FloatArray) -> float:

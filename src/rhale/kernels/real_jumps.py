@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -17,6 +19,7 @@ ALONE = 2.0  # times any other change as narrow beside it
 BETWEEN_LINES = 0.5  # of it remains between lines through the curve on both sides
 TRIMMED = 0.1  # of a jump: steps at its ends that are smaller do not belong to it
 DIFFER = 0.5  # of it is the deviation between rows at most
+FOUND: WeakKeyDictionary[Staircase, tuple[float, list[_Alone]]] = WeakKeyDictionary()
 
 
 class Jump(NamedTuple):
@@ -33,6 +36,14 @@ class Jump(NamedTuple):
     start: float
     stop: float
     size: float
+
+
+class _Alone(NamedTuple):
+    """A jump, whether rows agree about it or not: its places, and all that are near."""
+
+    jump: Jump
+    own: slice
+    near: slice
 
 
 class _Steps(NamedTuple):
@@ -63,10 +74,41 @@ def find_jumps(stairs: Staircase, n_rows: float) -> list[Jump]:
     its range or more, twice as far as over any such stretch beside it, and not as the lines
     through the curve on both sides would; and rows agree about it.
     """
+    return sorted(
+        jump
+        for jump, own, _ in _find_alone(stairs, n_rows)
+        if _differ(stairs, own, n_rows) <= DIFFER * abs(jump.size)
+    )
+
+
+def find_differing(stairs: Staircase, n_rows: float) -> list[tuple[Jump, float]]:
+    """Find all jumps of a curve, whether rows agree about them or not, and how much they differ.
+
+    Returns
+    -------
+    list of (Jump, float)
+        In the order of their places; the deviation between rows of what they do there, and as near
+        as the steps of a jump are to each other: rows that differ do not all jump at its places.
+    """
+    return sorted(
+        (jump, _differ(stairs, near, n_rows)) for jump, _, near in _find_alone(stairs, n_rows)
+    )
+
+
+def _find_alone(stairs: Staircase, n_rows: float) -> list[_Alone]:
+    """Stretches that move the curve farther than others; those of a staircase are found once."""
+    known = FOUND.get(stairs)
+    if known is None or known[0] != n_rows:
+        known = FOUND[stairs] = n_rows, list(_look_for_alone(stairs, n_rows))
+    return known[1]
+
+
+def _look_for_alone(stairs: Staircase, n_rows: float) -> Iterator[_Alone]:
+    """Look for them, the largest first."""
     span = float(np.ptp(stairs.heights))
     if not span > 0:
-        return []
-    steps, found = _list_steps(stairs, n_rows), []
+        return
+    steps = _list_steps(stairs, n_rows)
     free = np.ones(stairs.n_places, dtype=np.bool_)
     least = LEAST * span
     for place in np.argsort(-np.abs(steps.size), kind="stable"):
@@ -77,10 +119,11 @@ def find_jumps(stairs: Staircase, n_rows: float) -> list[Jump]:
         if not free[first : last + 1].all() or abs(size) < least:
             continue
         # what is as near as the steps of a jump are to each other is no other one
-        free[np.searchsorted(steps.last, first) : steps.last[last] + 1] = False
-        if _is_shared(stairs, first, last, n_rows) and _is_alone(steps, first, last, n_rows):
-            found.append(Jump(float(stairs.places[first]), float(stairs.places[last]), size))
-    return sorted(found)
+        near = slice(int(np.searchsorted(steps.last, first)), int(steps.last[last]) + 1)
+        free[near] = False
+        if _is_alone(steps, first, last, n_rows):
+            jump = Jump(float(stairs.places[first]), float(stairs.places[last]), size)
+            yield _Alone(jump, slice(first, last + 1), near)
 
 
 def _list_steps(stairs: Staircase, n_rows: float) -> _Steps:
@@ -139,9 +182,7 @@ def _read_line(steps: _Steps, some: IntArray, at: float) -> float:
     return float(level - slope * middle)
 
 
-def _is_shared(stairs: Staircase, first: int, last: int, n_rows: float) -> bool:
-    """Whether the rows near a stretch jump alike: their deviation, told by that of the groups."""
-    own = slice(first, last + 1)
+def _differ(stairs: Staircase, own: slice, n_rows: float) -> float:
+    """Deviation between rows of what they do over some places, told by that of their groups."""
     variance = float(np.sum(stairs.influence[:, own].sum(axis=1) ** 2))
-    deviation = np.sqrt(variance * stairs.near_shares[own].mean() * n_rows)
-    return bool(deviation <= DIFFER * abs(stairs.jumps[own].sum()))
+    return float(np.sqrt(variance * stairs.near_shares[own].mean() * n_rows))

@@ -11,7 +11,7 @@ import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
-from rhale.kernels.agreement import staircase_slopes, subtract
+from rhale.kernels.agreement import staircase_slopes, subtract, subtract_squares
 from rhale.kernels.axis import Axis
 from rhale.kernels.grid import CellArray, Grid
 from rhale.kernels.jumps import (
@@ -25,6 +25,7 @@ from rhale.kernels.jumps import (
     near_share,
 )
 from rhale.kernels.moments import Moments, measure
+from rhale.kernels.real_jumps import find_differing
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
 from rhale.kernels.staircase import Staircase
@@ -160,7 +161,7 @@ class JumpEffects:
         outputs = range(len(about.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
         shared = self.shared_slopes(stairs)
-        cells = self.without_shared(total.cells, shared)
+        cells = self.without_jumps(self.without_shared(total.cells, shared), stairs)
         made = tuple(
             self.unbinned(cells, kept, about, (output, found), notes)
             for output, found in enumerate(stairs)
@@ -210,6 +211,7 @@ class JumpEffects:
         outputs = range(len(about.outputs))
         stairs = [Staircase.of(places, sums, one, ends) for one in outputs]
         cells = self.without_shared(cells, self.shared_slopes(stairs))
+        cells = self.without_jumps(cells, stairs)
         return Unbinned(
             self.feature.name,
             about.outputs[output],
@@ -236,15 +238,34 @@ class JumpEffects:
 
         The cells are all there are, or those between the first and the last row of a region.
         """
-        first = int(np.searchsorted(self.cells.grid.edges, cells.grid.edges[0]))
-        return subtract(cells, shared[:, first : first + cells.grid.n_cells])
+        return subtract(cells, shared[:, self.places_of(cells)])
 
     def shared_slopes(self, stairs: Sequence[Staircase]) -> FloatArray:
         """Slopes of the mean staircases in every cell, whose rows share windows, by the series."""
         ends = self.wide_ends
-        found = [staircase_slopes(own.places, own.jumps, *ends) for own in stairs]
-        none = np.zeros((len(stairs), ends[0].size))
-        return np.concatenate([none, *np.stack(found, axis=1)])
+        return lay_series([staircase_slopes(own.places, own.jumps, *ends) for own in stairs])
+
+    def without_jumps(self, cells: Moments, stairs: Sequence[Staircase]) -> Moments:
+        """Take off the variance of the wide slopes what rows differ at jumps.
+
+        It is counted in the bins that hold these, and not once more in all whose windows reach so
+        far.
+        """
+        squares = [self.jump_squares(own, cells.total_rows) for own in stairs]
+        return subtract_squares(cells, lay_series(squares)[:, self.places_of(cells)])
+
+    def jump_squares(self, stairs: Staircase, n_rows: float) -> FloatArray:
+        """Variance of the wide slopes in every cell because rows differ at jumps, (3, n_cells)."""
+        found = np.zeros((3, self.cells.grid.n_cells))
+        for jump, differ in find_differing(stairs, n_rows):
+            middle = np.array([jump.start + (jump.stop - jump.start) / 2])
+            found += staircase_slopes(middle, np.array([differ]), *self.wide_ends) ** 2
+        return found
+
+    def places_of(self, cells: Moments) -> slice:
+        """Where some neighbouring cells are among all."""
+        first = int(np.searchsorted(self.cells.grid.edges, cells.grid.edges[0]))
+        return slice(first, first + cells.grid.n_cells)
 
     def unbinned(
         self,
@@ -269,6 +290,12 @@ class JumpEffects:
             self.feature.axis,
             known,
         )
+
+
+def lay_series(of_outputs: Sequence[FloatArray]) -> FloatArray:
+    """Numbers of the wide slopes of each output, one series behind the other; none of the narrow ones."""
+    none = np.zeros((len(of_outputs), of_outputs[0].shape[1]))
+    return np.concatenate([none, *np.stack(of_outputs, axis=1)])
 
 
 def read_cells(ends: Ends, cell: CellArray) -> Ends:

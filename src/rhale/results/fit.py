@@ -21,7 +21,7 @@ from rhale.kernels.gaps import NO_GAPS
 from rhale.kernels.grid import Closed, Grid, distinct, uniform_edges
 from rhale.kernels.moments import Moments, average
 from rhale.kernels.partition import Cuts, Partition, check_cuts
-from rhale.kernels.real_jumps import Jump, find_jumps
+from rhale.kernels.real_jumps import Jump, find_differing, find_jumps
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.stretches import BetweenStretches, Stretches
 from rhale.results.bin_fits import Unfitted, fit_effects
@@ -225,12 +225,14 @@ def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
     edges, n_rows = effect.edges, effect.total_rows
     std = np.where(stairs.moves(edges), effect.std, 0.0)
     width = np.where(np.diff(edges) > 0, np.diff(edges), 1.0)
-    jumps = find_jumps(stairs, n_rows)
+    jumps = [jump for jump, _ in find_differing(stairs, n_rows)]
     differ = stairs.rows_differ(edges, n_rows) / width if jumps else std
     for jump in jumps:
-        k = int(np.clip(np.searchsorted(edges, jump.start, "left") - 1, 0, std.size - 1))
-        if jump.stop <= edges[k + 1]:
-            std[k] = np.fmax(std[k], differ[k])
+        first, last = np.clip(
+            np.searchsorted(edges, [jump.start, jump.stop], "left") - 1, 0, std.size - 1
+        )
+        held = slice(first, last + 1)
+        std[held] = np.fmax(std[held], differ[held])
     known = {"empty bins"} | (set() if np.isnan(std).any() else {"thin bins"})
     notes = tuple(note for note in effect.bin_notes if note.kind not in known)
     mean = np.diff(stairs.curve(edges, "start")) / width

@@ -14,6 +14,7 @@ from rhale.kernels.agreement import (
     spreads_of_rows,
     staircase_slopes,
     subtract,
+    subtract_squares,
 )
 from rhale.kernels.axis_row import AxisRow
 from rhale.kernels.grid import Grid
@@ -313,14 +314,38 @@ def test_shared_slopes_are_those_of_five_groups():
     np.testing.assert_allclose(found, [4, 4, 0, 4, 4], atol=0.02)
 
 
-def test_a_steep_end_does_not_hide_that_rows_differ_elsewhere():
-    """A slope of 1,000 in the first tenth, 0 beyond; rows differ by 1 everywhere."""
+@pytest.mark.parametrize(("size", "expected"), [(1.0, 0.0), (2.0, np.sqrt(4 - 20 / 16))])
+def test_means_along_the_axis_tell_what_is_more_than_steps(size, expected):
+    """A slope of 10 on a fifth of the axis, none elsewhere: E² = 20, and V (1 - E² / 16 V)."""
     x = np.linspace(0, 1, 4000)
-    wide = np.where(np.arange(4000) % 2 == 0, 1.0, -1.0)
+    wide = np.where(np.arange(4000) % 2 == 0, size, -size)
     none = np.zeros(4000)
-    series = np.stack([np.where(x < 0.1, 1000.0, 0.0), wide, none, none])
+    series = np.stack([np.where(x < 0.2, 10.0, 0.0), wide, none, none])
     found = spread_of_rows(measure(TEN, x, series).of_output(0, 1), np.array([0, 10]))
-    assert found.std == pytest.approx([1.0], rel=5e-3)
+    assert found.std == pytest.approx([expected], rel=5e-3)
+
+
+@given(seed=st.integers(0, 10_000), is_weighted=st.booleans())
+def test_squares_are_taken_off_the_variance_of_each_series_and_leave_none_below_zero(
+    seed, is_weighted
+):
+    rng = np.random.default_rng(seed)
+    x, series = rng.uniform(0, 1, 60), rng.normal(size=(2, 60))
+    weights = rng.uniform(0.5, 2, 60) if is_weighted else None
+    moments = measure(TEN, x, series, weights)
+    squares = rng.uniform(0, 2, (2, 10))
+    found = subtract_squares(moments, squares)
+    for k in range(10):
+        own = TEN.locate(x) == k
+        w = np.ones(60)[own] if weights is None else weights[own]
+        for s in range(2):
+            left = 0.0
+            if own.any():
+                mean = np.average(series[s, own], weights=w)
+                variance = np.average((series[s, own] - mean) ** 2, weights=w)
+                left = w.sum() * max(variance - squares[s, k], 0)
+            assert found.sdd[s, k] == pytest.approx(left, abs=1e-12)
+    np.testing.assert_array_equal(found.mean, moments.mean)
 
 
 @given(seed=st.integers(0, 10_000), sizes=st.lists(st.integers(1, 200), min_size=1, max_size=4))

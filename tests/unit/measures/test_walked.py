@@ -242,3 +242,23 @@ def test_cells_of_a_region_lose_what_rows_share_there():
     expected = some.mean - np.where(some.count > 0, np.arange(6.0, 10.0), 0.0)
     assert some.count.any()
     np.testing.assert_array_equal(found.mean, expected)
+
+
+def test_windows_that_reach_a_jump_lose_what_rows_differ_at_it():
+    """Rows that differ by 4 at a place have slopes of deviation 4 k there, k that of a jump of 1."""
+    measure, columns, asker, task, chunk = measured()
+    cells = task(chunk).totals[0].cells
+    cells = replace(cells, sdd=50.0 * np.ones((4, 1)) * cells.weight)  # a variance of 50
+    cells = cells.between(20, cells.grid.n_cells - 5)
+    stairs = concluded(measure, columns, asker, task(chunk)).results[0].stairs
+    signs = np.where(np.arange(32) % 2 == 0, 1.0, -1.0)[:, None]
+    stairs = replace(
+        stairs, influence=4.0 / np.sqrt(32 * stairs.near_shares * cells.total_rows) * signs
+    )
+    ends = measure.wide.ends(measure.cells.grid.middles[20:-5])
+    of_one = np.vstack([np.zeros(ends[0].size), staircase_slopes(stairs.places, np.ones(1), *ends)])
+    found = measure.without_jumps(cells, [stairs])
+    expected = np.maximum(50.0 - (4.0 * of_one) ** 2, 0.0) * cells.weight
+    np.testing.assert_allclose(found.sdd, expected, atol=1e-9)
+    assert (found.sdd[1] < cells.sdd[1]).any()
+    np.testing.assert_array_equal(found.mean, cells.mean)

@@ -173,8 +173,8 @@ def test_jumps_that_share_a_stretch_share_a_bin():
     assert stretch_jumps(limits, []).ends.shape == (0, 2)
 
 
-def along_stairs(deviation):
-    """One jump of 2 at 1.5, which rows differ by .3 about; their slopes differ by ± `deviation`."""
+def along_stairs(deviation, differ=0.3):
+    """One jump of 2 at 1.5, which rows `differ` about; their slopes differ by ± `deviation`."""
     x = np.linspace(0, 4, 400)
     wide = deviation * np.where(np.arange(400) % 2 == 0, 1.0, -1.0)
     series = np.stack([np.zeros(400), wide, wide, np.zeros(400)])
@@ -186,7 +186,7 @@ def along_stairs(deviation):
         jumps=np.array([2.0]),
         near_shares=np.array([near]),
         row_shares=np.array([1 - share, share]),
-        influence=0.3 / np.sqrt(32 * near * 400) * signs[:, None],
+        influence=differ / np.sqrt(32 * near * 400) * signs[:, None],
         drawn=np.zeros((2, 32)),
         group_shares=np.full(32, 1 / 32),
         low=0.0,
@@ -212,6 +212,31 @@ def test_rows_differ_where_they_move_and_at_a_jump_by_that_at_least(deviation, e
     assert effect.std[[0, 2, 3]].tolist() == [0.0, 0.0, 0.0]
     np.testing.assert_array_equal(effect.spread([1.6, 3.9], center="start"), effect.std[1])
     assert effect.spread(1.4, center="start") == 0.0
+
+
+def test_rows_that_do_not_agree_about_a_jump_differ_in_its_bin_by_that():
+    np.testing.assert_allclose(along_stairs(0.0, differ=3.0).std, [0, 3, 0, 0])
+
+
+def test_a_limit_inside_a_jump_leaves_each_bin_what_rows_differ_in_it():
+    """Steps of 1 at 1.48 and 1.52, which rows differ by .3 and by .6 about, and a limit between."""
+    x = np.linspace(0, 4, 400)
+    moments = measure(Grid(np.linspace(0, 4, 41)), x, np.zeros((4, 400))).of_output(0, 1)
+    near, signs = np.full(2, 0.1), np.where(np.arange(32) % 2 == 0, 1.0, -1.0)
+    count = np.bincount(np.searchsorted([1.48, 1.52], x, "right"))
+    stairs = Staircase(
+        places=np.array([1.48, 1.52]),
+        jumps=np.ones(2),
+        near_shares=near,
+        row_shares=count / 400,
+        influence=np.outer(signs, np.array([0.3, 0.6]) / np.sqrt(32 * 0.1 * 400)),
+        drawn=np.zeros((2, 32)),
+        group_shares=np.full(32, 1 / 32),
+        low=0.0,
+        high=4.0,
+    )
+    effect = bin_cells("x", "y", moments, Edges([0, 1, 1.5, 2, 4]), stairs=stairs)
+    np.testing.assert_allclose(effect.std, [0, 0.3 / 0.5, 0.6 / 0.5, 0])
 
 
 def several_models(*jumps, n_rows=2_000):
