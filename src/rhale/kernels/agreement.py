@@ -57,10 +57,10 @@ def staircase_slopes(
     half = (stops - starts) / 2
     width = np.where(half > 0, half, np.inf)[:, None]
     u = (places - ((starts + stops) / 2)[:, None]) / width
-    inside = (np.abs(u) < 1) & (half > 0)[:, None]
-    whole = np.where(inside, 0.75 * (1 - u**2), 0.0) / width
-    either = np.where(inside, 6 * np.abs(u) * (1 - np.abs(u)), 0.0) / width
-    return np.stack([whole @ jumps, either @ jumps / 2, (either * np.sign(u)) @ jumps])
+    away = np.abs(u)
+    whole = np.maximum(1 - u**2, 0.0) * 0.75 / width
+    either = 6 * away * np.maximum(1 - away, 0.0) / width
+    return np.stack([whole @ jumps, either @ jumps / 2, np.copysign(either, u) @ jumps])
 
 
 def subtract(moments: Moments, levels: FloatArray) -> Moments:
