@@ -40,6 +40,7 @@ def sort_numbers(values: FloatArray) -> FloatArray:
     """
     if values.size < FEW:
         return np.sort(values)
+    values = np.ascontiguousarray(values)
     low = float(values.min())
     span = float(values.max()) - low
     if not NARROW < span < np.inf or _are_crowded(values, span):  # nan compares with nothing

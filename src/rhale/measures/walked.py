@@ -161,7 +161,7 @@ class JumpEffects:
         outputs = range(len(about.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
         shared = self.shared_slopes(stairs)
-        cells = self.without_jumps(self.without_shared(total.cells, shared), stairs)
+        cells = self.leave_own(total.cells, stairs, shared)
         made = tuple(
             self.unbinned(cells, kept, about, (output, found), notes)
             for output, found in enumerate(stairs)
@@ -210,8 +210,7 @@ class JumpEffects:
         sums = total.sums.between(int(first), int(last))
         outputs = range(len(about.outputs))
         stairs = [Staircase.of(places, sums, one, ends) for one in outputs]
-        cells = self.without_shared(cells, self.shared_slopes(stairs))
-        cells = self.without_jumps(cells, stairs)
+        cells = self.leave_own(cells, stairs, self.shared_slopes(stairs))
         return Unbinned(
             self.feature.name,
             about.outputs[output],
@@ -232,6 +231,10 @@ class JumpEffects:
     def wide_ends(self) -> Ends:
         """Wide windows of the cells: rows that share one leave nothing of what all rows share."""
         return self.wide.ends(self.cells.grid.middles)
+
+    def leave_own(self, cells: Moments, stairs: Sequence[Staircase], shared: FloatArray) -> Moments:
+        """Leave of the wide slopes what rows differ by themselves, and not at jumps."""
+        return self.without_jumps(self.without_shared(cells, shared), stairs)
 
     def without_shared(self, cells: Moments, shared: FloatArray) -> Moments:
         """Take off the wide slopes what all rows share: those of the mean staircase.
