@@ -159,7 +159,7 @@ def draw_effect(
 def draw_band(effect: rhale.Effect, ax: Axes) -> None:
     """Draw the band as the paper does: it starts with nothing, wherever the curve is zero."""
     field, path = LineField(ax), effect.trace("uniform")
-    field.draw_spread(path._replace(spread=effect.spread(path.x, center="start")))
+    field.draw_spread(path._replace(spread=effect.spread(path.x, center="start", accumulate="sum")))
     field.fit()
 
 

@@ -16,10 +16,10 @@ def rows_of(values, *, n_levels=None, weight=None, checks=None):
     )
 
 
-def target_of(x, effects, *, own=0, scale=1.0, noise=None, shared=None):
+def target_of(x, effects, *, own=0, scale=1.0, roughness=0.0, shared=None):
     """A feature with one local effect in every row."""
     shared = np.zeros(x.size) if shared is None else shared
-    return Target(np.arange(x.size), x, effects, shared, noise, None, own, scale)
+    return Target(np.arange(x.size), x, effects, shared, roughness, None, own, scale)
 
 
 def splitters_of(found):

@@ -29,18 +29,18 @@ def window(axis, x, share):
     return axis.values[first], axis.values[last]
 
 
-def ask_about(column, x, cuts, *, share=0.1, narrow=0.1, wide=0.3, most=1000):
+def ask_about(column, x, cuts, *, share=0.1, wide=0.1, most=1000):
     """A question about one column of rows: rows without a value, and few others, do not count."""
     axis = axis_of(x)
     cells = find_jump_cells(axis, cuts, share, most)
     counts = ~np.isnan(x) & (np.arange(x.size) % 11 != 5)
     near = cells.serve(x)
-    windows = window(axis, x, narrow), window(axis, x, wide)
+    own = window(axis, x, wide)
     marks = JumpMarks(  # every row has one of its own
         np.searchsorted(cells.places, x, "right"),
         near,
-        find_reach(cells.places, near, *windows),
-        *windows,
+        find_reach(cells.places, near, own),
+        own,
         part=np.zeros(x.size, dtype=int),
     )
     return JumpQuestion(column, cells, marks, np.where(counts, np.arange(x.size), -1))
@@ -73,29 +73,14 @@ def jumps_by_hand(predict, question, cuts, sides=None):
 
 
 def slopes_by_hand(question, jumps):
-    """The four slopes of each row, as the formulas say."""
-
-    def scaled(ends):
-        half = (ends[1] - ends[0]) / 2
-        middle = (ends[1] + ends[0]) / 2
-        with np.errstate(all="ignore"):
-            u = (question.cells.places[:, None] - middle) / half
-        return np.where(half > 0, u, np.inf), np.where(half > 0, half, 1.0)
-
-    def add_up(weight, half):
-        return np.einsum("cr,crk->kr", weight / half, jumps)
-
-    counts, marks = question.mark >= 0, question.marks
-    u, half = scaled(marks.narrow)
-    narrow = add_up(np.where((np.abs(u) < 1) & counts, 0.75 * (1 - u**2), 0), half)
-    u, half = scaled(marks.wide)
-    inside = (np.abs(u) < 1) & counts
+    """The slope of each row by least squares over its window: a jump weighs 3/4 (1 - u²)."""
+    start, stop = question.marks.window
+    half, middle = (stop - start) / 2, (stop + start) / 2
     with np.errstate(all="ignore"):
-        parabola = 6 * np.abs(u) * (1 - np.abs(u))
-        wide = add_up(np.where(inside, 0.75 * (1 - u**2), 0), half)
-    left = add_up(np.where(inside & (u < 0), parabola, 0), half)
-    right = add_up(np.where(inside & (u >= 0), parabola, 0), half)
-    return np.stack([narrow, wide, (left + right) / 2, right - left])
+        u = np.where(half > 0, (question.cells.places[:, None] - middle) / half, np.inf)
+    counts = (np.abs(u) < 1) & (question.mark >= 0)
+    weight = np.where(counts, 0.75 * (1 - np.where(counts, u, 0.0) ** 2), 0.0)
+    return np.einsum("cr,crk->kr", weight / np.where(half > 0, half, 1.0), jumps)
 
 
 def sums_by_hand(question, rows, jumps):

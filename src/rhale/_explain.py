@@ -165,9 +165,12 @@ def explain(
     limits : (low, high) or mapping of feature to (low, high), optional
         Range to explain; rows outside are left out of that feature (of "pdp" and "ice" they count
         at the nearest end), and the notes say so.
-    window, spread_window : float, optional
-        Share of the rows inside the windows of secants, for the mean and for the spread; of trees
-        that are walked, share of the rows near a threshold whose jumps are averaged.
+    window : float, optional
+        Share of the rows inside the windows of secants; of trees that are walked, share of the rows
+        near a threshold whose jumps are averaged.
+    spread_window : float, optional
+        Deprecated, and does nothing: how rows differ is measured from rows moved to values near
+        their own (see `Effect.spread`).
     regions : bool, Regions or By, optional
         Who differs: True searches for rules on other features that tell apart rows whose effect
         differs, and lets rows that the search did not see decide; `rhale.Regions(depth=1,

@@ -220,7 +220,7 @@ def explain_pairs(model: Any, data: Any, asked: Settings) -> Interactions | None
             f"rhale.interactions(model, data, pairs={pairs!r:.60}), or method='pdp' here"
         )
         raise BadSettingError(msg)
-    for name in ("local", "limits", "window", "spread_window"):
+    for name in ("local", "limits", "window"):
         if getattr(asked, name) != getattr(Settings, name):
             msg = f"{name}={getattr(asked, name)!r} is not for pairs; leave it out, bins= says where the grid is"
             raise BadSettingError(msg)

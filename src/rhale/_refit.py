@@ -158,7 +158,7 @@ def refit(
         As in `rhale.explain`: features, method, bins, local, output, response, transform (the
         learner sees the table as it is), columns, weights
         (for the explanation; learners get theirs by `fit_params`), categorical, limits, window,
-        spread_window, regions, n_rows (that are explained), batch_size, device, feature_names,
+        regions, n_rows (that are explained), batch_size, device, feature_names,
         output_names (by default the name of the target, if it has one), units.
 
     Returns

@@ -28,6 +28,7 @@ from rhale.kernels.moments import Moments
 from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import Choice
 from rhale.measures.measure import (
+    NO_KEY,
     About,
     Conclusion,
     Measure,
@@ -160,8 +161,9 @@ class Run:
         found, first, search = list[tuple[Measure, Conclusion]](), None, None
         partners: PartnerMatrix | None = None
         while left:
+            weight, moved_key = columns.survey.weight, find_moved_key(left)
             task = on_device(
-                MeasureTask(asker, left, keys[0], self.asked.seed, columns.survey.weight, keys[1])
+                MeasureTask(asker, left, keys[0], self.asked.seed, weight, keys[1], moved_key)
             )
             fitting = asker.fit_rows(sum(measure.n_changes for measure in left))
             sums = self._passes_of(task, fitting, columns).fold(task, number)
@@ -170,7 +172,7 @@ class Run:
             about = About(columns.survey, asker.outputs, notes, shown.weight, keys[0])
             is_searched = first is None and self.asked.is_searched
             some = sampled.searched(keys[1]) if is_searched else None
-            done = conclude_all(left, sums.totals, shown, some, about)
+            done = conclude_all(left, sums.totals, (sampled, shown, some), about)
             found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
             rows = None if some is None else read_search_rows(columns, done, some)
@@ -247,18 +249,40 @@ class Run:
 def conclude_all(
     measures: Sequence[Measure],
     totals: Sequence[Any],
-    shown: SampleParts,
-    searched: SampleParts | None,
+    rows: tuple[SampleParts, SampleParts, SampleParts | None],
     about: About,
 ) -> list[tuple[Measure, Conclusion]]:
-    """Let every measure say what follows from its sums, and from what it kept of some rows."""
+    """Let every measure say what follows from its sums, and from what it kept of some rows.
+
+    Parameters
+    ----------
+    measures, totals : sequences
+        The measures, and their sums.
+    rows : tuple of SampleParts
+        All rows that something was kept of, those that the result keeps, and those that are
+        searched for regions, if any are.
+    about : About
+        What is known beside.
+    """
+    sampled, shown, searched = rows
 
     def conclusions() -> Iterator[Conclusion]:
         for at, (measure, total) in enumerate(zip(measures, totals, strict=True)):
-            own = about if searched is None else replace(about, searched=searched.kept[at])
+            own = replace(
+                about,
+                sampled=sampled.of_measure(at),
+                searched=None if searched is None else searched.of_measure(at),
+            )
             yield measure.conclude(total, shown.kept[at], own)
 
     return list(zip(measures, with_bins(conclusions()), strict=True))
+
+
+def find_moved_key(measures: Sequence[Measure]) -> np.uint64:
+    """Largest key of the rows that some measure moves to places near."""
+    bases = [getattr(measure, "base", measure) for measure in measures]
+    nearby = [near for base in bases if (near := getattr(base, "nearby", None)) is not None]
+    return max((one.last_key for one in nearby), default=NO_KEY)
 
 
 def fit_search_rows(asked: Regions | By, measures: Sequence[Measure], n_outputs: int) -> int:

@@ -22,7 +22,13 @@ from rhale.kernels.fixed import Edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import same_fields, same_value
-from rhale.measures.notes import ENOUGH, EXPLAINED, describe_explained
+from rhale.measures.notes import (
+    ENOUGH,
+    EXPLAINED,
+    IMPLAUSIBLE,
+    describe_explained,
+    describe_implausible,
+)
 from rhale.names import find_feature, find_output, list_asked, near_names
 from rhale.results import listing, store, summary
 from rhale.results.captions import Captions, caption, captions_of
@@ -202,7 +208,9 @@ class Explanation:
             Of a model that moves in steps, such as trees: False draws its own curve, flat but for
             its jumps; True evens out small steps and keeps the real jumps, as in `Effect.curve`.
         **options
-            Of one feature: `kind="curve"`, "bins" or "both" chooses its panels. Of several: `top=12`
+            Of one feature: `kind="curve"`, "bins" or "both" chooses its panels; `rows=50` draws the
+            curves of so many sampled rows, `color="latitude"` colours them by another feature, and
+            `color=True` by that with which they differ most (see `partners`). Of several: `top=12`
             draws the largest, `columns` and `sharey` arrange them. Of both: `limits="1%..99%"` or
             (low, high) shows a part of the axis, `xscale="log"` or "linear" is chosen otherwise,
             `sort="effect"` or "order" orders levels, `regions=True` draws the curves of regions over
@@ -228,6 +236,7 @@ class Explanation:
         """
         from rhale import plots
         from rhale.plots.choice import choose_plot, draw
+        from rhale.plots.row_curves import RowColors, choose_color
 
         options = {"center": center, "smooth": smooth, **options}
         if isinstance(feature, str | int | np.integer):
@@ -237,6 +246,12 @@ class Explanation:
                 return draw(plots.plot_outputs, results, axes=ax, **options)
             result = self[name] if output is None else self[name, output]
             among = tuple(effect for effect in self.effects if effect.output == result.output)
+            color = options.get("color")
+            if color is not None and color is not False:
+                partners = self.partners(name, result.output) if color is True else None
+                other = self[choose_color(color, self.features, partners), result.output]
+                values = self.sample_x[:, self._feature(other.name)]
+                options["color"] = RowColors(other, values)
             return draw(choose_plot(result), result, ax=ax, among=among, **options)
         chosen = self._results_of(feature, output)
         if feature is not None:
@@ -920,14 +935,14 @@ class _AskedAnew(NamedTuple):
     ----------
     before : tuple of Result
         What each model has.
-    has_cells : list of bool
-        Whether bins can be chosen among cells of it.
+    cells : list of Moments or None
+        Cells among which bins can be chosen, of each model that has any.
     unbinned : list of Unbinned
         One for all models, or for each that has cells; none where nothing was asked.
     """
 
     before: tuple[Result, ...]
-    has_cells: list[bool]
+    cells: list[Moments | None]
     unbinned: list[Unbinned]
 
     @classmethod
@@ -940,29 +955,32 @@ class _AskedAnew(NamedTuple):
         partition, at = partition_for(bins, name, output), outputs.index(output)
         cells = [fx.cells.get(name) for fx in explanations]
         models = [
-            ModelCells(one.of_output(at, len(outputs)), effect.stairs)
+            ModelCells(one.series(at), effect.stairs, getattr(effect, "row_spread", None))
             for one, effect in zip(cells, before, strict=True)
             if one is not None
         ]
-        has_cells = [one is not None for one in cells]
         if partition is None:
-            return cls(before, has_cells, [])
-        alike = all(has_cells) and all(m.cells.cells == models[0].cells.cells for m in models)
+            return cls(before, cells, [])
+        alike = len(models) == len(cells) and all(
+            m.cells.cells == models[0].cells.cells for m in models
+        )
         # models of several kinds: each has bins of its own
         together = [models] if alike else [[one] for one in models]
         return cls(
-            before, has_cells, [Unbinned(name, output, own, partition, axis) for own in together]
+            before, cells, [Unbinned(name, output, own, partition, axis) for own in together]
         )
 
     def carry(self, chosen: Iterator[tuple[Effect, ...]]) -> tuple[Result, ...]:
         """Take the effects with the bins that were asked for, and keep the others."""
-        if any(self.has_cells) and not self.unbinned:
+        if not self.unbinned and any(cells is not None for cells in self.cells):
             return self.before
         made = iter([effect for _ in self.unbinned for effect in next(chosen)])
         # without cells: constant, with levels, or with a pile of rows
         return tuple(
-            _carry(effect, next(made)) if known else _stay(effect)
-            for effect, known in zip(self.before, self.has_cells, strict=True)
+            _stay(effect)
+            if cells is None
+            else _carry(effect, next(made), is_stepped=cells.is_stepped)
+            for effect, cells in zip(self.before, self.cells, strict=True)
         )
 
 
@@ -974,9 +992,15 @@ def _stay(effect: Result) -> Result:
     return replace(own, bin_notes=(*own.bin_notes, TIED))
 
 
-def _carry(before: Result, made: Effect) -> Effect:
+def _carry(before: Result, made: Effect, *, is_stepped: bool) -> Effect:
     """Give an effect with other bins what does not depend on bins."""
     carried = {n: getattr(before, n) for n in ("local_notes", "sample", "kind", "missing")}
+    own = cast(Effect, before)
+    if is_stepped and own.row_spread is None:
+        # a file from before rows were moved: what it knows of the spread stays
+        width = np.diff(made.edges)
+        std = np.diff(own.spread(made.edges, center="start")) / np.where(width > 0, width, 1.0)
+        carried |= {"std": std, "std_plain": std}
     # limits that were searched in these rows stay so, however they are asked for
     search = cast(Effect, before).search if np.array_equal(made.edges, before.axis) else made.search
     return replace(made, search=search, **carried)
@@ -1007,7 +1031,7 @@ def _carry_quietly(before: Result, result: Result) -> Result:
 
 
 def note_explained(fx: Explanation) -> Explanation:
-    """Record how much the curves explain, with a note where that is little.
+    """Record how much the curves explain, with a note where that is little, or cannot be.
 
     Curves of some features only, and marginal ones, are not meant to add up to the model: they get
     no note. Nor do curves that explain enough once rows have those of their regions.
@@ -1017,9 +1041,15 @@ def note_explained(fx: Explanation) -> Explanation:
     with_regions = {o: one.explained_with_regions() for o, one in curves.items()}
     little = {o: share for o, share in shares.items() if not with_regions[o] >= ENOUGH}
     recorded = {o: round(share, 6) if np.isfinite(share) else None for o, share in shares.items()}
+    is_effect = fx.effects[0].quantity == "effect"
     add_up = fx.provenance.get("method") != "mplot"
     add_up &= len(fx.features) == len(fx.provenance.get("columns", fx.features))
-    kept = tuple(note for note in as_notes(fx.notes) if note.kind != EXPLAINED)
+    kept = tuple(n for n in as_notes(fx.notes) if n.kind not in (EXPLAINED, IMPLAUSIBLE))
+    for place, output in enumerate(fx.outputs if is_effect else ()):
+        known = np.isfinite(fx.predictions[:, place]) & (fx.sample_weight > 0)
+        own = [effect for effect in fx.effects if effect.output == output]
+        found = fx.predictions[known, place], fx.sample_weight[known]
+        kept += describe_implausible(own, *found) if known.sum() > 1 else ()
     return replace(
         fx,
         provenance={**fx.provenance, "explained_variance": recorded},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
@@ -33,7 +34,7 @@ USUAL_BINS: dict[str, Partition] = {
 }
 # what makes a run the same run; features and columns are those of the table that it reads
 IDENTITY = (
-    *("method", "bins", "local", "limits", "window", "spread_window"),
+    *("method", "bins", "local", "limits", "window"),
     *("output", "response", "categorical", "regions", "partners", "seed", "pairing"),
 )
 NOT_IN_NUMBERS = ("checkpoint", "progress")
@@ -116,11 +117,17 @@ class Settings:
                 raise BadSettingError(msg)
 
     def _check_windows(self) -> None:
-        for name in ("window", "spread_window"):
-            share = getattr(self, name)
-            if share is not None and not (isinstance(share, int | float) and 0 < share <= 1):
-                msg = f"{name}={share!r} is not a share of the rows; pass a number in (0, 1], say 0.05"
-                raise BadSettingError(msg)
+        share: Any = self.window
+        if share is not None and not (isinstance(share, int | float) and 0 < share <= 1):
+            msg = f"window={share!r} is not a share of the rows; pass a number in (0, 1], say 0.05"
+            raise BadSettingError(msg)
+        if self.spread_window is not None:
+            msg = (
+                "spread_window= does nothing any more: how rows differ is measured from rows moved "
+                "to values near their own, over an eighth of the rows on each side; leave it out"
+            )
+            warnings.warn(msg, DeprecationWarning, stacklevel=6)
+            object.__setattr__(self, "spread_window", None)
 
     def _check_local(self) -> None:
         if self.method == "dale" and self.local == "secant":

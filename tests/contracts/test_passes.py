@@ -67,7 +67,7 @@ class OneSide(ByAnother):
         return Tally(measure(AXIS, x[mine], slopes[:, mine]), x[rows.sampled, None])
 
     def conclude(self, total, kept, about):  # noqa: ARG002
-        one = total.of_output(0, 1)
+        one = total.series(0)
         return Conclusion((bin_cells(self.feature.name, about.outputs[0], one, Fixed(1)),))
 
 

@@ -97,8 +97,9 @@ def test_typical_spreads_can_be_compared_between_features():
         ),
     )
     truth = 0.1 * r.std() * log_a.std()
-    np.testing.assert_allclose(fx["x1"].typical_spread, truth, rtol=0.01)
-    np.testing.assert_allclose(fx["x0"].typical_spread, truth, rtol=0.2)
+    for name in ("x0", "x1"):  # 2,000 rows are moved, between 24 places
+        effect = fx[name]
+        assert abs(effect.typical_spread - truth) < 2 * effect.typical_spread_error < 0.15 * truth
 
 
 @pytest.mark.parametrize("shape", ["rise in a gap", "hump in a gap"])

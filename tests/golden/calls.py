@@ -44,7 +44,7 @@ def in_memory() -> dict[str, Call]:
         ),
         "rows drawn": partial(of, t.smooth, n_rows=300, seed=4),
         "limits": partial(of, t.steps, limits={"x0": (-1, 1), "x1": (0.2, 3.0)}),
-        "windows": partial(of, t.steps, window=0.08, spread_window=0.25),
+        "windows": partial(of, t.steps, window=0.08),
         "small batches": partial(of, t.smooth, batch_size=64),
         "two threads": partial(of, t.smooth, n_jobs=2, batch_size=100),
         "optimal": partial(of, t.steps, bins=rhale.Optimal(30)),

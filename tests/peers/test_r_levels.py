@@ -12,6 +12,8 @@ import rhale
 from rhale.features.levels import Levels
 from rhale.kernels.level_moments import measure_levels
 from rhale.kernels.level_order import level_distances, order_levels
+from rhale.kernels.spread import lay_band
+from rhale.measures.nearby import Nearby
 from rhale.measures.steps import Steps, row_steps
 from rhale.tables import open_table
 from rhale.tables.columns import Labels
@@ -167,9 +169,10 @@ def test_steps_down_of_the_rows_are_the_one_sided_effects_of_package_ale(name, n
     opened = opened.label({place: Labels(order)})
     chunk = opened.chunk(0, opened.n_rows)
     feature = SimpleNamespace(column=place, levels=Levels(order, np.arange(float(len(order)))))
-    asked = Steps(feature).questions(rows_of(chunk))
+    places = lay_band(feature.levels.edges)
+    asked = Steps(feature, Nearby(feature, places, 1)).questions(rows_of(chunk))
     replies = replies_to(asked, asker_for(model(name), chunk, opened.names), chunk)
-    steps = row_steps(asked.memory.level, len(order), replies.predictions, replies.changed)
+    steps = row_steps(asked.memory, len(order), replies.predictions, replies.changed)
     found = measure_levels(steps.level, steps.down, steps.up, len(order))
     curve = np.cumsum(found.mean[0, :, 0])
     assert found.count.tolist() == case["n"]

@@ -113,7 +113,7 @@ def test_float32_gives_the_numbers_of_its_values(table, model):
 def test_secants_of_float32_agree_to_its_rounding(table, model):
     """The ends of a window are values that the column can hold."""
     single = table.astype(np.float32)
-    ask = {"local": "secant", "bins": 5, "window": 0.1, "spread_window": 0.2}
+    ask = {"local": "secant", "bins": 5, "window": 0.1}
     expected = explain(model, single.astype(np.float64), **ask)
     assert_same_numbers(explain(model, single, **ask), expected, rtol=1e-3, atol=1e-3)
 

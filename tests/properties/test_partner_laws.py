@@ -28,7 +28,7 @@ def problem(seed, n_rows=700):
     weight = rng.uniform(0.5, 2, n_rows)
     rows = rows_of(values, n_levels=[0, 0, 0, 4, 0], weight=weight)
     target = target_of(values[:, 0], effects + size[2] * values[:, 0])
-    return rows, replace(target, own=0, noise=0.1 * rng.normal(size=n_rows))
+    return rows, replace(target, own=0)
 
 
 def measured(rows, target):
@@ -51,9 +51,7 @@ def test_the_order_of_rows_does_not_matter(seed, order_seed):
     rows, target = problem(seed)
     order = np.random.default_rng(order_seed).permutation(rows.weight.size)
     moved = replace(rows, values=rows.values[order], weight=rows.weight[order])
-    of_rows = replace(
-        target, x=target.x[order], effects=target.effects[order], noise=target.noise[order]
-    )
+    of_rows = replace(target, x=target.x[order], effects=target.effects[order])
     assert_same(measured(rows, target), measured(moved, of_rows))
 
 
@@ -82,7 +80,6 @@ def test_scaling_the_effect_scales_sizes_alone(seed, factor):
     scaled = replace(
         target,
         effects=factor * target.effects,
-        noise=factor * target.noise,
         scale=target.scale / factor,
     )
     one, other = measured(rows, target), measured(rows, scaled)

@@ -30,7 +30,7 @@ from rhale.trainings import Failure
 
 KINDS = ("outputs", "frame", "regions", "search", "ale", "pdp", "ice", "mplot", "sample")
 SAMPLE = Path(__file__).parents[1] / "unit" / "results" / "samples" / "format_9_refits.json"
-CASES = 12  # of each kind
+CASES = 16  # of each kind
 
 
 def reopened(rx):

@@ -53,12 +53,10 @@ def assert_same(one, other):
 
 
 @few
-@given(seeds, st.sampled_from([0.1, 1.0, 3.0]), st.integers(0, 2))
-def test_the_bound_of_a_spread_is_never_below_it(seed, size, digits):
+@given(seeds, st.sampled_from([0.0, 0.5, 3.0]), st.integers(0, 2))
+def test_the_bound_of_a_spread_is_never_below_it(seed, roughness, digits):
     rows, target = problem(seed)
-    noise = size * np.random.default_rng(seed).normal(size=rows.weight.size)
-    x = target.x.round(digits)
-    targets = [replace(target, x=x, noise=noise), target]
+    targets = [replace(target, x=target.x.round(digits), roughness=roughness), target]
     for asked in (targets, targets[:1], targets[1:]):
         bound, whole = (take(rows, asked) for take in (bound_residuals, take_residuals))
         np.testing.assert_array_equal(bound.checking, whole.checking)

@@ -245,7 +245,6 @@ def test_scaling_all_weights_changes_nothing(scale):
         ({"window": 0}, "window=0", "(0, 1]"),
         ({"window": 1.5}, "window=1.5", "(0, 1]"),
         ({"window": float("nan")}, "window=nan", "(0, 1]"),
-        ({"spread_window": -0.1}, "spread_window=-0.1", "(0, 1]"),
         ({"window": "wide"}, "window='wide'", "(0, 1]"),
         ({"seed": -1}, "seed=-1", "whole number"),
         ({"seed": "lucky"}, "seed='lucky'", "whole number"),

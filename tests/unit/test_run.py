@@ -19,6 +19,7 @@ from rhale._run import (
     SAMPLE_ROWS,
     Run,
     conclude,
+    find_moved_key,
     gather,
     open_run,
     own_version,
@@ -197,6 +198,15 @@ def gathered(*found):
 
 
 A, B = (tuple(Result(name, output) for output in "yz") for name in "ab")
+
+
+def test_rows_are_kept_as_far_as_some_measure_moves_them():
+    def moves(key):
+        return SimpleNamespace(nearby=SimpleNamespace(last_key=np.uint64(key)))
+
+    parts = SimpleNamespace(base=moves(9))  # a measure taken apart
+    assert find_moved_key([moves(3), SimpleNamespace(), parts, moves(5)]) == 9
+    assert find_moved_key([SimpleNamespace()]) == 0
 
 
 def test_results_stand_by_feature_then_by_output_whoever_concludes_first():

@@ -39,7 +39,6 @@ def test_the_record_has_every_argument_of_explain_with_the_same_default():
         ({"local": "gradiant"}, "did you mean 'gradient'"),
         ({"response": "logit"}, "response='logit' is not known; did you mean 'log_odds'"),
         ({"window": 0}, "window=0 is not a share"),
-        ({"spread_window": 1.5}, "spread_window=1.5 is not a share"),
         ({"method": "dale", "local": "secant"}, "'dale' is defined by gradients"),
         ({"method": "ale", "local": "gradient"}, "'ale' is defined by secants"),
         ({"seed": -1}, "seed=-1 is not a whole number"),
@@ -53,6 +52,23 @@ def test_the_record_has_every_argument_of_explain_with_the_same_default():
 def test_what_cannot_be_is_refused_at_once(asked, message):
     with pytest.raises(BadSettingError, match=message):
         Settings(**asked)
+
+
+def test_a_window_of_the_spread_is_asked_for_no_more():
+    with pytest.warns(
+        DeprecationWarning, match="spread_window= does nothing any more.*leave it out"
+    ):
+        asked = Settings(spread_window=0.3)
+    assert asked.spread_window is None
+
+
+def test_what_is_deprecated_is_told_where_it_was_asked_for():
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.warns(DeprecationWarning, match="spread_window=") as told:
+        rhale.explain(lambda r: r[:, 0] * r[:, 1], rows, spread_window=0.3)
+    with pytest.warns(DeprecationWarning, match="min_noise=") as also:
+        rhale.Regions(min_noise=2.0)
+    assert {told[0].filename, also[0].filename} == {__file__}
 
 
 def test_usual_bins_belong_to_the_method():

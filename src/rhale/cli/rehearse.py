@@ -10,6 +10,7 @@ import numpy as np
 
 from rhale._explain import explain
 from rhale.explanation import Explanation
+from rhale.measures.nearby import rows_to_move
 from rhale.models.trees.model import BLACK_BOX
 from rhale.results.note import Note
 from rhale.tables.files.sources import names_files, open_files, read_some
@@ -111,13 +112,19 @@ def rehearse(model: Any, data: Any, **settings: Any) -> Rehearsal:
 def _told(
     few: Explanation, more: Explanation, n_rows: int, seconds: tuple[float, float]
 ) -> Rehearsal:
-    """Draw the line from a few rows over some more to all of them."""
+    """Draw the line from a few rows over some more to all of them.
+
+    Rows that are moved for the spread are bounded, and stand beside the line.
+    """
     record = more.provenance
     n_few, n_more = int(few.provenance["rows"]), int(record["rows"])
     beyond = (n_rows - n_more) / max(n_more - n_few, 1)
-    asked = np.array([few.provenance["rows_asked"], record["rows_asked"]], dtype=np.float64)
+    moved = np.array([count_moved(more, n) for n in (n_few, n_more, n_rows)])
+    word = "answers_walked" if record["answers_walked"] else "rows_asked"
+    line = np.array([few.provenance[word], record[word]]) - moved[:2]
+    work = line[1] + max(beyond, 0.0) * max(line[1] - line[0], 0.0) + moved[2]
     cold, warm = seconds
-    rate = warm / n_more  # what a start costs makes it an upper bound
+    more_work = work / max(record[word], 1)  # what a start costs makes it an upper bound
     ways = list(record["local_effects"].values())
     return Rehearsal(
         model=str(record["model"]),
@@ -128,10 +135,17 @@ def _told(
         predictions=tuple(tuple(row) for row in more.predictions[:SHOWN].tolist()),
         path=_path(more),
         ways={way: ways.count(way) for way in dict.fromkeys(ways)},
-        rows_asked=round(float(asked[1] + max(beyond, 0.0) * max(asked[1] - asked[0], 0.0))),
-        seconds=max(cold - warm, 0.0) + rate * n_rows,
+        rows_asked=int(record["rows_asked"]) if word == "answers_walked" else round(float(work)),
+        seconds=max(cold - warm, 0.0) + warm * max(float(more_work), 1.0),
         notes=tuple(dict.fromkeys(n for e in more for n in e.notes if _is_about_speed(n))),
     )
+
+
+def count_moved(fx: Explanation, n_rows: int) -> int:
+    """How many rows are moved for the spread of all features, of a table of so many."""
+    spreads = [getattr(e, "row_spread", None) for e in fx if e.output == fx.outputs[0]]
+    sizes = [int((own.last - own.first).max()) + 1 for own in spreads if own is not None]
+    return sum(n_asked * min(n_rows, rows_to_move(n_asked)) for n_asked in sizes)
 
 
 def _is_about_speed(note: str) -> bool:

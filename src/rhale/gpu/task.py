@@ -18,7 +18,7 @@ from rhale.kernels.moments import check_magnitude
 from rhale.kernels.sample import KeyArray
 from rhale.measures.binned import BinnedEffects
 from rhale.measures.constant import Constant
-from rhale.measures.measure import MeasureTask, Sums, lay_out
+from rhale.measures.measure import MeasureTask, Rows, Sums, lay_out
 from rhale.models import Adapter, Predictor
 from rhale.models.answers import blaming_the_model
 from rhale.tables import Chunk, Table, as_matrix
@@ -196,9 +196,10 @@ class DeviceTask:
         for column in self.columns:
             check_magnitude(most[column : column + 1])
         moments = iter(unpack(self.grids, packed))
-        sample = keep(chunk, sampled, key, self.select(kept, most.size - 1))
+        near, n_asked = self.move_rows(chunk, sampled, key)
+        sample = keep(chunk, sampled, key, self.select(kept, most.size - 1, near))
         totals = tuple(0 if isinstance(m, Constant) else next(moments) for m in self.task.measures)
-        return Sums(totals, sample, n_rows)
+        return Sums(totals, sample, n_rows + n_asked)
 
     def by_the_host(self, chunk: Chunk) -> Sums:
         """Say where slopes are no numbers; those along missing values are none, and do not count."""
@@ -206,8 +207,21 @@ class DeviceTask:
         rows = (np.arange(s, min(s + HOST_ROWS, chunk.n_rows)) for s in starts)
         return reduce(add, (self.task(chunk.take(some)) for some in rows))
 
-    def select(self, kept: FloatArray, n_columns: int) -> FloatArray:
-        """Of sampled rows: chosen answers, and feature by feature where they stand and slopes."""
+    def move_rows(
+        self, chunk: Chunk, sampled: IntArray, key: KeyArray
+    ) -> tuple[Iterator[FloatArray], int]:
+        """Increments of the sampled rows between places near, by feature; how many rows were asked."""
+        rows = Rows(chunk.take(sampled), key, np.arange(sampled.size), self.task.last_key)
+        asked = [measure.nearby.ask(rows, may_fail=True) for measure in self.slopes]
+        answers = self.task.ask_asides(rows.chunk, asked)
+        pairs = zip(self.slopes, answers, strict=True)
+        increments = (measure.nearby.keep(rows, own) for measure, own in pairs)
+        return increments, sum(len(one.changes) * one.rows.size for one in asked)
+
+    def select(
+        self, kept: FloatArray, n_columns: int, increments: Iterator[FloatArray]
+    ) -> FloatArray:
+        """Of sampled rows: chosen answers; by feature where they stand, slopes and increments."""
         predictor = self.task.predictor
         x, answers, slopes = np.split(kept, [n_columns, n_columns + predictor.n_all], axis=1)
         by_column = slopes.reshape(len(kept), n_columns, len(predictor.chosen))
@@ -217,7 +231,9 @@ class DeviceTask:
             if isinstance(measure, Constant):
                 parts.append(np.full((len(kept), 1), measure.feature.axis.low))
             else:
-                parts.append(np.column_stack([x[:, column], by_column[:, column]]))
+                parts.append(
+                    np.column_stack([x[:, column], by_column[:, column], next(increments)])
+                )
         return lay_out(answers[:, list(predictor.chosen)], parts)
 
     def rows_of(self, chunk: Chunk) -> Any:

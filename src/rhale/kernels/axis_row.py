@@ -73,8 +73,8 @@ class AxisRow:
         joined |= {
             n: np.concatenate([getattr(m, n)[:n_series] for m in batch], axis=1) for n in OF_SERIES
         }
-        names = batch[0].names[:n_series]
-        cells = Moments(cells=CellRow((), left, right), names=names, **joined)
+        stepped = batch[0].is_stepped
+        cells = Moments(cells=CellRow((), left, right), is_stepped=stepped, **joined)
         sizes = np.array([moments.weight.size for moments in batch])
         return cls(cells, sizes, np.array([m.rows_of_weight for m in batch]))
 
@@ -173,7 +173,7 @@ def unite_all(batch: Sequence[Moments], limits: Sequence[IntArray]) -> list[Mome
     """
     found, alike = dict[int, Moments](), dict[tuple[object, ...], list[int]]()
     for at, moments in enumerate(batch):
-        alike.setdefault((len(moments.mean), moments.names), []).append(at)
+        alike.setdefault((len(moments.mean), moments.is_stepped), []).append(at)
     for places in alike.values():
         for first in range(0, len(places), TOGETHER):
             some = places[first : first + TOGETHER]
@@ -184,5 +184,5 @@ def unite_all(batch: Sequence[Moments], limits: Sequence[IntArray]) -> list[Mome
                     n: getattr(row.cells, n)[..., part] for n in OF_ROWS + OF_SERIES
                 }
                 cells = batch[at].cells.unite(limits[at])
-                found[at] = Moments(cells=cells, names=batch[at].names, **sums)
+                found[at] = Moments(cells=cells, is_stepped=batch[at].is_stepped, **sums)
     return [found[at] for at in range(len(batch))]

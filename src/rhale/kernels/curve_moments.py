@@ -55,11 +55,6 @@ class CurveMoments:
             return np.full_like(self.products, np.nan)
         return self.products * (self.rows / (self.weight * free))
 
-    def from_first(self, output: int, some: slice) -> FloatArray:
-        """Covariance of the curves of one output at neighbouring points, less their first value."""
-        own = self.covariance[output, some, some]
-        return own - own[:1] - own[:, :1] + own[:1, :1]
-
 
 def measure_curves(curves: FloatArray, weights: FloatArray | None = None) -> CurveMoments:
     """Measure the mean and scatter of curves.

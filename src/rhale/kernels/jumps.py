@@ -78,9 +78,9 @@ class JumpMarks(NamedTuple):
     near : pair of ndarray of shape (n_marks,)
         Cells whose mean jump its rows count for, first to last (exclusive).
     reach : pair of ndarray of shape (n_marks,)
-        These, and the cells that lie inside a window of its rows (see `find_reach`).
-    narrow, wide : pairs of ndarray of shape (n_marks,)
-        Where the windows of the two slopes of its rows begin and end.
+        These, and the cells that lie inside the window of its rows (see `find_reach`).
+    window : pair of ndarray of shape (n_marks,)
+        Where the window of the slopes of its rows begins and ends.
     part : ndarray of shape (n_marks,)
         The part of the rows that it belongs to: sums are kept apart by part.
     """
@@ -88,8 +88,7 @@ class JumpMarks(NamedTuple):
     stand: IntArray
     near: Cells
     reach: Cells
-    narrow: Ends
-    wide: Ends
+    window: Ends
     part: IntArray
 
     @property
@@ -102,10 +101,10 @@ class JumpMarks(NamedTuple):
         return self._replace(part=np.full(self.n_marks, part))
 
 
-def find_reach(places: FloatArray, near: Cells, narrow: Ends, wide: Ends) -> Cells:
-    """Cells, first to last (exclusive), that rows count for or that lie inside a window of theirs."""
-    first = np.searchsorted(places, np.minimum(narrow[0], wide[0]), "right")
-    last = np.searchsorted(places, np.maximum(narrow[1], wide[1]), "left")
+def find_reach(places: FloatArray, near: Cells, window: Ends) -> Cells:
+    """Cells, first to last (exclusive), that rows count for or that lie inside their window."""
+    first = np.searchsorted(places, window[0], "right")
+    last = np.searchsorted(places, window[1], "left")
     is_seen, is_near = first < last, near[0] < near[1]
     first = np.where(is_seen, np.where(is_near, np.minimum(first, near[0]), first), near[0])
     last = np.where(is_seen, np.where(is_near, np.maximum(last, near[1]), last), near[1])
@@ -118,8 +117,7 @@ def join_marks(some: Sequence[JumpMarks]) -> JumpMarks:
         stand=np.concatenate([one.stand for one in some]),
         near=_join_pairs([one.near for one in some]),
         reach=_join_pairs([one.reach for one in some]),
-        narrow=_join_pairs([one.narrow for one in some]),
-        wide=_join_pairs([one.wide for one in some]),
+        window=_join_pairs([one.window for one in some]),
         part=np.concatenate([one.part for one in some]),
     )
 
@@ -218,9 +216,8 @@ class JumpReply:
     ----------
     sums : JumpSums
         Over the rows.
-    slopes : ndarray of shape (4, n_outputs, n_rows)
-        Of each row's own staircase: over its narrow window, over its wide one, the mean of those
-        over the two halves of the wide one, and their difference, right less left.
+    slopes : ndarray of shape (n_outputs, n_rows)
+        Of each row's own staircase over its window, by least squares.
     """
 
     sums: JumpSums

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,6 @@ from rhale.kernels.records import as_frozen, crosses_processes
 from rhale.kernels.when_compiled import loops_after
 from rhale.system.memory import keep_freed_memory
 
-SeriesName = Literal["effect", "wide", "noise", "halves", "difference"]
-SERIES: dict[int, tuple[SeriesName, ...]] = {  # by their number, as they stand in sums and files
-    1: ("effect",),
-    3: ("effect", "wide", "noise"),
-    4: ("effect", "wide", "halves", "difference"),
-}
 BLOCK_ROWS = 2**16  # as many as chunks have; more would leave the processor's cache
 WORSE = 16.0  # squares about a first row to those about the mean: more would cost digits
 LOST = 1e-13  # of the squares: what is left below that after a subtraction is rounding
@@ -54,8 +48,9 @@ class Moments:
         Mean of each series, and sum of its weighted squared deviations.
     sxd : ndarray of shape (n_series, n_cells), or (n_axes, n_series, n_cells)
         Sum of the products of each series with x, as deviations.
-    names : tuple of {"effect", "wide", "noise", "halves", "difference"}
-        What each series of one output is (see `of_output`); none where that was not asked yet.
+    is_stepped : bool
+        Whether the series are slopes of a model with steps: these are in the slopes, so that rows
+        differ less than slopes do.
 
     Notes
     -----
@@ -73,7 +68,7 @@ class Moments:
     mean: FloatArray
     sxd: FloatArray
     sdd: FloatArray
-    names: tuple[SeriesName, ...] = ()
+    is_stepped: bool = False
 
     def __add__(self, other: Moments) -> Moments:
         if self.cells != other.cells:
@@ -96,7 +91,7 @@ class Moments:
             mean=self.mean + step * share,
             sxd=self.sxd + other.sxd + step_x[..., None, :] * step * leverage,
             sdd=self.sdd + other.sdd + step**2 * leverage,
-            names=self.names,
+            is_stepped=self.is_stepped,
         )
 
     @property
@@ -165,40 +160,7 @@ class Moments:
             mean=self.mean[keep],
             sxd=self.sxd[..., keep, :],
             sdd=self.sdd[keep],
-            names=tuple(self.names[i] for i in keep) if self.names else (),
         )
-
-    def of_output(self, output: int, n_outputs: int) -> Moments:
-        """Keep the series of one output, and name them.
-
-        Parameters
-        ----------
-        output, n_outputs : int
-            Which one of how many.
-
-        Notes
-        -----
-        Local effects of all outputs come first. Where the model has steps, those over the window
-        of the spread follow ("wide"). If it answers as a black box, the part of these that is
-        noise of the steps is next. If its trees are walked, it is the mean of the slopes over the
-        halves of that window, and then the right one less the left one.
-        """
-        index = range(output, len(self.mean), n_outputs)
-        return replace(self.series(*index), names=SERIES[len(index)])
-
-    @property
-    def is_stepped(self) -> bool:
-        """Whether the local effects are those of a model with steps."""
-        return "wide" in self.names
-
-    @property
-    def is_walked(self) -> bool:
-        """Whether they are slopes of the rows' own staircases."""
-        return "halves" in self.names
-
-    def named(self, *names: SeriesName) -> Moments:
-        """Keep the series of some names."""
-        return self.series(*(self.names.index(name) for name in names))
 
     def unite(self, limits: IntArray, axis: int = 0) -> Moments:
         """Unite the cells of an axis between the chosen limits into larger ones.
@@ -233,7 +195,7 @@ class Moments:
             mean=mean,
             sxd=np.add.reduceat(sxd + between, starts, axis=-1),
             sdd=np.add.reduceat(sdd + weight * step**2, starts, axis=-1),
-            names=self.names,
+            is_stepped=self.is_stepped,
         )
 
     def marginal(self, axis: int) -> Moments:
@@ -255,7 +217,7 @@ class Moments:
         return replace(self, cells=cells, **{name: getattr(self, name)[..., part] for name in SUMS})
 
 
-SUMS = tuple(f.name for f in fields(Moments) if f.name not in ("cells", "names"))
+SUMS = tuple(f.name for f in fields(Moments) if f.name not in ("cells", "is_stepped"))
 ADDED = ("weight", "weight_squares", "sxx", "sxd", "sdd")  # sums that are no numbers of rows
 
 

@@ -155,8 +155,7 @@ def cut_own(target: Target, weight: FloatArray) -> OwnCells:
         Weights of the rows.
     """
     own = weight[target.row]
-    noise = [] if target.noise is None else [target.noise]
-    raw = np.stack([target.effects - target.shared, *noise])
+    raw = (target.effects - target.shared)[None]
     order, level = None, None
     if target.step is None:
         order = target.along

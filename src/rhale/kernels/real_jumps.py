@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,7 +18,6 @@ ALONE = 2.0  # times any other change as narrow beside it
 BETWEEN_LINES = 0.5  # of it remains between lines through the curve on both sides
 TRIMMED = 0.1  # of a jump: steps at its ends that are smaller do not belong to it
 DIFFER = 0.5  # of it is the deviation between rows at most
-FOUND: WeakKeyDictionary[Staircase, tuple[float, list[_Alone]]] = WeakKeyDictionary()
 
 
 class Jump(NamedTuple):
@@ -36,14 +34,6 @@ class Jump(NamedTuple):
     start: float
     stop: float
     size: float
-
-
-class _Alone(NamedTuple):
-    """A jump, whether rows agree about it or not: its places, and all that are near."""
-
-    jump: Jump
-    own: slice
-    near: slice
 
 
 class _Steps(NamedTuple):
@@ -76,35 +66,13 @@ def find_jumps(stairs: Staircase, n_rows: float) -> list[Jump]:
     """
     return sorted(
         jump
-        for jump, own, _ in _find_alone(stairs, n_rows)
+        for jump, own in _look_for_alone(stairs, n_rows)
         if _differ(stairs, own, n_rows) <= DIFFER * abs(jump.size)
     )
 
 
-def find_differing(stairs: Staircase, n_rows: float) -> list[tuple[Jump, float]]:
-    """Find all jumps of a curve, whether rows agree about them or not, and how much they differ.
-
-    Returns
-    -------
-    list of (Jump, float)
-        In the order of their places; the deviation between rows of what they do there, and as near
-        as the steps of a jump are to each other: rows that differ do not all jump at its places.
-    """
-    return sorted(
-        (jump, _differ(stairs, near, n_rows)) for jump, _, near in _find_alone(stairs, n_rows)
-    )
-
-
-def _find_alone(stairs: Staircase, n_rows: float) -> list[_Alone]:
-    """Stretches that move the curve farther than others; those of a staircase are found once."""
-    known = FOUND.get(stairs)
-    if known is None or known[0] != n_rows:
-        known = FOUND[stairs] = n_rows, list(_look_for_alone(stairs, n_rows))
-    return known[1]
-
-
-def _look_for_alone(stairs: Staircase, n_rows: float) -> Iterator[_Alone]:
-    """Look for them, the largest first."""
+def _look_for_alone(stairs: Staircase, n_rows: float) -> Iterator[tuple[Jump, slice]]:
+    """Stretches that move the curve farther than others, and their places: the largest first."""
     span = float(np.ptp(stairs.heights))
     if not span > 0:
         return
@@ -123,7 +91,7 @@ def _look_for_alone(stairs: Staircase, n_rows: float) -> Iterator[_Alone]:
         free[near] = False
         if _is_alone(steps, first, last, n_rows):
             jump = Jump(float(stairs.places[first]), float(stairs.places[last]), size)
-            yield _Alone(jump, slice(first, last + 1), near)
+            yield jump, slice(first, last + 1)
 
 
 def _list_steps(stairs: Staircase, n_rows: float) -> _Steps:

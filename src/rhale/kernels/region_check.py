@@ -14,8 +14,6 @@ from rhale.kernels.regions import Regions
 from rhale.kernels.residuals import EVERY, Residuals, Some
 from rhale.kernels.rules import Branch
 
-IN_HALF = 0.5  # of the yardstick of steps, where it is exceeded in half of the cells
-LARGE, LARGE_NOISE = 0.2, 0.65  # of the predictions' deviation, where so much of steps is enough
 PRIOR = 5.0  # rows that a cell of a region is held to its parent's curve with
 
 
@@ -115,15 +113,12 @@ class Bar:
         Of the mean squared local effect of its rows.
     output : float
         Of the predictions' deviation.
-    noise : float
-        Of the mean squared noise of steps of its rows.
     """
 
     confidence: float = -np.inf
     gain: float = -np.inf
     effect: float = 0.0
     output: float = 0.0
-    noise: float = 0.0
 
     @classmethod
     def of(cls, settings: Regions) -> Bar:
@@ -133,7 +128,6 @@ class Bar:
             gain=settings.min_gain,
             effect=settings.min_effect,
             output=settings.min_output,
-            noise=settings.min_noise,
         )
 
     def is_worth(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
@@ -141,25 +135,6 @@ class Bar:
         gain = float(drop.sum())
         effect = float(np.sum(residuals.measure(some) * residuals.square[some]))
         return gain >= self.effect * effect and np.sqrt(max(gain, 0.0)) >= self.output
-
-    def exceeds_steps(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
-        """Tell whether a drop of losses is more than the steps of the model make in the same rows.
-
-        Notes
-        -----
-        More in all, or half as much in half of the cells: what a model does by mistake it does at
-        single places, and a rough one has steep steps at single places, too. Steps of a model that
-        has hardly learned are large, but none of them moves predictions far: there less is enough.
-        """
-        gain, weight = float(drop.sum()), float(residuals.weight[some].sum())
-        noise = residuals.measure(some) * (residuals.values[1:, some] ** 2).sum(axis=0)
-        is_large = weight > 0 and np.sqrt(max(gain, 0.0) / weight) >= LARGE
-        if gain >= (min(self.noise, LARGE_NOISE) if is_large else self.noise) * float(noise.sum()):
-            return True
-        steps = np.bincount(residuals.cell[some], noise, residuals.n_cells)
-        gains = np.bincount(residuals.cell[some], drop, residuals.n_cells)
-        has = steps > 0
-        return float(np.median(gains[has] / steps[has])) >= IN_HALF * self.noise
 
     def is_certain(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
         """Tell whether a drop of losses is more than chance, by the rows that it comes from."""
@@ -216,7 +191,6 @@ def _walk(
         gain.share >= bar.gain * left.n_rules
         and bar.is_certain(residuals, node.checking, drop)
         and bar.is_worth(residuals, node.checking, drop)
-        and bar.exceeds_steps(residuals, node.checking, drop)
     )
     if not holds:
         return own, Checked(None)

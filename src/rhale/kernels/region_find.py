@@ -24,7 +24,7 @@ from rhale.kernels.rules import Branch, Rule, list_rules
 
 FEWEST_ROWS = 200
 MOST_SHARE = 0.49  # that a split may have to explain
-DOUBTFUL = 0.3  # of what a split must be beside steps: below, it is not even doubtful
+ROUGH_SHARE = 0.25  # of a spread of steps by themselves: what regions must explain of it
 GRADUAL = 0.08  # share of the spread that a splitter explains beyond one cut
 
 
@@ -51,7 +51,7 @@ def find_regions(rows: SearchRows | CodedRows, target: Target, settings: Regions
     >>> checks = np.arange(1_000) % 2 == 1
     >>> rows = SearchRows(x, np.zeros(2, dtype=int), np.ones(1_000), checks)
     >>> slopes, zeros = np.where(x[:, 1] > 0, 3.0, -3.0), np.zeros(1_000)
-    >>> target = Target(np.arange(1_000), x[:, 0], slopes, zeros, None, None, 0, 1.0)
+    >>> target = Target(np.arange(1_000), x[:, 0], slopes, zeros, own=0)
     >>> found = find_regions(rows, target, Regions())
     >>> [(rule.splitter, rule.threshold) for rule in found.rules]
     [(1, 0.0)]
@@ -137,16 +137,25 @@ def _scale_output(settings: Regions, rows: SearchRows) -> Regions:
 
 
 def _settings_for(targets: Sequence[Target], settings: Regions) -> Regions:
-    """Ask for twice the share where steps between levels say nothing about the steps of a model.
+    """Ask for a larger share of the spread where a model differs between rows at single places.
 
     Notes
     -----
+    Trees that learned a permuted target differ between rows at every threshold, by no rule that
+    comes back: of 960 features of four tree libraries, tables of four kinds, regions of models
+    with steps explained 10 to 25 % of a spread that is as rough as steps by themselves (roughness
+    1 and more) in 66 of 216 features of such models and in 35 of 744 of additive ones. Of true
+    interactions they explain a quarter or more where these are rough (thresholds, places on a map),
+    and less only where they are smooth.
+
+    Steps between levels say nothing about the steps of a model: twice the share is asked for.
     Of 0/1 features and of four levels that enter additively, boosted trees and forests of 5 000
     rows split 11 of 240, and explained 20 % of the spread at most; of 60 steps that differ regions
     explained at least 22 %, and 44 % where the model was not overfitted.
     """
-    if any(target.step is None or target.noise is not None for target in targets):
-        return settings
+    if any(target.step is None for target in targets):
+        rough = ROUGH_SHARE * max(target.roughness for target in targets)
+        return replace(settings, min_total=min(max(settings.min_total, rough), MOST_SHARE))
     gain, total = (min(2 * share, MOST_SHARE) for share in (settings.min_gain, settings.min_total))
     return replace(settings, min_gain=gain, min_total=total)
 
@@ -238,20 +247,11 @@ def _confirm_both_ways(search: Search, tree: Branch | None) -> Checked:
 
 
 def _tell_why(search: Search, tree: Branch | None, told: Finding) -> Finding:
-    """Tell why a tree does not hold: it is no larger than steps, too small, or chance."""
+    """Tell why a tree does not hold: it is too small, or chance."""
     if tree is None:
         return replace(told, reason="nothing found")
-    bar = Bar.of(search.settings)
-    doubtful = _check_whole(search, tree, replace(bar, noise=DOUBTFUL * bar.noise))
-    if doubtful.tree is not None:
-        return replace(
-            told,
-            reason="steps",
-            doubtful=_write_rules(search.coded, doubtful.tree),
-            share=doubtful.gains[0].share,
-            error=doubtful.gains[0].error,
-        )
-    holds = check_tree(search, tree, Bar(confidence=bar.confidence)).tree is not None
+    sure = Bar(confidence=search.settings.confidence)
+    holds = check_tree(search, tree, sure).tree is not None
     reason: Reason = "too little" if holds else "not confirmed"
     return replace(told, reason=reason)
 

@@ -20,7 +20,6 @@ Reason = Literal[
     "nothing found",
     "not confirmed",
     "too little",
-    "steps",
 ]
 
 
@@ -74,8 +73,10 @@ class Target:
         Local effects.
     shared : ndarray of shape (n_effects,)
         What all rows share at this place, as far as it is known beforehand; zeros otherwise.
-    noise : ndarray of shape (n_effects,) or None
-        Of a model with steps: what of each is due to them, in deviations.
+    roughness : float
+        Of secants over wide windows, as of a model with steps: mean square of the steps that they
+        are made of, over that of the secants. 1 where the steps of a row have nothing to do with
+        each other, 0 for slopes.
     step : ndarray of shape (n_effects,) or None
         Of a feature with levels: which step each is about.
     own : int
@@ -90,7 +91,7 @@ class Target:
     x: FloatArray
     effects: FloatArray
     shared: FloatArray
-    noise: FloatArray | None = None
+    roughness: float = 0.0
     step: IntArray | None = None
     own: int = -1
     scale: float = 1.0
@@ -122,13 +123,9 @@ class Finding:
     gains : tuple of Gain
         One for each rule.
     share, error : float
-        Share of the spread that the tree explains in rows that check, and its error; of what is
-        doubtful, too.
+        Share of the spread that the tree explains in rows that check, and its error.
     reason : str
-        Why there are no rules; empty where there are. "steps": `doubtful` holds what was found,
-        but it is no larger than the steps of the model.
-    doubtful : tuple of Rule
-        Rules that hold in rows that check, and are no larger than the steps of the model.
+        Why there are no rules; empty where there are.
     gradual : int
         The splitter with which the effect changes gradually; -1 where it does not.
     partner_share, partner_error : ndarray of shape (n_splitters,)
@@ -143,7 +140,6 @@ class Finding:
     share: float = 0.0
     error: float = float("nan")
     reason: Reason = ""
-    doubtful: tuple[Rule, ...] = ()
     gradual: int = -1
     partner_share: FloatArray = field(default_factory=lambda: np.empty(0))
     partner_error: FloatArray = field(default_factory=lambda: np.empty(0))

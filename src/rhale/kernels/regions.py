@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -36,8 +37,8 @@ class Regions:
     min_output : float
         Difference that it must make to predictions, of the deviation that one of as many equal
         features as the model has would make.
-    min_noise : float
-        Squared difference that it must make, of that of the steps of trees.
+    min_noise : float, optional
+        Deprecated, and does nothing: steps of trees are part of how rows differ.
     confidence : float
         Standard errors by which what a split explains must exceed zero.
     search_rows : int
@@ -61,7 +62,7 @@ class Regions:
     min_total: float = 0.10
     min_effect: float = 0.02
     min_output: float = 0.2
-    min_noise: float = 2.0
+    min_noise: float | None = None
     confidence: float = 3.5
     search_rows: int = 40_000
     look_ahead: bool = True
@@ -77,7 +78,13 @@ class Regions:
             if not (is_number(share) and 0 < share < 0.5):
                 msg = f"{name}={share!r} of regions is not a share between 0 and 0.5, say 0.05"
                 raise BadSettingError(msg)
-        for name in ("min_effect", "min_output", "min_noise", "confidence"):
+        if self.min_noise is not None:
+            msg = (
+                "min_noise= of regions does nothing any more; min_output= and min_effect= are bars"
+            )
+            warnings.warn(msg, DeprecationWarning, stacklevel=3)
+            object.__setattr__(self, "min_noise", None)
+        for name in ("min_effect", "min_output", "confidence"):
             size = getattr(self, name)
             if not (is_number(size) and np.isfinite(size) and size >= 0):
                 msg = f"{name}={size!r} of regions is not a number of zero or more"

@@ -190,8 +190,7 @@ def _pad(values: FloatArray, n_series: int) -> FloatArray:
 
 def _leave_curves(rows: SearchRows, target: Target, *, is_bound: bool = False) -> Residuals:
     checks, weight = rows.checks[target.row], rows.weight[target.row].astype(float)
-    noise = [] if target.noise is None or is_bound else [target.noise]
-    raw = np.stack([target.effects - target.shared, *noise])
+    raw = (target.effects - target.shared)[None]
     values, (cell, ends) = np.zeros_like(raw), _cells_of(target)
     n_cells = int(cell.max(initial=-1)) + 1
     for half in (checks, ~checks):
@@ -210,7 +209,7 @@ def _leave_curves(rows: SearchRows, target: Target, *, is_bound: bool = False) -
     factor = np.ones(n_cells)
     if target.step is None:
         factor = _bound_steep_cells(cell, weight, square)
-        if target.noise is not None:
+        if target.roughness > 0:
             factor = np.maximum(factor, _by_width(target, ends))
     scale = target.scale if np.isfinite(target.scale) else 1.0
     is_told = target.step is not None or is_bound

@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, known_center
 from rhale.kernels.jumps import WHOLE, JumpCells, JumpSums
 from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.uncertainty import Estimate
 
-ROUNDING = 1e-9  # of the largest jump: rows that differ by less do not differ
 BITS = 24  # of a short number
 TINY = 1e-9  # beside places where rows differ, others hardly count
 
@@ -122,15 +121,6 @@ class Staircase:
         return self.places.size
 
     @property
-    def reach(self) -> tuple[float, float]:
-        """The stretch that the places stand for: half a step beyond the outermost ones."""
-        if self.n_places < 2:
-            return self.low, self.high
-        first, second, last_but_one, last = self.places[[0, 1, -2, -1]].tolist()
-        low, high = first - (second - first) / 2, last + (last - last_but_one) / 2
-        return max(low, self.low), min(high, self.high)
-
-    @property
     def degrees(self) -> float:
         """Degrees of freedom of the variances: groups that have rows, less one."""
         return float(np.count_nonzero(self.group_shares > 0)) - 1.0
@@ -203,33 +193,32 @@ class Staircase:
         moved = sums - (sums @ self.row_shares)[:, None]
         return float(self.row_shares @ self.squared(moved).variance)
 
-    def rows_differ(self, edges: FloatArray, n_rows: float) -> FloatArray:
-        """Deviation between rows of what they do in each bin, as the groups tell it, (n_bins,).
+    def shares_between(self, limits: FloatArray) -> FloatArray:
+        """How much of what happens between neighbouring limits lies at or before each place.
 
-        Groups of n rows of deviation s have means of deviation s / root n. What is within rounding
-        of the jumps is none.
+        Parameters
+        ----------
+        limits : ndarray of shape (n_limits,)
+            Increasing.
+
+        Returns
+        -------
+        ndarray of shape (n_places + 1, n_limits - 1)
+            Before the first place and behind each; zeros between limits that have no place.
+
+        Notes
+        -----
+        A place counts by how much rows differ there, as their groups tell it, or by its jump where
+        none does.
         """
-        sums = np.zeros((len(self.influence), self.n_places + 1))
-        np.cumsum(self.influence, axis=1, out=sums[:, 1:])
-        moved = np.diff(sums[:, self.locate(edges)], axis=1)
-        near = np.append(self.near_shares, 1.0)[np.minimum(self.locate(edges[:-1]), self.n_places)]
-        found = np.sqrt(np.sum(moved**2, axis=0) * near * n_rows)
-        size = np.abs(self.jumps).max(initial=0.0)
-        return np.where(found > ROUNDING * size, found, 0.0)
-
-    def moves(self, edges: FloatArray) -> BoolArray:
-        """Whether any row moves in each bin, behind its first limit and up to its last: (n_bins,)."""
-        active = (self.jumps != 0) | np.any(self.influence != 0, axis=0)
-        reached = np.append(0, np.cumsum(active))
-        return np.asarray(np.diff(reached[self.locate(edges)]) > 0)
-
-    def share_out(self, edges: FloatArray, sizes: FloatArray) -> FloatArray:
-        """Share what bins amount to among their places, by how rows differ there: (n_places,)."""
         weight = np.sqrt(np.sum(self.influence**2, axis=0) * self.near_shares)
         weight = np.where(weight > 0, weight, TINY * (np.abs(self.jumps) + self.near_shares))
-        place = np.clip(np.searchsorted(edges, self.places, "left") - 1, 0, sizes.size - 1)
-        total = np.bincount(place, weight, sizes.size)[place]
-        return np.asarray(sizes[place] * weight / np.where(total > 0, total, 1.0))
+        between = np.searchsorted(limits, self.places, "left") - 1
+        inside = np.flatnonzero((between >= 0) & (between < limits.size - 1))
+        shares = np.zeros((self.n_places + 1, limits.size - 1))
+        shares[inside + 1, between[inside]] = weight[inside]
+        total = shares.sum(axis=0)
+        return np.asarray(np.cumsum(shares, axis=0) / np.where(total > 0, total, 1.0))
 
     def redraw(self, moved: FloatArray, *, draws: int, seed: int) -> FloatArray:
         """How a curve moves when groups are drawn anew, to first order: (draws, n_x).

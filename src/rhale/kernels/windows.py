@@ -62,7 +62,7 @@ class Window:
 
     def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Give the interval [a, b] around every value."""
-        return ends_of(x, self)[0]
+        return self.within(x, self.knots.read(x, *self.lines))
 
     @property
     def lines(self) -> tuple[FloatArray, ...]:
@@ -91,12 +91,6 @@ class Window:
         if is_narrow.any():
             a[is_narrow], b[is_narrow] = self.low, self.high
         return a, b
-
-
-def ends_of(x: FloatArray, *windows: Window) -> list[tuple[FloatArray, FloatArray]]:
-    """Give the intervals around every value, for windows of the same axis: one search for all."""
-    lines = iter(windows[0].knots.read(x, *(line for w in windows for line in w.lines)))
-    return [w.within(x, [next(lines) for _ in w.lines]) for w in windows]
 
 
 def window(

@@ -10,7 +10,7 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.features.feature import Feature, require_rows
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import FloatArray
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.axis import Axis
 from rhale.kernels.ceilings import Ceilings, borrow_effects, set_minimum_apart
@@ -21,7 +21,17 @@ from rhale.kernels.partition import Partition
 from rhale.kernels.piles import NO_PILES, Piles, find_piles
 from rhale.kernels.region_finding import Target
 from rhale.kernels.stretches import BetweenStretches
-from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
+from rhale.measures.measure import (
+    About,
+    Conclusion,
+    Needs,
+    Questions,
+    Replies,
+    Rows,
+    SampledRows,
+    Tally,
+)
+from rhale.measures.nearby import Nearby
 from rhale.measures.notes import describe_gaps, describe_outside
 from rhale.results.effect import Density, Effect, LocalEffects
 from rhale.results.fit import MOVED_LIMITS, ModelCells, Unbinned, fine_grid
@@ -30,6 +40,11 @@ from rhale.results.note import Note
 from rhale.settings import Settings
 
 AnyEffect = TypeVar("AnyEffect", bound=Effect | LevelEffect)
+NOT_MOVED = Note(
+    "spread",
+    "the model refuses rows with other values of this feature: the spread adds up the deviations "
+    "of the bins, as if rows differed one way",
+)
 FEWEST_ROWS = 2  # of a region: one row has no spread
 
 
@@ -49,8 +64,8 @@ class Source(Protocol):
         """How many changed copies of the rows it asks about."""
 
     @property
-    def n_series(self) -> int:
-        """How many series of local effects there are for each output."""
+    def is_stepped(self) -> bool:
+        """Whether steps of the model are in the local effects of single rows."""
 
     @property
     def piles(self) -> Piles:
@@ -60,7 +75,7 @@ class Source(Protocol):
         """Rows as the model is to see them."""
 
     def local_effects(self, rows: Rows, asked: Questions, replies: Replies) -> FloatArray:
-        """Series of all outputs, shape (n_series * n_outputs, n_rows)."""
+        """Local effects on all outputs, shape (n_outputs, n_rows)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,18 +146,18 @@ class BinnedEffects:
         Where local effects come from: gradient, secants.
     cells : CellChoice
         Cells and partitions.
+    nearby : Nearby
+        Places that sampled rows are moved to.
     how, missing : tuple of Note
         How local effects are found, where a reader should know; rows without a value.
-    is_searched : bool
-        Whether the sampled rows are searched for regions.
     """
 
     feature: Feature
     source: Source
     cells: CellChoice
+    nearby: Nearby
     how: tuple[Note, ...] = ()
     missing: tuple[Note, ...] = ()
-    is_searched: bool = False
     n_points: ClassVar[int] = 1
 
     @property
@@ -156,12 +171,15 @@ class BinnedEffects:
         return self.source.n_changes
 
     def n_kept(self, n_outputs: int) -> int:
-        """Where a row stands, and its local effects; all series of them, where it is searched."""
-        return 1 + (self.source.n_series if self.is_searched else 1) * n_outputs
+        """Where a row stands, its local effects, and its increments between places near."""
+        return 1 + n_outputs + self.nearby.n_kept
 
     def questions(self, rows: Rows) -> Questions:
-        """The questions of the source."""
-        return self.source.questions(rows)
+        """The questions of the source, and sampled rows at places near."""
+        asked = self.source.questions(rows)
+        # a gradient may be all that a model has for rows that are not in its table
+        near = self.nearby.ask(rows, may_fail=self.source.needs == "slopes")
+        return replace(asked, asides=(*asked.asides, near))
 
     def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
         """Moments of the local effects in every cell."""
@@ -169,13 +187,16 @@ class BinnedEffects:
         series = self.source.local_effects(rows, asked, replies)
         places = rows.count_only(self.source.piles.take_sides(x, rows.key))
         cells = measure(self.cells.grid, places, series, rows.chunk.weights)
-        kept = series if self.is_searched else series[: len(self.cells.partitions)]
-        return Tally(cells, np.column_stack([x[rows.sampled], kept[:, rows.sampled].T]))
+        near = self.nearby.keep(rows, replies.asides[-1])
+        kept = np.column_stack([x[rows.sampled], series[:, rows.sampled].T, near])
+        return Tally(replace(cells, is_stepped=self.source.is_stepped), kept)
 
     def conclude(self, total: Moments, kept: FloatArray, about: About) -> Conclusion:
         """Leave it to the caller to choose bins among the cells, for each output."""
         total = self.cells.heed(total)
         notes, every = gather_notes(self, total, about), range(len(about.outputs))
+        if self.nearby.was_refused(about):
+            notes += (NOT_MOVED,)
         made = tuple(self.unbinned(total, kept, about, output, notes) for output in every)
         return Conclusion(
             made,
@@ -183,19 +204,14 @@ class BinnedEffects:
             targets=() if about.searched is None else self.targets(about.searched, len(every)),
         )
 
-    def targets(self, searched: FloatArray, n_outputs: int) -> tuple[Target, ...]:
-        """What regions are to tell apart: of a model with steps the wide secants, and their noise."""
-        x, row = locate_searched(searched, self.cells.grid)
-        series = searched[row, 1:].T.reshape(self.source.n_series, n_outputs, row.size)
-        effects = series[0] if len(series) == 1 else series[1]
+    def targets(self, searched: SampledRows, n_outputs: int) -> tuple[Target, ...]:
+        """What regions are to tell apart: local effects, or of a model with steps wide secants."""
+        if self.source.is_stepped:
+            return tuple(self.nearby.target(searched, output) for output in range(n_outputs))
+        row = np.flatnonzero(self.cells.grid.covers(searched.kept[:, 0]))
+        x, effects = searched.kept[row, 0], searched.kept[row, 1 : 1 + n_outputs]
         return tuple(
-            Target(
-                row=row,
-                x=x,
-                effects=effects[output],
-                shared=np.zeros(row.size),
-                noise=None if len(series) == 1 else series[2][output],
-            )
+            Target(row=row, x=x, effects=effects[:, output], shared=np.zeros(row.size))
             for output in range(n_outputs)
         )
 
@@ -208,7 +224,7 @@ class BinnedEffects:
     ) -> Unbinned | None:
         """The rows of a region, between the first and the last of its cells, but for their bins."""
         total = self.cells.heed(total)
-        cells = between_rows(total.of_output(output, len(about.outputs)))
+        cells = between_rows(total.series(output))
         if cells is None:
             return None
         known = {
@@ -219,7 +235,7 @@ class BinnedEffects:
         return Unbinned(
             self.feature.name,
             about.outputs[output],
-            [ModelCells(cells)],
+            [ModelCells(cells, spread=self.nearby.conclude(about, output))],
             self.cells.partitions[output],
             known=known,
         )
@@ -237,7 +253,7 @@ class BinnedEffects:
         return Unbinned(
             self.feature.name,
             about.outputs[output],
-            [ModelCells(total.of_output(output, len(about.outputs)))],
+            [ModelCells(total.series(output), spread=self.nearby.conclude(about, output))],
             self.cells.partitions[output],
             self.feature.axis,
             known,
@@ -278,12 +294,6 @@ def sample_effects(kept: FloatArray, about: About, output: int) -> LocalEffects:
     """Local effects of the sampled rows that have a value."""
     known = ~np.isnan(kept[:, 0])
     return LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known])
-
-
-def locate_searched(searched: FloatArray, grid: Grid) -> tuple[FloatArray, IntArray]:
-    """Values, and numbers, of the searched rows that stand on the axis."""
-    row = np.flatnonzero(grid.covers(searched[:, 0]))
-    return searched[row, 0], row
 
 
 def between_rows(cells: Moments) -> Moments | None:

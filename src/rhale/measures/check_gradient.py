@@ -12,7 +12,7 @@ from rhale.features.feature import Feature
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.windows import window
 from rhale.measures.questions import Asker
-from rhale.measures.secant import Secant
+from rhale.measures.secant import known_ends
 from rhale.tables import Chunk
 
 CHECKED_ROWS, FEWEST_CHECKED = 32, 16
@@ -222,7 +222,7 @@ def _places(rows: Chunk, feature: Feature) -> tuple[FloatArray, FloatArray, Floa
     """A short step to the left of every row, the row, and as much to its right."""
     x = rows.column(feature.column)
     near = window(feature.axis, STEP_SHARE, whole=feature.whole, at=np.unique(x[~np.isnan(x)]))
-    a, b = Secant(feature.column, near).known_ends(x)[0]
+    a, b = known_ends(near, x)
     if not feature.whole:
         step = STEP_PART * (b - a)
         a, b = np.maximum(x - step, feature.axis.low), np.minimum(x + step, feature.axis.high)

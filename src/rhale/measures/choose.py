@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -31,6 +31,7 @@ from rhale.measures.constant import Constant
 from rhale.measures.gradient import Gradient
 from rhale.measures.marginal import Marginal, choose_bins
 from rhale.measures.measure import Measure
+from rhale.measures.nearby import Nearby
 from rhale.measures.notes import (
     MISSING_POINT,
     describe_missing,
@@ -42,17 +43,16 @@ from rhale.measures.probe import probe_reactions, probe_smoothness
 from rhale.measures.questions import Asker
 from rhale.measures.removal import Of, Removal, refuse_missing
 from rhale.measures.secant import OwnBin, Secant
-from rhale.measures.steps import Steps, last_moved
+from rhale.measures.steps import Steps
 from rhale.measures.tracing import TracedMethod, Tracing, choose_points
 from rhale.measures.walked import JumpEffects
 from rhale.results.note import Note
 from rhale.settings import Settings
 from rhale.tables import Chunk
 
-SMOOTH_SHARE, MEAN_SHARE, SPREAD_SHARE = 0.01, 0.1, 0.3
+SMOOTH_SHARE, MEAN_SHARE, WIDE_SHARE = 0.01, 0.1, 0.3
 WINDOW_ROWS, WIDEST_SHARE = 45, 0.15  # of few rows a window takes a larger share
-MEAN_LEAST, SPREAD_LEAST = 1 / 5, 1 / 2  # of the share, at the ends of the axis
-WALKED_SHARE, WALKED_LEAST = 0.25, 4 / 5  # the same, for the spread of walked trees
+MEAN_LEAST, WIDE_LEAST = 1 / 5, 1 / 2  # of the share, at the ends of the axis
 STEPPED_LIMITS = 100  # bins of steps hold a twentieth of the rows: more limits are of no use
 MOST_SUMS, FEWEST_CELLS = 2**22, 100  # numbers that are added up; cells that a feature has at least
 BY_GRADIENT = Note("gradient", "local effects by gradient")
@@ -106,7 +106,13 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
         return Choice((*traced, *gone), {}, asked)
     missing = {f.name: _about_missing(f, columns, refused) for f in columns.features}
     binned = [f for f in columns.features if not f.is_constant and f.levels is None]
-    jumping = choose_jumps(settings, asker, probe, binned, missing)
+
+    def find_nearby(feature: Feature, *, is_stepped: bool) -> Nearby:
+        """Places near; where regions of a model with steps are searched, for all rows there are."""
+        every = is_stepped and settings.regions is not None
+        return Nearby.of(feature, columns, len(asker.outputs), every=every)
+
+    jumping = choose_jumps(settings, asker, probe, binned, missing, find_nearby)
     measured: dict[str, Measure] = {m.feature.name: m for m in jumping}
     how = {m.feature.name: m.how[0] for m in jumping}
     binned = [f for f in binned if f.name not in measured]
@@ -115,15 +121,14 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
     for f, source, own, way in zip(binned, sources, cells, ways, strict=True):
         told = () if way in USUAL_WAYS else (way,)
         offered, how[f.name] = offer_piles(own, source.piles), way
-        searched = settings.is_searched
-        measured[f.name] = BinnedEffects(f, source, offered, told, missing[f.name], searched)
+        near = find_nearby(f, is_stepped=source.is_stepped)
+        measured[f.name] = BinnedEffects(f, source, offered, near, told, missing[f.name])
     for feature in columns.features:
         if feature.is_constant:
             measured[feature.name] = Constant(feature, missing[feature.name])
         elif feature.levels is not None:
-            size = feature.levels.size
-            last_key = last_moved(columns.survey.sample, size, len(asker.outputs))
-            measured[feature.name] = Steps(feature, missing[feature.name], last_key)
+            near = find_nearby(feature, is_stepped=False)
+            measured[feature.name] = Steps(feature, near, missing[feature.name])
             how[feature.name] = BY_STEPS
     gone = _removals(columns.features, refused, "change")
     explained = [measured[f.name] for f in columns.features]
@@ -183,6 +188,7 @@ def choose_jumps(
     probe: Chunk,
     features: Sequence[Feature],
     missing: dict[str, tuple[Note, ...]],
+    find_nearby: Callable[..., Nearby],
 ) -> list[JumpEffects]:
     """Features along which a model that is walked jumps at known places."""
     walker = asker.predictor.walker
@@ -198,13 +204,12 @@ def choose_jumps(
         JumpEffects(
             feature=f,
             places=(places := find_jump_cells(f.axis, cuts, _near_share(settings, f), most)),
-            narrow=_even(f, settings.window or _mean_share(f.axis.rows), MEAN_LEAST, gaps=True),
-            wide=_even(f, settings.spread_window or WALKED_SHARE, WALKED_LEAST),
+            window=_even(f, settings.window or _mean_share(f.axis.rows), MEAN_LEAST, gaps=True),
             cells=choose_cells(settings, f, asker.outputs, STEPPED_LIMITS),
+            nearby=find_nearby(f, is_stepped=True),
             share=settings.window,
             how=describe_places(places, cuts.size, _near_share(settings, f)),
             missing=missing[f.name],
-            is_searched=settings.is_searched,
         )
         for f, cuts in some
     ]
@@ -302,7 +307,7 @@ def _find_flat(
     flat = [f for f in features if not np.any(slopes[:, :, f.column])]
     if not flat:
         return "", set(), 0
-    wide = [window(f.axis, SPREAD_SHARE, whole=f.whole) for f in flat]
+    wide = [window(f.axis, WIDE_SHARE, whole=f.whole) for f in flat]
     moved, asked = probe_reactions(asker, probe, [f.column for f in flat], wide)
     if not np.any(slopes) and moved.any():
         return "the gradient is zero everywhere although predictions differ: ", set(), asked
@@ -322,22 +327,16 @@ def _choose_windows(
     piles: Sequence[Piles],
 ) -> tuple[list[Secant], list[Note], int]:
     """Probe where the model is smooth, and choose the windows of the secants."""
-    smooth, asked = np.zeros(len(features), dtype=np.bool_), 0
-    if settings.window is None or settings.spread_window is None:
-        pairs = zip(features, piles, strict=True)
-        narrow = [window(f.axis, SMOOTH_SHARE, whole=f.whole, piles=own) for f, own in pairs]
-        smooth, asked = probe_smoothness(asker, probe, [f.column for f in features], narrow)
+    pairs = zip(features, piles, strict=True)
+    narrow = [window(f.axis, SMOOTH_SHARE, whole=f.whole, piles=own) for f, own in pairs]
+    smooth, asked = probe_smoothness(asker, probe, [f.column for f in features], narrow)
     secants, ways = [], []
     for feature, own, is_smooth in zip(features, piles, smooth, strict=True):
         share = settings.window or (SMOOTH_SHARE if is_smooth else _mean_share(feature.axis.rows))
-        spread_share = settings.spread_window or (None if is_smooth else SPREAD_SHARE)
-        secants.append(_secant(feature, own, share, spread_share))
+        secants.append(_secant(feature, own, share, is_smooth=bool(is_smooth)))
         kind = "smooth" if is_smooth else "stepped"
-        if settings.window and settings.spread_window:
-            kind = "windows given by hand"
-        spread = f", {spread_share:.3g} for the spread" if spread_share else ""
         whole = ", and end at whole numbers" if feature.whole else ""
-        text = f"secants ({kind}): windows hold {share:.3g} of the rows{spread}{whole}"
+        text = f"secants ({kind}): windows hold {share:.3g} of the rows{whole}"
         ways.append(Note("secants", text + describe_piles(feature, own)))
     return secants, ways, asked
 
@@ -347,11 +346,10 @@ def _mean_share(n_rows: float) -> float:
     return float(np.clip(WINDOW_ROWS / n_rows, MEAN_SHARE, WIDEST_SHARE))
 
 
-def _secant(feature: Feature, piles: Piles, share: float, spread_share: float | None) -> Secant:
+def _secant(feature: Feature, piles: Piles, share: float, *, is_smooth: bool) -> Secant:
     axis, whole = feature.axis, feature.whole
-    if spread_share is None:
+    if is_smooth:
         return Secant(feature.column, window(axis, share, whole=whole, piles=piles), piles=piles)
-    mean = even_window(axis, share, MEAN_LEAST * share, whole=whole, gaps=True, piles=piles)
-    least = SPREAD_LEAST * spread_share
-    spread = even_window(axis, spread_share, least, whole=whole, piles=piles)
-    return Secant(feature.column, mean, spread, piles)
+    own = even_window(axis, share, MEAN_LEAST * share, whole=whole, gaps=True, piles=piles)
+    wide = even_window(axis, WIDE_SHARE, WIDE_LEAST * WIDE_SHARE, whole=whole, piles=piles)
+    return Secant(feature.column, own, wide, piles)

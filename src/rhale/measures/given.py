@@ -21,6 +21,7 @@ from rhale.measures.notes import describe_outside
 from rhale.results.captions import Captions
 from rhale.results.effect import Effect, LocalEffects
 from rhale.results.fit import bin_cells, fine_grid
+from rhale.results.note import Note
 from rhale.settings import Settings
 from rhale.tables import Chunk, TableInMemory, open_table
 from rhale.tables.array import ArrayTable
@@ -28,6 +29,10 @@ from rhale.tables.weights import check_weights
 
 SAMPLE_ROWS = 2_000
 OUTPUT = "y0"
+ADDED_UP = Note(
+    "spread",
+    "no model to ask: the spread adds up the deviations of the bins, as if rows differed one way",
+)
 CAPTIONS = Captions(outputs={OUTPUT: "prediction"})
 
 
@@ -60,8 +65,8 @@ class GivenEffects:
         grid = fine_grid(feature.axis, partition.candidates(feature.axis), partition.closed)
         cells = measure(grid, self.x, self.local_effects, self.chunk.weights)
         require_rows(feature, int(cells.count.sum()), (grid.edges[0], grid.edges[-1]), survey)
-        made = bin_cells(feature.name, OUTPUT, cells.of_output(0, 1), partition, axis=feature.axis)
-        notes = feature.notes + describe_outside(survey.n_rows, cells)
+        made = bin_cells(feature.name, OUTPUT, cells.series(0), partition, axis=feature.axis)
+        notes = (*feature.notes, *describe_outside(survey.n_rows, cells), ADDED_UP)
         return replace(made, local_notes=notes, sample=self.sample(), captions=CAPTIONS)
 
     def sample(self) -> LocalEffects:

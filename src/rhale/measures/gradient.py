@@ -17,7 +17,7 @@ class Gradient:
     column: int
     needs: ClassVar[Needs] = "slopes"
     n_changes: ClassVar[int] = 0
-    n_series: ClassVar[int] = 1
+    is_stepped: ClassVar[bool] = False
     piles: ClassVar[Piles] = NO_PILES  # a derivative is what it is
 
     def questions(self, rows: Rows) -> Questions:  # noqa: ARG002 - slopes answer for all columns

@@ -23,6 +23,7 @@ from rhale.measures.measure import (
     Questions,
     Replies,
     Rows,
+    SampledRows,
     Tally,
 )
 from rhale.results.effect import Effect
@@ -155,7 +156,7 @@ class Grouped:
             return replace(asked, memory=memory)
         (whole,) = asked.jumps
         jumps = [self.divide(whole, rows, place, g) for place, g in enumerate(groups)]
-        return Questions(memory=memory, jumps=jumps)
+        return Questions(memory=memory, jumps=jumps, asides=asked.asides)
 
     def divide(
         self, whole: JumpQuestion, rows: Rows, division: int, group: IntArray
@@ -188,10 +189,14 @@ class Grouped:
         """The effect in every group."""
         n_own = self.base.n_kept(len(about.outputs))
         own, groups = kept[:, :n_own], kept[:, n_own:]
-        parts = []
+        assert about.sampled is not None  # noqa: S101 - our own mistake
+        sampled, parts = about.sampled, []
         for part, sums in zip(self.parts, total.totals, strict=True):
             inside = groups[:, part.division] == part.group
-            some = replace(about, weight=about.weight[inside])
+            every = sampled.kept[:, n_own + part.division] == part.group
+            moved = SampledRows(*(each[every] for each in sampled))
+            moved = moved._replace(kept=moved.kept[:, :n_own])
+            some = replace(about, weight=about.weight[inside], sampled=moved)
             found = part.measure.conclude_region(sums, own[inside], some, part.output)
             parts.append(PartResult(part.division, part.group, part.output, found))
         return Conclusion(parts=tuple(parts), groups=groups.astype(np.int64))

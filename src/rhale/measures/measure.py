@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey, keep, rows_keys
 from rhale.kernels import BoolArray, FloatArray, IntArray
@@ -30,6 +32,7 @@ Needs = Literal["nothing", "predictions", "slopes"]
 TOGETHER = 32  # effects whose bins are chosen together
 NO_ANSWERS = np.empty((0, 0, 0))
 NO_KEY = np.uint64(0)
+OTHER_BIT = np.uint64(6)  # of a row's key: smaller ones tell groups of rows, and halves
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +59,37 @@ class Rows:
     sampled: IntArray
     last_key: np.uint64 = NO_LIMIT
     counted: BoolArray | None = None
+    found: dict[np.uint64, tuple[IntArray, IntArray]] = field(default_factory=dict, repr=False)
 
     def count_only(self, values: FloatArray) -> FloatArray:
         """Values of the rows that count; nan for the others, as if they had none."""
         return values if self.counted is None else np.where(self.counted, values, np.nan)
+
+    @cached_property
+    def every_other(self) -> IntArray:
+        """About half of the rows, by their keys: one array, however often it is asked about."""
+        return np.flatnonzero(self.key >> OTHER_BIT & np.uint64(1))
+
+    def distinct_up_to(self, last_key: np.uint64) -> tuple[IntArray, IntArray]:
+        """Sampled rows with keys up to one, each of several that are alike once.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_some,)
+            Which rows of the chunk; the same array for the same key, so that questions about them
+            can be put together.
+        among : ndarray of shape (n_sampled,)
+            Which of these each sampled row is like; -1 where its key is larger.
+        """
+        if last_key not in self.found:
+            key = self.key[self.sampled]
+            small = np.flatnonzero(key <= last_key)
+            _, first, same = np.unique(key[small], return_index=True, return_inverse=True)
+            order = np.argsort(first)  # rows as they stand in the chunk
+            among = np.full(key.size, -1)
+            among[small] = np.argsort(order)[same]
+            self.found[last_key] = self.sampled[small[first[order]]], among
+        return self.found[last_key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +102,13 @@ class Aside:
         Which rows.
     changes : sequence of (column, values)
         What to replace in each copy of them; values of shape (n_some,).
+    may_fail : bool
+        Whether the model may refuse: answers are nan then.
     """
 
     rows: IntArray
     changes: Sequence[Change]
+    may_fail: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +121,7 @@ class Questions:
         What to replace in each copy of all rows.
     memory : object
         Whatever `add_up` wants back.
-    aside : Aside or None
+    asides : sequence of Aside
         What is asked about some of the rows besides.
     jumps : sequence of JumpQuestion
         What is asked about the jumps of a model that is walked.
@@ -98,13 +131,13 @@ class Questions:
 
     changes: Sequence[Change] = ()
     memory: Any = None
-    aside: Aside | None = None
+    asides: Sequence[Aside] = ()
     jumps: Sequence[JumpQuestion] = ()
     held: HeldPoints | None = None
 
     def n_asked(self, n_rows: int) -> int:
         """Rows that the model is asked about; once, where their jumps are."""
-        some = 0 if self.aside is None else len(self.aside.changes) * self.aside.rows.size
+        some = sum(len(aside.changes) * aside.rows.size for aside in self.asides)
         n_points = 0 if self.held is None else self.held.points.size
         return (len(self.changes) + n_points + len(self.jumps)) * n_rows + some
 
@@ -121,8 +154,8 @@ class Replies:
         Along the columns for which a measure needs them.
     changed : ndarray of shape (n_changes, n_rows, n_outputs)
         Answers to the changes that the measure asked about.
-    aside : ndarray of shape (n_changes, n_some, n_outputs)
-        Answers to what it asked about some of the rows; no changes where it did not.
+    asides : sequence of ndarray of shape (n_changes, n_some, n_outputs)
+        Answers to what it asked about some of the rows.
     jumps : sequence of JumpReply
         Answers to what it asked about jumps.
     curves : callable or None
@@ -132,7 +165,7 @@ class Replies:
     predictions: FloatArray
     slopes: Mapping[int, FloatArray]
     changed: FloatArray
-    aside: FloatArray = field(default_factory=lambda: NO_ANSWERS)
+    asides: Sequence[FloatArray] = ()
     jumps: Sequence[JumpReply] = ()
     curves: Curves | None = None
 
@@ -153,6 +186,19 @@ class Tally:
     kept: FloatArray
 
 
+class SampledRows(NamedTuple):
+    """What a measure kept of sampled rows, with their weights and keys, which increase."""
+
+    kept: FloatArray
+    weight: FloatArray
+    key: KeyArray
+
+    def up_to(self, last_key: np.uint64) -> SampledRows:
+        """The rows with keys up to this one."""
+        some = slice(0, int(np.searchsorted(self.key, last_key, "right")))
+        return SampledRows(self.kept[some], self.weight[some], self.key[some])
+
+
 @dataclass(frozen=True, eq=False)
 class About:
     """What a measure may want to know when it concludes.
@@ -169,8 +215,10 @@ class About:
         Weights of the sampled rows.
     last_key : int
         Rows with keys up to this one are the sampled ones.
-    searched : ndarray of shape (n_searched, n_kept) or None
+    searched : SampledRows or None
         What the measure kept of the rows that are searched for regions; None where none are.
+    sampled : SampledRows or None
+        What it kept of all rows: those that the result keeps are the first of them.
     """
 
     survey: Survey
@@ -178,7 +226,8 @@ class About:
     notes: tuple[Note, ...]
     weight: FloatArray
     last_key: np.uint64
-    searched: FloatArray | None = None
+    searched: SampledRows | None = None
+    sampled: SampledRows | None = None
 
 
 class PartResult(NamedTuple):
@@ -351,10 +400,19 @@ class SampleParts:
         weighs = some.weight > 0
         return some if weighs.all() else some.take(weighs)
 
+    def of_measure(self, at: int) -> SampledRows:
+        """What one measure kept."""
+        return SampledRows(self.kept[at], self.weight, self.key)
+
     def take(self, some: slice | BoolArray) -> SampleParts:
         """Some of the rows."""
         kept = tuple(part[some] for part in self.kept)
         return SampleParts(self.predictions[some], kept, self.weight[some], self.key[some])
+
+
+def chances(key: KeyArray) -> FloatArray:
+    """Turn the keys of rows into numbers in [0, 1)."""
+    return np.asarray((key >> np.uint64(11)) / 2.0**53)
 
 
 def lay_out(predictions: FloatArray, kept: Sequence[FloatArray]) -> FloatArray:
@@ -385,8 +443,9 @@ class MeasureTask:
         Of the rows' keys.
     weight : float
         What all rows of the table weigh.
-    search_key : int
-        Rows with keys up to this one are searched for regions, besides.
+    search_key, moved_key : int
+        Rows with keys up to these are searched for regions, and moved to places near their own,
+        besides.
     """
 
     asker: Asker
@@ -395,6 +454,7 @@ class MeasureTask:
     seed: int
     weight: float = 1.0
     search_key: np.uint64 = NO_KEY
+    moved_key: np.uint64 = NO_KEY
 
     @property
     def predictor(self) -> Predictor:
@@ -404,7 +464,7 @@ class MeasureTask:
     @property
     def kept_key(self) -> np.uint64:
         """Largest key of the rows that something is kept of."""
-        return max(self.last_key, self.search_key)
+        return max(self.last_key, self.search_key, self.moved_key)
 
     def __call__(self, chunk: Chunk) -> Sums:
         """Ask the model once about every row and measure, and keep sums."""
@@ -474,12 +534,13 @@ class MeasureTask:
         jumps = iter(self.ask_jumps(rows, [one for q in asked for one in q.jumps]))
         held = [questions.held for questions in asked if questions.held is not None]
         curves = iter(self.asker.ask_curves(rows.chunk, held) if held else ())
+        asides = iter(self.ask_asides(rows.chunk, [one for q in asked for one in q.asides]))
         return [
             Replies(
                 base.predictions,
                 base.slopes,
                 own,
-                self.ask_aside(rows.chunk, questions.aside),
+                tuple(next(asides) for _ in questions.asides),
                 tuple(next(jumps) for _ in questions.jumps),
                 None if questions.held is None else next(curves),
             )
@@ -501,13 +562,28 @@ class MeasureTask:
             left = [place for place in left if place not in replies]
         return [replies[place] for place in range(len(questions))]
 
-    def ask_aside(self, chunk: Chunk, aside: Aside | None) -> FloatArray:
-        """Ask about some rows of a chunk."""
-        if aside is None:
-            return NO_ANSWERS
-        if not aside.rows.size:
-            return np.empty((len(aside.changes), 0, len(self.asker.outputs)))
-        return self.asker.ask(chunk.take(aside.rows), aside.changes)
+    def ask_asides(self, chunk: Chunk, asides: Sequence[Aside]) -> list[FloatArray]:
+        """Ask about some rows of a chunk: what is asked about the same rows is asked together."""
+        alike, found = dict[int, list[int]](), dict[int, FloatArray]()
+        for place, aside in enumerate(asides):
+            alike.setdefault(id(aside.rows), []).append(place)
+        for places in alike.values():
+            rows, sizes = asides[places[0]].rows, [len(asides[k].changes) for k in places]
+            changes = [change for k in places for change in asides[k].changes]
+            answers = np.empty((len(changes), rows.size, len(self.asker.outputs)))
+            if rows.size:
+                some = chunk if rows.size == chunk.n_rows else chunk.take(rows)
+                most = self.asker.changes_at_once(rows.size, 1)
+                for start in range(0, len(changes), most):
+                    part = slice(start, start + most)
+                    try:
+                        answers[part] = self.asker.ask(some, changes[part])
+                    except (ModelFailedError, BadPredictionError):
+                        if not all(asides[k].may_fail for k in places):
+                            raise
+                        answers[part] = np.nan
+            found |= zip(places, np.split(answers, np.cumsum(sizes)[:-1]), strict=True)
+        return [found[place] for place in range(len(asides))]
 
 
 @dataclass(frozen=True, eq=False)

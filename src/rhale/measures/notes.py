@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey
+from rhale.kernels import FloatArray
 from rhale.kernels.axis import MANY_VALUES, wide_gaps
 from rhale.kernels.jumps import JumpCells
 from rhale.kernels.moments import Moments
 from rhale.kernels.piles import Piles
 from rhale.kernels.times import AxisKind, write_short, written
+from rhale.results.listing import shorten
 from rhale.results.note import Note
+from rhale.results.numerals import write_number
+from rhale.results.result import Result
 
 MISSING_POINT = ": they are no part of the curve, 'missing' is a point of its own"
 LONGEST_REASON = 100
-EXPLAINED = "explained variance"
+EXPLAINED, IMPLAUSIBLE = "explained variance", "implausible"
+ROUNDING = 1e-9  # of the deviation of the predictions
 ENOUGH = 0.5  # of the variance of the predictions: curves that explain less deserve a word
 MOST_NAMED = 3  # outputs
 WIDE_GAP = 0.05  # of the rows: a gap wider than so many is worth a note
@@ -39,6 +44,55 @@ def without_point(why: str) -> str:
     return (
         f" and are no part of the curve; without its value the model answers no other row ({line})"
     )
+
+
+def describe_implausible(
+    effects: Sequence[Result], predictions: FloatArray, weight: FloatArray
+) -> tuple[Note, ...]:
+    """Say which effects on one output cannot be, were their features independent of the others.
+
+    Parameters
+    ----------
+    effects : sequence of Result
+        Effects on the output.
+    predictions, weight : ndarray of shape (n_rows,)
+        Of sampled rows.
+
+    Notes
+    -----
+    Where features are independent, the variance of a curve, and that of what rows differ from it,
+    are parts of the variance of the predictions (Hoeffding's decomposition). Two errors beyond it
+    it is not chance. A curve of probabilities cannot span more than one.
+    """
+    share = weight / weight.sum()
+    deviation = float(np.sqrt(share @ (predictions - share @ predictions) ** 2))
+    is_probability = bool(np.all((predictions >= 0) & (predictions <= 1))) and deviation > 0
+    notes = list[Note]()
+    for effect in effects:
+        name = shorten(effect.captions.feature(effect.name))
+        sizes = {
+            "importance": (effect.importance, effect.importance_error),
+            "typical spread": (effect.typical_spread, effect.typical_spread_error),
+        }
+        for word, (size, error) in sizes.items():
+            if size - 2 * np.nan_to_num(error) > deviation * (1 + ROUNDING):
+                text = (
+                    f"{word} of {name} ({write_number(size, 3)}) exceeds the deviation of all "
+                    f"predictions ({write_number(deviation, 3)}): it moves together with other "
+                    "features, whose effects take some of it back, or the rows are too few there"
+                )
+                notes.append(Note(IMPLAUSIBLE, text))
+        if not is_probability:
+            continue
+        heights = effect.height(effect.places())
+        span = float(np.nanmax(heights, initial=0.0) - np.nanmin(heights, initial=0.0))
+        if span > 1 + ROUNDING:
+            text = (
+                f"the curve of {name} spans {write_number(span, 3)}, and predictions lie between 0 "
+                "and 1: it moves together with other features, whose effects take some of it back"
+            )
+            notes.append(Note(IMPLAUSIBLE, text))
+    return tuple(notes)
 
 
 def describe_curves(survey: Survey, last_key: np.uint64, n_kept: int) -> tuple[Note, ...]:

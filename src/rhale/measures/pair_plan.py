@@ -17,7 +17,7 @@ from rhale.kernels.pair_cells import PairCells
 from rhale.kernels.pair_question import PairQuestion, PairSide
 from rhale.kernels.pair_settings import PairSettings
 from rhale.kernels.sample import KeyArray
-from rhale.measures.steps import chances
+from rhale.measures.measure import chances
 from rhale.names import find_feature
 from rhale.settings import Settings, partition_for
 from rhale.tables import Chunk

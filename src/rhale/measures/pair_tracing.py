@@ -16,11 +16,11 @@ from rhale.kernels.pair_moments import PairMoments, measure_pair
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import KeyArray
 from rhale.measures.holding import HeldQuestion, average
+from rhale.measures.measure import chances
 from rhale.measures.pair_conclusion import STILL
 from rhale.measures.pair_plan import PairPlan, Side
 from rhale.measures.pair_task import Answers, measure_answers
 from rhale.measures.questions import Asker, Question
-from rhale.measures.steps import chances
 from rhale.models import Predictor
 from rhale.results.note import Note
 from rhale.results.pair_profile import PairProfile

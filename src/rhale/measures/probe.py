@@ -9,7 +9,7 @@ import numpy as np
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.windows import Window
 from rhale.measures.questions import Asker
-from rhale.measures.secant import Secant
+from rhale.measures.secant import known_ends
 from rhale.tables import Chunk
 
 ROUGH = 0.5  # a smooth curve bends by a few per cent over the window, a staircase by 200 % or more
@@ -47,7 +47,7 @@ def probe_smoothness(
     changes, places = [], []
     for column, window in zip(columns, windows, strict=True):
         x = probe.column(column)
-        a, b = (probe.representable(column, end) for end in Secant(column, window).known_ends(x)[0])
+        a, b = (probe.representable(column, end) for end in known_ends(window, x))
         changes += [(column, a), (column, b)]
         places.append((a, x, b))
     answers = asker.ask(probe, changes)
@@ -73,7 +73,7 @@ def probe_reactions(
     changes = [
         (column, probe.representable(column, end))
         for column, window in zip(columns, windows, strict=True)
-        for end in Secant(column, window).known_ends(probe.column(column))[0]
+        for end in known_ends(window, probe.column(column))
     ]
     answers = asker.ask(probe, changes)
     moved = np.any(answers[0::2] != answers[1::2], axis=(1, 2))

@@ -172,7 +172,7 @@ class Asker:
         """
         walker = self.predictor.walker
         assert walker is not None  # noqa: S101 - our own mistake
-        windows = [(q.column, np.concatenate(q.marks.wide)) for q in questions]
+        windows = [(q.column, np.concatenate(q.marks.window)) for q in questions]
         words = Question(windows, self.names, chunk)
         return self.predictor.walk_jumps(walker, chunk, questions, rows, words)
 

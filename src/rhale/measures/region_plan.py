@@ -25,7 +25,6 @@ from rhale.measures.measure import Conclusion, Measure, SampleParts
 from rhale.measures.region_telling import Sketch, Telling
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
-from rhale.results.note import Note
 from rhale.results.region_tree import Group, Groups
 
 Done = tuple[Measure, Conclusion]
@@ -66,9 +65,6 @@ class Search:
         if third is not None and third.groups is not None and len(tree) > 1:
             groups = third.groups[:, sketch.regions]
             tree = replace(tree, sampled=told.locate_sampled(groups))
-        if tree.state == "doubtful":
-            result = replace(result, local_notes=(*result.local_notes, Note("regions", tree.why)))
-            tree = replace(tree, regions=(replace(tree[0], effect=result),))
         return replace(result, regions=tree)
 
 

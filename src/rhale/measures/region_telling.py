@@ -87,18 +87,16 @@ class Telling:
     def tree(self) -> RegionTree:
         """The regions, with their effects."""
         finding = self.sketch.finding
-        in_doubt = write_splits(finding.doubtful, finding, self.splitters)
         tree = RegionTree(
             feature=self.whole.name,
             output=self.whole.output,
-            state="doubtful" if in_doubt else "none",
+            state="none",
             why=self.why() if self.sketch.regions < 0 else "",
             regions=(self.all_rows(),),
             share=finding.share,
             standard_error=finding.error,
             partners=self.partners(),
             unexplained=finding.unexplained,
-            doubtful=in_doubt,
         )
         if self.sketch.regions < 0:
             return tree
@@ -177,14 +175,7 @@ class Telling:
         finding, n_rows = self.sketch.finding, self.sketch.n_searched
         if finding.reason == "few rows":
             return f"too few rows for a check ({n_rows:,})"
-        if finding.reason != "steps":
-            return REASONS.get(finding.reason, "")
-        rule = rules_of(write_splits(finding.doubtful, finding, self.splitters))[0]
-        share = f"{100 * finding.share:.0f} ± {100 * finding.error:.0f} %"
-        return (
-            f"rows with {rule} differ from the others, also in rows that the search did not see "
-            f"({share} of the spread), but no more than the steps of the model make"
-        )
+        return REASONS[finding.reason]
 
 
 def keep_groups(groups: Groups, places: Sequence[int], *, has_pooled: bool) -> Groups:

@@ -10,8 +10,9 @@ import numpy as np
 from rhale.kernels import FloatArray
 from rhale.kernels.grid import Grid
 from rhale.kernels.piles import NO_PILES, Piles
-from rhale.kernels.windows import Window, ends_of
-from rhale.measures.measure import Needs, Questions, Replies, Rows
+from rhale.kernels.windows import Window
+from rhale.measures.measure import Aside, Needs, Questions, Replies, Rows
+from rhale.tables import Chunk
 
 End = tuple[FloatArray, FloatArray]
 
@@ -47,66 +48,48 @@ class Secant:
     column : int
         The feature's column in the table.
     interval : Interval
-        For the mean, the curve and the bins.
-    spread_interval : Window or None
-        A wider one for the spread, and to take curvature out of the mean; None where the model is
+        Where the secant of a row begins and ends.
+    wide : Window or None
+        A wider one, which tells how much of the secant is curvature; None where the model is
         smooth and one is enough.
     piles : Piles
         Values that many rows share, as in the intervals.
 
     Notes
     -----
-    Two predictions per row for the mean, and two more for the spread, which also tell how much of
-    the first secant is curvature (`curvature_share`).
+    Two predictions per row, and two more for every other row where there is a second window: what
+    these tell of curvature counts twice (`curvature_share`).
     """
 
     column: int
     interval: Interval
-    spread_interval: Window | None = None
+    wide: Window | None = None
     piles: Piles = NO_PILES
     needs: ClassVar[Needs] = "nothing"
+    n_changes: ClassVar[int] = 2
 
     @property
-    def intervals(self) -> list[Interval]:
-        """The one or two intervals."""
-        return [i for i in (self.interval, self.spread_interval) if i is not None]
-
-    @property
-    def n_changes(self) -> int:
-        """Both ends of each interval."""
-        return 2 * len(self.intervals)
-
-    @property
-    def n_series(self) -> int:
-        """One, or three with a second window: narrow secants, wide ones, noise of the steps."""
-        return 1 if self.spread_interval is None else 3
+    def is_stepped(self) -> bool:
+        """Whether the model has steps, so that windows are wide."""
+        return self.wide is not None
 
     def questions(self, rows: Rows) -> Questions:
         """Both ends of the windows of every row, as the column's type can hold them."""
-        chunk = rows.chunk
-        x = self.piles.take_sides(chunk.column(self.column), rows.key)
-        ends = [
-            (chunk.representable(self.column, a), chunk.representable(self.column, b))
-            for a, b in self.known_ends(x)
-        ]
-        return Questions([(self.column, end) for pair in ends for end in pair], (x, ends))
+        chunk, column = rows.chunk, self.column
+        x = self.piles.take_sides(chunk.column(column), rows.key)
+        ends = self.representable(chunk, self.interval, x)
+        changes = [(column, end) for end in ends]
+        if self.wide is None:
+            return Questions(changes, (x, ends))
+        some = rows.every_other
+        wide = self.representable(chunk, self.wide, x[some])
+        asides = (Aside(some, [(column, end) for end in wide]),)
+        return Questions(changes, (x, ends, some, wide), asides)
 
-    def known_ends(self, x: FloatArray) -> list[End]:
-        """Where the secants of all rows begin and end; nowhere for rows without a value."""
-        missing = np.isnan(x)
-        if not missing.any():
-            return self.ends(x)
-        ends = np.full((len(self.intervals), 2, x.size), np.nan)
-        ends[:, :, ~missing] = self.ends(x[~missing])
-        return [(low, high) for low, high in ends]
-
-    def ends(self, x: FloatArray) -> list[End]:
-        """Where the one or two secants of every value begin and end."""
-        if self.spread_interval is None:
-            return [self.interval.ends(x)]
-        if isinstance(self.interval, Window) and self.interval.knots is self.spread_interval.knots:
-            return ends_of(x, self.interval, self.spread_interval)
-        return [self.interval.ends(x), self.spread_interval.ends(x)]
+    def representable(self, chunk: Chunk, interval: Interval, x: FloatArray) -> End:
+        """Where the secants of some rows begin and end, as the column's type can hold it."""
+        a, b = (chunk.representable(self.column, end) for end in known_ends(interval, x))
+        return a, b
 
     def local_effects(
         self,
@@ -114,27 +97,25 @@ class Secant:
         asked: Questions,
         replies: Replies,
     ) -> FloatArray:
-        """Secants of all outputs; with a second window, the wide ones and their step noise, too.
+        """Secants of all outputs, shape (n_outputs, n_rows), less what curvature adds to them."""
+        x, ends, *more = asked.memory
+        found = _quotient(*replies.changed, *ends)
+        if more:
+            some, wide = more
+            share = curvature_share(x[some], (ends[0][some], ends[1][some]), wide)[:, None]
+            found[some] += 2 * share * (found[some] - _quotient(*replies.asides[0], *wide))
+        found[np.isnan(x)] = 0.0  # rows without a value fall into no cell
+        return np.ascontiguousarray(found.T)
 
-        Returns
-        -------
-        ndarray of shape (n_series * n_outputs, n_rows)
-            Outputs of the first series, then of the second, then of the third.
-        """
-        x, ends = asked.memory
-        (a, b), (low, high) = ends[0], replies.changed[:2]
-        series = [_quotient(low, high, a, b)]
-        if len(ends) > 1:
-            (wide_a, wide_b), (far_low, far_high) = ends[1], replies.changed[2:]
-            wide = _quotient(far_low, far_high, wide_a, wide_b)
-            is_left = np.abs(a - (wide_a + wide_b) / 2) <= np.abs(b - (wide_a + wide_b) / 2)
-            inner, between = np.where(is_left, a, b), np.where(is_left[:, None], low, high)
-            noise = step_noise((far_low, between, far_high), (wide_a, inner, wide_b))
-            share = curvature_share(x, ends[0], ends[1])[:, None]
-            series = [series[0] + share * (series[0] - wide), wide, noise]
-        found = np.concatenate([s.T for s in series])
-        found[:, np.isnan(x)] = 0.0  # rows without a value fall into no cell
-        return found
+
+def known_ends(interval: Interval, x: FloatArray) -> End:
+    """Where the secants of values begin and end; nowhere where these are missing."""
+    known = ~np.isnan(x)
+    if known.all():
+        return interval.ends(x)
+    a, b = np.full((2, x.size), np.nan)
+    a[known], b[known] = interval.ends(x[known])
+    return a, b
 
 
 def curvature_share(x: FloatArray, narrow: End, wide: End) -> FloatArray:
@@ -172,41 +153,6 @@ def curvature_share(x: FloatArray, narrow: End, wide: End) -> FloatArray:
     width, wider = narrow[1] - narrow[0], wide[1] - wide[0]
     q = np.divide(wider, width, out=np.zeros_like(wider), where=even & (width > 0)) ** 2
     return np.asarray(np.divide(1.0, q - 1.0, out=np.zeros_like(q), where=q >= SIMILAR))
-
-
-def step_noise(
-    answers: tuple[FloatArray, FloatArray, FloatArray],
-    places: tuple[FloatArray, FloatArray, FloatArray],
-) -> FloatArray:
-    """Estimate, for every row, the part of the secant over [a, b] that is due to steps.
-
-    Parameters
-    ----------
-    answers : three of ndarray of shape (n_rows, n_outputs)
-        Predictions at a, at a point between, and at b.
-    places : three of ndarray of shape (n_rows,)
-        These three places.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_outputs)
-
-    Notes
-    -----
-    A tree's steps act like independent errors of variance v at the three places. The secant then
-    carries variance 2 v / (b - a)², and the difference R - L of the right and left slopes carries
-    v (1/l² + 1/r² + (1/l + 1/r)²), with l and r the distances from the inner point. The returned
-    number is R - L, scaled so that its variance is that of the secant. For an inner point in the
-    middle it is (R - L) / √12.
-
-    The inner point must not be the row itself: a forest remembers the rows it was trained on, its
-    prediction there is a spike, and the spike would be taken for step noise everywhere.
-    """
-    (low, between, high), (a, inner, b) = answers, places
-    left, right, width = inner - a, b - inner, b - a
-    bend = (high - between) * left[:, None] - (between - low) * right[:, None]
-    size = width * np.sqrt(left**2 + right**2 + width**2)
-    return np.asarray(np.sqrt(2.0) * bend / np.where(size > 0, size, 1.0)[:, None])
 
 
 def _quotient(low: FloatArray, high: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:

@@ -21,10 +21,18 @@ from rhale.kernels.records import crosses_processes
 from rhale.kernels.row_places import RowPlaces, place_rows
 from rhale.measures.binned import reachable_limits
 from rhale.measures.constant import note_constant
-from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
+from rhale.measures.measure import (
+    About,
+    Conclusion,
+    Needs,
+    Questions,
+    Replies,
+    Rows,
+    Tally,
+    chances,
+)
 from rhale.measures.notes import describe_curves, describe_ends, describe_missing
 from rhale.measures.questions import STACKED_ROWS, in_hand
-from rhale.measures.steps import chances
 from rhale.results.note import Note
 from rhale.results.profile import Profile
 from rhale.settings import Settings

@@ -1,8 +1,7 @@
-"""Jumps of trees that are walked: the curve is the model's own, bins and spread are of its slopes."""
+"""Jumps of trees that are walked: the curve is the model's own, its bins are of the rows' slopes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -11,11 +10,9 @@ import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
-from rhale.kernels.agreement import staircase_slopes, subtract, subtract_squares
 from rhale.kernels.axis import Axis
-from rhale.kernels.grid import CellArray, Grid
+from rhale.kernels.grid import Grid
 from rhale.kernels.jumps import (
-    Ends,
     JumpCells,
     JumpMarks,
     JumpQuestion,
@@ -25,7 +22,6 @@ from rhale.kernels.jumps import (
     near_share,
 )
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.real_jumps import find_differing
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
 from rhale.kernels.staircase import Staircase
@@ -34,14 +30,12 @@ from rhale.measures.binned import (
     CellChoice,
     between_rows,
     gather_notes,
-    locate_searched,
     sample_effects,
 )
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
+from rhale.measures.nearby import Nearby
 from rhale.results.fit import ModelCells, Unbinned
 from rhale.results.note import Note
-
-WIDE, DIFFERENCE = 1, 3  # series of slopes, see `JumpReply`
 
 
 @crosses_processes
@@ -73,41 +67,39 @@ class JumpEffects:
         The feature.
     places : JumpCells
         Where the model jumps, and the rows near.
-    narrow, wide : Window
-        Windows of the slopes of each row's own staircase, for bins and for the spread: all rows
-        of a cell have the same ones.
+    window : Window
+        Windows of the slopes of each row's own staircase: all rows of a cell have the same one.
     cells : CellChoice
         Cells and partitions.
+    nearby : Nearby
+        Places that sampled rows are moved to.
     share : float or None
         Share of the rows in a neighbourhood, where the user says so.
     how, missing : tuple of Note
         How local effects are found; rows without a value.
-    is_searched : bool
-        Whether the sampled rows are searched for regions.
     reach : tuple of float
         Between which values the rows of a region lie: they have jumps at places between them.
     """
 
     feature: Feature
     places: JumpCells
-    narrow: Window
-    wide: Window
+    window: Window
     cells: CellChoice
+    nearby: Nearby
     share: float | None = None
     how: tuple[Note, ...] = ()
     missing: tuple[Note, ...] = ()
-    is_searched: bool = False
     reach: tuple[float, float] = (-np.inf, np.inf)
     needs: ClassVar[Needs] = "nothing"
     n_changes: ClassVar[int] = 0
     n_points: ClassVar[int] = 1
 
     def n_kept(self, n_outputs: int) -> int:
-        """Where a row stands, its wide slopes, and how those of the halves differ where searched."""
-        return 1 + (1 + self.is_searched) * n_outputs
+        """Where a row stands, its slopes, and its increments between places near."""
+        return 1 + n_outputs + self.nearby.n_kept
 
     def questions(self, rows: Rows) -> Questions:
-        """The jumps in each row's neighbourhoods and windows."""
+        """The jumps in each row's neighbourhoods and windows; sampled rows at places near."""
         x, marks = rows.chunk.column(self.feature.column), self.marks
         places = rows.count_only(x)
         if x.size > 0 and self.cells.grid.covers_all(places):
@@ -117,7 +109,7 @@ class JumpEffects:
             mark = marks.grid.locate_covered(np.where(counts, x, marks.grid.edges[0]))
             mark[~counts] = -1
         asked = JumpQuestion(self.feature.column, self.places, marks.asked, mark)
-        return Questions(memory=x, jumps=(asked,))
+        return Questions(memory=x, jumps=(asked,), asides=(self.nearby.ask(rows),))
 
     @cached_property
     def marks(self) -> Marks:
@@ -130,13 +122,13 @@ class JumpEffects:
         marks = marks[(marks >= low) & (marks <= np.nextafter(high, np.inf))]
         at = marks[:-1]  # each stands for all values up to the next one
         near, cell = places.serve(at), grid.locate(at)
-        narrow, wide = read_cells(self.narrow_ends, cell), read_cells(self.wide_ends, cell)
+        starts, stops = self.window.ends(grid.middles)
+        window = starts[cell], stops[cell]
         asked = JumpMarks(
             stand=np.searchsorted(places.places, at, "right"),
             near=near,
-            reach=find_reach(places.places, near, narrow, wide),
-            narrow=narrow,
-            wide=wide,
+            reach=find_reach(places.places, near, window),
+            window=window,
             part=np.zeros(at.size, dtype=np.intp),
         )
         found = Marks(Grid(marks), asked)
@@ -147,12 +139,10 @@ class JumpEffects:
     def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
         """Moments of the slopes in every cell, and sums of jumps at every place."""
         x, (reply,) = asked.memory, replies.jumps
-        series = reply.slopes.reshape(-1, x.size)
-        cells = measure(self.cells.grid, rows.count_only(x), series, rows.chunk.weights)
-        wanted = [WIDE, DIFFERENCE] if self.is_searched else [WIDE]
-        wide = [reply.slopes[one].T[rows.sampled] for one in wanted]
-        kept = np.column_stack([x[rows.sampled], *wide])
-        return Tally(JumpTotal(cells, reply.sums), kept)
+        cells = measure(self.cells.grid, rows.count_only(x), reply.slopes, rows.chunk.weights)
+        near = self.nearby.keep(rows, *replies.asides)
+        kept = np.column_stack([x[rows.sampled], reply.slopes.T[rows.sampled], near])
+        return Tally(JumpTotal(replace(cells, is_stepped=True), reply.sums), kept)
 
     def conclude(self, total: JumpTotal, kept: FloatArray, about: About) -> Conclusion:
         """Accumulate the jumps; bins among the cells are for the caller to choose, for each output."""
@@ -160,36 +150,14 @@ class JumpEffects:
         ends = float(self.cells.grid.edges[0]), float(self.cells.grid.edges[-1])
         outputs = range(len(about.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
-        shared = self.shared_slopes(stairs)
-        cells = self.leave_own(total.cells, stairs, shared)
         made = tuple(
-            self.unbinned(cells, kept, about, (output, found), notes)
+            self.unbinned(total.cells, kept, about, (output, found), notes)
             for output, found in enumerate(stairs)
         )
-        targets = () if about.searched is None else self.targets(about.searched, shared)
-        return Conclusion(made, cells=cells, targets=targets)
-
-    def targets(self, searched: FloatArray, shared: FloatArray) -> tuple[Target, ...]:
-        """What regions are to tell apart: slopes over the wide window, less what all rows share.
-
-        The slopes over the two halves of a window differ by steps, and so little do they tell of
-        the slope over all of it: a quarter of that is its noise.
-        """
-        x, row = locate_searched(searched, self.cells.grid)
-        n_outputs = len(self.cells.partitions)
-        wide, difference = searched[row, 1:].T.reshape(2, n_outputs, row.size)
-        by_cell = shared.reshape(-1, n_outputs, shared.shape[-1])[[WIDE, DIFFERENCE]]
-        same, same_difference = by_cell.take(self.cells.grid.locate(x), axis=2)
-        return tuple(
-            Target(
-                row=row,
-                x=x,
-                effects=wide[output],
-                shared=same[output],
-                noise=(difference[output] - same_difference[output]) / 4,
-            )
-            for output in range(n_outputs)
-        )
+        targets = tuple[Target, ...]()
+        if about.searched is not None:
+            targets = tuple(self.nearby.target(about.searched, output) for output in outputs)
+        return Conclusion(made, cells=total.cells, targets=targets)
 
     def in_region(self, axis: Axis) -> JumpEffects:
         """The same slopes, and the jumps of the rows near each place that are in a region."""
@@ -208,67 +176,18 @@ class JumpEffects:
         first, last = np.searchsorted(self.places.places, self.reach, "right")
         places = replace(self.places, places=self.places.places[first:last])
         sums = total.sums.between(int(first), int(last))
-        outputs = range(len(about.outputs))
-        stairs = [Staircase.of(places, sums, one, ends) for one in outputs]
-        cells = self.leave_own(cells, stairs, self.shared_slopes(stairs))
+        stairs = Staircase.of(places, sums, output, ends)
+        spread = self.nearby.conclude(about, output)
         return Unbinned(
             self.feature.name,
             about.outputs[output],
-            [ModelCells(cells.of_output(output, len(outputs)), stairs[output])],
+            [ModelCells(cells.series(output), stairs, spread)],
             self.cells.partitions[output],
             known={
                 "kind": self.feature.axis_kind,
                 "sample": sample_effects(kept, about, output),
             },
         )
-
-    @cached_property
-    def narrow_ends(self) -> Ends:
-        """Narrow windows of the cells."""
-        return self.narrow.ends(self.cells.grid.middles)
-
-    @cached_property
-    def wide_ends(self) -> Ends:
-        """Wide windows of the cells: rows that share one leave nothing of what all rows share."""
-        return self.wide.ends(self.cells.grid.middles)
-
-    def leave_own(self, cells: Moments, stairs: Sequence[Staircase], shared: FloatArray) -> Moments:
-        """Leave of the wide slopes what rows differ by themselves, and not at jumps."""
-        return self.without_jumps(self.without_shared(cells, shared), stairs)
-
-    def without_shared(self, cells: Moments, shared: FloatArray) -> Moments:
-        """Take off the wide slopes what all rows share: those of the mean staircase.
-
-        The cells are all there are, or those between the first and the last row of a region.
-        """
-        return subtract(cells, shared[:, self.places_of(cells)])
-
-    def shared_slopes(self, stairs: Sequence[Staircase]) -> FloatArray:
-        """Slopes of the mean staircases in every cell, whose rows share windows, by the series."""
-        ends = self.wide_ends
-        return lay_series([staircase_slopes(own.places, own.jumps, *ends) for own in stairs])
-
-    def without_jumps(self, cells: Moments, stairs: Sequence[Staircase]) -> Moments:
-        """Take off the variance of the wide slopes what rows differ at jumps.
-
-        It is counted in the bins that hold these, and not once more in all whose windows reach so
-        far.
-        """
-        squares = [self.jump_squares(own, cells.total_rows) for own in stairs]
-        return subtract_squares(cells, lay_series(squares)[:, self.places_of(cells)])
-
-    def jump_squares(self, stairs: Staircase, n_rows: float) -> FloatArray:
-        """Variance of the wide slopes in every cell because rows differ at jumps, (3, n_cells)."""
-        found = np.zeros((3, self.cells.grid.n_cells))
-        for jump, differ in find_differing(stairs, n_rows):
-            middle = np.array([jump.start + (jump.stop - jump.start) / 2])
-            found += staircase_slopes(middle, np.array([differ]), *self.wide_ends) ** 2
-        return found
-
-    def places_of(self, cells: Moments) -> slice:
-        """Where some neighbouring cells are among all."""
-        first = int(np.searchsorted(self.cells.grid.edges, cells.grid.edges[0]))
-        return slice(first, first + cells.grid.n_cells)
 
     def unbinned(
         self,
@@ -288,19 +207,8 @@ class JumpEffects:
         return Unbinned(
             self.feature.name,
             about.outputs[output],
-            [ModelCells(cells.of_output(output, len(about.outputs)), found)],
+            [ModelCells(cells.series(output), found, self.nearby.conclude(about, output))],
             self.cells.partitions[output],
             self.feature.axis,
             known,
         )
-
-
-def lay_series(of_outputs: Sequence[FloatArray]) -> FloatArray:
-    """Numbers of the wide slopes of each output, one series behind the other; none of the narrow ones."""
-    none = np.zeros((len(of_outputs), of_outputs[0].shape[1]))
-    return np.concatenate([none, *np.stack(of_outputs, axis=1)])
-
-
-def read_cells(ends: Ends, cell: CellArray) -> Ends:
-    """Windows of rows, from those of the cells that they are in."""
-    return ends[0][cell], ends[1][cell]

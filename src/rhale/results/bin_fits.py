@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.agreement import spreads_of_rows
 from rhale.kernels.axis_row import AxisRow
 from rhale.kernels.curve import BinFits, CellMeans, RowEnds, fill_gaps, read_ends, stretch
 from rhale.kernels.gaps import Gaps, find_gaps
@@ -38,7 +37,7 @@ class Unfitted(NamedTuple):
     name, output : str
         Feature and output.
     cells : Moments
-        Of one output; where a series "wide" is named, it gives the spread.
+        Of one output.
     cuts : Cuts
         The bins.
     fine, limits : Moments and ndarray of shape (n_bins + 1,)
@@ -70,7 +69,7 @@ class Unfitted(NamedTuple):
         """What effects that are fitted together have in common."""
         cuts, cells = self.cuts, self.cells
         told = (cuts.noise is None, cuts.spread_parts is None, cuts.spread_limits is None)
-        return len(cells.mean), cells.names, *told
+        return len(cells.mean), cells.is_stepped, *told
 
 
 def fit_effect(
@@ -228,13 +227,9 @@ class _Batch:
     def spread(self, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Deviation of the local effects about the fits, of given variance, and about the means."""
         cuts = [one.cuts for one in self.each]
-        if self.bins.is_walked:
-            found = spreads_of_rows(self.fine, [one.limits for one in self.each])
-            walked = np.concatenate([one.std for one in found])
-            return walked, walked
         if cuts[0].noise is not None:
             variance = np.fmin(variance, self.pure_variance([own.limits for own in cuts]))
-        std, std_plain = _deviate(self.bins, variance)
+        std, std_plain = np.sqrt(variance), np.sqrt(self.bins.variance[0])
         if cuts[0].spread_parts is None or self.bins.is_stepped:
             return std, std_plain
         parts = [cast(IntArray, own.spread_parts) for own in cuts]
@@ -245,7 +240,7 @@ class _Batch:
 
     def own_spread(self) -> list[tuple[FloatArray | None, FloatArray | None]]:
         """Bins of the spread and the deviation in each; nothing where it has no bins of its own."""
-        if self.each[0].cuts.spread_limits is None:
+        if self.each[0].cuts.spread_limits is None or self.bins.is_stepped:
             return [(None, None)] * len(self.each)
         limits = [cast(IntArray, one.cuts.spread_limits) for one in self.each]
         parts = np.split(self.spread_between(limits), np.cumsum([o.size - 1 for o in limits])[:-1])
@@ -259,11 +254,6 @@ class _Batch:
         step that a bin missed must not make all its neighbours look wide.
         """
         cells, joined = self.cells.cells, self.cells.join(limits)
-        if cells.is_walked:
-            return np.concatenate([one.std for one in spreads_of_rows(self.cells, limits)])
-        if cells.is_stepped:
-            wide = cells.unite(joined)
-            return _deviate(wide, wide.variance[0])[0]
         kinds = np.concatenate([one.cuts.linear for one in self.each])
         squares = residual_squares(
             cells, self.cells.join([o.cuts.limits for o in self.each]), kinds
@@ -347,16 +337,6 @@ def _find_gaps(cells: Moments, fit: BinFits, followed: CellMeans | None, rows: R
 def _bridge(values: FloatArray, measured: BoolArray, middle: FloatArray) -> FloatArray:
     """Values of bins, those without rows between what their neighbours have."""
     return values if measured.all() else np.where(measured, values, fill_gaps(values, middle))
-
-
-def _deviate(bins: Moments, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Deviation about the fits, of given variance, and about the means; without noise of steps."""
-    if not bins.is_stepped:
-        return np.sqrt(variance), np.sqrt(bins.variance[0])
-    wide, noise = bins.named("wide"), bins.named("noise")
-    about_line = wide.residual_variance[0] - noise.residual_variance[0]
-    about_mean = wide.variance[0] - noise.variance[0]
-    return np.sqrt(np.maximum(about_line, 0.0)), np.sqrt(np.maximum(about_mean, 0.0))
 
 
 class FitErrors(NamedTuple):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from rhale.kernels.partition import Cuts, require_count
 from rhale.kernels.real_jumps import Jump, find_jumps
 from rhale.kernels.records import as_frozen
 from rhale.kernels.row_places import RowPlaces, spread_evenly
+from rhale.kernels.spread import NO_ROWS, RowSpread, ShownRows
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, write_short, written
@@ -64,6 +66,7 @@ from rhale.results.result import (
 from rhale.results.table_rows import Columns, add_missing_bin, list_bins, name_places
 
 Density = Literal["rows", "bins"]
+Accumulate = Literal["measured", "sum", "quadrature"]
 
 
 class LocalEffects(NamedTuple):
@@ -120,9 +123,10 @@ class Effect(FrozenResult):
         How much the local effects of the rows differ: deviation about the bin's fit, Eq. (11), in
         units of the output per unit of the feature.
         Under `Adaptive` a bin of fewer than 150 rows has that of all its neighbours between which
-        the spread does not change.
+        the spread does not change. Of a model with steps it is the deviation of the rows' secants
+        over the bin, read from `row_spread`.
     std_plain : ndarray of shape (n_bins,)
-        Deviation about the bin's mean, whatever the fit; `std` itself where there are `stairs`.
+        Deviation about the bin's mean, whatever the fit; `std` itself of a model with steps.
     level_error, slope_error : ndarray of shape (n_bins,)
         Standard errors of the mean local effect and of the slope.
     row_places : RowPlaces
@@ -146,7 +150,10 @@ class Effect(FrozenResult):
     cells : CellMeans or None
         Cells whose means the curve follows, in bins whose fit is too plain for it.
     spread_edges, spread_std : ndarray of shape (n_spread_bins + 1,) and (n_spread_bins,), or None
-        Bins of the spread and the deviation in each, where it has bins of its own.
+        Bins of `std` and the deviation in each, where it has bins of its own.
+    row_spread : RowSpread or None
+        How rows differ: the covariance of their increments between places near their own. None
+        where no model could be asked.
     kind : {"number", "date", "duration"}
         What the feature values are; dates are days since 1970, durations are seconds.
     missing : Missing or None
@@ -162,8 +169,9 @@ class Effect(FrozenResult):
 
     Notes
     -----
-    Spread (`std`, `spread`) says how rows differ. Uncertainty (`standard_error`, `ci`) says how
-    well the average is known from these rows, given the model. More rows shrink only the second.
+    Spread (`spread`, `typical_spread`, `std`) says how rows differ. Uncertainty (`ci`,
+    `standard_error`) says how well the average is known from these rows, given the model. More rows
+    shrink only the second.
 
     Examples
     --------
@@ -207,6 +215,7 @@ class Effect(FrozenResult):
     kind: AxisKind = "number"
     missing: Missing | None = None
     stairs: Staircase | None = None
+    row_spread: RowSpread | None = None
     regions: RegionTree | None = None
     captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "bins"
@@ -398,7 +407,7 @@ class Effect(FrozenResult):
         x: Points,
         *,
         center: Center = "mean",
-        accumulate: Literal["sum", "quadrature"] = "sum",
+        accumulate: Accumulate = "measured",
         outside: Outside = "extend",
     ) -> FloatArray:
         """How far the rows' own curves lie apart at x, centred as `curve` is.
@@ -408,12 +417,14 @@ class Effect(FrozenResult):
         x : number, date or array-like of shape (n_x,)
             Feature values.
         center : {"mean", "start", "uniform"}
-            With S(x) the deviations `std` accumulated from the first limit: S(x) itself for
-            "start", as the paper draws it; otherwise how far S(x) is from its average over the
-            rows or over x.
-        accumulate : {"sum", "quadrature"}
-            S is the sum of std times width (what the paper's figures show), or the root of the
-            sum of their squares (Eq. 16 as printed), which shrinks as bins get narrower.
+            Where the curve of every row is zero, as in `curve`.
+        accumulate : {"measured", "sum", "quadrature"}
+            "measured": the deviation of the rows' own curves, from the covariance of their
+            increments. With S(x) the deviations `std` accumulated from the first limit, the others
+            are S(x) itself for center="start", and else how far S(x) is from its average: "sum" is
+            the sum of std times width, what the paper's figures show; "quadrature" the root of the
+            sum of their squares (Eq. 16 as printed), which shrinks as bins get narrower. Where
+            there was no model to ask (`rhale.effect`), "measured" is "sum".
         outside : {"extend", "nan", "raise"}
             As in `curve`.
 
@@ -423,9 +434,11 @@ class Effect(FrozenResult):
 
         Notes
         -----
-        If a row that differs does so one way, its curve, centred by itself, is off the mean curve
-        by this much. Where rows differ one way here and the other way there, S adds up what
-        cancels in their curves, and the spread is too large rather than too small.
+        With R the covariance of the rows' increments u_k between neighbouring places, it is the
+        root of a(x)' R a(x), where a_k(x) is how much of the increment lies before x, less its
+        average over the rows. For independent features this is centred ICE; where features go
+        together, rows are moved to places near their own only. The sum assumes that all increments
+        of a row differ one way, quadrature that they have nothing to do with each other.
 
         Examples
         --------
@@ -436,40 +449,100 @@ class Effect(FrozenResult):
         >>> age.spread([0, 10], center="start").round(1)
         array([ 0., 10.])
         """
-        if accumulate not in ("sum", "quadrature"):
-            msg = f"accumulate={accumulate!r} is not known; use 'sum' or 'quadrature'"
-            raise BadSettingError(msg)
+        known_accumulate(accumulate)
         points, shape = as_points(x, self.kind)
         unknown = find_beyond(self, points, outside) | np.isnan(points)
-        places, squared = self.fit.places(center), accumulate == "quadrature"
-        zero = places.mean(self._accumulate(places.x, squared=squared))
-        if self.stairs is not None and center == "mean" and not squared:
-            zero = float(self.stairs.row_shares @ self._spread_steps)
-        spread = np.abs(self._accumulate(points, squared=squared) - zero)
+        places, own = self.fit.places(center), self.row_spread
+        if accumulate == "measured" and own is not None:
+            zero = own.behind if center == "mean" else places.weight @ self._increments(places.x)
+            spread = own.combine(self._increments(np.nan_to_num(points)) - zero)
+        else:
+            squared = accumulate == "quadrature"
+            mean = places.mean(self._accumulate(places.x, squared=squared))
+            spread = np.abs(self._accumulate(points, squared=squared) - mean)
         return np.where(unknown, np.nan, spread).reshape(shape)[()]
 
-    @cached_property
-    def _spread_steps(self) -> FloatArray:
-        """S before the first place of a staircase, and behind each: rows differ where they jump."""
-        assert self.stairs is not None  # noqa: S101 - our own mistake
-        edges, std = self._spread_bins
-        # no row jumps beyond the outermost places: what lies there is no part of a bin's width
-        width = np.diff(np.clip(edges, *self.stairs.reach))
-        steps = self.stairs.share_out(edges, np.nan_to_num(std) * width)
-        return np.append(0.0, np.cumsum(steps))
+    def _increments(self, x: FloatArray) -> FloatArray:
+        """How much of each increment of `row_spread` lies before x, shape (n_x, n_places - 1).
 
-    @property
-    def _spread_bins(self) -> tuple[FloatArray, FloatArray]:
-        """Limits and deviations of the bins of the spread: its own, or those of the mean."""
-        if self.spread_edges is not None and self.spread_std is not None:
-            return self.spread_edges, self.spread_std
-        return self.edges, self.std
+        Notes
+        -----
+        Between two places the curve of a row is straight; that of a model that jumps moves at its
+        thresholds, at each as much as rows differ there.
+        """
+        assert self.row_spread is not None  # noqa: S101 - our own mistake
+        places = self.row_spread.places
+        found = np.clip((x[:, None] - places[:-1]) / np.diff(places), 0.0, 1.0)
+        if self.stairs is None:
+            return np.asarray(found)
+        steps = self.stairs.shares_between(places)
+        has_steps = steps[-1] > 0
+        found[:, has_steps] = steps[self.stairs.locate(x)][:, has_steps]
+        return np.asarray(found)
+
+    def secant_deviation(self, edges: FloatArray) -> FloatArray:
+        """Deviation over the rows of their secants over bins, from `row_spread`.
+
+        Parameters
+        ----------
+        edges : ndarray of shape (n_bins + 1,)
+            Limits of the bins.
+
+        Returns
+        -------
+        ndarray of shape (n_bins,)
+            In units of the output per unit of the feature.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(1_000, 2))
+        >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], x)  # slopes: all of x1
+        >>> fx["x0"].secant_deviation(np.array([-1.0, 0.0, 1.0])).round(1)
+        array([0.6, 0.6])
+        """
+        assert self.row_spread is not None  # noqa: S101 - our own mistake
+        width = np.diff(edges)
+        found = self.row_spread.combine(np.diff(self._increments(edges), axis=0))
+        return found / np.where(width > 0, width, 1.0)
+
+    def row_curves(self, *, center: Center = "mean") -> ShownRows:
+        """Curves of up to 100 sampled rows at the places of `row_spread`.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"}
+            Where the curve of every row is zero, as in `curve`.
+
+        Returns
+        -------
+        ShownRows
+            Which rows, their values, their curves, and between which places these were measured;
+            beyond them they are predicted from how rows differ. No rows where none were kept.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(1_000, 2))
+        >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], x)
+        >>> fx["x0"].row_curves().heights.shape
+        (100, 28)
+        """
+        if self.row_spread is None:
+            return NO_ROWS
+        places, nodes = self.row_spread.places, self.fit.places(center)
+        zero = nodes.weight @ self._increments(nodes.x)
+        zero = self.row_spread.behind if center == "mean" else zero
+        curve = self.curve(places, center=center)
+        found = self.row_spread.predict_rows(np.diff(curve), zero)
+        return found._replace(heights=curve + found.heights)
 
     def _accumulate(self, x: FloatArray, *, squared: bool = False) -> FloatArray:
         """S(x): deviations between rows, accumulated from the first limit."""
-        if self.stairs is not None and not squared:
-            return self._spread_steps[self.stairs.locate(x)]
-        return accumulate_spread(*self._spread_bins, x, squared=squared)
+        bins = self.edges, self.std
+        if self.spread_edges is not None and self.spread_std is not None:
+            bins = self.spread_edges, self.spread_std
+        return accumulate_spread(*bins, x, squared=squared)
 
     def ci(
         self,
@@ -671,17 +744,23 @@ class Effect(FrozenResult):
 
     @property
     def typical_spread(self) -> float:
-        """How much rows differ: standard deviation over the rows of S, the accumulated `std`.
+        """How much rows differ: root mean square of `spread` over the rows.
 
         In units of the output, as `importance`, and comparable between features: a product of two
         independent features has the same for both. Where rows differ by rounding, it is zero.
         """
         rows = self.fit.rows
-        if self.stairs is None:
+        if self.row_spread is None:
             return drop_rounding(rows.deviation(self._accumulate(rows.x)), self.importance)
-        share, steps = self.stairs.row_shares, self._spread_steps
-        found = float(np.sqrt(share @ (steps - share @ steps) ** 2))
-        return drop_rounding(found, self.importance)
+        return drop_rounding(self.row_spread.typical, self.importance)
+
+    @property
+    def typical_spread_error(self) -> float:
+        """Standard error of `typical_spread`, over rows drawn from the same population.
+
+        From groups of rows, each left out once; nan where no model was asked.
+        """
+        return math.nan if self.row_spread is None else self.row_spread.error
 
     def height(self, x: FloatArray) -> FloatArray:
         """The curve, zero on average, at places between the limits.
@@ -830,7 +909,11 @@ class Effect(FrozenResult):
         10.0
         """
         x = np.array([start, stop], dtype=np.float64)
-        size, spread = np.diff(self.curve(x))[0], np.abs(np.diff(self._accumulate(x)))[0]
+        size, own = np.diff(self.curve(x))[0], self.row_spread
+        if own is None:
+            spread = np.abs(np.diff(self._accumulate(x)))[0]
+        else:
+            spread = own.combine(np.diff(self._increments(x), axis=0))[0]
         error = np.sqrt(self.doubt.of_changes(x[:1], x[1:]).variance[0])
         return Difference(float(size), float(error), float(spread))
 
@@ -1011,6 +1094,15 @@ class Effect(FrozenResult):
         names = name_places(self.edges, (), self.kind)
         columns = list_bins(self, self.edges, names, self.curve(self.edges))
         return add_missing_bin(columns, self.missing, self.weight)
+
+
+def known_accumulate(accumulate: str) -> None:
+    """Refuse an unknown way of accumulating."""
+    if accumulate not in get_args(Accumulate):
+        msg = (
+            f"accumulate={accumulate!r} is not known; use one of {', '.join(get_args(Accumulate))}"
+        )
+        raise BadSettingError(msg)
 
 
 def describe_jumps(jumps: Sequence[Jump], kind: AxisKind) -> tuple[Note, ...]:

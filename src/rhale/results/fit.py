@@ -21,7 +21,8 @@ from rhale.kernels.gaps import NO_GAPS
 from rhale.kernels.grid import Closed, Grid, distinct, uniform_edges
 from rhale.kernels.moments import Moments, average
 from rhale.kernels.partition import Cuts, Partition, check_cuts
-from rhale.kernels.real_jumps import Jump, find_differing, find_jumps
+from rhale.kernels.real_jumps import Jump, find_jumps
+from rhale.kernels.spread import RowSpread
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.stretches import BetweenStretches, Stretches
 from rhale.results.bin_fits import Unfitted, fit_effects
@@ -78,10 +79,11 @@ def axis_of(cells: Moments) -> Axis:
 
 
 class ModelCells(NamedTuple):
-    """Cells of one output of one model, and its curve where that is known by itself."""
+    """Cells of one output of one model, its curve where that is known by itself, how rows differ."""
 
     cells: Moments
     stairs: Staircase | None = None
+    spread: RowSpread | None = None
 
 
 class Unbinned(NamedTuple):
@@ -150,8 +152,15 @@ def _unfitted(
 
 
 def _follow(effect: Effect, model: ModelCells) -> Effect:
-    """Give an effect the curve of its model, where that is known by itself."""
-    return effect if model.stairs is None else follow_stairs(effect, model.stairs)
+    """Give an effect how rows differ, and the curve of its model where that is known by itself."""
+    effect = replace(effect, row_spread=model.spread)
+    if model.stairs is not None:
+        effect = follow_stairs(effect, model.stairs)
+    if not model.cells.is_stepped or model.spread is None:
+        return effect
+    # slopes of single rows have the steps of the model in them: secants over bins do not
+    std = effect.secant_deviation(effect.edges)
+    return replace(effect, std=std, std_plain=std)
 
 
 class Offer(NamedTuple):
@@ -218,23 +227,10 @@ def _offer_limits(unbinned: Unbinned) -> Offer:
 
 
 def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
-    """Give an effect its curve, and bins that add up to it.
-
-    Where no row moves none differs, and in the bin of a jump rows differ by that jump.
-    """
-    edges, n_rows = effect.edges, effect.total_rows
-    std = np.where(stairs.moves(edges), effect.std, 0.0)
+    """Give an effect its curve, and bins that add up to it."""
+    edges = effect.edges
     width = np.where(np.diff(edges) > 0, np.diff(edges), 1.0)
-    jumps = [jump for jump, _ in find_differing(stairs, n_rows)]
-    differ = stairs.rows_differ(edges, n_rows) / width if jumps else std
-    for jump in jumps:
-        first, last = np.clip(
-            np.searchsorted(edges, [jump.start, jump.stop], "left") - 1, 0, std.size - 1
-        )
-        held = slice(first, last + 1)
-        std[held] = np.fmax(std[held], differ[held])
-    known = {"empty bins"} | (set() if np.isnan(std).any() else {"thin bins"})
-    notes = tuple(note for note in effect.bin_notes if note.kind not in known)
+    notes = tuple(n for n in effect.bin_notes if n.kind not in ("empty bins", "thin bins"))
     mean = np.diff(stairs.curve(edges, "start")) / width
     moved = stairs.squared(np.diff(stairs.moved(edges, "start"), axis=1))
     return replace(
@@ -242,8 +238,6 @@ def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
         stairs=stairs,
         level=mean,
         slope=np.zeros(mean.size),
-        std=std,
-        std_plain=std,
         level_error=np.sqrt(moved.variance) / width,
         slope_error=np.zeros(mean.size),
         fit_covariance=None,

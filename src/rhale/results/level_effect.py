@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,12 +17,13 @@ from rhale.kernels.between_points import place_between, read_between
 from rhale.kernels.curve import Center, fill_gaps, known_center, middles
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.row_places import RowPlaces
+from rhale.kernels.spread import NO_ROWS, RowSpread, ShownRows
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
 from rhale.kernels.uncertainty import Estimate
 from rhale.names import find_level
 from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
-from rhale.results.effect import NO_SAMPLE, LocalEffects
+from rhale.results.effect import NO_SAMPLE, Accumulate, LocalEffects, known_accumulate
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
@@ -46,7 +48,6 @@ from rhale.results.result import (
 )
 from rhale.results.table_rows import Columns, add_missing_bin, add_row, list_bins
 
-Accumulate = Literal["sum", "quadrature"]
 Sides = Literal["both", "below"]
 
 
@@ -81,10 +82,12 @@ class LevelEffect(FrozenResult):
         What a reader should know about the local effects, and about the levels.
     sample : LocalEffects
         Middles of steps and the steps of a bounded number of rows.
-    covariance : ndarray of shape (n_levels, n_levels) or None
-        Of levels without an order: covariance, over sampled rows that were moved to every level,
-        of their predictions less that at the first level. None where levels have an order, and
-        where there are two, whose one step says the same.
+    row_spread : RowSpread or None
+        How rows differ: the covariance of their increments from level to level. Rows are moved to
+        levels near their own, or to all where these have no order. None in files that were written
+        before it was measured.
+    has_order : bool
+        Whether the order of the levels means something.
     regions : RegionTree or None
         Who differs, where that was asked for.
     down : ndarray of shape (n_steps,) or None
@@ -101,10 +104,9 @@ class LevelEffect(FrozenResult):
     Spread (`std`, `spread`) says how rows differ. Uncertainty (`standard_error`, `ci`) says how
     well the average is known from these rows, given the model.
 
-    Levels with an order add up the deviations of their steps, as bins do. Levels without one add
-    up nothing, since their order is arbitrary: how rows differ at a level is the deviation of the
-    rows' own curves over the levels there, each curve centred by itself (c-ICE). Of two levels
-    both say the same.
+    How rows differ at a level is the deviation of the rows' own curves over the levels there, each
+    curve centred by itself: centred ICE, where levels have no order; where they have one, rows are
+    moved to levels near their own only.
 
     Examples
     --------
@@ -133,7 +135,8 @@ class LevelEffect(FrozenResult):
     local_notes: tuple[Note, ...] = ()
     bin_notes: tuple[Note, ...] = ()
     sample: LocalEffects = NO_SAMPLE
-    covariance: FloatArray | None = None
+    row_spread: RowSpread | None = None
+    has_order: bool = True
     regions: RegionTree | None = None
     down: FloatArray | None = None
     captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
@@ -253,7 +256,7 @@ class LevelEffect(FrozenResult):
         x: Any = None,
         *,
         center: Center = "mean",
-        accumulate: Accumulate = "sum",
+        accumulate: Accumulate = "measured",
         outside: Outside = "extend",
     ) -> FloatArray:
         """How far the rows' own curves lie apart at levels, each centred by itself.
@@ -264,9 +267,10 @@ class LevelEffect(FrozenResult):
             Levels, all by default.
         center : {"mean", "start", "uniform"}
             As in `curve`: what the rows' curves are zero at.
-        accumulate : {"sum", "quadrature"}
-            Sum of the steps' deviations, or the root of the sum of their squares. Levels without
-            an order accumulate nothing, and know "sum" alone.
+        accumulate : {"measured", "sum", "quadrature"}
+            Deviation of the rows' curves as it was measured; or, as the paper does, the sum of the
+            steps' deviations, or the root of the sum of their squares. Levels without an order add
+            up nothing, and know "measured" alone.
         outside : {"extend", "nan", "raise"}
             As in `curve`.
 
@@ -277,11 +281,11 @@ class LevelEffect(FrozenResult):
 
         Notes
         -----
-        With S the sum of the steps' deviations up to a level, "start" is S, and "mean" is how far
-        S is from its mean over the rows: so far apart are the curves of rows that differ one way at
-        all steps. Of levels without an order it is the deviation of the curves that sampled rows
-        have over the levels, less their averages: by the levels' shares of the rows for `"mean"`,
-        equal ones for `"uniform"`, the first level alone for `"start"`.
+        It is the deviation of the rows' own curves over the levels, less their averages: by the
+        levels' shares of the rows for `"mean"`, equal ones for `"uniform"`, the first level alone
+        for `"start"`. With S the sum of the steps' deviations up to a level, `accumulate="sum"` is
+        S for `"start"`, and how far S is from its mean over the rows for `"mean"`: so far apart
+        are the curves of rows that differ one way at all steps.
 
         Examples
         --------
@@ -293,21 +297,17 @@ class LevelEffect(FrozenResult):
         array([0., 1., 2.])
         """
         zero = self._zero(center)
-        if accumulate not in get_args(Accumulate):
-            msg = f"accumulate={accumulate!r} is not known; use 'sum' or 'quadrature'"
-            raise BadSettingError(msg)
-        if self.covariance is None:
-            summed = self._accumulated(accumulate)
-            return np.abs(self._read(x, summed - zero @ summed, outside))
-        if accumulate == "quadrature":
+        known_accumulate(accumulate)
+        if accumulate != "measured" and not self.has_order:
             msg = (
-                f"accumulate='quadrature' of {self.name!r}, whose levels have no order: nothing "
+                f"accumulate={accumulate!r} of {self.name!r}, whose levels have no order: nothing "
                 "is added up there; leave it out, or give an order with categorical="
             )
             raise BadSettingError(msg)
-        shift = np.eye(len(self.levels)) - zero
-        variance = np.einsum("ij,jk,ik->i", shift, self.covariance, shift)
-        return self._read(x, np.sqrt(np.maximum(variance, 0.0)), outside)
+        if accumulate == "measured" and self.row_spread is not None:
+            return self._read(x, self.row_spread.combine(self._map(center)), outside)
+        summed = self._accumulated(accumulate)
+        return np.abs(self._read(x, summed - zero @ summed, outside))
 
     def ci(
         self,
@@ -450,6 +450,40 @@ class LevelEffect(FrozenResult):
         if len(self.levels) == 1:
             return float("nan")
         return drop_rounding(weighted_root_mean_square(self.spread(), self.share), self.importance)
+
+    @property
+    def typical_spread_error(self) -> float:
+        """Standard error of `typical_spread`, over rows drawn from the same population."""
+        return math.nan if self.row_spread is None else self.row_spread.error
+
+    def row_curves(self, *, center: Center = "mean") -> ShownRows:
+        """Curves of up to 100 sampled rows at the levels.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"}
+            Where the curve of every row is zero, as in `curve`.
+
+        Returns
+        -------
+        ShownRows
+            As of `Effect.row_curves`.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms, sign = np.repeat([1.0, 2.0, 3.0], 50), np.tile([-1.0, 1.0], 75)
+        >>> rows = np.column_stack([rooms, sign])
+        >>> level = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], rows)["x0"]
+        >>> np.unique(level.row_curves(center="start").heights.round(6), axis=0)
+        array([[ 0., -1., -2.],
+               [ 0.,  1.,  2.]])
+        """
+        if self.row_spread is None:
+            return NO_ROWS
+        curve, zero = self.curve(center=center), -self._map(center)[0]
+        found = self.row_spread.predict_rows(np.diff(curve), zero)
+        return found._replace(heights=curve + found.heights)
 
     def height(self, x: FloatArray) -> FloatArray:
         """The curve, zero on average, at places between the levels: straight from one to the next.
@@ -793,10 +827,9 @@ class LevelEffect(FrozenResult):
 
     def _spread_between(self, ends: IntArray) -> float:
         """How much rows differ in what happens to them between two levels."""
-        if self.covariance is None:
+        if self.row_spread is None:
             return float(np.abs(np.diff(self._accumulated("sum")[ends]))[0])
-        both = self.covariance[np.ix_(ends, ends)]
-        return float(np.sqrt(np.maximum(both[0, 0] + both[1, 1] - 2 * both[0, 1], 0.0)))
+        return float(self.row_spread.combine(np.diff(self._map("start")[ends], axis=0))[0])
 
     def _map(self, center: Center) -> FloatArray:
         """The linear map from steps to the curve at the levels."""
@@ -815,9 +848,9 @@ class LevelEffect(FrozenResult):
     def _accumulated(self, accumulate: Accumulate) -> FloatArray:
         """Deviations of the steps, added up from the first level."""
         std = fill_gaps(self.std, middles(self.edges)) * np.diff(self.edges)
-        if accumulate == "sum":
-            return np.append(0.0, np.cumsum(std))
-        return np.asarray(np.sqrt(np.append(0.0, np.cumsum(std**2))))
+        if accumulate == "quadrature":
+            return np.asarray(np.sqrt(np.append(0.0, np.cumsum(std**2))))
+        return np.append(0.0, np.cumsum(std))
 
     def _read(self, x: Any, values: FloatArray, outside: Outside = "extend") -> FloatArray:
         """Values at the levels asked for."""

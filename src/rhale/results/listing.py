@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -88,7 +89,9 @@ def ranking(
     n_left = len(columns)
     told = [numbers_of(e, scale) for e, scale in zip(ranked, scales(effects, ranked), strict=True)]
     columns["importance ± error"] = align_signs([write_with_error(*one[:2]) for one in told])
-    columns["typical spread"] = [write_number(spread, 3) for _, _, spread in told]
+    spreads = [write_spread(*one[2:]) for one in told]
+    header = "typical spread" + (SIGN + "error" if any(SIGN in one for one in spreads) else "")
+    columns[header] = align_signs(spreads)
     columns[_bins_header(ranked)] = [str(e.n_parts) for e in ranked]
     if any(e.missing is not None for e in ranked):
         columns["if missing (share)"] = [_missing_text(e) for e in ranked]
@@ -106,11 +109,34 @@ def scales(effects: Sequence[Result], shown: Sequence[Result]) -> list[float]:
     return [largest[effect.output] for effect in shown]
 
 
-def numbers_of(effect: Result, scale: float) -> tuple[float, float, float]:
-    """Importance, its error and the typical spread; zero where they are rounding."""
-    found = (effect.importance, effect.importance_error, effect.typical_spread)
-    size, error, spread = (drop_rounding(number, scale) for number in found)
-    return size, error, spread
+class SizeNumbers(NamedTuple):
+    """Importance and typical spread of an effect, each with its error; zero where it is rounding."""
+
+    size: float
+    error: float
+    spread: float
+    spread_error: float
+
+
+def numbers_of(effect: Result, scale: float) -> SizeNumbers:
+    """Importance and typical spread with their errors; zero where they are rounding."""
+    found = (
+        *(effect.importance, effect.importance_error),
+        *(effect.typical_spread, effect.typical_spread_error),
+    )
+    return SizeNumbers(*(drop_rounding(number, scale) for number in found))
+
+
+def write_spread(spread: float, error: float) -> str:
+    """Write a typical spread, with its error where that is known.
+
+    Examples
+    --------
+    >>> write_spread(0.3123, 0.0214), write_spread(0.3123, float("nan")), write_spread(0.0, 0.0)
+    ('0.312 ± 0.021', '0.312', '0')
+    """
+    is_told = math.isfinite(error) and spread > 0
+    return write_with_error(spread, error) if is_told else write_number(spread, 3)
 
 
 def align_signs(cells: Sequence[str]) -> list[str]:
@@ -137,12 +163,12 @@ def tell_effect(effect: Result) -> str:
     """
     name, output = effect.captions.axis(effect.name), effect.captions.value_axis(effect.output)
     ends = [_place(effect, place) for place in (0, -1)]
-    size, error, spread = numbers_of(effect, effect.importance)
+    numbers = numbers_of(effect, effect.importance)
     counted = f"{effect.n_parts} {effect.parts if effect.n_parts != 1 else effect.parts[:-1]}"
     return (
         f"{shorten(name)} on {shorten(output)}: {counted} from {shorten(ends[0])} to "
-        f"{shorten(ends[-1])}, importance {write_with_error(size, error)}, "
-        f"typical spread {write_number(spread, 3)}"
+        f"{shorten(ends[-1])}, importance {write_with_error(numbers.size, numbers.error)}, "
+        f"typical spread {write_spread(numbers.spread, numbers.spread_error)}"
     )
 
 

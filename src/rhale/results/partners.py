@@ -148,6 +148,11 @@ class Partners:
         ][:MOST_NAMED]
         if not parts:
             parts = [f"the spread of {name} goes with no feature alone"]
+        if real and self.typical_spread == 0:
+            parts.append(
+                "but curves of rows do not differ: their slopes do, in waves that are finer than "
+                "the places between which rows are moved"
+            )
         if np.isfinite(self.unexplained):
             left = write_share(self.unexplained)
             parts.append(f"{left} goes with nobody: higher order, or steps")

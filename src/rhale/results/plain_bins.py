@@ -15,11 +15,9 @@ from rhale.kernels.gaps import Sides, read_sides
 from rhale.kernels.moments import Moments
 from rhale.kernels.noise import local_noise
 from rhale.kernels.pure_error import FilledCells
-from rhale.kernels.staircase import Staircase
-from rhale.kernels.stretches import BetweenStretches
 from rhale.results.bin_fits import fit_effect
 from rhale.results.effect import Effect
-from rhale.results.fit import ModelCells, Unbinned, follow_stairs, offer_cells
+from rhale.results.fit import ModelCells, Unbinned, bin_all, offer_cells
 from rhale.results.result import Result, is_constant
 
 N_LIMITS = 60  # of each kind: a page has room for so many cells
@@ -92,13 +90,12 @@ def find_other_bins(
 def _find_one(effect: Result, cells: Moments | None, outputs: Sequence[str]) -> OtherBins | None:
     if cells is None or effect.parts != "bins" or is_constant(effect):
         return None
-    own = cells.of_output(outputs.index(effect.output), len(outputs))
+    own = cells.series(outputs.index(effect.output))
     if own.total_rows < FEWEST_ROWS:
         return None
-    if effect.stairs is not None:
-        return OtherBins(finished=tuple(finish_bins(effect, own, effect.stairs)))
-    # slopes of walked rows without their staircase: nothing tells the curve
-    return None if own.is_walked else OtherBins(offer_plain(own))
+    if own.is_stepped:  # the spread of a bin is no sum of what its cells have
+        return OtherBins(finished=tuple(finish_bins(cast(Effect, effect), own)))
+    return OtherBins(offer_plain(own))
 
 
 def plain_search(cells: Moments, penalty: float) -> Adaptive:
@@ -139,18 +136,14 @@ def fit_plain(name: str, output: str, cells: PlainCells, penalty: float) -> Effe
     return fit_effect(name, output, cells.moments, plain)
 
 
-def finish_bins(effect: Result, cells: Moments, stairs: Staircase) -> Iterator[Effect]:
-    """Bins of a curve that is the model's own, from many to few; each number of bins once."""
-    models, search = [ModelCells(cells, stairs)], plain_search(cells, PRICES[0])
-    (offer,) = offer_cells([Unbinned(effect.name, effect.output, models, search)])
-    (united,), (fine,), seen = offer.united, offer.fine, {effect.n_parts}
-    between = cast(BetweenStretches, offer.partition)
+def finish_bins(effect: Effect, cells: Moments) -> Iterator[Effect]:
+    """Bins of a model with steps, from many to few; each number of bins once."""
+    models, seen = [ModelCells(cells, effect.stairs, effect.row_spread)], {effect.n_parts}
     for price in PRICES:
-        cuts = replace(between, partition=plain_search(cells, price))(united)
-        if cuts.linear.size not in seen:
-            limits = offer.limits[cuts.limits]
-            made = fit_effect(effect.name, effect.output, united, cuts, fine=fine, limits=limits)
-            yield follow_stairs(made, stairs)
-        seen.add(cuts.linear.size)
-        if cuts.linear.size == 1:
+        search = plain_search(cells, price)
+        ((made,),) = bin_all([Unbinned(effect.name, effect.output, models, search)])
+        if made.n_parts not in seen:
+            yield made
+        seen.add(made.n_parts)
+        if made.n_parts == 1:
             return

@@ -488,6 +488,11 @@ class Profile(FrozenResult):
         """The same: a profile's spread is already in units of the output."""
         return self.heterogeneity
 
+    @property
+    def typical_spread_error(self) -> float:
+        """Not known, nan: of the rows' curves only their covariance was kept."""
+        return float("nan")
+
     def height(self, x: FloatArray) -> FloatArray:
         """The profile, zero on average, at places between the ends of the grid.
 

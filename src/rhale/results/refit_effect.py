@@ -458,6 +458,11 @@ class RefitEffect:
         """How much rows differ, in units of the output: mean over the trainings."""
         return float(np.mean([effect.typical_spread for effect in self.effects]))
 
+    @property
+    def typical_spread_error(self) -> float:
+        """Standard error of `typical_spread` by the draw of rows: mean over the trainings."""
+        return float(np.mean([effect.typical_spread_error for effect in self.effects]))
+
     @cached_property
     def replication(self) -> Replication:
         """What trainings agree on beyond chance."""

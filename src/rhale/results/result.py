@@ -230,6 +230,11 @@ class Result(Protocol):
         ...
 
     @property
+    def typical_spread_error(self) -> float:
+        """Standard error of `typical_spread`; nan where it is not known."""
+        ...
+
+    @property
     def heterogeneity(self) -> float:
         """How much rows differ, in units of the result's own."""
         ...
@@ -363,6 +368,7 @@ STATISTICS: dict[str, Callable[[Result], float]] = {
     "importance": lambda result: result.importance,
     "importance_error": lambda result: result.importance_error,
     "typical_spread": lambda result: result.typical_spread,
+    "typical_spread_error": lambda result: result.typical_spread_error,
     "heterogeneity": lambda result: result.heterogeneity,
 }
 
@@ -471,7 +477,7 @@ class FrozenResult:
         ----------
         **options
             Those of `Explanation.plot` for one feature: `ax`, `kind`, `center`, `smooth`, `limits`,
-            `xscale`, `sort`, `regions`, `colors`, `figsize`, `legend`, `title`, and the others of
+            `xscale`, `sort`, `rows`, `regions`, `colors`, `figsize`, `legend`, `title`, and the others of
             `rhale.plots.plot_effect` or `rhale.plots.plot_profile`.
 
         Returns

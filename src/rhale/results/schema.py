@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING as MISSING_DEFAULT
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import product
 from math import inf
 from typing import Any, NamedTuple, get_args
@@ -18,6 +18,7 @@ from rhale.kernels.gaps import Gaps
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
 from rhale.kernels.row_places import RowPlaces, scatter_rows
+from rhale.kernels.spread import RowSpread
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.times import AxisKind
 from rhale.results.effect import Density, Effect, LocalEffects
@@ -47,6 +48,7 @@ from rhale.results.region_schema import agree_regions, region_records
 
 TEXT, TEXTS, NOTES = Text(), Several(Text()), Several(Remark())
 HEAVY = 1e120  # more than all rows of the largest weight together
+TINY = 1e-300  # instead of a weight of zero, which is refused later
 FAR = 1e300  # axes end here: the room around a drawing must be a number, too
 
 
@@ -139,6 +141,42 @@ def _build_effect(**found: Any) -> Effect:
     if "row_places" not in found:
         found["row_places"] = scatter_rows(origin, found["std_x"], found["weight"])
     return Effect(**found)
+
+
+def _build_levels(**found: Any) -> LevelEffect:
+    """Make an effect of levels; files before format 11 hold covariances of levels without an order."""
+    covariance = found.pop("covariance", None)
+    if covariance is not None and np.all(np.isfinite(covariance)) and len(covariance) > 1:
+        n_levels, weight = len(covariance), found["level_weight"]
+        found["has_order"] = False
+        found["row_spread"] = RowSpread(
+            places=found["edges"],
+            shares=weight / max(weight.sum(), TINY),
+            covariance=np.diff(np.diff(covariance, axis=0), axis=1),
+            error=float("nan"),
+            first=np.zeros(n_levels, dtype=np.intp),
+            last=np.full(n_levels, n_levels - 1),
+            x=np.empty(0),
+            rows=np.empty((0, n_levels - 1)),
+        )
+    return LevelEffect(**found)
+
+
+def _agree_spread(spread: RowSpread, where: str) -> None:
+    """Shares add up to one, rows begin at places, and no increment has less variance than none."""
+    if not np.isclose(spread.shares.sum(), 1.0):
+        refuse(f"{where}shares adds up to {spread.shares.sum()}, not to 1")
+    if np.any(np.diff(spread.places) == 0):
+        refuse(f"{where}places does not increase")
+    if np.any(spread.first > spread.last) or np.any(spread.last >= spread.places.size):
+        refuse(f"{where}first and {where}last name places that are not there")
+    is_moved = ~np.isnan(spread.x)
+    if np.any(np.isnan(spread.rows[is_moved])):
+        refuse(f"{where}rows is unknown where {where}x is known")
+    if is_moved.any() and spread.rows.shape[1] < int((spread.last - spread.first).max()):
+        refuse(f"{where}rows has too few numbers for a row")
+    if np.any(np.diag(spread.covariance) < 0):
+        refuse(f"{where}covariance has a variance below zero")
 
 
 def _agree_places(places: RowPlaces, where: str) -> None:
@@ -254,6 +292,11 @@ def agree_explanation(found: dict[str, Any], where: str) -> None:
         n_series = moments.mean.shape[0]
         if name not in binned or n_series not in [n * len(outputs) for n in (1, 3, 4)]:
             refuse(f"{where}cells[{shown(name)}] belongs to no effect with bins")
+        if n_series > len(
+            outputs
+        ):  # files before format 11: slopes of models with steps, for the spread
+            kept = replace(moments.series(*range(len(outputs))), is_stepped=True)
+            found["cells"][name] = kept
 
 
 BIN, STEP, LEVEL = _columns("bins"), _columns("steps"), _columns("levels")
@@ -262,6 +305,7 @@ EFFECT_DEFAULTS = (
     *("low_x", "high_x", "level", "row_places"),  # since format 5
     *(f.name for f in fields(Effect) if f.default is not MISSING_DEFAULT),
 )
+LEVEL_DEFAULTS = tuple(f.name for f in fields(LevelEffect) if f.default is not MISSING_DEFAULT)
 SAMPLE = Record(
     LocalEffects,
     {"x": ROW["places"], "local_effects": ROW["means"], "weight": ROW["weights"]},
@@ -295,10 +339,11 @@ MOMENTS = Record(
         "mean": Numbers(SERIES),
         "sxd": Numbers(SERIES),
         "sdd": Numbers(SERIES, least=0),
+        "is_stepped": Truth(),
     },
     _agree_moments,
     _build_moments,
-    later=("low", "high"),
+    later=("low", "high", "is_stepped"),
 )
 CELL_MEANS = Record(
     CellMeans,
@@ -354,6 +399,22 @@ STAIRCASE = Record(
     },
     _agree_stairs,
 )
+ROW_SPREAD = Record(
+    RowSpread,
+    {
+        "places": Numbers((Side("increments", 1, least=1),), -FAR, FAR, rising=True),
+        "shares": Numbers((Side("increments", 1),), 0, 1),
+        "covariance": Numbers((Side("increments"), Side("increments")), -(LARGEST**2), LARGEST**2),
+        "error": Number(0, LARGEST, unknown=True),
+        "first": Numbers((Side("increments", 1),), whole=True, least=0),
+        "last": Numbers((Side("increments", 1),), whole=True, least=0),
+        "x": Numbers((Side("shown rows"),), -FAR, FAR, unknown=True),
+        "rows": Numbers(
+            (Side("shown rows"), Side("numbers of a row")), -LARGEST, LARGEST, unknown=True
+        ),
+    },
+    _agree_spread,
+)
 EFFECT_FIELDS: dict[str, Kind] = {
     **RESULT,
     **NOTED,
@@ -383,6 +444,7 @@ EFFECT_FIELDS: dict[str, Kind] = {
     "spread_std": Maybe(_columns("spread bins")["errors"]),
     "kind": Text(get_args(AxisKind)),
     "stairs": Maybe(Part({"staircase": STAIRCASE})),
+    "row_spread": Maybe(Part({"row_spread": ROW_SPREAD})),
 }
 LEVEL_FIELDS: dict[str, Kind] = {
     **RESULT,
@@ -400,6 +462,8 @@ LEVEL_FIELDS: dict[str, Kind] = {
     "is_number": Truth(),
     "pooled": TEXTS,
     "down": Maybe(STEP["means"]),
+    "row_spread": Maybe(Part({"row_spread": ROW_SPREAD})),
+    "has_order": Truth(),
     "covariance": Maybe(
         Numbers((Side("levels"), Side("levels")), -(LARGEST**2), LARGEST**2, unknown=True)
     ),
@@ -432,7 +496,12 @@ def effect_records(
     return {
         "effect": effect,
         "level_effect": Record(
-            LevelEffect, {**LEVEL_FIELDS, **changes}, _agree_levels, later=("down",)
+            LevelEffect,
+            {**LEVEL_FIELDS, **changes},
+            _agree_levels,
+            _build_levels,
+            later=LEVEL_DEFAULTS,
+            former=("covariance",),
         ),
     }
 
@@ -477,6 +546,7 @@ RECORDS = {
     "cell_places": CELL_PLACES,
     "gaps": GAPS,
     "staircase": STAIRCASE,
+    "row_spread": ROW_SPREAD,
 }
 OF_RESULTS = (Side("results"), Side("partners"))
 PARTNER_MATRIX = Record(

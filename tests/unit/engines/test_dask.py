@@ -81,7 +81,8 @@ def test_an_interrupted_run_goes_on_behind_the_partitions_that_are_done(
         calls.clear()
         last = float("inf")
         resumed = rhale.explain(model, table, checkpoint=tmp_path / "kept")
-    assert len(calls) < (1 - share) * n_calls + 8  # the first questions, and one partition again
+    # the first questions, and one partition again, of which some rows are moved besides
+    assert len(calls) < (1 - share) * n_calls + 9
     for one, other in zip(whole.effects, resumed.effects, strict=True):
         np.testing.assert_array_equal(one.mean, other.mean)
         np.testing.assert_array_equal(one.std, other.std)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 
 from rhale.kernels.axis_row import TOGETHER, AxisRow, unite_all
@@ -12,7 +14,8 @@ def cells_of(seed: int, n_cells: int) -> Moments:
     rng = np.random.default_rng(seed)
     x, weight = rng.normal(size=200), rng.uniform(0.5, 2, 200)
     edges = np.linspace(-4, 4 + seed, n_cells + 1)
-    return measure(Grid(edges), x, rng.normal(size=(3, 200)), weight).of_output(0, 1)
+    found = measure(Grid(edges), x, rng.normal(size=(3, 200)), weight)
+    return replace(found, is_stepped=True)
 
 
 AXES = [cells_of(seed, int(own[-1])) for seed, own in enumerate(LIMITS)]
@@ -20,7 +23,7 @@ AXES = [cells_of(seed, int(own[-1])) for seed, own in enumerate(LIMITS)]
 
 def test_bins_of_axes_in_a_row_are_those_of_each_axis():
     row = AxisRow.of(AXES, n_series=None).unite(LIMITS)
-    assert row.cells.names == AXES[0].names
+    assert row.cells.is_stepped
     for cells, limits, part in zip(AXES, LIMITS, row.slices(), strict=True):
         alone = cells.unite(limits)
         for name in (*SUMS, "rows", "variance", "residual_variance", "slope"):
@@ -33,7 +36,7 @@ def test_bins_of_axes_in_a_row_are_those_of_each_axis():
 def test_one_series_is_enough_where_no_more_is_asked_for():
     row = AxisRow.of(AXES)
     assert row.cells.mean.shape == (1, 21)
-    assert row.cells.names == ("effect",)
+    assert row.cells.is_stepped
 
 
 def test_what_belongs_to_an_axis_is_found_again():
@@ -46,11 +49,13 @@ def test_what_belongs_to_an_axis_is_found_again():
 
 
 def test_axes_that_are_united_together_are_those_united_alone():
-    batch = [cells if k % 2 else cells.series(0) for k, cells in enumerate(AXES * TOGETHER)]
-    united = unite_all(batch, LIMITS * TOGETHER)
-    for cells, limits, found in zip(batch, LIMITS * TOGETHER, united, strict=True):
+    plain = [replace(cells.series(0), is_stepped=False) for cells in AXES]
+    batch = [cells for pair in zip(AXES, plain, strict=True) for cells in pair] * TOGETHER
+    every = [limits for limits in LIMITS for _ in range(2)] * TOGETHER
+    united = unite_all(batch, every)
+    for cells, limits, found in zip(batch, every, united, strict=True):
         alone = cells.unite(limits)
-        assert found.names == alone.names
+        assert found.is_stepped == alone.is_stepped == cells.is_stepped
         assert found.grid == alone.grid
         for name in SUMS:
             np.testing.assert_array_equal(getattr(found, name), getattr(alone, name))

@@ -30,7 +30,7 @@ def axis(seed, n_rows, n_cells, *, weighted=False, stepped=False):
     series = np.stack([d, d + noise, noise]) if stepped else d
     weights = rng.lognormal(size=x.size) if weighted else None
     cells = measure(Grid(np.linspace(0, 1, n_cells + 1)), x, series, weights)
-    return cells.of_output(0, 1)
+    return cells.series(0)
 
 
 def same(one, other):

@@ -64,16 +64,6 @@ def test_a_high_level_does_not_drown_the_scatter(level):
     np.testing.assert_allclose(found, np.cov(curves[0].T - level), rtol=1e-5, atol=1e-6)
 
 
-def test_curves_less_their_first_value_at_some_points():
-    curves, w = RNG.normal(0, 1, (2, 25, 5)), RNG.uniform(0.5, 2, 25)
-    found = measure_curves(curves, w)
-    for output in range(2):
-        some = curves[output, :, 1:4] - curves[output, :, 1:2]
-        wanted = measure_curves(some[None], w).covariance[0]
-        np.testing.assert_allclose(found.from_first(output, slice(1, 4)), wanted, atol=1e-12)
-    np.testing.assert_array_equal(found.from_first(0, slice(2, 3)), [[0.0]])
-
-
 def test_no_rows_have_no_mean_and_no_scatter():
     found = measure_curves(np.empty((2, 0, 3)))
     assert [found.weight, found.mean.tolist()] == [0.0, [[0.0] * 3] * 2]

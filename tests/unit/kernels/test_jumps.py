@@ -156,12 +156,11 @@ def test_what_is_reached_is_near_or_inside_a_window(seed):
     rng = np.random.default_rng(seed)
     places = np.sort(rng.choice(20, 8, replace=False)).astype(float)
     near = tuple(np.sort(rng.integers(0, 9, (2, 6)), axis=0))
-    narrow, wide = (tuple(np.sort(rng.integers(-2, 22, (2, 6)), axis=0) / 1.0) for _ in range(2))
+    window = tuple(np.sort(rng.integers(-2, 22, (2, 6)), axis=0) / 1.0)
     cells = np.arange(8)
-    for i, (first, last) in enumerate(zip(*find_reach(places, near, narrow, wide), strict=True)):
+    for i, (first, last) in enumerate(zip(*find_reach(places, near, window), strict=True)):
         seen = (cells >= near[0][i]) & (cells < near[1][i])
-        low, high = min(narrow[0][i], wide[0][i]), max(narrow[1][i], wide[1][i])
-        seen |= (places > low) & (places < high)
+        seen |= (places > window[0][i]) & (places < window[1][i])
         mine = cells[seen]
         assert (first, last) == (mine[0], mine[-1] + 1) if mine.size else first >= last
 
@@ -169,9 +168,9 @@ def test_what_is_reached_is_near_or_inside_a_window(seed):
 def test_marks_of_parts_stand_one_behind_the_other():
     ends = np.arange(2.0), np.arange(2.0) + 1
     cells = np.array([0, 1]), np.array([2, 3])
-    one = JumpMarks(np.array([4, 5]), cells, cells, ends, ends, np.zeros(2, dtype=int))
+    one = JumpMarks(np.array([4, 5]), cells, cells, ends, np.zeros(2, dtype=int))
     both = join_marks([one, one.of_part(3)])
     assert both.n_marks == 4
     assert both.part.tolist() == [0, 0, 3, 3]
     assert both.near[1].tolist() == [2, 3, 2, 3]
-    assert both.wide[0].tolist() == [0, 1, 0, 1]
+    assert both.window[0].tolist() == [0, 1, 0, 1]

@@ -245,38 +245,6 @@ def test_series_keeps_the_chosen_ones():
     assert found.sdd.shape == found.sxd.shape == (2, 1)
 
 
-def test_series_of_an_output_have_names():
-    """Two outputs; outputs of the first series stand before those of the second."""
-    values = np.arange(6.0)[:, None] * np.ones(4)
-    three = measure(Grid(np.array([0.0, 1.0])), np.linspace(0, 1, 4), values).of_output(1, 2)
-    assert three.names == ("effect", "wide", "noise")
-    assert three.mean.ravel().tolist() == [1.0, 3.0, 5.0]
-    assert three.is_stepped
-    assert not three.is_walked
-    for same in (three + three, three.unite(np.array([0, 1])), three.between(0, 1)):
-        assert same.named("noise").mean.tolist() == [[5.0]]
-    assert three.named("wide").names == ("wide",)
-
-
-def test_slopes_of_walked_trees_have_names():
-    values = np.arange(8.0)[:, None] * np.ones(4)
-    four = measure(Grid(np.array([0.0, 1.0])), np.linspace(0, 1, 4), values).of_output(1, 2)
-    assert four.names == ("effect", "wide", "halves", "difference")
-    assert four.is_stepped
-    assert four.is_walked
-    some = four.named("difference", "wide")
-    assert some.names == ("difference", "wide")
-    assert some.mean.ravel().tolist() == [7.0, 3.0]
-
-
-def test_one_series_of_an_output_is_the_effect():
-    one = measure(Grid(np.array([0.0, 1.0])), np.array([0.5]), np.array([[3.0], [4.0]]))
-    assert not one.is_stepped
-    assert one.of_output(1, 2).names == ("effect",)
-    assert one.of_output(1, 2).named("effect").mean.tolist() == [[4.0]]
-    assert not one.of_output(1, 2).is_stepped
-
-
 def test_uniting_cells_skips_empty_ones():
     x, d = np.array([0.5, 0.6, 4.5, 4.6]), np.array([1.0, 2.0, 5.0, 8.0])
     cells = measure(Grid(EDGES), x, d)

@@ -19,10 +19,10 @@ def rows_of(values, n_levels=None, weight=None):
     )
 
 
-def partners_of(values, effects, *, own=0, noise=None, n_levels=None, weight=None):
+def partners_of(values, effects, *, own=0, n_levels=None, weight=None):
     partners = code_partners(rows_of(values, n_levels, weight))
     at = np.arange(len(values))
-    target = Target(at, values[:, own], effects, np.zeros(at.size), noise=noise, own=own)
+    target = Target(at, values[:, own], effects, np.zeros(at.size), own=own)
     return measure_partners(partners, target)
 
 
@@ -86,18 +86,6 @@ def test_bends_of_the_curve_are_no_spread():
     np.testing.assert_allclose(plain.share[1:3], 0.5, atol=0.05)
     np.testing.assert_allclose(bent.share[1:3], plain.share[1:3], atol=0.08)
     assert bent.unexplained < 0.2
-
-
-def test_noise_of_steps_is_taken_off():
-    values, rng = normal(3, 10_000), np.random.default_rng(9)
-    steps = rng.normal(size=(2, 10_000))  # one made the effects, the other tells its size
-    effects = np.sign(values[:, 1]) + steps[0]
-    blind = partners_of(values, effects)
-    told = partners_of(values, effects, noise=steps[1])
-    assert blind.share[1] == pytest.approx(0.5, abs=0.03)
-    assert told.share[1] == pytest.approx(1.0, abs=0.05)
-    assert told.unexplained < 0.05
-    assert blind.unexplained == pytest.approx(0.5, abs=0.03)
 
 
 def test_a_missing_value_and_a_level_are_cells_of_their_own():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.real_jumps import find_differing, find_jumps
+from rhale.kernels.real_jumps import find_jumps
 from rhale.kernels.staircase import Staircase
 
 SEEDS = st.integers(0, 10_000)
@@ -91,22 +91,6 @@ def test_rows_must_agree_about_a_jump():
     one = np.array([0.5])
     assert find_jumps(stairs_of(one, np.array([1.0]), deviation=0.49), N) == [(0.5, 0.5, 1.0)]
     assert find_jumps(stairs_of(one, np.array([1.0]), deviation=0.51), N) == []
-
-
-@pytest.mark.parametrize("deviation", [0.0, 0.3, 0.51, 2.0])
-def test_how_much_rows_differ_is_told_whether_they_agree_or_not(deviation):
-    ((jump, found),) = find_differing(stairs_of(np.array([0.5]), np.ones(1), deviation), N)
-    assert jump == (0.5, 0.5, 1.0)
-    assert found == pytest.approx(deviation)
-
-
-def test_rows_differ_at_all_places_as_near_as_the_steps_of_a_jump():
-    """Groups go the same way at each: deviations of .2 at four places add up; the fifth is far."""
-    at = np.array([0.499, 0.5, 0.501, 0.502, 0.6])
-    stairs = stairs_of(at, np.array([0.0, 1.0, 0.0, 0.0, 0.0]), deviation=0.2)
-    ((jump, found),) = find_differing(stairs, N)
-    assert jump == (0.5, 0.5, 1.0)
-    assert found == pytest.approx(4 * 0.2)
 
 
 def test_jumps_are_those_of_as_many_rows_as_are_asked_about():

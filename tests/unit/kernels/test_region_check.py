@@ -70,14 +70,14 @@ def test_two_effects_of_a_row_are_one_observation_in_errors():
     effects = gate + np.random.default_rng(0).normal(size=2_000)
     row = np.arange(2_000)
     step = np.zeros(2_000, dtype=int)
-    once = Target(row, step + 0.5, effects, np.zeros(2_000), None, step, 0, 1.0)
+    once = Target(row, step + 0.5, effects, np.zeros(2_000), 0.0, step, 0, 1.0)
     both = np.concatenate
     twice = Target(
         both([row, row]),
         both([step, step + 1]) + 0.5,
         both([effects, effects]),
         np.zeros(4_000),
-        None,
+        0.0,
         both([step, step + 1]),
         0,
         1.0,
@@ -126,32 +126,3 @@ def test_a_bar_names_what_is_not_enough():
     assert check_tree(search, tree, Bar(output=0.55)).tree is None
     assert check_tree(search, tree, Bar(gain=0.9)).tree is not None
     assert check_tree(search, tree, Bar(confidence=3.5)).tree is not None
-
-
-@pytest.mark.parametrize(
-    ("scale", "ratio", "holds"),
-    [(1.0, 0.7, True), (1.0, 0.6, False), (0.1, 0.7, False), (0.1, 1.8, True)],
-)
-def test_what_moves_predictions_far_need_not_exceed_steps(scale, ratio, holds):
-    """Steps of size `scale` of the predictions' deviation, and a gain that is `ratio` of their square."""
-    values = uniform(400, 1)
-    signs = np.where(np.arange(400) % 4 < 2, 1.0, -1.0)
-    target = target_of(values[:, 0], np.zeros(400), noise=signs)
-    residuals = take_residuals(rows_of(values), [replace(target, scale=scale)])
-    some = residuals.checking
-    noise = float(np.sum(residuals.measure(some) * residuals.values[1, some] ** 2))
-    drop = np.where(np.arange(some.size) == 0, ratio * noise, 0.0)  # at one place alone
-    assert Bar(noise=1.75).exceeds_steps(residuals, some, drop) == holds
-
-
-@pytest.mark.parametrize(("share_of_cells", "holds"), [(0.6, True), (0.4, False)])
-def test_what_exceeds_half_of_the_bar_in_half_of_the_cells_exceeds_steps(share_of_cells, holds):
-    values = uniform(4_000, 1)
-    signs = np.where(np.arange(4_000) % 4 < 2, 1.0, -1.0)
-    residuals = take_residuals(
-        rows_of(values), [target_of(values[:, 0], np.zeros(4_000), noise=signs, scale=0.1)]
-    )
-    some = residuals.checking
-    noise = residuals.measure(some) * residuals.values[1, some] ** 2
-    inside = residuals.cell[some] < share_of_cells * residuals.n_cells
-    assert Bar(noise=2.0).exceeds_steps(residuals, some, 1.1 * noise * inside) == holds

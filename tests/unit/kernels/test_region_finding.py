@@ -7,7 +7,7 @@ from rhale.kernels.region_finding import Finding
 
 def test_a_finding_without_rules_explains_nothing():
     found = Finding(reason="alike")
-    assert (found.rules, found.gains, found.doubtful) == ((), (), ())
+    assert (found.rules, found.gains) == ((), ())
     assert found.share == 0
     assert np.isnan(found.error)
     assert found.gradual == -1

@@ -16,8 +16,8 @@ def weighed():
     values[:, 2] = np.arange(400) % 3
     rng = np.random.default_rng(0)
     rows = CodedRows(rows_of(values, n_levels=[0, 0, 3], weight=rng.uniform(0.5, 2, 400)))
-    noise, own = rng.normal(size=(2, 400))
-    return rows, take_residuals(rows.rows, [target_of(values[:, 0], own, noise=noise)])
+    own = rng.normal(size=400)
+    return rows, take_residuals(rows.rows, [target_of(values[:, 0], own)])
 
 
 def test_histograms_are_sums_over_rows(weighed):
@@ -44,15 +44,15 @@ def test_a_gain_is_what_two_means_explain(weighed):
     filled = fill_one(residuals, some, goes, 2)
     gain = gain_between(filled[0], filled.total(), residuals.factor)
     explained = 0.0
-    for sign, values in zip((1, -1), residuals.values[:, some], strict=True):
-        for cell in range(residuals.n_cells):
-            here = residuals.cell[some] == cell
-            w = residuals.weight[some][here]
-            mean = np.average(values[here], weights=w)
-            for side in (0, 1):
-                on = goes[here] == side
-                own = np.average(values[here][on], weights=w[on])
-                explained += sign * w[on].sum() * (own - mean) ** 2
+    (values,) = residuals.values[:, some]
+    for cell in range(residuals.n_cells):
+        here = residuals.cell[some] == cell
+        w = residuals.weight[some][here]
+        mean = np.average(values[here], weights=w)
+        for side in (0, 1):
+            on = goes[here] == side
+            own = np.average(values[here][on], weights=w[on])
+            explained += w[on].sum() * (own - mean) ** 2
     assert gain == pytest.approx(explained)
     parts = squares(filled, residuals.factor).sum() - squares(filled.total(), residuals.factor)
     assert gain == pytest.approx(parts)

@@ -15,7 +15,7 @@ from rhale.kernels.regions import By, Regions, read_regions
         ({"min_share": 0.5}, "min_share=0.5 of regions is not a share between 0 and 0.5"),
         ({"min_gain": 0.0}, "min_gain=0.0 of regions is not a share between 0 and 0.5"),
         ({"min_total": "x"}, "min_total='x' of regions is not a share between 0 and 0.5"),
-        ({"min_noise": -1.0}, "min_noise=-1.0 of regions is not a number of zero or more"),
+        ({"min_output": -1.0}, "min_output=-1.0 of regions is not a number of zero or more"),
         ({"confidence": float("inf")}, "confidence=inf of regions is not a number"),
         ({"splitters": "sex"}, "splitters='sex' is one name; pass a list"),
     ],
@@ -23,6 +23,12 @@ from rhale.kernels.regions import By, Regions, read_regions
 def test_settings_that_make_no_sense_are_refused(asked, words):
     with pytest.raises(BadSettingError, match=words):
         Regions(**asked)
+
+
+def test_a_bar_beside_steps_is_set_no_more():
+    with pytest.warns(DeprecationWarning, match="min_noise= of regions does nothing any more"):
+        asked = Regions(min_noise=2.0)
+    assert asked == Regions()
 
 
 @pytest.mark.parametrize("name", ["min_rows", "search_rows"])

@@ -301,31 +301,6 @@ def test_an_unknown_center_is_refused():
         stairs_of(*make(1)).curve(np.zeros(1), "middle")
 
 
-def test_rows_differ_by_the_deviation_of_their_own_jumps():
-    rng, x = np.random.default_rng(5), np.linspace(0, 1, 4000)
-    jumps = np.column_stack([rng.normal(2, 0.5, 4000), np.full(4000, 3.0), rng.normal(0, 1, 4000)])
-    found = quick_stairs(x, np.array([0.2, 0.5, 0.8]), jumps, rng.integers(0, 32, 4000), 1000)
-    got = found.rows_differ(np.array([0.0, 0.3, 0.6, 1.0]), 4000.0)
-    np.testing.assert_allclose(got, [0.5, 0.0, 1.0], rtol=0.3)
-    assert got[1] == 0.0
-
-
-def test_rows_move_in_bins_that_hold_a_jump_behind_their_first_limit():
-    x = np.linspace(0, 1, 200)
-    jumps = np.zeros((200, 3)) + np.array([1.0, 0.0, 2.0])
-    found = quick_stairs(x, np.array([0.25, 0.5, 0.75]), jumps, np.arange(200) % 32, 20)
-    assert found.moves(np.array([0.0, 0.25, 0.6, 0.74, 1.0])).tolist() == [True, False, False, True]
-
-
-def test_what_bins_amount_to_is_shared_among_their_places():
-    rng, x = np.random.default_rng(2), np.linspace(0, 1, 400)
-    places = np.array([0.1, 0.2, 0.6, 0.9])
-    found = quick_stairs(x, places, rng.normal(size=(400, 4)), rng.integers(0, 32, 400), 40)
-    shared = found.share_out(np.array([0.0, 0.5, 0.7, 1.0]), np.array([6.0, 2.0, 5.0]))
-    np.testing.assert_allclose([shared[:2].sum(), *shared[2:]], [6.0, 2.0, 5.0])
-    assert np.all(shared > 0)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_errors_add_the_mean_variance_of_a_known_centring_to_a_square(weighted):
     rows = make(4, weighted=weighted)
@@ -366,3 +341,32 @@ def test_rounding_keeps_seven_digits_of_what_chance_does_at_any_scale(seed, powe
     short = stairs.rounded().influence
     np.testing.assert_array_equal(short.astype(np.float32).astype(np.float64), short)
     assert rounded.jumps is scaled.jumps
+
+
+def stairs_that_differ(places, deviations):
+    """Rows on all sides; groups that differ at the places by so much."""
+    n = len(places)
+    return Staircase(
+        places=np.array(places),
+        jumps=np.ones(n),
+        near_shares=np.ones(n),
+        row_shares=np.full(n + 1, 1 / (n + 1)),
+        influence=np.outer([1.0, -1.0], deviations),
+        drawn=np.zeros((2, 2)),
+        group_shares=np.full(2, 0.5),
+        low=0.0,
+        high=1.0,
+    )
+
+
+def test_between_limits_a_place_counts_by_how_much_rows_differ_there():
+    found = stairs_that_differ([0.2, 0.3, 0.7], [1.0, 3.0, 2.0])
+    shares = found.shares_between(np.array([0.0, 0.5, 0.6, 1.0]))
+    np.testing.assert_allclose(shares[:, 0], [0, 0.25, 1, 1])
+    np.testing.assert_array_equal(shares[:, 1], np.zeros(4))  # no place between .5 and .6
+    np.testing.assert_allclose(shares[:, 2], [0, 0, 0, 1])
+
+
+def test_a_jump_at_a_limit_lies_before_it():
+    found = stairs_that_differ([0.5], [1.0])
+    assert found.shares_between(np.array([0.0, 0.5, 1.0])).tolist() == [[0.0, 0.0], [1.0, 0.0]]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rhale.measures.measure import Replies, Rows
+from rhale.measures.measure import Replies, Rows, SampledRows
 from rhale.measures.questions import Asker
 from rhale.models import meet, wrap
 
@@ -17,6 +17,18 @@ def rows_of(chunk, key=None):
     return Rows(chunk, key, np.empty(0, dtype=np.intp))
 
 
+def sampled_rows(chunk, key=None):
+    """A chunk of which all rows are sampled."""
+    key = np.arange(chunk.n_rows, dtype=np.uint64) if key is None else key
+    return Rows(chunk, key, np.arange(chunk.n_rows))
+
+
+def no_sampled(measure, n_outputs=1):
+    """What a measure keeps of no rows at all."""
+    none = np.empty(0)
+    return SampledRows(np.empty((0, measure.n_kept(n_outputs))), none, none.astype(np.uint64))
+
+
 def local_effects(source, asker, chunk):
     """What a source of local effects makes of the model's answers."""
     rows = rows_of(chunk)
@@ -26,4 +38,10 @@ def local_effects(source, asker, chunk):
 
 def replies_to(asked, asker, chunk):
     base = asker.predictor.predict(chunk.rows, chunk.n_rows)
-    return Replies(base, None, asker.ask(chunk, asked.changes))
+    asides = tuple(
+        asker.ask(chunk.take(one.rows), one.changes)
+        if one.rows.size
+        else np.empty((len(one.changes), 0, base.shape[1]))
+        for one in asked.asides
+    )
+    return Replies(base, None, asker.ask(chunk, asked.changes), asides)

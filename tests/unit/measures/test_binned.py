@@ -25,7 +25,8 @@ from rhale.measures.binned import (
     reachable_limits,
     without_moved,
 )
-from rhale.measures.measure import About, Rows, with_bins
+from rhale.measures.measure import About, Rows, SampledRows, with_bins
+from rhale.measures.nearby import Nearby
 from rhale.measures.secant import OwnBin, Secant
 from rhale.results.fit import MOVED_LIMITS, bin_all
 from rhale.results.note import Note
@@ -58,12 +59,26 @@ def added_up(measure, columns, sampled=()):
 
 def binned(columns, *, partitions=TWO_BINS, grid=HALVES, **fields):
     cells = CellChoice(grid, partitions, **fields.pop("cells", {}))
-    return BinnedEffects(columns.features[0], Secant(0, OwnBin(grid)), cells, **fields)
+    return BinnedEffects(
+        columns.features[0], Secant(0, OwnBin(grid)), cells, near(columns), **fields
+    )
+
+
+def near(columns):
+    return Nearby.of(columns.features[0], columns, 2, every=False)
+
+
+def about_rows(columns, kept, **other):
+    """All rows that something is kept of are sampled ones."""
+    n_rows = len(kept)
+    some = SampledRows(kept, np.ones(n_rows), np.arange(n_rows, dtype=np.uint64))
+    known = columns.survey, ("y0", "y1"), (), some.weight, np.uint64(0)
+    return About(*known, sampled=some, **other)
 
 
 def concluded(measure, columns, sampled=(0, 1)):
     tally = added_up(measure, columns, sampled)
-    about = About(columns.survey, ("y0", "y1"), (), np.ones(len(sampled)), np.uint64(0))
+    about = about_rows(columns, tally.kept)
     return next(with_bins([measure.conclude(tally.total, tally.kept, about)]))
 
 
@@ -82,12 +97,19 @@ def test_a_sampled_row_keeps_its_place_and_its_local_effects():
     measure = binned(settled())
     kept = added_up(measure, settled(), sampled=[5, 9]).kept
     assert kept.shape[1] == measure.n_kept(n_outputs=2)
-    assert kept == pytest.approx(np.column_stack([X[[5, 9], 0], [3, 3], X[[5, 9], 1]]))
+    assert kept[:, :3] == pytest.approx(np.column_stack([X[[5, 9], 0], [3, 3], X[[5, 9], 1]]))
+    places, size = measure.nearby.places, measure.nearby.places.n_asked - 1
+    for row, (first, second) in zip((5, 9), kept[:, 3:].reshape(2, 2, size), strict=True):
+        around = places.around(places.locate(X[row, :1]))[:, 0]
+        moved = np.diff(places.values[around])
+        np.testing.assert_allclose(first, 3 * moved, rtol=1e-9)
+        np.testing.assert_allclose(second, X[row, 1] * moved, rtol=1e-9)
 
 
 def test_the_source_says_what_is_asked():
     source = SimpleNamespace(needs="slopes", n_changes=7)
-    measure = BinnedEffects(settled().features[0], source, CellChoice(HALVES, ()))
+    columns = settled()
+    measure = BinnedEffects(columns.features[0], source, CellChoice(HALVES, ()), near(columns))
     assert (measure.needs, measure.n_changes) == ("slopes", 7)
 
 
@@ -246,32 +268,29 @@ def test_quantiles_of_a_sample_are_said_to_be_such():
 # --- regions -------------------------------------------------------------------------------------
 
 
-def series_of(n_series):
-    """A source with so many series, whose numbers are 100 series + 10 output + row."""
-    return SimpleNamespace(n_series=n_series)
-
-
-@pytest.mark.parametrize(("n_series", "effects", "noise"), [(1, 0, None), (3, 1, 2)])
-def test_regions_are_to_tell_wide_secants_apart_where_there_are_any(n_series, effects, noise):
+def test_regions_are_to_tell_local_effects_apart_or_secants_of_a_model_with_steps():
     x = np.array([1.0, np.nan, 7.0, 99.0])  # the last is outside
-    number = [100 * s + 10 * output + np.arange(4.0) for s in range(n_series) for output in (0, 1)]
-    measure = replace(binned(settled()), source=series_of(n_series))
-    targets = measure.targets(np.column_stack([x, *number]), 2)
-    for output, target in enumerate(targets):
+    columns = settled()
+    measure = binned(columns)
+    places, size = measure.nearby.places, measure.nearby.places.n_asked - 1
+    effects = [10 * output + np.arange(4.0) for output in (0, 1)]
+    increments = np.arange(4 * 2 * size).reshape(4, 2 * size) ** 2.0
+    kept = np.column_stack([x, *effects, increments])
+    searched = SampledRows(kept, np.ones(4), np.arange(4, dtype=np.uint64))
+    for output, target in enumerate(measure.targets(searched, 2)):
         assert target.row.tolist() == [0, 2]
         assert target.x.tolist() == [1.0, 7.0]
-        assert target.effects.tolist() == [100 * effects + 10 * output + row for row in (0, 2)]
-        wanted = None if noise is None else [100 * noise + 10 * output + row for row in (0, 2)]
-        assert (None if target.noise is None else target.noise.tolist()) == wanted
+        assert target.effects.tolist() == [10 * output + row for row in (0, 2)]
+        assert target.roughness == 0.0
         assert not target.shared.any()
-
-
-def test_rows_that_are_searched_keep_all_series():
-    columns = settled()
-    plain, searched = binned(columns), binned(columns, is_searched=True)
-    source = replace(searched, source=series_of(3))
-    assert (plain.n_kept(2), searched.n_kept(2), source.n_kept(2)) == (3, 3, 7)
-    assert replace(source, is_searched=False).n_kept(2) == 3
+    steps = replace(measure, source=SimpleNamespace(is_stepped=True))
+    for output, target in enumerate(steps.targets(searched, 2)):
+        assert target.row.tolist() == [0, 2]
+        for row, effect in zip((0, 2), target.effects, strict=True):
+            around = places.around(places.locate(x[[row]]))[:, 0]
+            change = increments[row, output * size : (output + 1) * size].sum()
+            width = places.values[around[-1]] - places.values[around[0]]
+            assert effect == pytest.approx(change / width, rel=1e-12)
 
 
 def test_a_region_has_the_cells_from_its_first_to_its_last_row():
@@ -284,7 +303,7 @@ def test_a_region_has_the_cells_from_its_first_to_its_last_row():
     rows = Rows(chunk, key, np.arange(2), counted=counted)
     asked = measure.questions(rows)
     tally = measure.add_up(rows, asked, replies_to(asked, asker_for(both, chunk), chunk))
-    about = About(columns.survey, ("y0", "y1"), (), np.ones(2), np.uint64(0))
+    about = about_rows(columns, tally.kept)
     ((found,),) = bin_all([measure.conclude_region(tally.total, tally.kept, about, 1)])
     assert (found.name, found.output) == ("x0", "y1")
     assert found.edges.tolist() == [2.0, 4.0, 6.0]

@@ -221,7 +221,8 @@ def test_the_rows_that_were_asked_are_counted(local):
 
     fx = rhale.explain(model, X, gradient=slopes, local=local)
     first, probe = 32 + 16, 32
-    assert sum(seen) == first + probe + CHECKED * 2 * 2 + N
+    places = [np.max(effect.row_spread.last - effect.row_spread.first) + 1 for effect in fx]
+    assert sum(seen) == first + probe + CHECKED * 2 * 2 + N + N * sum(places)
     assert fx.provenance["rows_asked"] == sum(seen)
 
 

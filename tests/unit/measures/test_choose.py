@@ -37,7 +37,7 @@ def test_a_gradient_that_is_zero_everywhere_gives_way_to_secants_with_a_note(fun
     fx = rhale.explain(Module(function), X)
     note = fx["x0"].notes[0]
     assert note.startswith("the gradient is zero everywhere although predictions differ: secants")
-    assert "windows hold 0.1 of the rows, 0.3 for the spread" in note
+    assert note.endswith("secants (stepped): windows hold 0.1 of the rows")
     assert fx.provenance["local_effects"]["x0"] == note
 
 
@@ -107,13 +107,8 @@ def stepped(rows):
 @pytest.mark.parametrize(
     ("options", "note"),
     [
-        ({}, "secants (stepped): windows hold 0.1 of the rows, 0.3 for the spread"),
-        ({"window": 0.2}, "secants (stepped): windows hold 0.2 of the rows, 0.3 for the spread"),
-        ({"spread_window": 0.4}, "windows hold 0.1 of the rows, 0.4 for the spread"),
-        (
-            {"window": 0.1, "spread_window": 0.4},
-            "(windows given by hand): windows hold 0.1 of the rows, 0.4 for the spread",
-        ),
+        ({}, "secants (stepped): windows hold 0.1 of the rows"),
+        ({"window": 0.2}, "secants (stepped): windows hold 0.2 of the rows"),
     ],
 )
 def test_windows_given_by_hand_are_taken_and_noted(options, note):
@@ -131,15 +126,23 @@ def test_the_window_of_a_secant_holds_the_share_that_was_asked_for():
     asked = []
 
     def model(rows):
-        asked.append(rows[:, 0].copy())
-        return rows[:, 0] ** 2
+        asked.append(rows.copy())
+        return stepped(rows)
 
-    rhale.explain(model, X, features=0, window=0.3, spread_window=0.6, batch_size=10**6)
-    ends = max(asked, key=len).reshape(4, N)  # both ends of the mean, then of the spread
-    for (low, high), share in ((ends[:2], 0.3), (ends[2:], 0.6)):
-        x = X[:, 0]
-        below = np.array([np.sum((x >= a) & (x < at)) for a, at in zip(low, x, strict=True)])
-        above = np.array([np.sum((x <= b) & (x > at)) for b, at in zip(high, x, strict=True)])
+    rhale.explain(model, X, features=0, window=0.2, batch_size=10**6)
+    every = X[np.argsort(X[:, 1])]
+    own = next(rows for rows in asked if len(rows) == 2 * N)
+    wide = next(rows for rows in asked if 0.8 * N < len(rows) < 1.2 * N and len(rows) != N)
+    for rows, share in ((own, 0.2), (wide, 0.3)):  # of all rows, and of every other one
+        low, high = rows[:, 0].reshape(2, -1)
+        x = every[np.searchsorted(every[:, 1], rows[: low.size, 1]), 0]
+        column = X[:, 0]
+        below = np.array(
+            [np.sum((column >= a) & (column < at)) for a, at in zip(low, x, strict=True)]
+        )
+        above = np.array(
+            [np.sum((column <= b) & (column > at)) for b, at in zip(high, x, strict=True)]
+        )
         free = np.abs(x) < 1 - 1.2 * share  # further out windows are bounded by the range
         denser = np.maximum(below, above)[free]
         assert denser == pytest.approx(np.full(denser.size, share * N / 2), abs=4)

@@ -11,6 +11,7 @@ from tests.unit.measures.askers import asker_for
 
 import rhale
 from rhale.features.first_pass import FirstPass
+from rhale.kernels.level_moments import LevelMoments
 from rhale.kernels.regions import Regions
 from rhale.kernels.rules import Rule
 from rhale.measures.choose import choose
@@ -74,11 +75,20 @@ def summed(measure, asker, columns, some=None):
     return task(chunk if some is None else chunk.take(np.flatnonzero(some)))
 
 
+def concluded(grouped, asker, columns):
+    """Effects of the parts, and what was known of the rows."""
+    sums = summed(grouped, asker, columns)
+    sampled = take_apart(sums.sample, len(asker.outputs), (grouped,))
+    known = columns.survey, asker.outputs, (), sampled.weight, LAST
+    about = About(*known, sampled=sampled.of_measure(0))
+    (made,) = with_bins([grouped.conclude(sums.totals[0], sampled.kept[0], about)])
+    return made, about
+
+
 def numbers_in(total):
     """Numbers of a total: cells of local effects, or moments of levels."""
-    if hasattr(total, "steps"):
-        found = total.steps
-        return found.count, found.weight, found.mean, found.products
+    if isinstance(total, LevelMoments):
+        return total.count, total.weight, total.mean, total.products
     cells = total.cells if isinstance(total, JumpTotal) else total
     return cells.count, cells.weight, cells.mean, cells.sdd
 
@@ -102,13 +112,19 @@ def test_rows_of_a_part_alone_are_moved_to_every_level():
     def model(rows):
         return rows["a"].to_numpy() * rows["s"].map({"u": 0.0, "v": 1.0, "w": 3.0}).to_numpy()
 
-    base, grouped, asker, columns = opened(model, "s", rows=named)
-    found = summed(grouped, asker, columns).totals[0].totals
-    for total, some in zip(found, (BELOW, ~BELOW), strict=True):
-        wanted = summed(base, asker, columns, some).totals[0].curves
-        np.testing.assert_allclose(total.curves.weight, WEIGHT[some].sum())
-        np.testing.assert_allclose(total.curves.mean, wanted.mean, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(total.curves.products, wanted.products, rtol=1e-9, atol=1e-9)
+    _, grouped, asker, columns = opened(model, "s", rows=named)
+    made, _ = concluded(grouped, asker, columns)
+    one = np.sum(WEIGHT**2) / WEIGHT.sum()
+    for part, some in zip(made.parts, (BELOW, ~BELOW), strict=True):
+        worth = [{"u": 0.0, "v": 1.0, "w": 3.0}[name] for name in part.effect.levels]
+        steps, weight = TABLE["a"].to_numpy()[some, None] * np.diff(worth), WEIGHT[some, None]
+        off = steps - np.sum(weight * steps, axis=0) / weight.sum()
+        wanted = (weight * off).T @ off / (weight.sum() - one)  # centred ICE: all of the part
+        found = part.effect.row_spread
+        np.testing.assert_allclose(found.covariance, wanted, rtol=1e-9, atol=1e-12)
+        names = named["s"].to_numpy()
+        held = [WEIGHT[some & (names == name)].sum() for name in part.effect.levels]
+        np.testing.assert_allclose(found.shares, held / weight.sum())
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -150,15 +166,12 @@ def test_what_is_kept_of_a_row_does_not_depend_on_its_group(name):
 @pytest.mark.parametrize("name", CASES)
 def test_the_effect_of_a_part_is_that_of_its_rows(name):
     base, grouped, asker, columns = opened(*CASES[name])
-    sums = summed(grouped, asker, columns)
-    sampled = take_apart(sums.sample, len(asker.outputs), (grouped,))
-    about = About(columns.survey, asker.outputs, (), sampled.weight, LAST)
-    (made,) = with_bins([grouped.conclude(sums.totals[0], sampled.kept[0], about)])
+    made, about = concluded(grouped, asker, columns)
     assert [(one.division, one.group, one.output) for one in made.parts] == [(0, 0, 0), (0, 1, 0)]
     for one, some in zip(made.parts, (BELOW, ~BELOW), strict=True):
         alone = summed(base, asker, columns, some)
         kept = take_apart(alone.sample, len(asker.outputs), (base,))
-        known = replace(about, weight=kept.weight)
+        known = replace(about, weight=kept.weight, sampled=kept.of_measure(0))
         part = PartResult(0, 0, 0, base.conclude_region(alone.totals[0], kept.kept[0], known, 0))
         ((_, _, _, wanted),) = next(with_bins([Conclusion(parts=(part,))])).parts
         np.testing.assert_array_equal(one.effect.edges, wanted.edges)
@@ -167,16 +180,17 @@ def test_the_effect_of_a_part_is_that_of_its_rows(name):
         np.testing.assert_allclose(one.effect.weight.sum(), wanted.weight.sum())
         for mine, theirs in zip(one.effect.sample, wanted.sample, strict=True):
             np.testing.assert_array_equal(mine, theirs)
+        for part in ("places", "shares", "covariance", "error", "x", "rows"):
+            mine, theirs = (getattr(e.row_spread, part) for e in (one.effect, wanted))
+            np.testing.assert_array_equal(mine, theirs, part)
+        assert one.effect.typical_spread > 0
     located = grouped.divisions[0].locate(columns.table.chunk(0, N))
     np.testing.assert_array_equal(np.sort(made.groups[:, 0]), np.sort(located))
 
 
 def test_a_part_is_concluded_for_its_own_output():
     _, grouped, asker, columns = opened(curved, "k", output=1)
-    sums = summed(grouped, asker, columns)
-    sampled = take_apart(sums.sample, 2, (grouped,))
-    about = About(columns.survey, asker.outputs, (), sampled.weight, LAST)
-    for one in grouped.conclude(sums.totals[0], sampled.kept[0], about).parts:
+    for one in concluded(grouped, asker, columns)[0].parts:
         assert (one.output, one.effect.output) == (1, asker.outputs[1])
         np.testing.assert_allclose(one.effect.mean, [1.0, 3.0, 5.0], rtol=1e-12)  # of k²
 

@@ -10,11 +10,13 @@ import rhale
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.measures.measure import (
+    Aside,
     Conclusion,
     MeasureTask,
     PartResult,
     Rows,
     SampleParts,
+    chances,
     with_bins,
 )
 from rhale.measures.questions import STACKED_ROWS
@@ -25,6 +27,7 @@ N, D = 1500, 3
 X = np.random.default_rng(5).normal(size=(N, D))
 FIRST = 32 + 16  # rows of the first question and of its repetition
 PROBE = N // 20  # rows that tell smooth from stepped
+MOVED = 14_000  # answers about rows that are moved along a feature, at most
 CHECKED = 32  # rows at both sides of which a gradient is compared with predictions
 
 
@@ -66,8 +69,7 @@ class CountingModule(torch.nn.Module):
 OPTIONS = {
     "rhale": {},
     "rhale, batches": {"batch_size": 170},
-    "rhale, windows": {"window": 0.1, "spread_window": 0.3},
-    "rhale, one window": {"window": 0.1},
+    "rhale, a window": {"window": 0.1},
     "rhale, few rows": {"n_rows": 400},
     "rhale, one feature": {"features": 1},
     "rhale, weights": {"weights": np.arange(N) % 3},
@@ -109,19 +111,22 @@ def test_the_rows_that_a_network_was_asked_are_counted_exactly(function):
 
 
 @pytest.mark.parametrize("model", [smooth, stepped])
-def test_secants_cost_at_most_four_rows_per_row_and_feature_besides_the_sample(model):
+def test_secants_cost_at_most_three_rows_per_row_and_feature_besides_the_sample(model):
+    """Every other row by its key has a second window: half of them, and no more than chance is."""
     counter = Counter(model)
     rhale.explain(counter, X)
-    assert counter.rows <= 4 * N * D + N + FIRST + PROBE * (1 + 2 * D)
-    if model is smooth:  # two for each feature of one window; x2, without effect, may need four
-        assert counter.rows <= (2 + 2 + 4 + 1) * N + FIRST + PROBE * (1 + 2 * D)
+    half = N / 2 + 3 * np.sqrt(N / 4)
+    beside = MOVED * D + N + FIRST + PROBE * (1 + 2 * D)
+    assert counter.rows <= (2 * N + 2 * half) * D + beside
+    if model is smooth:  # two for each feature of one window; x2, without effect, may need three
+        assert counter.rows <= 2 * N * D + 2 * half + beside
 
 
 def test_ale_costs_two_rows_per_row_and_feature_and_a_bounded_sample():
     rows = np.random.default_rng(0).normal(size=(5000, D))
     counter = Counter(smooth)
     rhale.explain(counter, rows, method="ale")
-    assert 2 * 5000 * D <= counter.rows <= 2 * 5000 * D + 2000 + FIRST
+    assert 2 * 5000 * D <= counter.rows <= 2 * 5000 * D + MOVED * D + 2000 + FIRST
 
 
 def test_gradients_cost_one_pass():
@@ -129,7 +134,7 @@ def test_gradients_cost_one_pass():
     rhale.explain(counter, X, gradient=derivative)
     assert derivative.rows <= N + PROBE
     x2_has_no_effect = 2 * PROBE  # is that so?
-    assert counter.rows <= N + PROBE + x2_has_no_effect + 2 * D * CHECKED + FIRST
+    assert counter.rows <= N + PROBE + x2_has_no_effect + 2 * D * CHECKED + FIRST + MOVED * D
 
 
 @pytest.mark.parametrize("method", ["pdp", "ice"])
@@ -147,7 +152,7 @@ def test_profiles_ask_in_large_stacked_batches_and_never_once_per_point(method):
 def test_secants_of_all_features_are_asked_together(method):
     counter = Counter(stepped)
     rhale.explain(counter, X, method=method)
-    assert counter.calls <= 7
+    assert counter.calls <= 8  # one of them about rows that are moved to places near
     assert counter.largest >= 2 * N * D
 
 
@@ -204,7 +209,8 @@ def test_answers_about_the_features_do_not_pile_up_in_memory():
     columns = 8 * 20_000 * 24
     cells = 8 * 600 * 24 * 4 * 3 * 3  # limits of 20,000 rows; outputs, series, moments of a series
     search = 8 * 600 * 2000  # runs of the cells of some axes, whatever the number of features
-    assert peaks[1] - peaks[0] < 8 * columns + cells + search
+    moved = 2 * 8 * 2000 * 24 * 4 * 6  # increments that are kept, and laid side by side
+    assert peaks[1] - peaks[0] < 8 * columns + cells + search + moved
 
 
 def test_steps_beside_gradients_do_not_ask_about_the_rows_again():
@@ -219,7 +225,8 @@ def test_steps_beside_gradients_do_not_ask_about_the_rows_again():
     assert fx.provenance["kinds"]["x2"] == "steps"
     flat = 2 * PROBE  # x1 is flat: its windows are probed
     checked = 2 * 2 * CHECKED  # x0 and x1: steps have no gradient
-    assert sum(seen) == FIRST + PROBE + flat + checked + N + 2 * N
+    moved = (7 + 7 + 5) * N  # an eighth of 24 places on both sides; all five levels
+    assert sum(seen) == FIRST + PROBE + flat + checked + N + 2 * N + moved
     assert fx.provenance["rows_asked"] == sum(seen)
 
 
@@ -272,7 +279,62 @@ def test_a_column_that_is_asked_about_again_is_walked_again():
     assert asker.walks == [[0, 1, 2], [0, 1], [0]]
 
 
-def test_rows_are_kept_up_to_the_larger_of_two_keys():
+def test_chances_fill_the_unit_interval_and_never_reach_one():
+    largest = np.iinfo(np.uint64).max
+    found = chances(np.array([0, 2**63, largest], dtype=np.uint64))
+    assert found[:2].tolist() == [0.0, 0.5]
+    assert found[2] < 1.0
+
+
+def test_rows_that_are_alike_are_taken_once_up_to_a_key():
+    rows = Rows(None, np.array([7, 3, 7, 1, 9, 3], np.uint64), np.array([0, 1, 2, 4, 5]))
+    some, among = rows.distinct_up_to(np.uint64(8))
+    assert some.tolist() == [0, 1]  # as they stand in the chunk
+    assert among.tolist() == [0, 1, 0, -1, 1]
+    assert rows.distinct_up_to(np.uint64(8))[0] is some  # so that questions are put together
+    assert rows.distinct_up_to(np.uint64(0))[0].size == 0
+
+
+def test_every_other_row_is_half_of_them_by_keys_that_tell_neither_groups_nor_halves():
+    key = np.arange(256, dtype=np.uint64)
+    other = Rows(None, key, np.arange(0)).every_other
+    assert other.size == 128
+    for bits in (1, 31):  # as many of each half, and of each group
+        counts = np.bincount((key[other] & np.uint64(bits)).astype(int))
+        assert (counts == 128 / (bits + 1)).all()
+
+
+def test_what_is_asked_about_the_same_rows_is_asked_together():
+    calls = []
+
+    class Asker:
+        outputs = ("y",)
+
+        def changes_at_once(self, *_):
+            return 3
+
+        def ask(self, chunk, changes):
+            calls.append((chunk.n_rows, len(changes)))
+            return np.array([values for _, values in changes])[:, :, None]
+
+    some, others = np.array([0, 2]), np.array([1, 2, 3])
+    asides = [
+        Aside(rows, [(0, np.full(rows.size, 10.0 * k + j)) for j in range(n)])
+        for k, (rows, n) in enumerate([(some, 2), (others, 1), (some, 2), (np.empty(0, int), 2)])
+    ]
+    task = MeasureTask(Asker(), (), np.uint64(0), 0)
+    found = task.ask_asides(open_table(X).chunk(0, 4), asides)
+    assert calls == [(2, 3), (2, 1), (3, 1)]
+    assert [answers[:, :, 0].tolist() for answers in found] == [
+        [[0.0, 0.0], [1.0, 1.0]],
+        [[10.0, 10.0, 10.0]],
+        [[20.0, 20.0], [21.0, 21.0]],
+        [[], []],
+    ]
+
+
+def test_rows_are_kept_up_to_the_largest_of_three_keys():
+    assert MeasureTask(None, (), np.uint64(5), 0, moved_key=np.uint64(9)).kept_key == 9
     assert MeasureTask(None, (), np.uint64(5), 0).kept_key == 5
     assert MeasureTask(None, (), np.uint64(5), 0, 1.0, np.uint64(9)).kept_key == 9
     assert MeasureTask(None, (), np.uint64(5), 0, 1.0, np.uint64(3)).kept_key == 5
@@ -293,7 +355,7 @@ class Together(rhale.models.Adapter):
 
 
 def test_a_function_with_a_gradient_is_asked_about_sampled_rows_alone():
-    """Slopes of all rows, answers of those that a result keeps; the numbers are the same."""
+    """Slopes of all rows, answers of those that a result keeps or moves; the numbers are the same."""
     x, asked = np.random.default_rng(0).normal(size=(30_000, 2)), []
 
     def product(rows):
@@ -301,7 +363,7 @@ def test_a_function_with_a_gradient_is_asked_about_sampled_rows_alone():
         return rows[:, 0] * rows[:, 1]
 
     found = rhale.explain(product, x, gradient=lambda rows: rows[:, ::-1])
-    assert 2_000 <= sum(asked) < 3_000
+    assert 2_000 + 2 * MOVED <= sum(asked) < 3_000 + 2 * MOVED
     for one, other in zip(found, rhale.explain(Together(), x), strict=True):
         assert one == other
     assert found.provenance["explained_variance"]["y0"] == pytest.approx(0.0, abs=0.05)

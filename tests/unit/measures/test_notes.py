@@ -1,5 +1,6 @@
 """What a reader of a result should know, in words and as a kind."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,10 +16,12 @@ from rhale.measures.notes import (
     describe_ends,
     describe_explained,
     describe_gaps,
+    describe_implausible,
     describe_missing,
     describe_outside,
     without_point,
 )
+from rhale.results.captions import PLAIN
 
 SURVEY = SimpleNamespace(n_rows=2_000)
 LAST = np.iinfo(np.uint64).max
@@ -32,6 +35,50 @@ def feature(values, *, whole=False, kind="number"):
     values = np.asarray(values, dtype=float)
     axis = Axis(values[0], values[-1], values, np.ones(values.size), values.size)
     return SimpleNamespace(axis=axis, whole=whole, axis_kind=kind)
+
+
+def effect_of(*, importance=0.0, error=0.0, spread=0.0, spread_error=0.0, heights=(0.0, 0.0)):
+    return SimpleNamespace(
+        name="age",
+        captions=PLAIN,
+        importance=importance,
+        importance_error=error,
+        typical_spread=spread,
+        typical_spread_error=spread_error,
+        places=lambda: np.arange(float(len(heights))),
+        height=lambda places: np.array(heights)[places.astype(int)],
+    )
+
+
+WIDE = np.array([-1.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0])  # of mean 1 and deviation root 2
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ({"importance": 1.42}, r"importance of age \(1\.42\) exceeds .* predictions \(1\.41\)"),
+        ({"importance": 1.41}, None),
+        ({"importance": 1.5, "error": 0.05}, None),  # within two errors
+        ({"importance": 1.52, "error": 0.05}, "importance of age"),
+        ({"spread": 3.0, "spread_error": 0.5}, r"typical spread of age \(3\) exceeds"),
+        ({"spread": 3.0, "spread_error": float("nan")}, "typical spread of age"),
+        ({"spread": 3.0, "spread_error": 0.9}, None),
+    ],
+)
+def test_what_exceeds_the_deviation_of_the_predictions_cannot_be(numbers, words):
+    notes = describe_implausible([effect_of(**numbers)], *WIDE)
+    assert len(notes) == (words is not None)
+    for note in notes:
+        assert note.kind == "implausible"
+        assert re.match(words, note)
+
+
+def test_a_curve_of_probabilities_spans_no_more_than_one():
+    chances = np.array([0.0, 0.2, 1.0]), np.ones(3)
+    (note,) = describe_implausible([effect_of(heights=(-0.5, 0.1, 0.75))], *chances)
+    assert re.match(r"the curve of age spans 1\.25, and predictions lie between 0 and 1", note)
+    assert not describe_implausible([effect_of(heights=(-0.5, 0.1, 0.5))], *chances)
+    assert not describe_implausible([effect_of(heights=(-0.5, 0.1, 0.75))], *WIDE)
 
 
 TWO_CLOUDS = np.concatenate([np.linspace(0, 1, 60), np.linspace(9, 10, 60)])

@@ -209,6 +209,10 @@ def test_partners_come_by_what_they_explain():
         ("itself", "the groups are made of this feature itself"),
         ("nothing found", "no split tells rows apart"),
         ("not confirmed", "no split holds in rows that the search did not see"),
+        (
+            "too little",
+            "what splits explain in rows that the search did not see is too little to matter",
+        ),
         ("", "all rows with a value of this feature are in one region"),
     ],
 )
@@ -217,15 +221,6 @@ def test_why_there_are_no_regions(reason, words):
     assert (tree.state, tree.why, len(tree)) == ("none", words, 1)
     assert (tree[0].rule, tree[0].count, tree[0].share_of_rows) == ("all rows", 100, 1.0)
     assert tree[0].effect is WHOLE
-
-
-def test_what_is_no_larger_than_steps_is_in_doubt():
-    finding = Finding(reason="steps", doubtful=RULES, share=0.324, error=0.0151)
-    tree = told(finding).tree()
-    assert (tree.state, len(tree), tree.splits) == ("doubtful", 1, ())
-    assert [split.feature for split in tree.doubtful] == ["age"]
-    assert tree.why.startswith("rows with age ≤ 40 differ from the others")
-    assert "(32 ± 2 % of the spread)" in tree.why
 
 
 def test_rows_of_levels_are_counted_once():

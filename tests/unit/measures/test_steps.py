@@ -5,21 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from tests.unit.measures.askers import asker_for, replies_to, rows_of
+from tests.unit.measures.askers import asker_for, no_sampled, replies_to, rows_of
 
+import rhale
 from rhale.features.levels import Levels
 from rhale.kernels.level_moments import measure_levels
-from rhale.kernels.sample import collect
-from rhale.measures.measure import MeasureTask, Rows
-from rhale.measures.steps import (
-    LevelSums,
-    Moved,
-    Steps,
-    chances,
-    last_moved,
-    measure_moved,
-    row_steps,
-)
+from rhale.measures.measure import MeasureTask, Rows, SampledRows
+from rhale.measures.nearby import Nearby, place_levels
+from rhale.measures.steps import Steps, row_steps
 from rhale.tables import open_table
 from rhale.tables.columns import Labels
 
@@ -35,14 +28,22 @@ def price(rows):
     return rows["size"].map(VALUE).fillna(0.0).to_numpy(dtype=float) * rows["scale"].to_numpy()
 
 
+def steps_of(levels, n_outputs=1, **nearby):
+    """Steps of a feature in the first column, which has as many rows at every level."""
+    feature = SimpleNamespace(name="size", column=0, levels=levels, notes=(), axis=None)
+    codes = np.arange(float(levels.size))
+    places = place_levels(levels, codes, np.ones(levels.size))
+    return Steps(feature, Nearby(feature, places, n_outputs, **nearby))
+
+
 def asked(table, levels, names=("low", "mid", "high"), model=price, key=KEY):
     """Steps of the feature in the first column, and rows predicted."""
     opened = open_table(table).label({0: Labels(names)})
     chunk = opened.chunk(0, opened.n_rows)
     asker = asker_for(model, chunk, opened.names, 1000)
-    questions = Steps(SimpleNamespace(column=0, levels=levels)).questions(rows_of(chunk, key))
+    questions = steps_of(levels).questions(rows_of(chunk, key))
     replies = replies_to(questions, asker, chunk)
-    steps = row_steps(questions.memory.level, levels.size, replies.predictions, replies.changed)
+    steps = row_steps(questions.memory, levels.size, replies.predictions, replies.changed)
     return steps, len(questions.changes) * chunk.n_rows
 
 
@@ -114,64 +115,49 @@ FREE = Levels(("low", "mid", "high"), np.arange(3.0), has_order=False)
 
 
 def moved(key, sampled, last_key=2**64 - 1, weights=None):
-    """Questions about rows some of which are sampled, and what was made of the answers."""
+    """Questions about rows some of which are sampled, and what is kept of how they were moved."""
     opened = open_table(TABLE, weights).label({0: Labels(("low", "mid", "high"))})
     chunk = opened.chunk(0, opened.n_rows)
-    steps = Steps(SimpleNamespace(column=0, levels=FREE), last_key=np.uint64(last_key))
+    steps = steps_of(FREE, last_key=np.uint64(last_key))
     rows = Rows(chunk, np.array(key, dtype=np.uint64), np.array(sampled))
     task = MeasureTask(asker_for(price, chunk, opened.names), (steps,), np.uint64(0), 0)
     asked = steps.questions(rows)
     base, _ = task.as_they_are(rows)
     (reply,) = task.replies(rows, [asked], base)
-    return asked, steps.add_up(rows, asked, reply).total.curves
+    return asked, steps.add_up(rows, asked, reply).kept[:, 3:]
 
 
-def test_sampled_rows_that_have_a_level_are_moved_to_every_level():
-    asked, curves = moved(KEY, [0, 2, 3, 5])
-    assert asked.aside.rows.tolist() == [0, 2, 5]
-    assert asked.n_asked(6) == 2 * 6 + 3 * 3
-    scale = np.array([1.0, 3.0, 6.0])[:, None]
-    expected = scale * np.array([0.0, 9.0, 99.0])
-    assert curves.mean[0] == pytest.approx(expected.mean(axis=0))
-    assert curves.covariance[0] == pytest.approx(np.cov(expected.T), rel=1e-12)
+def test_sampled_rows_are_moved_to_every_level_and_those_without_one_stay():
+    asked, increments = moved(KEY, [0, 2, 3, 5])
+    assert asked.asides[0].rows.tolist() == [0, 2, 3, 5]
+    assert asked.n_asked(6) == 2 * 6 + 3 * 4
+    scale = np.array([1.0, 3.0, 0.0, 6.0])[:, None]
+    np.testing.assert_array_equal(increments, scale * np.array([9.0, 90.0]))
 
 
 def test_rows_with_larger_keys_are_not_moved_and_equal_rows_once():
-    asked, curves = moved([4, 4, 9, 1, 2, 2], np.arange(6), last_key=4)
-    assert asked.aside.rows.tolist() == [4, 0]  # rows of one key are alike; one has no level
-    assert curves.weight == curves.weight_squares == 4.0
-    steps = np.array([5.0, 5.0, 1.0, 1.0])[:, None] * np.array([0.0, 9.0, 99.0])
-    assert curves.mean[0] == pytest.approx(steps.mean(axis=0))
-    assert curves.covariance[0] == pytest.approx(np.cov(steps.T), rel=1e-12)
+    asked, increments = moved([4, 4, 9, 1, 2, 2], np.arange(6), last_key=4)
+    assert asked.asides[0].rows.tolist() == [3, 4, 0]  # rows of one key are alike
+    scale = np.array([1.0, 1.0, np.nan, 0.0, 5.0, 5.0])[:, None]
+    np.testing.assert_array_equal(increments, scale * np.array([9.0, 90.0]))
 
 
-def test_a_chunk_without_sampled_rows_adds_nothing():
-    _, curves = moved(KEY, np.empty(0, dtype=int))
-    assert curves.weight == 0.0
-    assert not curves.products.any()
+def test_a_chunk_without_sampled_rows_keeps_nothing():
+    asked, increments = moved(KEY, np.empty(0, dtype=int))
+    assert asked.n_asked(6) == 2 * 6
+    assert increments.shape == (0, 2)
 
 
-def test_levels_in_order_and_two_levels_move_nobody_everywhere():
-    for levels in (THREE, Levels(("low", "mid"), np.arange(2.0), has_order=False)):
-        steps = Steps(SimpleNamespace(column=0, levels=levels))
-        chunk = open_table(TABLE).label({0: Labels(("low", "mid", "high"))}).chunk(0, 6)
-        assert steps.questions(Rows(chunk, KEY, np.arange(6))).aside is None
-
-
-def test_many_answers_move_fewer_rows_those_with_the_smallest_keys():
-    sample = collect(
-        np.arange(5_000, dtype=np.uint64), np.zeros((5_000, 1)), np.ones(5_000), size=9_000
-    )
-    assert last_moved(sample, 8, 1) == 1_999
-    assert last_moved(sample, 64, 2) == 2**16 // 128 - 1
-    assert last_moved(sample, 50, 1_000) == 199
-
-
-def test_chances_fill_the_unit_interval_and_never_reach_one():
-    largest = np.iinfo(np.uint64).max
-    found = chances(np.array([0, 2**63, largest], dtype=np.uint64))
-    assert found[:2].tolist() == [0.0, 0.5]
-    assert found[2] < 1.0
+def test_how_rows_differ_at_levels_without_an_order_is_centred_ice():
+    rng = np.random.default_rng(0)
+    names, scale = rng.choice(["low", "mid", "high"], 90), rng.uniform(1, 2, 90)
+    table = pd.DataFrame({"size": names, "scale": scale})
+    effect = rhale.explain(price, table, features=["size"])["size"]
+    assert not effect.has_order
+    curves = table["scale"].to_numpy()[:, None] * [VALUE[name] for name in effect.levels]
+    shares = table["size"].value_counts(normalize=True)[list(effect.levels)].to_numpy()
+    centred = curves - (curves @ shares)[:, None]
+    np.testing.assert_allclose(effect.spread(), centred.std(axis=0, ddof=1), rtol=1e-9)
 
 
 # --- regions -------------------------------------------------------------------------------------
@@ -179,11 +165,11 @@ def test_chances_fill_the_unit_interval_and_never_reach_one():
 
 def region(levels, level, down, up, **about):
     """The effect in some rows, from their steps."""
-    feature = SimpleNamespace(name="size", column=0, levels=levels, notes=())
-    total = LevelSums(measure_levels(level, down, up, levels.size))
-    known = {"outputs": ("y0",), "notes": (), "weight": np.empty(0), "last_key": KEY[0]}
-    kept = np.empty((0, 3))
-    return Steps(feature).conclude_region(total, kept, SimpleNamespace(**known | about), 0)
+    steps, total = steps_of(levels), measure_levels(level, down, up, levels.size)
+    none = no_sampled(steps)
+    known = {"outputs": ("y0",), "notes": (), "weight": none.weight, "last_key": KEY[0]}
+    known |= {"sampled": none, "survey": None}
+    return steps.conclude_region(total, none.kept, SimpleNamespace(**known | about), 0)
 
 
 FIVE = Levels(("XS", "S", "M", "L", "XL"), np.arange(5.0))
@@ -218,23 +204,13 @@ def test_one_row_is_no_region_and_one_level_has_no_steps():
 
 def test_regions_are_to_tell_the_steps_of_every_row_apart():
     levels = Levels(("low", "mid", "high"), np.array([1.0, 5.0, 9.0]), is_number=True)
-    searched = np.array(
+    kept = np.array(
         [[1.0, 0, 0, 10, 20], [5, 11, 21, 12, 22], [np.nan, 0, 0, 0, 0], [9, 13, 23, 0, 0]]
     )
-    first, second = Steps(SimpleNamespace(column=0, levels=levels)).targets(searched, 2)
+    searched = SampledRows(np.hstack([kept, np.zeros((4, 4))]), np.ones(4), KEY[:4])
+    first, second = steps_of(levels, 2).targets(searched, 2)
     told = sorted(zip(first.row, first.x, first.step, first.effects, strict=True))
     assert told == [(0, 0, 0, 10), (1, 1, 0, 11), (1, 1, 1, 12), (3, 2, 1, 13)]
     assert sorted(second.effects.tolist()) == [20, 21, 22, 23]
     assert not first.shared.any()
-    assert first.noise is None
-
-
-def test_only_rows_that_count_are_moved():
-    moved = Moved(np.array([0, 2, 3]), np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 9.0]))
-    answers = np.arange(9.0).reshape(3, 3, 1) ** 2
-    some = measure_moved(moved, answers, np.array([True, True, False, True]))
-    alone = Moved(moved.rows[[0, 2]], moved.weight[[0, 2]], moved.squares[[0, 2]])
-    wanted = measure_moved(alone, answers[:, [0, 2]])
-    assert (some.weight, some.weight_squares) == (4.0, 10.0)
-    np.testing.assert_allclose(some.mean, wanted.mean)
-    np.testing.assert_allclose(some.products, wanted.products)
+    assert first.roughness == 0.0

@@ -9,11 +9,10 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
 )
-from tests.unit.measures.askers import asker_for, rows_of
+from tests.unit.measures.askers import asker_for, no_sampled, rows_of
 
 import rhale
 from rhale.features.first_pass import FirstPass
-from rhale.kernels.agreement import staircase_slopes
 from rhale.kernels.axis import Axis
 from rhale.kernels.jumps import find_near, near_share
 from rhale.measures.choose import choose
@@ -23,6 +22,7 @@ from rhale.results.fit import bin_all
 from rhale.settings import Settings
 from rhale.tables import open_table
 
+ALL_KEYS = np.uint64(2**64 - 1)
 RNG = np.random.default_rng(3)
 X = np.column_stack([RNG.uniform(0, 8, 400), RNG.normal(size=400)])
 STUMP = GradientBoostingRegressor(n_estimators=1, max_depth=1, learning_rate=1.0, init="zero").fit(
@@ -38,13 +38,15 @@ def measured(rows=X, model=STUMP, weights=None, **asked):
     columns = first.settle(first.task(chunk))
     asker = asker_for(model, chunk, table.names)
     measure = choose(columns, asker, settings).measures[0]
-    task = MeasureTask(asker, (measure,), np.uint64(2**64 - 1), 0, columns.survey.weight)
+    task = MeasureTask(asker, (measure,), ALL_KEYS, 0, columns.survey.weight)
     return measure, columns, asker, task, chunk
 
 
 def concluded(measure, columns, asker, sums):
     sample = take_apart(sums.sample, 1, (measure,))
-    about = About(columns.survey, asker.outputs, (), sample.weight, np.uint64(2**64 - 1))
+    about = About(
+        columns.survey, asker.outputs, (), sample.weight, ALL_KEYS, None, sample.of_measure(0)
+    )
     return next(with_bins([measure.conclude(sums.totals[0], sample.kept[0], about)]))
 
 
@@ -89,7 +91,7 @@ def test_rows_of_a_cell_share_their_windows():
     cell = measure.cells.grid.locate(X[:, 0])
     (asked,) = measure.questions(rows_of(chunk)).jumps
     for k in np.unique(cell):
-        for ends in (*asked.marks.narrow, *asked.marks.wide):
+        for ends in asked.marks.window:
             assert len(set(ends[asked.mark[cell == k]])) == 1
 
 
@@ -111,20 +113,18 @@ def test_what_is_asked_is_that_of_every_row_by_itself(bins, limits):
     marks, mark, x = asked.marks, asked.mark[inside], x[inside]
     np.testing.assert_array_equal(marks.stand[mark], (places.places <= x[:, None]).sum(axis=1))
     np.testing.assert_array_equal(np.array(marks.near)[:, mark], places.serve(x))
-    inner = []
-    for ends, window in ((marks.narrow, measure.narrow), (marks.wide, measure.wide)):
-        expected = np.array(window.ends(grid.middles))[:, grid.locate(x)]
-        np.testing.assert_array_equal(np.array(ends)[:, mark], expected)
-        starts, stops = expected[..., None]
-        inner.append((places.places > starts) & (places.places < stops))
+    expected = np.array(measure.window.ends(grid.middles))[:, grid.locate(x)]
+    np.testing.assert_array_equal(np.array(marks.window)[:, mark], expected)
+    starts, stops = expected[..., None]
+    inner = (places.places > starts) & (places.places < stops)
     assert_reached(
         np.arange(places.n_cells), inner, places.serve(x), np.array(marks.reach)[:, mark]
     )
 
 
 def assert_reached(cells, inner, near, reach):
-    """All cells inside windows or near a row are reached, and none before or behind these."""
-    seen = inner[0] | inner[1] | ((cells >= near[0][:, None]) & (cells < near[1][:, None]))
+    """All cells inside a window or near a row are reached, and none before or behind these."""
+    seen = inner | ((cells >= near[0][:, None]) & (cells < near[1][:, None]))
     for own, first, last in zip(seen, *reach, strict=True):
         assert (
             (first, last) == (cells[own].min(), cells[own].max() + 1)
@@ -138,7 +138,7 @@ def test_what_is_seen_of_a_row_is_the_slope_of_its_own_staircase():
     measure, columns, asker, task, chunk = measured()
     (effect,) = concluded(measure, columns, asker, task(chunk)).results
     cell = measure.cells.grid.locate(effect.sample.x)
-    starts, stops = (ends[cell] for ends in measure.wide_ends)
+    starts, stops = (ends[cell] for ends in measure.window.ends(measure.cells.grid.middles))
     half, place = (stops - starts) / 2, effect.stairs.places[0]
     u = (place - (starts + stops) / 2) / half
     expected = 6 * 0.75 * np.maximum(1 - u**2, 0) / half
@@ -195,10 +195,12 @@ def test_a_region_has_the_places_inside_it_and_its_own_rows_near_them():
     own = measure.in_region(axis)
     near = find_near(axis, cuts, near_share(50.0))
     np.testing.assert_array_equal([own.places.starts, own.places.stops], near)
-    assert own.wide is measure.wide
+    assert own.window is measure.window
+    assert own.nearby is measure.nearby
     total = replace(task, measures=(own,))(chunk).totals[0]
-    about = About(columns.survey, asker.outputs, (), np.empty(0), np.uint64(0))
-    ((effect,),) = bin_all([own.conclude_region(total, np.empty((0, 3)), about, 0)])
+    none = no_sampled(own)
+    about = About(columns.survey, asker.outputs, (), none.weight, np.uint64(0), sampled=none)
+    ((effect,),) = bin_all([own.conclude_region(total, none.kept, about, 0)])
     np.testing.assert_array_equal(effect.stairs.places, cuts[2:-1])
 
 
@@ -209,56 +211,30 @@ def test_the_share_of_rows_near_a_place_is_that_of_the_user():
     np.testing.assert_array_equal(own.starts, find_near(axis, own.places, 0.3)[0])
 
 
-def test_regions_are_to_tell_slopes_apart_less_what_all_rows_share():
-    """The noise of a slope is a quarter of how the slopes over the halves of its window differ."""
+def test_regions_are_to_tell_secants_over_places_near_apart():
     measure, columns, asker, task, chunk = measured(model=STAIRS, regions=True)
-    sums = task(chunk)
-    kept = take_apart(sums.sample, 1, (measure,)).kept[0]
-    stairs = concluded(measure, columns, asker, sums).results[0].stairs
-    (target,) = measure.targets(kept, measure.shared_slopes([stairs]))
-    np.testing.assert_array_equal(target.row, np.arange(len(X)))
-    np.testing.assert_array_equal(target.x, kept[:, 0])
-    np.testing.assert_array_equal(target.effects, kept[:, 1])
-    middles = measure.cells.grid.middles[measure.cells.grid.locate(target.x)]
-    shared = staircase_slopes(stairs.places, stairs.jumps, *measure.wide.ends(middles))
-    np.testing.assert_allclose(target.shared, shared[0], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(4 * target.noise, kept[:, 2] - shared[2], rtol=1e-9, atol=1e-12)
+    sample = take_apart(task(chunk).sample, 1, (measure,))
+    total = task(chunk).totals[0]
+    about = About(columns.survey, asker.outputs, (), sample.weight, ALL_KEYS)
+    rows = sample.of_measure(0)
+    (target,) = measure.conclude(
+        total, sample.kept[0], replace(about, searched=rows, sampled=rows)
+    ).targets
+    places = measure.nearby.places
+    own = np.argmin(np.abs(places.values[:, None] - target.x), axis=0)
+    ends = places.values[places.first[own]], places.values[places.last[own]]
+    other = dict(X)  # the other feature of every row, by its value of this one
+    moved = [np.column_stack([end, [other[x] for x in target.x]]) for end in ends]
+    change = STAIRS.predict(moved[1]) - STAIRS.predict(moved[0])
+    np.testing.assert_allclose(target.effects, change / (ends[1] - ends[0]), atol=1e-12)
+    assert target.row.size == len(X)
+    for k in np.unique(own):
+        mean = target.effects[own == k].mean()
+        np.testing.assert_allclose(target.shared[own == k], mean, atol=1e-12)
 
 
 def test_a_region_of_one_row_has_no_effect():
     measure, columns, asker, task, chunk = measured(model=STAIRS, regions=True)
     about = About(columns.survey, asker.outputs, (), np.ones(1), np.uint64(2**64 - 1))
     one = task(chunk.take(np.arange(1)))
-    assert measure.conclude_region(one.totals[0], np.empty((0, 3)), about, 0) is None
-
-
-def test_cells_of_a_region_lose_what_rows_share_there():
-    """Levels 1, 2, 3, ... of the cells: those between two limits lose their own."""
-    measure, *_, task, chunk = measured()
-    cells = task(chunk).totals[0].cells
-    shared = np.tile(np.arange(1.0, cells.grid.n_cells + 1), (4, 1))
-    some = cells.between(5, 9)
-    found = measure.without_shared(some, shared)
-    expected = some.mean - np.where(some.count > 0, np.arange(6.0, 10.0), 0.0)
-    assert some.count.any()
-    np.testing.assert_array_equal(found.mean, expected)
-
-
-def test_windows_that_reach_a_jump_lose_what_rows_differ_at_it():
-    """Rows that differ by 4 at a place have slopes of deviation 4 k there, k that of a jump of 1."""
-    measure, columns, asker, task, chunk = measured()
-    cells = task(chunk).totals[0].cells
-    cells = replace(cells, sdd=50.0 * np.ones((4, 1)) * cells.weight)  # a variance of 50
-    cells = cells.between(20, cells.grid.n_cells - 5)
-    stairs = concluded(measure, columns, asker, task(chunk)).results[0].stairs
-    signs = np.where(np.arange(32) % 2 == 0, 1.0, -1.0)[:, None]
-    stairs = replace(
-        stairs, influence=4.0 / np.sqrt(32 * stairs.near_shares * cells.total_rows) * signs
-    )
-    ends = measure.wide.ends(measure.cells.grid.middles[20:-5])
-    of_one = np.vstack([np.zeros(ends[0].size), staircase_slopes(stairs.places, np.ones(1), *ends)])
-    found = measure.without_jumps(cells, [stairs])
-    expected = np.maximum(50.0 - (4.0 * of_one) ** 2, 0.0) * cells.weight
-    np.testing.assert_allclose(found.sdd, expected, atol=1e-9)
-    assert (found.sdd[1] < cells.sdd[1]).any()
-    np.testing.assert_array_equal(found.mean, cells.mean)
+    assert measure.conclude_region(one.totals[0], np.empty((0, 2)), about, 0) is None

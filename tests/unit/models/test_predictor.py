@@ -107,14 +107,14 @@ def walk_jumps(slopes):
 
 
 def test_jumps_are_asked_for_the_chosen_outputs():
-    replies, walker = walk_jumps(np.zeros((4, 2, 60)))
+    replies, walker = walk_jumps(np.zeros((2, 60)))
     assert walker.chosen == (2, 0)
     assert not replies[0].slopes.any()
 
 
 def test_jumps_that_are_no_finite_numbers_are_refused():
     with pytest.raises(BadPredictionError, match=r"nan or infinity with 'a' changed \(column 0"):
-        walk_jumps(np.full((4, 2, 60), np.inf))
+        walk_jumps(np.full((2, 60), np.inf))
 
 
 def test_a_walker_that_fails_is_blamed():

@@ -9,6 +9,7 @@ from rhale.kernels.gaps import NO_GAPS
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts
+from rhale.kernels.spread import RowSpread
 from rhale.kernels.staircase import Staircase
 from rhale.results.bin_fits import fit_effect
 from rhale.results.effect import Effect, LocalEffects
@@ -20,18 +21,14 @@ X = np.array([0.0, 0.2, 0.8, 1.0, 1.5, 2.0])
 D = np.array([1.0, 2.0, 3.0, -1.0, 0.0, 1.0])
 EDGES = [0.0, 1.0, 2.0]
 AXIS = np.linspace(0.0, 10.0, 401)
+ADDED_UP = (
+    "no model to ask: the spread adds up the deviations of the bins, as if rows differed one way"
+)
 
 
 def example(**changes):
     """Three rows of mean 2 in [0, 1), three of mean 0 in [1, 2]."""
     return replace(rhale.effect(X, D, bins=rhale.Edges(EDGES), name="age"), **changes)
-
-
-def three_series(d, wide, noise):
-    """An effect as secants of a stepped model give it."""
-    x = np.linspace(0.0, 1.0, d.size)
-    cells = measure(Grid(np.array([0.0, 1.0])), x, np.vstack([d, wide, noise])).of_output(0, 1)
-    return x, fit_effect("x", "y", cells, Cuts(np.array([0, 1]), np.array([False])))
 
 
 def test_numbers_of_bins_are_those_of_their_rows():
@@ -43,7 +40,8 @@ def test_numbers_of_bins_are_those_of_their_rows():
     np.testing.assert_allclose(effect.standard_error, 1 / np.sqrt([3.0, 3.0]))
     np.testing.assert_allclose(effect.mean_x, [1 / 3, 1.5])
     assert effect.slope.tolist() == [0.0, 0.0]
-    assert (effect.name, effect.output, effect.closed, effect.notes) == ("age", "y0", "left", ())
+    assert (effect.name, effect.output, effect.closed) == ("age", "y0", "left")
+    assert effect.notes == (ADDED_UP,)
 
 
 def test_a_curve_of_a_number_is_a_number():
@@ -135,34 +133,11 @@ def test_the_error_at_the_middle_counts_the_lever_of_the_slope():
     np.testing.assert_allclose(effect.standard_error**2, covariance[0, 0])
 
 
-def test_spread_of_stepped_models_takes_the_noise_of_the_steps_off():
-    """std² = Var(e) - mean of squares of the noise, both about the bin's own line."""
-    rng = np.random.default_rng(0)
-    d, wide, noise = rng.normal(0, 1, (3, 60))
-    wide = 3 * wide
-    x, effect = three_series(d, wide, noise)
-    design = np.column_stack([np.ones(60), x])
-
-    def residual(v):
-        return np.linalg.lstsq(design, v, rcond=None)[1][0] / 58
-
-    np.testing.assert_allclose(effect.mean, d.mean())
-    np.testing.assert_allclose(effect.std**2, residual(wide) - residual(noise))
-    np.testing.assert_allclose(effect.std_plain**2, wide.var(ddof=1) - noise.var(ddof=1))
-    np.testing.assert_allclose(effect.standard_error, d.std(ddof=1) / np.sqrt(60))
-
-
-def test_spread_of_stepped_models_is_never_negative():
-    rng = np.random.default_rng(0)
-    d, wide, noise = rng.normal(0, 1, (3, 60))
-    _, effect = three_series(d, 0.1 * wide, noise)
-    assert effect.std.tolist() == effect.std_plain.tolist() == [0.0]
-
-
 def test_thin_bins_are_noted_and_the_curve_bridges_empty_ones():
     x, d = np.array([0.1, 0.2, 2.5, 2.6, 3.5]), np.array([1.0, 1.0, 3.0, 3.0, 0.0])
     effect = rhale.effect(x, d, bins=rhale.Edges([0, 1, 2, 3, 4]))
     assert effect.notes == (
+        ADDED_UP,
         "1 of 4 bins have no rows: they are interpolated",
         "1 of 4 bins have one row: their std is unknown",
     )
@@ -179,7 +154,7 @@ def test_rows_outside_given_limits_are_left_out_and_noted():
     effect = rhale.effect(X, D, bins=1, limits=(0.0, 1.0))
     assert effect.edges.tolist() == [0.0, 1.0]
     assert effect.count.tolist() == [4]
-    assert effect.notes == ("2 of 6 rows lie outside [0, 1] and are left out",)
+    assert effect.notes == ("2 of 6 rows lie outside [0, 1] and are left out", ADDED_UP)
 
 
 def test_a_feature_with_one_value_has_no_effect_and_says_so():
@@ -752,27 +727,78 @@ def test_stairs_have_statistics_of_their_steps():
     assert found.importance_denoised == pytest.approx(found.importance)  # rows jump alike
 
 
-def test_the_spread_of_stairs_counts_no_width_where_no_threshold_lies():
-    """Places 0.5 and 0.7 stand for 0.4 to 0.8, whatever the bins: [0, 1] and [1, 2] here."""
-    effect = example(stairs=two_stairs())
-    assert effect.edges.tolist() == [0.0, 1.0, 2.0]
-    assert two_stairs().reach == pytest.approx((0.4, 0.8))
-    rise = effect.spread(2.0, center="start") - effect.spread(0.0, center="start")
-    assert rise == pytest.approx(effect.std[0] * 0.4)
-    # the rows before, and those behind, stand at the two ends of that rise, or on its way
-    assert effect.typical_spread == pytest.approx(np.sqrt(2 / 9) * rise)
-
-
-def test_one_place_stands_for_the_whole_axis():
-    one = replace(
-        two_stairs(),
-        places=np.array([0.5]),
-        jumps=np.array([3.0]),
-        near_shares=np.ones(1),
-        row_shares=np.array([2.0, 4.0]) / 6,
-        influence=np.zeros((4, 1)),
+def spread_of(curves, places, shares):
+    """How rows differ whose own curves, rows by places, are all known."""
+    places, last = np.array(places), len(places) - 1
+    return RowSpread(
+        places=places,
+        shares=np.array(shares),
+        covariance=np.atleast_2d(np.cov(np.diff(curves, axis=1).T)),
+        error=0.25,
+        first=np.zeros(last + 1, dtype=int),
+        last=np.full(last + 1, last),
+        x=np.empty(0),
+        rows=np.empty((0, last)),
     )
-    assert one.reach == (0.0, 2.0)
+
+
+CURVES = np.array([[0.0, 2.0, 1.0], [3.0, 3.0, 9.0], [1.0, 5.0, 2.0], [4.0, 2.0, 2.0]])
+SHARES = np.array([0.5, 0.25, 0.25])
+
+
+def test_the_measured_spread_is_the_deviation_of_the_rows_own_curves():
+    """Straight between places; centred over the rows, at the first limit, or over x."""
+    effect = example(row_spread=spread_of(CURVES, EDGES, SHARES))
+    at = np.column_stack([CURVES[:, :2].mean(axis=1), CURVES])  # at 0.5, 0, 1 and 2
+    x = [0.5, 0.0, 1.0, 2.0]
+    over_x = (CURVES[:, 0] + 2 * CURVES[:, 1] + CURVES[:, 2]) / 4
+    for center, zero in (("mean", CURVES @ SHARES), ("start", CURVES[:, 0]), ("uniform", over_x)):
+        expected = (at - zero[:, None]).std(axis=0, ddof=1)
+        np.testing.assert_allclose(effect.spread(x, center=center), expected, rtol=1e-12)
+    centred = CURVES - (CURVES @ SHARES)[:, None]
+    expected = np.sqrt(SHARES @ centred.var(axis=0, ddof=1))
+    assert effect.typical_spread == pytest.approx(expected, rel=1e-12)
+    assert effect.typical_spread_error == 0.25
+    np.testing.assert_allclose(
+        effect.spread(x, accumulate="sum", center="start"), [0.5, 0.0, 1.0, 2.0]
+    )  # the deviations of the bins, whatever was measured
+
+
+def test_a_secant_deviates_as_the_changes_of_rows_over_a_bin_do():
+    effect = example(row_spread=spread_of(CURVES, EDGES, SHARES))
+    halves = (
+        (CURVES[:, 1] - CURVES[:, 0]) / 2,
+        (CURVES[:, 2] - CURVES[:, 0]) - (CURVES[:, 1] - CURVES[:, 0]) / 2,
+    )
+    expected = [halves[0].std(ddof=1) / 0.5, halves[1].std(ddof=1) / 1.5]
+    found = effect.secant_deviation(np.array([0.0, 0.5, 2.0]))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_the_spread_of_stairs_moves_at_thresholds():
+    """By how much rows differ there: 1 and 2 parts of what they differ by between places 0 and 1."""
+    influence = np.array([[1.0, 2.0], [-1.0, -2.0], [1.0, 2.0], [-1.0, -2.0]])
+    stairs = replace(two_stairs(), influence=influence)
+    effect = example(stairs=stairs, row_spread=spread_of(CURVES, EDGES, SHARES))
+    change = (CURVES[:, 1] - CURVES[:, 0]).std(ddof=1)
+    x = [0.0, 0.49, 0.5, 0.69, 0.7, 1.0]
+    expected = change * np.array([0, 0, 1 / 3, 1 / 3, 1, 1])
+    np.testing.assert_allclose(effect.spread(x, center="start"), expected, atol=1e-12)
+    # no threshold between 1 and 2: straight
+    half = CURVES[:, 1] + (CURVES[:, 2] - CURVES[:, 1]) / 2 - CURVES[:, 0]
+    assert effect.spread(1.5, center="start") == pytest.approx(half.std(ddof=1), rel=1e-12)
+
+
+def test_a_word_for_adding_up_that_is_not_known_is_refused():
+    with pytest.raises(BadSettingError, match="accumulate='total' is not known"):
+        example().spread(0.5, accumulate="total")
+
+
+def test_without_a_model_no_rows_are_kept_and_no_error_is_known():
+    effect = example()
+    assert effect.row_spread is None
+    assert effect.row_curves().row.size == 0
+    assert np.isnan(effect.typical_spread_error)
 
 
 @pytest.mark.parametrize("stairs", [None, two_stairs()], ids=["bins", "stairs"])

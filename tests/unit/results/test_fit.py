@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.optimal import Optimal
 from rhale.kernels.real_jumps import Jump
+from rhale.kernels.spread import RowSpread
 from rhale.kernels.staircase import Staircase
 from rhale.results.fit import (
     FINE_CELLS,
@@ -154,7 +157,7 @@ def test_three_series_choose_by_the_first():
     x = np.repeat(np.arange(4) + 0.5, 5)
     d = np.where(x < 2, 0.0, 1.0)
     other = np.where(x < 1, 0.0, 9.0)
-    series = measure(Grid(np.arange(5.0)), x, np.vstack([d, other, np.zeros(20)])).of_output(0, 1)
+    series = measure(Grid(np.arange(5.0)), x, np.vstack([d, other, np.zeros(20)])).series(0)
     assert bin_cells("x", "y", series, Optimal(4)).edges.tolist() == [0.0, 2.0, 4.0]
 
 
@@ -173,12 +176,32 @@ def test_jumps_that_share_a_stretch_share_a_bin():
     assert stretch_jumps(limits, []).ends.shape == (0, 2)
 
 
-def along_stairs(deviation, differ=0.3):
+def spread_between(places, deviations):
+    """Increments between places that deviate by so much, and have nothing to do with each other."""
+    places, last = np.array(places), len(places) - 1
+    return RowSpread(
+        places=places,
+        shares=np.full(last + 1, 1 / (last + 1)),
+        covariance=np.diag(np.array(deviations) ** 2),
+        error=0.0,
+        first=np.zeros(last + 1, dtype=int),
+        last=np.full(last + 1, last),
+        x=np.empty(0),
+        rows=np.empty((0, last)),
+    )
+
+
+def bin_model(moments, stairs, spread, edges):
+    model = ModelCells(replace(moments, is_stepped=True), stairs, spread)
+    (((made,)),) = bin_all([Unbinned("x", "y", [model], Edges(edges))])
+    return made
+
+
+def along_stairs(deviation, differ=0.3, spread=None, edges=(0, 1, 2, 3, 4)):
     """One jump of 2 at 1.5, which rows `differ` about; their slopes differ by ± `deviation`."""
     x = np.linspace(0, 4, 400)
-    wide = deviation * np.where(np.arange(400) % 2 == 0, 1.0, -1.0)
-    series = np.stack([np.zeros(400), wide, wide, np.zeros(400)])
-    moments = measure(Grid(np.linspace(0, 4, 41)), x, series).of_output(0, 1)
+    slopes = deviation * np.where(np.arange(400) % 2 == 0, 1.0, -1.0)
+    moments = measure(Grid(np.linspace(0, 4, 41)), x, slopes)
     near, signs = 0.1, np.where(np.arange(32) % 2 == 0, 1.0, -1.0)
     share = np.mean(x >= 1.5)
     stairs = Staircase(
@@ -192,7 +215,7 @@ def along_stairs(deviation, differ=0.3):
         low=0.0,
         high=4.0,
     )
-    return bin_cells("x", "y", moments, Edges([0, 1, 2, 3, 4]), stairs=stairs)
+    return bin_model(moments, stairs, spread, edges)
 
 
 def test_bins_along_stairs_add_up_to_them():
@@ -203,25 +226,29 @@ def test_bins_along_stairs_add_up_to_them():
     np.testing.assert_allclose(effect.standard_error, [0, 0.3 / np.sqrt(0.1 * 400), 0, 0])
 
 
-@pytest.mark.parametrize(("deviation", "expected"), [(5.0, 5.0), (0.0, 0.3)])
-def test_rows_differ_where_they_move_and_at_a_jump_by_that_at_least(deviation, expected):
-    """Where no row moves none differs, whatever slopes over windows that reach back say."""
-    effect = along_stairs(deviation)
-    # variances about lines in groups of 25 rows: the root of 25 / 23 at most
-    np.testing.assert_allclose(effect.std, [0, expected, 0, 0], rtol=0.045)
-    assert effect.std[[0, 2, 3]].tolist() == [0.0, 0.0, 0.0]
-    np.testing.assert_array_equal(effect.spread([1.6, 3.9], center="start"), effect.std[1])
+@pytest.mark.parametrize("edges", [(0, 1, 2, 3, 4), (0, 1.4, 1.6, 3, 4)])
+def test_a_bin_deviates_as_the_secants_of_rows_over_it_whatever_their_slopes_do(edges):
+    """Between places 1.2 and 2 rows differ by 3, at the one threshold there is, 1.5."""
+    effect = along_stairs(5.0, spread=spread_between([0, 1.2, 2, 4], [0, 3, 0]), edges=edges)
+    np.testing.assert_allclose(effect.std, [0, 3 / (edges[2] - edges[1]), 0, 0])
+    np.testing.assert_array_equal(effect.std_plain, effect.std)
+    np.testing.assert_allclose(effect.spread([1.6, 3.9], center="start"), 3.0)
     assert effect.spread(1.4, center="start") == 0.0
 
 
-def test_rows_that_do_not_agree_about_a_jump_differ_in_its_bin_by_that():
-    np.testing.assert_allclose(along_stairs(0.0, differ=3.0).std, [0, 3, 0, 0])
+def test_secants_over_bins_add_up_increments_and_parts_of_them():
+    """Without a staircase an increment is even between its places: halves of 4 and of 3 in [1, 2]."""
+    x = np.linspace(0, 4, 400)
+    moments = measure(Grid(np.linspace(0, 4, 41)), x, np.zeros(400))
+    spread = spread_between([0.5, 1.5, 2.5, 4.0], [4.0, 3.0, 0.0])
+    effect = bin_model(moments, None, spread, [0, 1, 2, 4])
+    np.testing.assert_allclose(effect.std, [2.0, np.sqrt(4 + 2.25), 1.5 / 2])
 
 
 def test_a_limit_inside_a_jump_leaves_each_bin_what_rows_differ_in_it():
     """Steps of 1 at 1.48 and 1.52, which rows differ by .3 and by .6 about, and a limit between."""
     x = np.linspace(0, 4, 400)
-    moments = measure(Grid(np.linspace(0, 4, 41)), x, np.zeros((4, 400))).of_output(0, 1)
+    moments = measure(Grid(np.linspace(0, 4, 41)), x, np.zeros(400))
     near, signs = np.full(2, 0.1), np.where(np.arange(32) % 2 == 0, 1.0, -1.0)
     count = np.bincount(np.searchsorted([1.48, 1.52], x, "right"))
     stairs = Staircase(
@@ -235,7 +262,9 @@ def test_a_limit_inside_a_jump_leaves_each_bin_what_rows_differ_in_it():
         low=0.0,
         high=4.0,
     )
-    effect = bin_cells("x", "y", moments, Edges([0, 1, 1.5, 2, 4]), stairs=stairs)
+    effect = bin_model(
+        moments, stairs, spread_between([0, 1.2, 2, 4], [0, 0.9, 0]), [0, 1, 1.5, 2, 4]
+    )
     np.testing.assert_allclose(effect.std, [0, 0.3 / 0.5, 0.6 / 0.5, 0])
 
 

@@ -6,6 +6,7 @@ from scipy import stats
 
 from rhale.errors import BadSettingError
 from rhale.kernels.level_moments import measure_levels
+from rhale.kernels.spread import RowSpread
 from rhale.results.level_effect import LevelEffect, name_others
 
 
@@ -242,7 +243,19 @@ ROWS = np.array([[1.0, 4.0, 2.0], [0.0, 7.0, 1.0], [5.0, 5.0, 5.0], [2.0, 1.0, 9
 
 def free(rows=ROWS, **other):
     """Levels without an order; predictions of some rows at each of them."""
-    return made(covariance=np.cov((rows - rows[:, :1]).T), **other)
+    n = rows.shape[1]
+    weight = other.get("level_weight", np.ones(n))
+    spread = RowSpread(
+        places=np.arange(float(n)),
+        shares=weight / weight.sum(),
+        covariance=np.atleast_2d(np.cov(np.diff(rows, axis=1).T)),
+        error=0.5,
+        first=np.zeros(n, dtype=int),
+        last=np.full(n, n - 1),
+        x=np.empty(0),
+        rows=np.empty((0, n - 1)),
+    )
+    return made(**{"has_order": False} | other, row_spread=spread)
 
 
 @pytest.mark.parametrize(
@@ -268,6 +281,19 @@ def test_typical_spread_without_an_order_is_the_deviation_of_all_centred_curves(
 def test_levels_without_an_order_add_up_nothing():
     with pytest.raises(BadSettingError, match=r"'f', whose levels have no order.*categorical="):
         free().spread(accumulate="quadrature")
+    with pytest.raises(BadSettingError, match=r"accumulate='sum' of 'f', whose levels have no"):
+        free().spread(accumulate="sum")
+
+
+def test_levels_in_order_are_measured_or_added_up_as_asked():
+    effect = free(has_order=True, std=np.array([1.0, 3.0]))
+    expected = (ROWS - ROWS.mean(axis=1, keepdims=True)).std(axis=0, ddof=1)
+    assert effect.spread() == pytest.approx(expected, rel=1e-12)
+    assert effect.spread(center="start", accumulate="sum").tolist() == [0.0, 1.0, 4.0]
+    squared = effect.spread(center="start", accumulate="quadrature")
+    assert squared == pytest.approx([0.0, 1.0, np.sqrt(10)])
+    assert effect.typical_spread_error == 0.5
+    assert np.isnan(made().typical_spread_error)
 
 
 def test_rows_differ_between_two_levels_as_their_own_changes_do():
@@ -283,8 +309,9 @@ def test_of_two_levels_both_kinds_of_spread_are_the_same(center):
     step = (pair[:, 1] - pair[:, 0]).std(ddof=1)
     two = {"levels": ("a", "b"), "mean": (1.0,), "level_weight": np.array([1.0, 3.0])}
     ordered = made(**two, std=np.array([step]))
-    found = made(**two, covariance=np.cov((pair - pair[:, :1]).T)).spread(center=center)
-    assert ordered.spread(center=center) == pytest.approx(found, rel=1e-12)
+    for has_order in (False, True):
+        found = free(pair, **two, has_order=has_order).spread(center=center)
+        assert ordered.spread(center=center) == pytest.approx(found, rel=1e-12)
 
 
 def test_a_feature_that_does_nothing_has_no_importance_and_no_error():

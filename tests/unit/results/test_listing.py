@@ -50,6 +50,19 @@ def test_the_numbers_in_the_text_are_those_of_the_effects(fx):
     assert row[5] == str(fx["x2"].mean.size)
 
 
+def test_a_spread_is_told_with_its_error():
+    fx = rhale.explain(lambda r: r[:, 0] * r[:, 1] + r[:, 2], TABLE)
+    _, header, *rows = lines_of(fx)
+    assert header.split()[1:8] == ["importance", "±", "error", "typical", "spread", "±", "error"]
+    told = {row.split()[0]: row.split() for row in rows[:3]}
+    spread, error = fx["x0"].typical_spread, fx["x0"].typical_spread_error
+    assert float(told["x0"][4]) == pytest.approx(spread, abs=error / 20)
+    assert told["x0"][5] == "±"
+    assert float(told["x0"][6]) == pytest.approx(error, rel=0.05)
+    assert told["x2"][4] == "0"  # nothing that an error could be of
+    assert f"typical spread {told['x0'][4]} ± {told['x0'][6]}" in str(fx["x0"])
+
+
 def test_columns_are_aligned(fx):
     header, *rows = lines_of(fx)[1:5]
     end = header.index("spread") + len("spread")
@@ -246,7 +259,8 @@ def test_shares_of_several_outputs_are_told_by_their_names():
 
 
 def flat(name, size, **fields):
-    return replace(rhale.effect([0.0, 1.0], [size, size], name=name), **fields)
+    effect = rhale.effect([0.0, 1.0], [size, size], name=name)
+    return replace(effect, local_notes=(), **fields)
 
 
 def test_the_largest_of_many_effects_are_listed_and_the_others_counted():

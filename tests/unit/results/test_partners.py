@@ -99,6 +99,15 @@ def test_a_third_partner_is_told_briefly():
     assert told.sentence.startswith("60 % of the spread of x goes with a; 30 % with b; 10 % ")
 
 
+def test_partners_of_a_spread_that_is_none_say_what_differs():
+    class Alike(Spreading):
+        typical_spread = 0.0
+
+    told = "but curves of rows do not differ: their slopes do"
+    assert told in MATRIX.tell(0, Alike(), "polars").sentence
+    assert told not in MATRIX.tell(0, Spreading(), "polars").sentence
+
+
 def test_nobody_alone_is_a_sentence():
     none = tuple(Partner(name, 0.004, 0.01, 0.4, 0.1) for name in "ab")
     told = Partners("x", "y", none, unexplained=0.98, rows=9)

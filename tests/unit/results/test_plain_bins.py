@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -23,7 +21,7 @@ def fx():
 
 @pytest.fixture(scope="module")
 def cells(fx):
-    return fx.cells["x0"].of_output(0, 1)
+    return fx.cells["x0"].series(0)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +56,8 @@ def test_searched_bins_have_the_numbers_of_the_same_bins_given(fx, cells, penalt
     for name in ("mean", "slope", "std"):
         np.testing.assert_allclose(getattr(found, name), getattr(given, name), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found.curve(places), given.curve(places), atol=1e-9)
-    np.testing.assert_allclose(found.spread(places), given.spread(places), atol=1e-9)
+    added = (one.spread(places, accumulate="sum") for one in (found, given))
+    np.testing.assert_allclose(*added, atol=1e-9)
 
 
 def test_a_higher_price_buys_fewer_bins_and_at_last_one(cells):
@@ -94,11 +93,6 @@ def test_bins_of_trees_come_finished_and_add_up_to_their_curve(trees):
             np.testing.assert_allclose(made.mean * np.diff(made.edges), rise, atol=1e-12)
 
 
-def test_walked_trees_without_their_staircase_stay(trees):
-    alone = [replace(effect, stairs=None) for effect in trees.effects]
-    assert find_other_bins(alone, trees.cells, trees.outputs) == (None, None)
-
-
 def test_finished_bins_are_those_of_python(trees):
     effect, other = trees.effects[0], others(trees)[0]
     prices = [2.0**power for power in range(-1, 12, 2)]
@@ -126,10 +120,16 @@ def test_levels_profiles_and_few_rows_stay_as_they_are():
         assert others(made) == (None,)
 
 
-def test_steps_of_a_black_box_have_cells_with_their_noise():
-    step = rhale.explain(lambda r: np.floor(4 * r[:, 0]), np.random.default_rng(0).random((400, 1)))
+def test_bins_of_a_black_box_with_steps_come_finished_with_the_secants_of_its_rows():
+    rows = np.random.default_rng(0).random((400, 2))
+    step = rhale.explain(lambda r: np.floor(9 * r[:, 0]) * r[:, 1], rows, features=[0])
     (other,) = others(step)
-    assert other.cells.moments.names == ("effect", "wide", "noise")
+    assert other.cells is None
+    assert len(other.finished) > 1
+    for made in other.finished:
+        expected = step["x0"].secant_deviation(made.edges)
+        np.testing.assert_allclose(made.std, expected, rtol=1e-12)
+        assert made.std.max() > 1
 
 
 def test_of_many_effects_the_largest_have_a_choice(fx):

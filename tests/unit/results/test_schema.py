@@ -26,8 +26,8 @@ def names(record):
 @pytest.mark.parametrize("name", RECORDS)
 def test_the_schema_has_every_field_of_a_record(name):
     own = names(RECORDS[name].make)
-    if name == "moments":  # files hold the one grid of the cells; series are named by their place
-        own = own - {"cells", "names"} | {"grid"}
+    if name == "moments":  # files hold the one grid of the cells
+        own = own - {"cells"} | {"grid"}
     assert set(RECORDS[name].fields) - set(RECORDS[name].former) == own
 
 
@@ -58,6 +58,80 @@ def with_first(fx, **changes):
 
 def with_cells(fx, **changes):
     return with_first(fx, cells=replace(fx.effects[0].cells, **changes))
+
+
+def told_of_spread(fx, **changes):
+    return told(with_first(fx, row_spread=replace(fx.effects[0].row_spread, **changes)))
+
+
+def test_how_rows_differ_must_be_possible(wavy):
+    known = wavy["x0"].row_spread
+    n_places = known.places.size
+    assert "row_spread.shares adds up to 2" in told_of_spread(wavy, shares=2 * known.shares)
+    assert "row_spread.places does not increase" in told_of_spread(
+        wavy, places=np.append(known.places[:-1], known.places[-2])
+    )
+    for change in ({"last": known.last + 1}, {"first": known.last + 1}):
+        assert "name places that are not there" in told_of_spread(wavy, **change)
+    assert "row_spread.rows is unknown where" in told_of_spread(wavy, rows=known.rows * np.nan)
+    assert "row_spread.rows has too few numbers" in told_of_spread(wavy, rows=known.rows[:, :2])
+    assert "has a variance below zero" in told_of_spread(wavy, covariance=-known.covariance)
+    assert "row_spread.error is -1.0" in told_of_spread(wavy, error=-1.0)
+    assert f"for {n_places - 1} increments" in told_of_spread(
+        wavy, covariance=known.covariance[:-1, :-1]
+    )
+
+
+def as_before(fx):
+    """What a file of format 10 holds of levels without an order: covariances of their heights."""
+    content = json.loads(json.dumps({VERSION: 10, **pack(fx)}))
+    (effect,) = content["effects"]
+    heights = fx.effects[0].row_spread.between_places
+    del effect["row_spread"], effect["has_order"]
+    numbers = heights.ravel().tolist()
+    effect["covariance"] = {"array": numbers, "type": "float64", "shape": list(heights.shape)}
+    return content, effect
+
+
+def test_covariances_of_levels_in_older_files_say_how_rows_differ():
+    pd = pytest.importorskip("pandas")
+    rows = pd.DataFrame({"k": RNG.choice(["a", "b", "c"], 300), "z": RNG.normal(size=300)})
+
+    def model(table):
+        return table["k"].map({"a": 0.0, "b": 1.0, "c": 3.0}).to_numpy() * table["z"].to_numpy()
+
+    fx = rhale.explain(model, rows, features=["k"], partners=False)
+    content, effect = as_before(fx)
+    found, now = unpacked(content, "it")["k"], fx["k"]
+    assert not found.has_order
+    for center in ("mean", "start", "uniform"):
+        np.testing.assert_allclose(found.spread(center=center), now.spread(center=center))
+    assert found.typical_spread == pytest.approx(now.typical_spread)
+    assert np.isnan(found.typical_spread_error)
+    assert found.row_curves().row.size == 0
+    effect["covariance"] = None  # two levels, or levels in an order: their steps are added up
+    assert unpacked(content, "it")["k"].row_spread is None
+    assert unpacked(content, "it")["k"].has_order
+
+
+def test_cells_of_older_files_lose_the_series_that_told_the_spread_of_steps():
+    fx = rhale.explain(lambda x: np.floor(3 * x[:, 0]) * x[:, 1], WAVY[:400], partners=False)
+    content = json.loads(json.dumps({VERSION: 10, **pack(fx)}))
+    for effect in content["effects"]:
+        del effect["row_spread"]
+    for _, cells in content["cells"]["mapping"]:
+        del cells["is_stepped"]
+        for name in ("mean", "sxd", "sdd"):
+            one = cells[name]
+            one["array"], one["shape"] = one["array"] * 3, [3, *one["shape"][1:]]
+    found = unpacked(content, "it")
+    for name, cells in found.cells.items():
+        assert cells.is_stepped
+        np.testing.assert_array_equal(cells.mean, fx.cells[name].mean)
+    # what the file knows of the spread stays, however bins are chosen anew
+    again = found.rebin(rhale.Fixed(1))["x0"]
+    total = found["x0"].spread(found["x0"].edges[-1], center="start")
+    assert again.std[0] * np.diff(again.edges)[0] == pytest.approx(total)
 
 
 def test_followed_cells_must_fill_their_bins(wavy):

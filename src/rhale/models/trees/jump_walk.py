@@ -91,8 +91,8 @@ class Marks(NamedTuple):
     near, reach, codes : ndarrays of shape (n_marks, 2)
         First and last cell (exclusive) that rows count for, and of all that is asked about; first
         and last code of the latter.
-    windows : ndarray of shape (n_marks, 4)
-        Middle of the narrow window and one over its half width, and those of the wide one.
+    windows : ndarray of shape (n_marks, 2)
+        Middle of the window, and one over its half width.
     """
 
     of_rows: Any
@@ -300,7 +300,7 @@ def order_rows(forest: Forest, matrix: FloatArray) -> IntArray | None:
 def _put_back(reply: JumpReply, order: IntArray) -> JumpReply:
     """Slopes in the order in which rows were given."""
     slopes = np.empty_like(reply.slopes)
-    slopes[:, :, order] = reply.slopes
+    slopes[:, order] = reply.slopes
     return replace(reply, slopes=slopes)
 
 
@@ -455,7 +455,7 @@ def make_pairs(asked: Asked, n_rows: int) -> Pairs:
     return Pairs(
         np.empty(n_rows + 1, np.uint64),
         np.empty((n_rows, 6), np.uint64),
-        np.empty((n_rows, 4)),
+        np.empty((n_rows, 2)),
         np.empty(len(asked.places) + 1, np.uint64),
     )
 
@@ -509,7 +509,7 @@ def list_marks(asked: Asked, questions: Sequence[JumpQuestion]) -> Marks:
         near=np.column_stack(every.near).astype(np.uint32),
         reach=np.column_stack(every.reach).astype(np.uint32),
         codes=np.column_stack(codes).astype(np.uint64),
-        windows=np.column_stack([*halve(every.narrow), *halve(every.wide)]),
+        windows=np.column_stack(halve(every.window)),
     )
 
 
@@ -552,7 +552,7 @@ def make_counted(asked: Asked, n_rows: int, n_chosen: int) -> Counted:
         np.zeros((int(asked.sum_starts[-1]), n_chosen), np.int64),
         np.zeros(n_steps, np.int64),
         np.zeros(n_steps, np.int64),
-        np.zeros((n_questions, 4, n_chosen, n_rows)),
+        np.zeros((n_questions, n_chosen, n_rows)),
     )
 
 
@@ -953,28 +953,21 @@ def count_part(
             row = listed[n] + span[2]
             first, last, near, end = numbers[n, 0], numbers[n, 1], numbers[n, 2], numbers[n, 3]
             begin, group = numbers[n, 4], numbers[n, 5]
-            middle, per, wide_middle, wide_per = ends[n, 0], ends[n, 1], ends[n, 2], ends[n, 3]
+            middle, per = ends[n, 0], ends[n, 1]
             share = shares[row] * per_unit
             for k in range(np.uint64(len(chosen))):
                 output = chosen[k]
                 n_kept = list_changes(sums, output, begin, first, last, kept)
-                narrow, wide, half, lean = 0.0, 0.0, 0.0, 0.0
+                slope = 0.0
                 for i in range(n_kept):
                     cell = kept[i]
                     place, jump = places[start + cell], np.float64(sums[output, begin + cell])
                     if (cell >= near) & (cell < end):
                         jumps[group + cell, k] += np.int64(np.rint(share * jump))
                     u = (place - middle) * per
-                    narrow += jump * max(1 - u * u, 0.0)
-                    u = (place - wide_middle) * wide_per
-                    wide += jump * max(1 - u * u, 0.0)
-                    parabola = jump * (abs(u) * max(1 - abs(u), 0.0))
-                    half += parabola
-                    lean += parabola if u >= 0 else -parabola
-                slopes[q, 0, k, row] = 0.75 * narrow * (per * scale)
-                slopes[q, 1, k, row] = 0.75 * wide * (wide_per * scale)
-                slopes[q, 2, k, row] = 3 * half * (wide_per * scale)
-                slopes[q, 3, k, row] = 6 * lean * (wide_per * scale)
+                    slope += jump * max(1 - u * u, 0.0)
+                # least squares over a window weighs a jump by 3/4 (1 - u²), by the half width
+                slopes[q, k, row] = 0.75 * slope * (per * scale)
             for output in range(np.uint64(len(sums))):
                 for i in range(begin + first - ONE, begin + last + ONE):
                     sums[output, i] = 0
@@ -1001,7 +994,7 @@ def list_rows(
         numbers[i, 2], numbers[i, 3] = np.uint64(nears[mark, 0]), np.uint64(nears[mark, 1])
         numbers[i, 4] = starts[q, r] + ONE
         numbers[i, 5] = sum_starts[mark] + groups[row] * n_cells
-        for side in range(np.uint64(4)):
+        for side in range(np.uint64(2)):
             ends[i, side] = windows[mark, side]
     return n_listed
 
@@ -1089,24 +1082,17 @@ def count_steps(
             share = weight.share[row] * per_unit
             mark = marks.starts[q] + np.uint64(marks.of_rows[q, row])
             sums_start = np.int64(marks.sum_starts[mark] + weight.group[row] * n_cells)
-            narrow_middle, narrow_per = marks.windows[mark, 0], marks.windows[mark, 1]
-            wide_middle, wide_per = marks.windows[mark, 2], marks.windows[mark, 3]
+            middle, per = marks.windows[mark, 0], marks.windows[mark, 1]
             near_first, near_last = np.int64(marks.near[mark, 0]), np.int64(marks.near[mark, 1])
             for i in range(begins, ends):
                 cell = steps.cells[i]
                 if cell < 0:
                     continue
-                u = abs(places[cell] - narrow_middle) * narrow_per
-                narrow = 0.75 * max(1 - u * u, 0.0) * narrow_per
-                u = (places[cell] - wide_middle) * wide_per
-                wide = 0.75 * max(1 - u * u, 0.0) * wide_per
-                half = 6 * abs(u) * max(1 - abs(u), 0.0) * wide_per
+                u = abs(places[cell] - middle) * per
+                lever = 0.75 * max(1 - u * u, 0.0) * per
                 is_near = (cell >= near_first) & (cell < near_last)
                 for k in range(steps.jumps.shape[1]):
                     jump = steps.jumps[i, k]
                     if is_near:
                         counted.jumps[sums_start + cell, k] += np.int64(np.rint(share * jump))
-                    counted.slopes[q, 0, k, row] += jump * narrow
-                    counted.slopes[q, 1, k, row] += jump * wide
-                    counted.slopes[q, 2, k, row] += jump * half / 2
-                    counted.slopes[q, 3, k, row] += jump * half if u >= 0 else -jump * half
+                    counted.slopes[q, k, row] += jump * lever
