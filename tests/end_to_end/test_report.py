@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.report.page import make_page
+from rhale.report.page import MOST_WITH_ROWS, make_page
 from rhale.report.wording import fixed, number
 
 pytestmark = pytest.mark.browser
@@ -229,6 +229,82 @@ def test_light_and_dark(opened):
     assert opened.ask(paper) == light
 
 
+MEASURED = "[...document.querySelectorAll('#f{} .measured-line path')]"
+FAINT = "[...document.querySelectorAll('#f{} .estimated-line path')]"
+
+
+def test_rows_are_drawn_on_demand_and_leave_again(opened, fx):
+    for place, name in ((1, "income"), (3, "rooms")):
+        effect = fx[name, 0]
+        opened.show(f"#f{place}")
+        measured, faint = MEASURED.format(place), FAINT.format(place)
+        assert opened.ask(f"{measured}.length") == 0
+        axis = f"[...document.querySelectorAll('#f{place} .role-axis-label text')].map(e => e.textContent)"
+        before = opened.ask(axis)
+        switch = opened.find(f"#f{place} .show-rows input")
+        assert switch.accessible_name == f"Show rows of {name}"
+        switch.send_keys(" ")
+        told = opened.texts(f"#f{place} .rows-key")[0]
+        n_rows = int(told.split()[0])
+        assert told.endswith("rows, pale where estimated")
+        assert opened.ask(f"{measured}.length") == n_rows == min(50, effect.row_curves().row.size)
+        assert opened.ask(f"{faint}.length") > 0
+        clear, pale = (
+            float(opened.ask(f"getComputedStyle({lines}[0]).opacity"))
+            for lines in (measured, faint)
+        )
+        assert pale < clear / 3
+        switch.send_keys(" ")
+        assert opened.texts(f"#f{place} .rows-key") == []
+        assert opened.ask(f"{measured}.length") == 0
+        assert opened.ask(axis) == before
+
+
+def test_rows_stay_on_for_another_output_and_levels_have_ticks(opened):
+    opened.show("#f2")
+    opened.find("#f2 .show-rows input").send_keys(" ")
+    ticks = (
+        "[...document.querySelectorAll('#f2 .measured-tick path')].map(e => e.getAttribute('d'))"
+    )
+    first = opened.ask(ticks)
+    assert len(first) == 50 * 3
+    assert "estimated" not in opened.texts("#f2 .rows-key")[0]  # names have no order: all are near
+    opened.driver.execute_script(
+        "const s = document.querySelector('#output'); s.value = '1'; s.dispatchEvent(new Event('change'))"
+    )
+    opened.show("#f2")
+    second = opened.ask(ticks)
+    assert len(second) == 50 * 3
+    assert second != first
+
+
+def test_estimated_rows_do_not_stretch_the_axis(opened):
+    opened.show("#f1")
+    opened.find("#f1 .show-rows input").send_keys(" ")
+    heights = "(rows) => rows.map(({y}) => y)"
+    low, high = opened.ask(
+        f"((all) => [Math.min(...all), Math.max(...all)])([...heightsOf(charts.get(1).shape).filter(Number.isFinite), "
+        f"...({heights})(charts.get(1).view.data('measured'))])"
+    )
+    faint = opened.ask(f"({heights})(charts.get(1).view.data('estimated'))")
+    room = 1e-9 * (high - low)
+    assert low - room <= min(faint)
+    assert max(faint) <= high + room
+
+
+def test_print_hides_the_switch_and_keeps_the_rows(opened):
+    opened.show("#f0")
+    opened.find("#f0 .show-rows input").send_keys(" ")
+    command = opened.driver.execute_cdp_cmd
+    command("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert not opened.find("#f0 .show-rows input").is_displayed()
+        assert opened.texts("#f0 .rows-key")
+        assert opened.ask(f"{MEASURED.format(0)}.length") > 0
+    finally:
+        command("Emulation.setEmulatedMedia", {"media": ""})
+
+
 def test_it_fits_a_phone(opened):
     size = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     opened.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -380,8 +456,15 @@ def wide():
     powers = np.arange(1, 11)
     fx = rhale.explain(lambda r: np.sin(np.outer(r[:, 0], powers)) * (1 + r[:, [1]]), rows)
     page = make_page(fx.effects, fx.provenance)
-    features = tuple(replace(page.features[i % 2], name=f"feature {i}") for i in range(200))
-    return replace(page, features=features)
+    features = [replace(page.features[i % 2], name=f"feature {i}") for i in range(200)]
+    features[MOST_WITH_ROWS // 10 :] = map(without_rows, features[MOST_WITH_ROWS // 10 :])
+    return replace(page, features=tuple(features))
+
+
+def without_rows(feature):
+    """The same, as `make_page` has all but the largest effects."""
+    parts = (replace(part, shape=replace(part.shape, row_lines=None)) for part in feature.parts)
+    return replace(feature, parts=tuple(parts))
 
 
 def test_200_features_and_10_outputs_are_drawn_as_they_come_into_view(page, wide, tmp_path):
@@ -391,7 +474,7 @@ def test_200_features_and_10_outputs_are_drawn_as_they_come_into_view(page, wide
     path.write_text(render(wide), encoding="utf-8", newline="\n")
     page.open(path)
     page.settle()
-    assert path.stat().st_size < 6 * MEGABYTE
+    assert path.stat().st_size < 9 * MEGABYTE  # four kilobytes for each of 2,000 curves
     assert page.ask("document.querySelectorAll('*').length") < 60 * 200
     assert page.ask(DRAWN) == 0
     page.show("#f0")
@@ -404,6 +487,6 @@ def test_200_features_and_10_outputs_are_drawn_as_they_come_into_view(page, wide
 def test_50_features_are_less_than_2_megabytes(wide, page):  # noqa: ARG001 - needs what the page needs
     from rhale.report.render import render
 
-    some = [replace(feature, parts=feature.parts[:1]) for feature in wide.features[:50]]
+    some = [replace(wide.features[i % 2], parts=wide.features[i % 2].parts[:1]) for i in range(50)]
     text = render(replace(wide, features=tuple(some), outputs=wide.outputs[:1]))
     assert len(text.encode()) < 2 * MEGABYTE

@@ -12,6 +12,7 @@ LEFT, RIGHT, HOME, END = "\ue012", "\ue014", "\ue011", "\ue010"
 PRICES = sorted(2.0**power * factor for power in range(-4, 12) for factor in (1.0, 1.5))
 TOLD, TABLE = "#f0 .bins-told", "#f0 .bins-table td"
 CURVE = "document.querySelector('#f0 .effect-line path').getAttribute('d')"
+BAND = "document.querySelector('#f0 .spread-area path').getAttribute('d')"
 BARS = "document.querySelectorAll('#f0 .bar-area path').length"
 
 
@@ -57,6 +58,10 @@ def rows_of(effect):
             *(number(mean), number(error, 2), number(std)),
         )
     ]
+
+
+def read(texts):
+    return [float(text.replace("\u2212", "-").replace(",", "")) for text in texts]
 
 
 def open_table(page):
@@ -107,6 +112,15 @@ def test_the_curve_follows_and_the_button_leads_back(opened, fx):
     assert opened.ask("document.activeElement.id") == "f0-bins"
 
 
+def test_the_spread_stays_whatever_bins_are_chosen(opened, fx):
+    opened.find("#f0-bins").send_keys(HOME)
+    assert "the band of the spread stays" in opened.texts("#f0 .bins-about")[0]
+    shown = "charts.get(0).shape"
+    x, spread = (np.array(opened.ask(f"{shown}.{name}")) for name in ("x", "spread"))
+    known = fx["x0"].spread(x)
+    np.testing.assert_allclose(spread, known, atol=0.01 * known.max())
+
+
 def test_levels_have_no_slider(opened):
     opened.show("#f2")
     assert opened.texts("#f2 .other-bins") == []
@@ -129,15 +143,18 @@ def test_print_tells_changed_bins_and_hides_the_slider(opened):
 def test_bars_of_trees_follow_and_their_curve_stays(page, trees, tmp_path):
     page.open(trees.report(tmp_path / "trees.html"))
     page.show("#f0")
-    before, slider = page.ask(CURVE), page.find("#f0-bins")
+    before, band, slider = page.ask(CURVE), page.ask(BAND), page.find("#f0-bins")
     finished = find_other_bins(trees.effects, trees.cells, trees.outputs)[0].finished
     known = {effect.n_parts: effect for effect in finished}
     open_table(page)
     for key in (HOME, END):
         slider.send_keys(key)
         assert page.ask(CURVE) == before
+        assert page.ask(BAND) == band
         if n_bins(page) in known:
-            assert page.texts(TABLE) == rows_of(known[n_bins(page)])
+            shown, ours = page.texts(TABLE), rows_of(known[n_bins(page)])
+            # four digits are sent, so that a third one may be rounded twice
+            np.testing.assert_allclose(read(shown), read(ours), rtol=6e-3, atol=1e-3)
     page.find("#curve").send_keys("smooth")
     assert page.ask(BARS) == n_bins(page)
     assert page.complaints() == []

@@ -31,6 +31,7 @@ OTHER_WORDS = {  # what other libraries call an option
     **dict.fromkeys(("size", "figure_size", "width", "height"), "figsize"),
     **dict.fromkeys(("order", "sorted", "sort_by"), "sort"),
     **dict.fromkeys(("ncols", "n_cols", "cols"), "columns"),
+    **dict.fromkeys(("rows", "n_rows", "ice", "ice_lines"), "max_curves"),
 }
 
 
@@ -107,6 +108,13 @@ def tell_options(plot: Plot, name: str, known: Sequence[str]) -> str:
             f"kind= chooses the panels of one feature and one output, and {plot.__name__} draws "
             "something else; name both: fx.plot('age', output=..., kind='curve')"
         )
-    meant = f"did you mean {OTHER_WORDS[name]!r}? " if OTHER_WORDS.get(name) in known else ""
+    if name in ("rows", "color") and plot not in DETAILS.values():
+        return (
+            f"{name}= draws curves of single rows of one feature and one output, and "
+            f"{plot.__name__} draws something else; name both: fx.plot('age', output=..., rows=50)"
+            f"{'; colors= is the colour of curves' if name == 'color' else ''}"
+        )
+    is_ours = OTHER_WORDS.get(name) in (*known, *FRAME)
+    meant = f"did you mean {OTHER_WORDS[name]!r}? " if is_ours else ""
     names = near_names(name, [*known, *FRAME], limit=len(known) + len(FRAME))
     return f"{plot.__name__} has no option {name!r}; {meant}{names}"

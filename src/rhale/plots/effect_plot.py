@@ -10,6 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
+from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center, middles
 from rhale.kernels.grid import Grid
@@ -21,6 +22,7 @@ from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL, number
 from rhale.plots.level_plot import open_fields, plot_levels
 from rhale.plots.proportion import is_rounding, keep_in_proportion, tell_size
+from rhale.plots.row_curves import DrawnRows, RowColors, draw_along, read_rows
 from rhale.plots.slots import gather_slots
 from rhale.plots.view import PLAIN, Limits, Scale, Sort, View, read_view
 from rhale.results.effect import Effect
@@ -47,6 +49,8 @@ def plot_effect(
     spread: bool = True,
     uncertainty: bool = True,
     violins: bool = True,
+    rows: bool | int | None = None,
+    color: RowColors | None = None,
     truth: Truth | None = None,
     turned: bool | None = None,
     limits: Limits = None,
@@ -82,6 +86,14 @@ def plot_effect(
         Draw the interval of the curve, which says how well the mean is known.
     violins : bool
         Draw the local effects of the sampled rows in each bin; levels have none.
+    rows : bool or int, optional
+        Draw the curves of so many sampled rows, evenly chosen along the feature, each centred as
+        the mean curve is; True is 50, and 100 are kept. A row is moved to values near its own: there
+        its curve is solid. Beyond, it is estimated from how rows differ, and is faint. Between the
+        places that rows are moved to, they have the bends and steps of the mean curve.
+    color : RowColors, optional
+        A feature whose values colour these curves. `Explanation.plot` makes it from a name:
+        fx.plot("longitude", rows=50, color="latitude").
     truth : callable, optional
         Known curve, from values of shape (n,) to values of shape (n,), drawn dashed. It is
         shifted to be zero where the curve is, so that shapes are compared. For levels it is
@@ -107,7 +119,7 @@ def plot_effect(
     -------
     Axes, or top and bottom
         The given ones, or new ones. Artists carry a gid: rhale:curve, rhale:spread, rhale:ci,
-        rhale:counts, rhale:truth, rhale:missing; rhale:bars, rhale:tops, rhale:whiskers, rhale:violins,
+        rhale:counts, rhale:truth, rhale:missing, rhale:rows, rhale:rows-beyond; rhale:bars, rhale:tops, rhale:whiskers, rhale:violins,
         rhale:dots, rhale:empty, rhale:jumps; for levels rhale:levels and rhale:steps.
 
     Notes
@@ -133,14 +145,20 @@ def plot_effect(
         read_view([effect], limits, xscale, sort),
         Layers(center, level, spread, uncertainty, among),
     )
+    single = read_rows(effect, rows, color, center)
+    if single is not None and kind == "bins":
+        msg = (
+            "rows= are drawn beside the curve, and kind='bins' has none; use kind='curve' or 'both'"
+        )
+        raise BadSettingError(msg)
     if isinstance(effect, LevelEffect):
         fields = open_fields(gather_slots([effect], view.order), kind, ax, turned=turned)
-        return plot_levels(effect, layers, fields, truth=truth, new=ax is None)
+        return plot_levels(effect, layers, fields, rows=single, truth=truth, new=ax is None)
     top, bottom = find_panels(ax, kind)
     if top is not None:
         item = read_item(effect, center, level, smooth=smooth, view=view)
         known = draw_truth(top, effect, view, center, truth)
-        draw_top(LineField(top, view=view), item, layers, known, new=ax is None)
+        draw_top(LineField(top, view=view), item, layers, known, rows=single, new=ax is None)
     if bottom is not None:
         draw_lower(LineField(bottom, view=view), effect, among, violins=violins, new=ax is None)
         if top is not None:
@@ -156,7 +174,13 @@ def plot_effect(
 
 
 def draw_top(
-    field: LineField, item: Item, layers: Layers, known: list[Artist], *, new: bool
+    field: LineField,
+    item: Item,
+    layers: Layers,
+    known: list[Artist],
+    *,
+    rows: DrawnRows | None = None,
+    new: bool,
 ) -> None:
     """Draw the curve, its spread and interval, and where rows are; `known` is drawn already."""
     effect, ax = item.result, field.ax
@@ -168,7 +192,7 @@ def draw_top(
     field.begin()
     explained = field.draw_one(item, "mean effect", layers.level, **drawn)
     field.draw_gaps(effect)
-    explained += field.draw_counts(effect) + known
+    explained += field.draw_counts(effect) + draw_along(field, item, rows) + known
     missing_panel.draw_result(ax, effect, item.missing, layers.level, **drawn)
     field.fit()
     keep_in_proportion(field.board, layers.among)

@@ -27,6 +27,7 @@ from rhale.plots.kinds import Kind, give_back
 from rhale.plots.labels import in_sentence, value_label
 from rhale.plots.lettering import folded_first
 from rhale.plots.proportion import keep_in_proportion, tell_size
+from rhale.plots.row_curves import DrawnRows, draw_levels
 from rhale.plots.slots import Slots
 from rhale.plots.ticks import axis_name
 from rhale.results.level_effect import LevelEffect
@@ -41,6 +42,7 @@ def plot_levels(
     layers: Layers,
     fields: Fields,
     *,
+    rows: DrawnRows | None = None,
     truth: LevelTruth | None = None,
     new: bool = True,
 ) -> Any:
@@ -54,6 +56,8 @@ def plot_levels(
         What is drawn besides the mean.
     fields : pair of SlotField
         Where, see `open_fields`.
+    rows : DrawnRows, optional
+        Curves of single rows.
     truth : callable, optional
         Known values of the levels.
     new : bool
@@ -63,7 +67,7 @@ def plot_levels(
     above: list[Artist] = []
     below: list[Artist] = []
     if top is not None:
-        above = draw_top(top, effect, layers, truth)
+        above = draw_top(top, effect, layers, truth, rows)
     if bottom is not None:
         below = draw_lower(bottom, effect, layers.level)
     title = tell_size(effect, layers.among) if new else ""
@@ -87,7 +91,11 @@ def open_fields(
 
 
 def draw_top(
-    field: SlotField, effect: LevelEffect, layers: Layers, truth: LevelTruth | None
+    field: SlotField,
+    effect: LevelEffect,
+    layers: Layers,
+    truth: LevelTruth | None,
+    rows: DrawnRows | None = None,
 ) -> list[Artist]:
     """Draw the levels, their spread and interval, and how many rows they have."""
     center, level, spread, uncertainty, among = layers
@@ -97,7 +105,8 @@ def draw_top(
         return []
     field.begin()
     explained = field.draw_one(item, "mean effect", level, spread=spread, uncertainty=uncertainty)
-    explained += field.draw_counts(effect) + draw_truth(field, effect, center, truth)
+    explained += field.draw_counts(effect) + draw_levels(field, effect, rows)
+    explained += draw_truth(field, effect, center, truth)
     field.fit()
     keep_in_proportion(field.board, among)
     return explained

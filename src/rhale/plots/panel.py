@@ -14,7 +14,7 @@ from rhale.plots import canvas, style, theme
 from rhale.plots.board import Board
 from rhale.plots.fields import Field, Item, Layers, place_field, read_item
 from rhale.plots.labels import tell_apart
-from rhale.plots.lettering import LITERAL, number, number_with_error, wrapped
+from rhale.plots.lettering import LITERAL, MINUS, number, number_with_error, wrapped
 from rhale.plots.proportion import NOTHING, is_rounding, largest_importance
 from rhale.plots.region_curves import (
     RegionCurve,
@@ -25,6 +25,7 @@ from rhale.plots.region_curves import (
 )
 from rhale.plots.region_plot import draw_curves, make_key
 from rhale.plots.view import PLAIN, View
+from rhale.results.listing import write_spread
 from rhale.results.result import Result, Trace
 
 
@@ -178,9 +179,14 @@ def tell_importance(feature: Panel, among: Sequence[Result]) -> str:
         return f"importance up to {number(max(result.importance for result in results))}"
     (one,) = results
     words = f"importance {number_with_error(one.importance, one.importance_error)}"
-    spread = one.typical_spread
+    spread, error = one.typical_spread, one.typical_spread_error
     spread = 0.0 if spread < NOTHING * largest_importance(among) else spread
-    return words if feature.curves else f"{words}\ntypical spread {number(spread)}"
+    return words if feature.curves else f"{words}\ntypical spread {tell_spread(spread, error)}"
+
+
+def tell_spread(spread: float, error: float) -> str:
+    """Write a typical spread, with its error where that is known."""
+    return write_spread(spread, error).replace("-", MINUS)
 
 
 def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:

@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from rhale.errors import BadSettingError
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
+from rhale.kernels.spread import choose_evenly
 from rhale.kernels.student import student_quantile
 from rhale.plots import canvas, missing_panel, style, ticks
 from rhale.plots.board import Board, explain, label_board, new_board
@@ -19,6 +20,7 @@ from rhale.plots.fields import Layers, LineField, SlotField, read_item
 from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL
 from rhale.plots.proportion import keep_in_proportion, tell_size
+from rhale.plots.row_curves import tell_chosen
 from rhale.plots.slots import Slots, gather_slots
 from rhale.plots.view import PLAIN, Limits, Scale, Sort, View, read_view
 from rhale.results.profile import Profile, differentiate
@@ -159,9 +161,10 @@ def draw_level_rows(
 ) -> list[Artist]:
     """Draw single rows: a dash at every level; rows are joined where levels are numbers."""
     curves = single_rows(profile, center, derivatives=False)
-    chosen, some = choose_rows(profile, max_curves)
+    chosen = choose_evenly(profile.curve_x, max_curves)
     if not chosen.size:
         return []
+    some = tell_chosen(chosen.size, len(profile.curves))
     if slots.is_number:
         paths = [board.points(slots.places, curve) for curve in curves[chosen]]
     else:
@@ -219,24 +222,15 @@ def draw_rows(
     field: LineField, profile: Profile, curves: FloatArray, max_curves: int
 ) -> list[Artist]:
     """Draw the curves of single rows, thin, evenly chosen along the feature."""
-    chosen, some = choose_rows(profile, max_curves)
+    chosen = choose_evenly(profile.curve_x, max_curves)
     if not chosen.size:
         return []
+    some = tell_chosen(chosen.size, len(profile.curves))
     x, ends = profile.grid, field.view.ends(profile)
     if field.view.limits is not None:
         x = np.union1d(x[field.view.shows(x)], ends)
     paths = [np.column_stack([x, np.interp(x, profile.grid, c)]) for c in curves[chosen]]
     return add_rows(field.ax, paths, some)
-
-
-def choose_rows(profile: Profile, max_curves: int) -> tuple[IntArray, str]:
-    """Choose rows evenly along the feature, and say how many of how many."""
-    kept = len(profile.curves)
-    if kept == 0 or max_curves < 1:
-        return np.empty(0, dtype=np.intp), ""
-    order = np.argsort(profile.curve_x, kind="stable")
-    chosen = order[np.linspace(0, kept - 1, min(kept, max_curves)).round().astype(np.intp)]
-    return chosen, f"{chosen.size} of {kept} rows" if chosen.size < kept else f"{kept} rows"
 
 
 def add_rows(ax: Axes, paths: list[FloatArray], label: str) -> list[Artist]:

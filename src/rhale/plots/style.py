@@ -19,6 +19,7 @@ BAR_ALPHA, BAR_EDGE_ALPHA = 0.10, 0.35
 VIOLIN_ALPHA = 0.35
 COUNT_ALPHA = 0.60
 ROW_ALPHA = 0.25
+ROW_CURVE_ALPHA, COLORED_ROW_ALPHA, ROW_BEYOND_ALPHA = 0.55, 0.85, 0.13  # beyond: predicted
 EMPTY_ALPHA = 0.35  # hatches where no rows are
 DARK = 0.6  # of a scale of colours: letters on it are white
 THIN_RIBBON_ALPHA = 0.25

@@ -26,8 +26,8 @@ class Choice:
     ----------
     cells : str
         Numbers of the cells, column by column, each of four bytes, in base64; see `write_cells`.
-    weighted, stepped : bool
-        Whether rows have weights, and whether a black box has steps.
+    weighted : bool
+        Whether rows have weights.
     start, range : float
         Where the axis starts as it is drawn, and its length.
     size, effect, level : float
@@ -40,7 +40,6 @@ class Choice:
 
     cells: str = ""
     weighted: bool = False
-    stepped: bool = False
     start: float = 0.0
     range: float = 0.0
     size: float = 0.0
@@ -67,11 +66,9 @@ def write_cells(effect: Result, plain: PlainCells) -> Choice | None:
     -----
     Columns are width, rows, mean of x, its deviation, smallest and largest x; mean effect, its
     deviation, mean product of deviations; root of the local noise; with weights: sum of these and
-    of their squares, the largest weight of a cell being one; with steps: three columns as those
-    of the effect for the slopes whose deviation is the spread, and for the noise of the steps in
-    it. Widths are shares of the axis, places shares of their cell, and effects are multiples of
-    the largest deviation from their mean, which is taken off: so four bytes keep seven digits of
-    what differs, whatever the units.
+    of their squares, the largest weight of a cell being one. Widths are shares of the axis, places
+    shares of their cell, and effects are multiples of the largest deviation from their mean, which
+    is taken off: so four bytes keep seven digits of what differs, whatever the units.
     """
     m, edges = plain.moments, plain.moments.grid.edges
     reach, level = float(edges[-1] - edges[0]), mean_effect(m)
@@ -82,9 +79,6 @@ def write_cells(effect: Result, plain: PlainCells) -> Choice | None:
     if is_weighted:
         most = m.weight.max()
         columns += [m.weight / most, m.weight_squares / most**2]
-    if m.is_stepped:
-        columns += [*series_columns(m.named("wide")) / unit]
-        columns += [*series_columns(m.named("noise")) / unit]
     start, size = factor(effect) * float(edges[0]), unit * reach
     step, zero, drawn = unit * slope_unit(effect), level / unit, factor(effect) * reach
     numbers, gaps = np.stack(columns), gap_numbers(plain, level, unit)
@@ -95,7 +89,6 @@ def write_cells(effect: Result, plain: PlainCells) -> Choice | None:
     return Choice(
         cells=cells.decode("ascii"),
         weighted=is_weighted,
-        stepped=m.is_stepped,
         start=start,
         range=drawn,
         size=size,

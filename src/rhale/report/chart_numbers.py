@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.report.wording import UNITS, clean, named_output, unit_of
+from rhale.results.effect import Effect
 from rhale.results.result import Result, Trace, axis_kind, is_constant, reach
 from rhale.results.row_quantiles import has_free_order, is_skewed, row_weights
 from rhale.results.slope_reach import reach_slopes
@@ -22,6 +23,7 @@ TOLERANCE = 1 / 400  # of the height of a chart: a bend that is smaller is not d
 MOST_POINTS = 160  # of a curve: steps of many trees are too fine to be seen one by one
 DIGITS = 4
 MOST_SINGLE_CURVES = 40
+MOST_ROW_LINES, ROW_STEPS = 50, 999  # curves of rows beside an effect, and heights told apart
 MOST_JUMPS = 3  # written beside their bars
 FEW_LEVELS = 3
 LONGEST_LEVEL = 200
@@ -71,6 +73,34 @@ class Line:
 
 
 @dataclass(frozen=True)
+class RowLines:
+    """Curves of sampled rows beside that of an effect; places as in `Shape`.
+
+    Attributes
+    ----------
+    x : tuple of float
+        Places; of levels that stand below one another 0, 1, 2, ...
+    low, step : float
+        What 0 of the rows is, and what 1 is more.
+    rows : tuple of tuple of int
+        How far each row is off the curve at these places, in whole numbers from 0 to `ROW_STEPS`,
+        so that pages stay small.
+    first, last : tuple of int
+        The outermost places that each row was moved to: beyond them it is estimated.
+    told : str
+        How many rows they are, of how many.
+    """
+
+    x: Numbers
+    low: float
+    step: float
+    rows: tuple[tuple[int, ...], ...]
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+    told: str
+
+
+@dataclass(frozen=True)
 class Shape:
     """What is drawn of one result.
 
@@ -96,6 +126,8 @@ class Shape:
         The point of missing values.
     singles : tuple of tuple of float
         Curves of a few single rows, at `x`.
+    row_lines : RowLines or None
+        Curves of sampled rows, which a reader may ask for.
     smooth : Line or None
         The curve with its small steps evened out, where that can be told from the curve.
     reach, jumps : tuple of float, and tuple of these
@@ -122,6 +154,7 @@ class Shape:
     labels: tuple[str, ...] = ()
     missing: MissingPoint | None = None
     singles: tuple[Numbers, ...] = ()
+    row_lines: RowLines | None = None
     smooth: Line | None = None
     reach: Numbers = ()
     jumps: tuple[Numbers, ...] = ()
@@ -130,8 +163,8 @@ class Shape:
     titles: tuple[str, ...] = ()
 
 
-def shape_of(result: Result) -> Shape:
-    """Read off a result what is drawn of it."""
+def shape_of(result: Result, *, sampled: bool = False) -> Shape:
+    """Read off a result what is drawn of it; with `sampled`, curves of sampled rows, too."""
     if is_constant(result):
         return Shape("constant")
     form, log = form_of(result), is_skewed(result)
@@ -151,6 +184,7 @@ def shape_of(result: Result) -> Shape:
         labels=labels if form == "levels" else (),
         missing=missing_point(result),
         singles=single_curves(result, kept),
+        row_lines=row_lines(result) if sampled else None,
         smooth=smooth_line(result, path, log=log),
         **cut_jumps(result),
         log=log,
@@ -338,6 +372,32 @@ def single_curves(result: Result, kept: IntArray) -> tuple[Numbers, ...]:
     return tuple(rounded(curve, span, 3) for curve in curves)
 
 
+def row_lines(result: Result) -> RowLines | None:
+    """Curves of sampled rows, evenly chosen along the feature; None where none were kept."""
+    spread = getattr(result, "row_spread", None)  # of profiles and refits there is none
+    if spread is None:
+        return None
+    every = cast(Effect, result).row_curves()
+    if not every.row.size:
+        return None
+    curves = every.choose(MOST_ROW_LINES)
+    n_kept, n_shown = every.row.size, curves.row.size
+    kept = order_levels(result) if result.labels else np.arange(spread.places.size)
+    mean = cast(Effect, result).curve(None if result.labels else spread.places)
+    off = (curves.heights - mean)[:, kept]
+    low, step = float(off.min()), (float(np.ptp(off)) or 1.0) / ROW_STEPS
+    steps = np.rint((off - low) / step).astype(np.intp)
+    return RowLines(
+        x=places(result, spread.places[kept]),
+        low=low,
+        step=step,
+        rows=tuple(map(tuple, steps.tolist())),
+        first=tuple(curves.first.tolist()),
+        last=tuple(curves.last.tolist()),
+        told=f"{n_shown} of {n_kept} rows" if n_shown < n_kept else f"{n_kept} rows",
+    )
+
+
 def simplify(path: Trace, most: int = MOST_POINTS, height: float | None = None) -> IntArray:
     """Positions of the points that a drawing of some height needs (Ramer, Douglas and Peucker).
 
@@ -378,7 +438,8 @@ def farthest(
     """
     if last - first < 2:
         return 0.0, first, first, last
-    along = (x[first : last + 1] - x[first]) / (x[last] - x[first])
+    span = x[last] - x[first]  # none between two points of a jump
+    along = (x[first : last + 1] - x[first]) / (span if span > 0 else 1.0)
     ends = lines[:, [first]] + (lines[:, [last]] - lines[:, [first]]) * along
     off = np.abs(lines[:, first : last + 1] - ends).max(axis=0)
     return -float(off.max()), first, first + int(off.argmax()), last

@@ -19,6 +19,7 @@ LINE, THIN, WHISKER, DOT = 2.0, 1.0, 1.4, 60
 TOP, STRIP, BOTTOM, MAP_HEIGHT = 210, 22, 130, 320
 WIDTH = 640  # before the page says how much room there is
 LEVEL_HEIGHT, LEVEL_ROOM = 26, 170
+ROW_TICK = 16  # a sampled row at a level
 AXIS_ROOM = 52  # left of a panel: axes of panels that stand above one another are in line
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 ZOOM = "zoom"  # the stretch that is shown, or null for all
@@ -183,6 +184,7 @@ def curve_panel(x: Any) -> Any:
         data("singles")
         .mark_line(style="single-line", strokeWidth=THIN, clip=True)
         .encode(x, y, detail="k:N"),
+        *row_layers(x, y),
         band.mark_area(style="mean-area", clip=True).encode(x, y_axis("", "low"), y2="high"),
         data("line").mark_line(style="effect-line", strokeWidth=LINE, clip=True).encode(x, y),
         dots.mark_rule(style="spread-rule", strokeWidth=5, clip=True).encode(
@@ -199,6 +201,14 @@ def curve_panel(x: Any) -> Any:
         hover_line(x),
     ]
     return alt.layer(*layers).properties(width=WIDTH, height=TOP)
+
+
+def row_layers(x: Any, y: Any) -> list[Any]:
+    """Curves of sampled rows: where they were measured, and where they are estimated."""
+    return [
+        data(name).mark_line(style=style, strokeWidth=THIN, clip=True).encode(x, y, detail="k:N")
+        for name, style in (("estimated", "estimated-line"), ("measured", "measured-line"))
+    ]
 
 
 def room_layer(y: Any) -> Any:
@@ -374,6 +384,10 @@ def level_panel() -> Any:
         dots.mark_rule(style="spread-rule", strokeWidth=5).encode(level_axis("", "a"), y, x2="b"),
         dots.mark_rule(style="mean-rule", strokeWidth=LINE).encode(
             level_axis("", "low"), y, x2="high"
+        ),
+        *(
+            data(name).mark_tick(style=style, thickness=THIN, size=ROW_TICK).encode(x, y)
+            for name, style in (("estimated", "estimated-tick"), ("measured", "measured-tick"))
         ),
         own.mark_point(style="effect-dot", size=DOT, filled=True, opacity=1).encode(x, y),
         data("room").mark_point(opacity=0).encode(x=x, y=alt.value(0)),

@@ -10,9 +10,9 @@ from rhale.report.chart_numbers import LEVEL, shape_of
 from rhale.report.inline_chart import BAND, MOST_LEVELS, RIBBON, Words, chart
 from rhale.report.sentences import read
 from rhale.report.sparkline import HEIGHT, WIDTH, path_of
-from rhale.report.wording import MINUS, clean, number
+from rhale.report.wording import MINUS, clean
 from rhale.results import inks
-from rhale.results.listing import differs_by, head, numbers_of, scales
+from rhale.results.listing import differs_by, head, numbers_of, scales, write_spread
 from rhale.results.numerals import write_with_error
 from rhale.results.result import Result
 
@@ -66,12 +66,12 @@ def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequ
 
 def row(effect: Result, scale: float, *, several: bool, differ: bool = False) -> str:
     """Write one line of the table; what is rounding beside the scale is zero."""
-    size, error, spread = numbers_of(effect, scale)
+    size, error, *spread = numbers_of(effect, scale)
     captions = effect.captions
     words = [named(captions.feature(effect.name))]
     words += [*([named(captions.output(effect.output))] if several else []), picture(effect)]
     cells = [f"<td{WORD}>{word}</td>" for word in words]
-    cells += [f"<td{NUMBER}>{n}</td>" for n in (sized(size, error), number(spread))]
+    cells += [f"<td{NUMBER}>{n}</td>" for n in (sized(size, error), spread_of(*spread))]
     if differ:
         cells.append(f"<td{WORD}>{named(differs_by(effect.regions, captions))}</td>")
     return f"<tr>{''.join(cells)}<td{WORD}>{effect.column_kind}</td></tr>"
@@ -80,6 +80,11 @@ def row(effect: Result, scale: float, *, several: bool, differ: bool = False) ->
 def sized(size: float, error: float) -> str:
     """Write an importance and its error, for a page."""
     return write_with_error(size, error).replace("-", MINUS)
+
+
+def spread_of(spread: float, error: float) -> str:
+    """Write a typical spread and its error, for a page."""
+    return write_spread(spread, error).replace("-", MINUS)
 
 
 def effect_as_html(effect: Result) -> str:
@@ -93,10 +98,10 @@ def effect_as_html(effect: Result) -> str:
     captions, is_prediction = effect.captions, effect.quantity == "prediction"
     output = captions.value_axis(effect.output)
     on = output if is_prediction else f"effect on {output}"
-    size, error, spread = numbers_of(effect, effect.importance)
+    size, error, *spread = numbers_of(effect, effect.importance)
     told = f"importance {sized(size, error)}"
     counted = f"{effect.n_parts} {effect.parts if effect.n_parts != 1 else effect.parts[:-1]}"
-    facts = [told, f"typical spread {number(spread)}", counted]
+    facts = [told, f"typical spread {spread_of(*spread)}", counted]
     if effect.regions is not None and (who := differs_by(effect.regions, captions)):
         facts.append(f"differs by {who}")
     shape, name = shape_of(effect), captions.axis(effect.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -45,6 +46,7 @@ METHODS = {
 LONGEST_FACT = 300
 LONGEST_CODE = 2_000  # letters of one argument
 ROUNDING = 1e-9  # of the largest effect
+MOST_WITH_ROWS = 60  # effects, the largest ones, whose rows may be drawn: a page stays small
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,9 @@ class Part:
 
     Attributes
     ----------
-    size, error, spread : float or None
-        Size of the effect, its standard error, the typical spread; None where not known.
+    size, error, spread, spread_error : float or None
+        Size of the effect and the typical spread, each with its standard error; None where not
+        known.
     n_bins : int
         Bins, levels or points.
     reading : tuple of str
@@ -78,6 +81,7 @@ class Part:
     size: float | None
     error: float | None
     spread: float | None
+    spread_error: float | None
     n_bins: int
     reading: tuple[str, ...]
     notes: tuple[int, ...]
@@ -159,6 +163,11 @@ class Page:
         return any(part.choice for feature in self.features for part in feature.parts)
 
     @property
+    def has_row_lines(self) -> bool:
+        """Whether curves of rows may be drawn."""
+        return any(part.shape.row_lines for feature in self.features for part in feature.parts)
+
+    @property
     def has_regions(self) -> bool:
         """Whether regions were asked for."""
         return any(part.regions for feature in self.features for part in feature.parts)
@@ -194,12 +203,14 @@ def make_page(
     groups = [effects[i : i + len(outputs)] for i in range(0, len(effects), len(outputs))]
     texts = list(dict.fromkeys(note for effect in effects for note in footnotes(effect)))
     largest = {o: largest_range(e for e in effects if e.output == o) for o in outputs}
+    by_size = sorted(effects, key=lambda effect: -np.nan_to_num(effect.importance))
+    drawn = {(effect.name, effect.output) for effect in by_size[:MOST_WITH_ROWS]}
     return Page(
         title=clean(title or default_title(groups)),
         lead=lead(groups, provenance),
         facts=tuple(facts(groups, provenance, explained or {}, explained_with_regions or {})),
         settings=tuple(settings(provenance)),
-        features=tuple(make_feature(group, texts, largest) for group in groups),
+        features=tuple(make_feature(group, texts, largest, drawn) for group in groups),
         outputs=tuple(clean(effect.captions.output(effect.output)) for effect in groups[0]),
         keys=outputs,
         notes=tuple(Footnote(clean(text), about(text, groups)) for text in texts)
@@ -271,23 +282,29 @@ def largest_range(effects: Any) -> float:
 
 
 def make_feature(
-    group: Sequence[Result], texts: Sequence[str], largest: Mapping[str, float]
+    group: Sequence[Result],
+    texts: Sequence[str],
+    largest: Mapping[str, float],
+    drawn: AbstractSet[tuple[str, str]],
 ) -> Section:
-    """Gather what is said of one feature."""
+    """Gather what is said of one feature; `drawn` are those whose rows may be drawn, too."""
     first = group[0]
-    parts = tuple(make_part(effect, texts, largest[effect.output]) for effect in group)
+    parts = tuple(
+        make_part(e, texts, largest[e.output], rows=(e.name, e.output) in drawn) for e in group
+    )
     name = clean(first.captions.feature(first.name))
     return Section(name, first.name, first.column_kind, range_in_words(first), first.parts, parts)
 
 
-def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:
+def make_part(effect: Result, texts: Sequence[str], largest: float, *, rows: bool) -> Part:
     """Gather what is said of one feature and output."""
     effect = with_spoken_regions(effect)
-    shape = shape_of(effect)
+    shape = shape_of(effect, sampled=rows)
     return Part(
         size=known(effect.importance, largest),
         error=known(effect.importance_error, largest),
         spread=known(effect.typical_spread, largest),
+        spread_error=known(effect.typical_spread_error, largest),
         n_bins=effect.n_parts,
         reading=read(effect, largest=largest),
         notes=tuple(

@@ -74,6 +74,7 @@ class RegionRow:
     size: float | None
     error: float | None
     spread: float | None
+    spread_error: float | None
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ def regions_of(effect: Result) -> RegionPart | None:
 def row_of(region: Region) -> RegionRow:
     """One row of the table."""
     effect, known = region.effect, math.isfinite
-    sizes = (effect.importance, effect.importance_error, effect.typical_spread)
+    spread = (effect.typical_spread, effect.typical_spread_error)
+    sizes = (effect.importance, effect.importance_error, *spread)
     return RegionRow(
         shortened(region.rule, LONGEST_RULE),
         int(region.count),

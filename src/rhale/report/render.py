@@ -166,6 +166,7 @@ def environment() -> Any:
         "cut": clean,
         "fixed": fixed_or_dash,
         "size": size_in_words,
+        "spread": spread_in_words,
         "share": share_of,
         "counted": lambda n, plural: f"{n} {plural if n != 1 else plural[:-1]}",
         "table_title": table_title,
@@ -219,6 +220,13 @@ def size_in_words(part: Part, largest: float) -> str:
     """Size of an effect and its error."""
     size = fixed_or_dash(part.size, largest)
     return f"{size} ± {fixed_or_dash(part.error, largest)}" if part.error else size
+
+
+def spread_in_words(part: Part, largest: float) -> str:
+    """Typical spread and its error."""
+    spread = fixed_or_dash(part.spread, largest)
+    told = part.spread and part.spread_error
+    return f"{spread} ± {fixed_or_dash(part.spread_error, largest)}" if told else spread
 
 
 def share_of(part: Part, largest: float) -> str:

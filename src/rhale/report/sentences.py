@@ -229,14 +229,14 @@ def missing_sentence(result: Result) -> tuple[str, ...]:
 
 
 def differ(change: Difference) -> str:
-    """Say how much rows differ, measured by the size of the average change."""
+    """Say how much rows differ in this change, measured by its size on average."""
     if not np.isfinite(change.spread):
         return ""
     if change.spread <= 1e-3 * abs(change.size):
         return f"; {WORDS[0][1]}"
     share = change.spread / abs(change.size) if change.size else np.inf
     words = next((words for limit, words in WORDS if share < limit), "rows differ a lot")
-    return f"; {words}: spread {number(change.spread, 2)}"
+    return f"; {words}: spread of this change {number(change.spread, 2)}"
 
 
 def output_of(result: Result) -> str:

@@ -25,12 +25,26 @@ def test_an_unknown_option_is_refused_with_those_that_are_known(feature):
 
 @pytest.mark.parametrize(
     ("other", "ours"),
-    [("color", "colors"), ("max_features", "top"), ("xlim", "limits"), ("order", "sort")],
+    [("palette", "colors"), ("max_features", "top"), ("xlim", "limits"), ("order", "sort")],
 )
 def test_words_of_other_libraries_are_answered_with_ours(other, ours):
     fx = rhale.explain(lambda rows: rows[:, 0], ROWS)
     with pytest.raises(BadSettingError, match=f"no option '{other}'; did you mean '{ours}'"):
         fx.plot(**{other: 1})
+
+
+def test_rows_need_one_feature_and_one_output():
+    fx = rhale.explain(lambda rows: rows, ROWS)
+    for feature in ("x0", ["x0", "x1"], None):
+        with pytest.raises(
+            BadSettingError, match=r"rows= draws curves of single rows of one feature"
+        ):
+            fx.plot(feature, rows=10)
+    with pytest.raises(BadSettingError, match="colors= is the colour of curves"):
+        fx.plot(color="red")
+    profile = rhale.explain(lambda rows: rows[:, 0], ROWS, method="ice")
+    with pytest.raises(BadSettingError, match="did you mean 'max_curves'"):
+        profile.plot("x0", rows=10)
 
 
 def test_a_kind_needs_one_feature_and_one_output():

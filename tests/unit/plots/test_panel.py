@@ -1,11 +1,14 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import rhale
 from rhale.plots import style
 from rhale.plots.fields import Layers
-from rhale.plots.panel import draw_panel, read_feature, write_title
+from rhale.plots.lettering import number_with_error
+from rhale.plots.panel import draw_panel, read_feature, tell_importance, write_title
 from rhale.results.captions import Captions
 from rhale.results.missing import Missing
 
@@ -49,6 +52,14 @@ def test_the_title_tells_the_largest_importance(ax, effect):
     (note,) = (text for text in ax.texts if text.get_gid() == "rhale:numbers")
     assert note.get_text().startswith("importance ")
     assert ax.get_title("left") == effect.name
+
+
+def test_the_title_tells_the_spread_with_its_error_where_that_is_known(effect):
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+    measured = rhale.explain(lambda r: r[:, 0] * r[:, 1], rows)["x0"]
+    told = number_with_error(measured.typical_spread, measured.typical_spread_error)
+    assert tell_importance(read(measured), []).endswith(f"\ntypical spread {told}")
+    assert "±" not in tell_importance(read(effect), []).partition("\n")[2]  # no model was asked
 
 
 def test_titles_and_entries_are_what_people_read(ax, effect):

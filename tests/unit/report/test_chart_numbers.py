@@ -229,3 +229,45 @@ def test_axes_are_titled_by_what_people_read():
     shape = shape_of(replace(rhale.effect(X, np.ones(401)), captions=words))
     effect = "effect on the probability of churn = 1"
     assert shape.titles == (effect, "Body mass (kg)", "slope: change per kg")
+
+
+# ---- curves of rows ----
+
+
+@pytest.fixture(scope="module")
+def product():
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(600, 2))
+    return rhale.explain(lambda r: r[:, 0] * r[:, 1], rows)["x0"]
+
+
+def test_rows_are_those_of_the_effect_evenly_chosen(product):
+    lines, curves = shape_of(product, sampled=True).row_lines, product.row_curves()
+    assert lines.told == "50 of 100 rows"
+    assert len(lines.rows) == len(lines.first) == len(lines.last) == 50
+    rows_off = curves.heights - product.curve(product.row_spread.places)
+    span = np.ptp(rows_off)
+    for row, first, last in zip(lines.rows, lines.first, lines.last, strict=True):
+        off = np.abs(rows_off - lines.low - lines.step * np.array(row)).max(axis=1)
+        assert off.min() < 1e-3 * span
+        assert (first, last) == (curves.first[off.argmin()], curves.last[off.argmin()])
+    np.testing.assert_allclose(lines.x, product.row_spread.places, atol=1e-4)
+
+
+def test_rows_come_only_where_they_are_asked_for_and_were_kept(product):
+    assert shape_of(product).row_lines is None
+    assert shape_of(rhale.effect(X, np.ones(401)), sampled=True).row_lines is None
+    profile = rhale.explain(lambda r: r[:, 0], np.linspace(0, 1, 60).reshape(30, 2), method="pdp")
+    assert shape_of(profile["x0"], sampled=True).row_lines is None
+
+
+def test_rows_of_sorted_levels_stand_where_the_levels_do():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"town": rng.choice(["a", "b", "c"], 300), "x": rng.normal(size=300)})
+    height = {"a": 1.0, "b": 3.0, "c": 2.0}
+    fx = rhale.explain(lambda t: t["town"].map(height).to_numpy() + 0 * t["x"].to_numpy(), table)
+    shape = shape_of(fx["town"], sampled=True)
+    assert shape.labels == ("b", "c", "a")
+    lines = shape.row_lines
+    for row in lines.rows:  # all rows agree, so that each is the mean
+        np.testing.assert_allclose(lines.low + lines.step * np.array(row), 0.0, atol=1e-2)

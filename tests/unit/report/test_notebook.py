@@ -8,6 +8,7 @@ from tests.unit.results.with_regions import make_regional
 
 import rhale
 from rhale.results.captions import Captions
+from rhale.results.listing import write_spread
 
 
 class Tags(HTMLParser):
@@ -106,3 +107,11 @@ def test_what_has_one_value_has_words_and_no_picture():
     html = fx["x1"]._repr_html_()
     assert "<svg" not in html
     assert "Every row has the same value" in html
+
+
+def test_the_typical_spread_has_its_error(fx):
+    effect = fx["x0", "y1"]
+    told = write_spread(effect.typical_spread, effect.typical_spread_error)
+    assert "±" in told
+    assert f"typical spread {told}" in effect._repr_html_()
+    assert f">{told}<" in fx._repr_html_()

@@ -91,7 +91,11 @@ def test_noise_of_rounding_is_no_number():
 
 
 def test_jumps_are_told_in_sentences_and_not_again_in_notes(stepped):
-    noted = replace(stepped, bin_notes=(Note("jump", "jumps by 2 at 1"), Note("bins", "few rows")))
+    noted = replace(
+        stepped,
+        local_notes=(),
+        bin_notes=(Note("jump", "jumps by 2 at 1"), Note("bins", "few rows")),
+    )
     page = make_page([noted], {"method": "rhale"})
     assert [note.text for note in page.notes] == ["few rows"]
     assert page.features[0].parts[0].notes == (0,)
@@ -158,3 +162,20 @@ def test_partners_are_told_where_no_regions_are(fx):
     page = add_partners(make_page(fx.effects, fx.provenance), {("x0", "y1"): "With x1."})
     assert [part.partners for part in page.features[0].parts] == ["", "With x1."]
     assert {part.partners for part in page.features[1].parts} == {""}
+
+
+def test_the_spread_has_its_error_where_rows_were_moved(fx):
+    part = make_page(fx.effects, fx.provenance).features[0].parts[1]
+    assert part.spread_error == fx["x0", "y1"].typical_spread_error > 0
+    alone = rhale.effect([0.0, 1.0, 2.0], [1.0, 2.0, 3.0])  # no model was asked
+    assert make_page([alone], {}).features[0].parts[0].spread_error is None
+
+
+def test_rows_of_the_largest_effects_may_be_drawn(fx, monkeypatch):
+    assert make_page(fx.effects, fx.provenance).has_row_lines
+    monkeypatch.setattr("rhale.report.page.MOST_WITH_ROWS", 1)
+    page = make_page(fx.effects, fx.provenance)
+    kept = [part for one in page.features for part in one.parts if part.shape.row_lines]
+    assert [part.size for part in kept] == [max(effect.importance for effect in fx)]
+    alone = rhale.effect([0.0, 1.0, 2.0], [1.0, 2.0, 3.0])
+    assert not make_page([alone], {}).has_row_lines

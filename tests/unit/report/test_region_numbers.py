@@ -80,6 +80,20 @@ def test_the_table_has_the_numbers_of_the_regions():
         assert (row.rule, row.count, row.share) == (region.rule, 401, 0.5)
         assert row.size == pytest.approx(region.effect.importance, rel=1e-3)
         assert row.error == pytest.approx(region.effect.importance_error, rel=1e-3)
+        assert row.spread_error is None  # made without a model
+
+
+def test_spreads_of_measured_regions_have_their_errors():
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(800, 3))
+    sign = np.where(rows[:, 1] > 0, 1.0, -1.0)
+    rows[:, 1] = sign
+    fx = rhale.explain(lambda r: 3 * r[:, 0] * r[:, 1] + r[:, 0] * r[:, 2], rows, regions=True)
+    tree = fx["x0"].regions
+    assert len(tree) > 1
+    for row, region in zip(regions_of(fx["x0"]).rows, tree, strict=True):
+        assert row.spread == pytest.approx(region.effect.typical_spread, rel=1e-3)
+        error = region.effect.typical_spread_error
+        assert row.spread_error == (pytest.approx(error, rel=1e-3) if np.isfinite(error) else None)
 
 
 def test_a_gradual_change_is_drawn_as_thirds():

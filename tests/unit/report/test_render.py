@@ -247,3 +247,33 @@ def test_settings_stand_at_the_end_and_importance_is_called_so(html):
     shown = html.partition('<script type="application/json"')[0].lower()
     assert "importance" in shown
     assert "size of the effect" not in shown
+
+
+def test_the_typical_spread_has_its_error_in_both_places(fx, html):
+    page = make_page(fx.effects, fx.provenance)
+    part, largest = page.features[0].parts[1], page.features[0].parts[1].size
+    told = render.spread_in_words(part, largest)
+    assert re.fullmatch(r"[\d.]+ ± [\d.]+", told)
+    assert "±" not in render.spread_in_words(replace(part, spread_error=None), largest)
+    assert "±" not in render.spread_in_words(replace(part, spread=0.0, spread_error=0.0), largest)
+    shown = [
+        render.spread_in_words(one.parts[0], page.features[0].parts[0].size)
+        for one in page.features
+    ]
+    for words in shown:
+        assert html.count(f">{words}<") >= 2  # ranking and section
+
+
+def test_rows_have_a_switch_that_is_off_where_they_were_kept(html):
+    boxes = [attrs for tag, attrs in parsed(html).tags if attrs.get("type") == "checkbox"]
+    assert len(boxes) == 2
+    assert all("checked" not in attrs for attrs in boxes)
+    assert [attrs["aria-label"] for attrs in boxes] == ["Show rows of x0", "Show rows of x1"]
+    alone = render.render(make_page([rhale.effect(X, np.sin(X))], {}))
+    assert "checkbox" not in alone.partition("<body>")[2].partition("<script")[0]
+    assert "Show rows" not in alone.partition("<body>")[2].partition("<script")[0]
+
+
+def test_the_page_says_what_the_spread_is(html):
+    assert "how far the curves of single rows lie apart, each centred by itself" in html
+    assert "measured by moving rows to values near their own" in html

@@ -37,7 +37,7 @@ def test_a_step_is_told_where_it_is():
 def test_rows_that_differ_a_lot_are_told_with_their_spread():
     rng = np.random.default_rng(0)
     (sentence,) = read(effect_of(1.0 + rng.choice([-2.0, 2.0], 401), bins=1))
-    assert "rows differ a lot: spread 2" in sentence
+    assert "rows differ a lot: spread of this change 2" in sentence
 
 
 def test_a_flat_average_over_rows_that_differ_says_so():
@@ -83,7 +83,7 @@ def test_missing_values_have_a_sentence_of_their_own():
     effect = replace(effect_of(np.ones(401)), missing=Missing(50, 0.1, -2.0, 0.5, 400.0))
     assert read(effect)[-1] == (
         "Without a value (10 % of the rows) the prediction is 2.000 ± 0.025 lower than on average; "
-        "rows differ somewhat: spread 0.5."
+        "rows differ somewhat: spread of this change 0.5."
     )
 
 
@@ -174,7 +174,9 @@ def test_a_staircase_is_read_as_the_model_has_it(stepped):
     ],
 )
 def test_words_for_how_rows_differ_follow_the_share_of_the_change(share, words):
-    assert differ(Difference(-2.0, 0.0, 2.0 * share)).startswith(f"; {words}: spread ")
+    assert differ(Difference(-2.0, 0.0, 2.0 * share)).startswith(
+        f"; {words}: spread of this change "
+    )
 
 
 def test_outputs_features_and_units_are_what_people_read():

@@ -13,19 +13,18 @@ const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
 function readCells(choice) {
   const bytes = Uint8Array.from(atob(choice.cells), (letter) => letter.charCodeAt(0));
-  const weights = choice.weighted ? 2 : 0, n = bytes.length / 4 / (10 + weights + (choice.stepped ? 6 : 0));
+  const weights = choice.weighted ? 2 : 0, n = bytes.length / 4 / (10 + weights);
   const view = new DataView(bytes.buffer);
   const at = (column, i) => view.getFloat32(4 * (column * n + i), true);
   let left = 0;
   return Array.from({ length: n }, (_, i) => {
-    const [width, count, x, spreadX, low, high] = Array.from({ length: 6 }, (_, column) => at(column, i));
+    const [width, count, x, deviation, low, high] = Array.from({ length: 6 }, (_, column) => at(column, i));
     const [weight, squares] = weights ? [at(10, i), at(11, i)] : [count, count];
-    const series = (c) => ({ d: at(c, i), sdd: weight * at(c + 1, i) ** 2, sxd: weight * width * at(c + 2, i) });
     const cell = {
       left, right: left + width, count, weight, squares,
       x: left + width * x, low: left + width * low, high: left + width * high,
-      sxx: weight * (width * spreadX) ** 2, ...series(6), noise: weight * at(9, i) ** 2,
-      steps: choice.stepped ? [series(10 + weights), series(13 + weights)] : null,
+      sxx: weight * (width * deviation) ** 2, noise: weight * at(9, i) ** 2,
+      d: at(6, i), sdd: weight * at(7, i) ** 2, sxd: weight * width * at(8, i),
     };
     left = cell.right;
     return cell;
@@ -69,14 +68,13 @@ const isGap = (cell) => cell.count === 0 && cell.right - cell.left >= GAP_WIDTH 
 // What every run of cells would cost as one bin: its misfit, and the price of one parameter.
 function measureRuns(cells, level) {
   const all = cells.reduce(merge), perWeight = rowsOfRun(all) / all.weight;
-  const fewest = Math.max(FEWEST_IN_BIN, cells[0].steps ? rowsOfRun(all) / 20 : 0); // secants of steps overlap
   return cells.map((_, first) => {
     let run = null;
     return cells.slice(first).map((cell, j) => {
       run = run ? merge(run, cell) : cell;
       const rows = rowsOfRun(run), one = j === 0 && isGap(cell);
       if (one) return { share: 0, constant: 0, line: Infinity, parameter: 0 };
-      const allowed = rows >= fewest * (1 - SAME) && !isGap(cells[first]) && !isGap(cell);
+      const allowed = rows >= FEWEST_IN_BIN * (1 - SAME) && !isGap(cells[first]) && !isGap(cell);
       if (!allowed) return null;
       return {
         share: run.weight * perWeight,
@@ -135,22 +133,13 @@ function fitBins(cells, found, level) {
     const beyond = BEYOND * (run.high - run.low) * (1 + DIGITS); // whole numbers often tie
     fit.low = run.low - left <= beyond ? left : run.low;
     fit.high = right - run.high <= beyond ? right : run.high;
-    fit.std = Math.sqrt(own[0].steps ? spreadOfSteps(own) : about);
+    fit.std = Math.sqrt(about);
     return { ...fit, ...errorsOf(own, fit, about, sxx), degrees: rows - (sloped ? 2 : 1) };
   });
   const bridges = findBridges(fits);
   for (const { bin, ends } of bridges) fits[bin].level = sum(ends.map(({ k, x, share }) => share * readFit(fits[k], x)));
   fillStd(fits);
   return { fits, bridges };
-}
-
-// Variance of slopes over wide windows about their line, less the noise that steps add to it.
-function spreadOfSteps(cells) {
-  const [wide, noise] = [0, 1].map((k) => {
-    const run = cells.map((cell) => ({ ...cell, ...cell.steps[k] })).reduce(merge);
-    return variance(run, run.sxx > 0, -run.d);
-  });
-  return Math.max(wide - noise, 0);
 }
 
 const readFit = (fit, x) => fit.level + fit.slope * (x - fit.origin);
@@ -300,12 +289,11 @@ function makeModel(cells, choice, found) {
 
 // ---- what is drawn ----
 
-// Curve, spread, interval and bins, as in a shape of the page.
+// Curve, interval and bins, as in a shape of the page.
 function shapeBins(cells, choice, found, log = false) {
-  const model = makeModel(cells, choice, found), places = rowPlaces(cells), { fits, stretches } = model;
+  const model = makeModel(cells, choice, found), places = rowPlaces(cells), { stretches } = model;
   const drawn = (x) => integral(stretches, x) + choice.level * x;
-  const zero = meanOver(places, drawn), spreadAt = (x) => sum(fits.map(({ left, right, std }) => std * (clamp(x, left, right) - left)));
-  const spreadZero = meanOver(places, spreadAt);
+  const zero = meanOver(places, drawn);
   const rowVariance = meanOver(places, (x) => (drawn(x) - zero) ** 2) / model.rows;
   const average = places.map(({ x }) => designAt(model, x)).reduce(
     (total, design, i) => total.map((value, j) => value + places[i].weight * design[j]), designAt(model, 0).map(() => 0));
@@ -322,7 +310,6 @@ function shapeBins(cells, choice, found, log = false) {
   return {
     x: x.map((share) => start + range * share),
     y: heights.map((y) => size * (y - zero)),
-    spread: x.map((share) => size * Math.abs(spreadAt(share) - spreadZero)),
     low: heights.map((y, i) => size * (y - zero - half[i])),
     high: heights.map((y, i) => size * (y - zero + half[i])),
     bins: tableOf(model, choice),

@@ -94,6 +94,54 @@ function rowsOf(shape) {
   };
 }
 
+// Curves of sampled rows: where they were measured, and, as far as the axis reaches, where they are estimated.
+function sampledRows(shape) {
+  const lines = shape.row_lines;
+  if (!lines) return { measured: [], estimated: [] };
+  const { first, last } = lines;
+  const parts = lines.rows.flatMap((steps, k) => {
+    const off = { x: lines.x, off: steps.map((n) => lines.low + n * lines.step) };
+    if (shape.form === "levels") return off.off.map((y, i) => ({ measured: i >= first[k] && i <= last[k], points: [{ x: i, y: shape.y[i] + y }] }));
+    const part = (measured, start, stop) => ({ measured, points: besideCurve(shape, off, lines.x[start], lines.x[stop]) });
+    return [part(true, first[k], last[k]), part(false, 0, first[k]), part(false, last[k], lines.x.length - 1)];
+  });
+  const known = parts.filter(({ measured }) => measured).flatMap(({ points }) => points.map(({ y }) => y));
+  const heights = [...heightsOf(shape), ...known].filter(Number.isFinite), [low, high] = [Math.min(...heights), Math.max(...heights)];
+  const beyond = parts.filter(({ measured }) => !measured).flatMap(({ points }) => cutLine(points, low, high));
+  const numbered = (pieces) => pieces.flatMap((points, k) => points.map((point) => ({ ...point, k })));
+  return { measured: numbered(parts.filter(({ measured }) => measured).map(({ points }) => points)), estimated: numbered(beyond) };
+}
+
+// A row between two places: what it is off the curve changes evenly from place to place.
+function besideCurve(shape, off, start, stop) {
+  const [low, high] = [Math.max(start, shape.x[0]), Math.min(stop, shape.x.at(-1))];
+  if (!(low < high)) return [];
+  const at = (x, y) => ({ x, y: y + (readLine(off, "off", x) ?? 0) });
+  const inside = shape.x.flatMap((x, i) => (x > low && x < high ? [at(x, shape.y[i])] : []));
+  return [at(low, readLine(shape, "y", low)), ...inside, at(high, readLine(shape, "y", high))];
+}
+
+// The pieces of a line between two heights.
+function cutLine(points, low, high) {
+  const inside = ({ y }) => y >= low && y <= high;
+  if (points.length < 2) return points.every(inside) ? [points] : [];
+  const pieces = [];
+  let piece = [];
+  for (let i = 1; i < points.length; i++) {
+    const [a, b] = [points[i - 1], points[i]];
+    const at = (y) => (b.y === a.y ? 0 : (y - a.y) / (b.y - a.y));
+    const [from, to] = [at(low), at(high)].sort((s, t) => s - t);
+    const [start, stop] = b.y === a.y ? (inside(a) ? [0, 1] : [1, 0]) : [Math.max(from, 0), Math.min(to, 1)];
+    const read = (t) => ({ x: a.x + t * (b.x - a.x), y: a.y + t * (b.y - a.y) });
+    if (start < stop) piece.push(...(piece.length ? [] : [read(start)]), read(stop));
+    if (piece.length && !(start < stop && stop === 1)) {
+      pieces.push(piece);
+      piece = [];
+    }
+  }
+  return piece.length ? [...pieces, piece] : pieces;
+}
+
 function jumpRow(shape, x, size) {
   return { x, n: `jumps by ${number(size)}`, left: x > (shape.x[0] + shape.x.at(-1)) / 2 };
 }
@@ -175,6 +223,7 @@ class Chart {
     this.shape = shape;
     this.say = say;
     this.at = null;
+    this.withRows = false;
     this.levels = shape.form === "levels";
     this.draw();
   }
@@ -195,7 +244,14 @@ class Chart {
   }
 
   rows() {
-    return rowsOf(this.shape);
+    return { ...rowsOf(this.shape), ...sampledRows(this.withRows ? this.shape : {}) };
+  }
+
+  // Draw curves of sampled rows, or leave them out.
+  showRows(shown) {
+    this.withRows = shown;
+    for (const [name, rows] of Object.entries(sampledRows(shown ? this.shape : {}))) this.fill(name, rows);
+    this.view.run();
   }
 
   settle() {

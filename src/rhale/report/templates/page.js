@@ -51,7 +51,7 @@ function fillRanking() {
     find(".spark path", line).setAttribute("d", part.sparkline);
     find(".size", line).textContent = plusMinus(part.size, part.error, most);
     find(".bar rect", line).setAttribute("width", (100 * (part.size ?? 0)) / most);
-    find(".spread", line).textContent = fixed(part.spread, most);
+    find(".spread", line).textContent = plusMinus(part.spread, part.spread_error, most);
     const [bins, differs] = [".bins", ".differs"].map((name) => find(name, line));
     if (bins) bins.textContent = part.n_bins;
     if (differs) differs.textContent = part.differs ?? "";
@@ -101,13 +101,14 @@ function fillSection(feature) {
   const section = sections.get(feature), part = partOf(feature), most = largest("size");
   find(".own-partners", section).textContent = part.partners ?? "";
   find(".numbers .size", section).textContent = plusMinus(part.size, part.error, most);
-  find(".numbers .spread", section).textContent = fixed(part.spread, most);
+  find(".numbers .spread", section).textContent = plusMinus(part.spread, part.spread_error, most);
   find(".numbers .bins", section).textContent = counted(part.n_bins, PAGE.features[feature].counted);
   find(".reading", section).textContent = part.reading.join(" ");
   find(".notes", section).replaceChildren(...part.notes.map((i) => make("li", PAGE.notes[i])));
   find(".bins-table", section)?.replaceChildren();
   if (find("details", section)?.open) fillBins(feature);
   showSlider(section, part, inView.has(feature));
+  if (find(".show-rows", section)) showRows(feature, find(".show-rows input", section).checked);
   fillRegions(feature);
 }
 
@@ -153,11 +154,12 @@ function regionsTable(part) {
     head.append(cell);
   }
   const most = Math.max(...part.rows.map(({ size }) => size ?? 0));
-  for (const { rule, count, share, size, error, spread } of part.rows) {
+  for (const { rule, count, share, size, error, spread, spread_error } of part.rows) {
     const row = body.insertRow(), name = make("th");
     name.scope = "row";
     name.append(make("bdi", rule));
-    const cells = [whole(count), inPerCent(share), plusMinus(size, error, most), fixed(spread, most)];
+    const sizes = [plusMinus(size, error, most), plusMinus(spread, spread_error, most)];
+    const cells = [whole(count), inPerCent(share), ...sizes];
     row.append(name, ...cells.map((text) => make("td", text, "number")));
   }
   return table;
@@ -232,6 +234,17 @@ function drawSection(feature) {
   shown?.view.finalize();
   const chart = new Chart(frame, shape, (words) => (readout.textContent = words));
   charts.set(feature, Object.assign(chart, { part }));
+  if (find(".show-rows input", section)?.checked) chart.showRows(true);
+}
+
+// Draw the curves of sampled rows, or leave them out.
+function showRows(feature, shown) {
+  const section = sections.get(feature), lines = partOf(feature).shape.row_lines;
+  const key = find(".rows-key", section);
+  key.hidden = !(shown && lines);
+  const last = (lines?.x.length ?? 0) - 1, estimated = lines?.rows.some((_, k) => lines.first[k] > 0 || lines.last[k] < last);
+  find("span:last-child", key).textContent = `${lines?.told ?? ""}${estimated ? ", pale where estimated" : ""}`;
+  charts.get(feature)?.showRows(shown);
 }
 
 // Draw the bins that the reader wants.
@@ -299,7 +312,7 @@ function labelled(points, width, height) {
 function drawMap() {
   const box = find("#map"), width = Math.max(160, box.clientWidth - 80);
   const points = [...lines.keys()]
-    .map((feature) => ({ feature, e: partOf(feature).size, s: partOf(feature).spread }))
+    .map((feature) => ({ feature, e: partOf(feature).size, s: partOf(feature).spread, part: partOf(feature) }))
     .filter(({ e, s }) => e !== null && s !== null)
     .sort((a, b) => b.e - a.e);
   const end = Math.min(largest("size"), largest("spread"));
@@ -313,7 +326,8 @@ function drawMap() {
 
 function sayOnMap(point) {
   const known = point?.feature >= 0;
-  const words = known && `: importance ${number(point.e)}, typical spread ${number(point.s)}`;
+  const told = (value, error) => number(value) + (error ? ` ± ${number(error, 2)}` : "");
+  const words = known && `: importance ${told(point.e, point.part.error)}, typical spread ${told(point.s, point.part.spread_error)}`;
   find("#map-readout").textContent = known ? PAGE.features[point.feature].name + words : "";
 }
 
@@ -378,6 +392,7 @@ function drawAll() {
 
 function listenToSection(feature, section) {
   makeSlider(feature, section, () => changeBins(feature));
+  find(".show-rows input", section)?.addEventListener("change", (event) => showRows(feature, event.target.checked));
   find("details", section)?.addEventListener("toggle", () => fillBins(feature));
   listenToFigure(find("figure.effect", section), () => charts.get(feature));
   listenToFigure(find(".regions figure", section), () => regionCharts.get(feature));

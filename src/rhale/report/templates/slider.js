@@ -1,7 +1,7 @@
 // The slider below a chart: merges and splits bins, and back to the bins as chosen.
 
-const ABOUT_CELLS = "Curve, bars and table follow; what a bin’s line misses counts as spread. Sentences and ranking speak of the bins as chosen.";
-const ABOUT_FINISHED = "Bars and table follow; the curve is the model’s own, and its spread that of the bins as chosen. Sentences and ranking speak of the bins as chosen.";
+const ABOUT_CELLS = "Curve, bars and table follow; the band of the spread stays, as it does not depend on bins. Sentences and ranking speak of the bins as chosen.";
+const ABOUT_FINISHED = "Bars and table follow; the curve is the model’s own, and its spread does not depend on bins. Sentences and ranking speak of the bins as chosen.";
 
 // Numbers of bins that can be had, from few to many: those as chosen have no `change`.
 function positionsOf(part) {
@@ -24,8 +24,15 @@ const isChanged = (part) => part.position !== undefined && part.position !== cho
 function withBins(part, shape) {
   if (!isChanged(part)) return shape;
   const position = positionsOf(part)[part.position], made = (position.shapes ??= new Map());
-  if (!made.has(shape)) made.set(shape, { ...shape, ...(position.changed ??= position.change(shape.log)) });
+  const changed = (position.changed ??= position.change(shape.log));
+  if (!made.has(shape)) made.set(shape, { ...shape, ...changed, ...(changed.x ? { spread: spreadAt(shape, changed.x) } : {}) });
   return made.get(shape);
+}
+
+// The spread of a shape at other places of its axis.
+function spreadAt(shape, x) {
+  const [first, last] = [shape.x[0], shape.x.at(-1)];
+  return x.map((place) => readLine(shape, "spread", Math.min(Math.max(place, first), last)));
 }
 
 // ---- on the page ----

@@ -1,0 +1,369 @@
+"""Curves of single rows beside the mean: which rows are drawn, in which colours, how surely known.
+
+A row is known where it was moved, near its own value: there its curve is drawn. Beyond, it is
+estimated from how rows differ, and is drawn much paler; the axes do not follow it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import index
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import is_color_like, to_rgb
+from matplotlib.lines import Line2D
+
+from rhale.errors import BadSettingError
+from rhale.kernels import FloatArray
+from rhale.kernels.curve import Center
+from rhale.kernels.spread import ShownRows
+from rhale.kernels.times import written
+from rhale.names import find_feature, near_names
+from rhale.plots import style
+from rhale.plots.fields import Item, LineField, SlotField
+from rhale.plots.lettering import number, shown
+from rhale.results.effect import Effect
+from rhale.results.level_effect import LevelEffect
+from rhale.results.partners import Partners
+from rhale.results.result import Result, axis_kind, is_constant
+from rhale.results.row_quantiles import has_free_order
+
+USUAL_ROWS = 50
+QUANTILES = (0.05, 0.5, 0.95)  # of the values that colours tell apart: low, middle, high
+ON_LIGHT, ON_DARK = (0.0, 0.85), (0.35, 1.0)  # of the colour map: what is seen on the paper
+MOST_LEVELS = 7  # that have a colour of their own
+DASH = 0.3  # half of a dash, by the distance of two levels
+
+
+class RowColors(NamedTuple):
+    """A feature whose values colour the curves of rows.
+
+    Attributes
+    ----------
+    result : Result
+        Its own effect, which knows its caption, its kind and its levels.
+    values : ndarray of shape (n_sample,)
+        Its values in the sampled rows.
+    """
+
+    result: Result
+    values: FloatArray
+
+
+class DrawnRows(NamedTuple):
+    """Curves of the rows that are drawn.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n_places,)
+        Where their curves are known.
+    curves : ShownRows
+        As `Effect.row_curves` has them, of these rows.
+    off : ndarray of shape (n_rows, n_places)
+        How far they are off the mean curve.
+    told : str
+        How many they are, for the legend.
+    colors : RowColors or None
+        What colours them.
+    """
+
+    places: FloatArray
+    curves: ShownRows
+    off: FloatArray
+    told: str
+    colors: RowColors | None
+
+
+def choose_color(color: Any, features: Sequence[str], partners: Partners | None) -> str:
+    """Find the feature that colours the curves of rows.
+
+    Parameters
+    ----------
+    color : str, int or True
+        As the user gave it: a feature, or True for the strongest partner.
+    features : sequence of str
+        The explained features.
+    partners : Partners or None
+        Of the feature that is drawn, where the strongest is asked for.
+
+    Raises
+    ------
+    BadSettingError
+        Where there is no partner, or a colour was meant.
+    """
+    if partners is not None:
+        counting = [one.feature for one in partners if one.counts and one.feature in features]
+        if not counting:
+            msg = (
+                f"color=True takes the feature with which the spread of {partners.feature!r} goes, "
+                f"and it goes with none; name one, such as color={features[0]!r}, or draw the rows "
+                "in one colour: rows=50"
+            )
+            raise BadSettingError(msg)
+        return counting[0]
+    if isinstance(color, str) and color not in features and is_color_like(color):
+        msg = (
+            f"color={color!r} is a colour, and color= names the feature that colours the curves of "
+            f"rows; colors={color!r} is the colour of the mean curve, and "
+            f"colors={{'single': {color!r}}} that of rows. {near_names(color, features)}"
+        )
+        raise BadSettingError(msg)
+    return features[find_feature(color, features)]
+
+
+def read_rows(
+    effect: Effect | LevelEffect, rows: Any, color: Any, center: Center
+) -> DrawnRows | None:
+    """Read which curves of rows are drawn; None where none are asked for.
+
+    Parameters
+    ----------
+    effect : Effect or LevelEffect
+        Whose rows.
+    rows : bool, int or None
+        How many; True is 50, and None is 50 where there is something to colour.
+    color : RowColors or None
+        What colours them. A name is refused: an effect alone does not know the other features.
+    center : {"mean", "start", "uniform"}
+        Where every curve is zero.
+    """
+    name, is_colored = effect.name, color is not None and color is not False
+    if is_colored and not isinstance(color, RowColors):
+        msg = (
+            f"color={color!r} needs the other features of the rows, which the effect of {name!r} "
+            f"alone does not have; use fx.plot({name!r}, color={color!r})"
+        )
+        raise BadSettingError(msg)
+    n_rows = count_wanted(is_colored if rows is None else rows)
+    if is_colored and not n_rows:
+        msg = f"color= colours the curves of rows, and rows={rows!r} draws none; leave one out"
+        raise BadSettingError(msg)
+    if not n_rows or is_constant(effect):
+        return None
+    curves = effect.row_curves(center=center)
+    if effect.row_spread is None or not curves.row.size:
+        msg = (
+            f"rows={n_rows}: no curves of single rows were kept of {name!r}, as they come with a "
+            "model that can be asked; rhale.effect has none, nor have files of earlier versions "
+            "and the effects of regions: call rhale.explain(model, table), and leave rows out here"
+        )
+        raise BadSettingError(msg)
+    some = curves.choose(n_rows)
+    told = tell_chosen(some.row.size, curves.row.size)
+    places = effect.row_spread.places
+    off = some.heights - effect.curve(None if effect.labels else places, center=center)
+    return DrawnRows(places, some, off, told, color if is_colored else None)
+
+
+def count_wanted(rows: Any) -> int:
+    """How many rows are asked for; refuse what is no number of rows.
+
+    Examples
+    --------
+    >>> count_wanted(True), count_wanted(12), count_wanted(False)
+    (50, 12, 0)
+    """
+    if isinstance(rows, bool | np.bool_):
+        return USUAL_ROWS if rows else 0
+    try:
+        n_rows = index(rows)
+    except TypeError:
+        n_rows = -1
+    if n_rows < 0:
+        msg = f"rows={rows!r} is no number of rows to draw; give one, such as 50, or True"
+        raise BadSettingError(msg)
+    return n_rows
+
+
+def tell_chosen(n_chosen: int, n_kept: int) -> str:
+    """Say how many rows of how many are drawn.
+
+    Examples
+    --------
+    >>> tell_chosen(2, 3), tell_chosen(3, 3)
+    ('2 of 3 rows', '3 rows')
+    """
+    return f"{n_chosen} of {n_kept} rows" if n_chosen < n_kept else f"{n_kept} rows"
+
+
+def draw_along(field: LineField, item: Item, rows: DrawnRows | None) -> list[Artist]:
+    """Draw rows along numbers; return what a legend explains.
+
+    Notes
+    -----
+    How far a row is off the mean curve changes evenly between two places, so that its own curve
+    has the bends and steps of the mean curve there.
+    """
+    if rows is None:
+        return []
+    paths: list[tuple[int, bool, FloatArray]] = []
+    for i, start, stop, is_known in stretches(rows.curves):
+        path = cut_path(item.path.x, item.path.curve, *rows.places[[start, stop]])
+        path[:, 1] += np.interp(path[:, 0], rows.places, rows.off[i])
+        if len(path) > 1:
+            paths.append((i, is_known, path))
+    return add_paths(field.ax, rows, paths)
+
+
+def draw_levels(field: SlotField, effect: LevelEffect, rows: DrawnRows | None) -> list[Artist]:
+    """Draw rows at levels: joined where these have an order, and stand in it; else dashes."""
+    if rows is None:
+        return []
+    slots, board, heights = field.slots, field.board, rows.curves.heights
+    places = slots.locate(effect, rows.places)
+    if not has_free_order(effect) and bool(np.all(np.diff(places) > 0)):
+        paths = [
+            (i, known, board.points(places[start : stop + 1], heights[i, start : stop + 1]))
+            for i, start, stop, known in stretches(rows.curves)
+        ]
+        return add_paths(board.ax, rows, paths)
+    half, first, last = (
+        DASH * slots.gap * np.array([-1.0, 1.0]),
+        rows.curves.first,
+        rows.curves.last,
+    )
+    paths = [
+        (i, bool(first[i] <= k <= last[i]), board.points(place + half, np.full(2, heights[i, k])))
+        for i in range(len(heights))
+        for k, place in enumerate(places)
+    ]
+    return add_paths(board.ax, rows, paths)
+
+
+def stretches(curves: ShownRows) -> Iterator[tuple[int, int, int, bool]]:
+    """Row, first and last place of the parts of its curve, and whether that was measured."""
+    end = curves.heights.shape[1] - 1
+    for i, (first, last) in enumerate(zip(curves.first, curves.last, strict=True)):
+        for start, stop, is_known in ((0, first, False), (first, last, True), (last, end, False)):
+            if start < stop:
+                yield i, int(start), int(stop), is_known
+
+
+def cut_path(x: FloatArray, y: FloatArray, low: float, high: float) -> FloatArray:
+    """Points of a curve between two places, shape (n, 2); no points where it lies outside.
+
+    Examples
+    --------
+    >>> cut_path(np.array([0.0, 2.0]), np.array([0.0, 4.0]), 1.0, 5.0)
+    array([[1., 2.],
+           [2., 4.]])
+    """
+    low, high = max(low, x[0]), min(high, x[-1])
+    if not low < high:
+        return np.empty((0, 2))
+    inside = (x > low) & (x < high)  # a jump is two points of one place
+    ends = np.interp([low, high], x, y)
+    at, heights = np.r_[low, x[inside], high], np.r_[ends[0], y[inside], ends[1]]
+    return np.column_stack([at, heights])
+
+
+def add_paths(
+    ax: Axes, rows: DrawnRows, paths: Sequence[tuple[int, bool, FloatArray]]
+) -> list[Artist]:
+    """Draw parts of curves (row, whether measured, points), thin; the axes follow measured ones."""
+    inks, explained = color_rows(ax, rows)
+    alpha = style.ROW_CURVE_ALPHA if rows.colors is None else style.COLORED_ROW_ALPHA
+    parts = (("rhale:rows", True, alpha), ("rhale:rows-beyond", False, style.ROW_BEYOND_ALPHA))
+    for gid, is_known, opacity in parts:
+        some = [(inks[i], path) for i, known, path in paths if known is is_known]
+        lines = LineCollection([path for _, path in some], colors=[ink for ink, _ in some])
+        lines.set(linewidth=style.THIN_LINE, alpha=opacity, zorder=1.5 if is_known else 1.4)
+        lines.set(gid=gid, capstyle="butt", label=rows.told)
+        ax.add_collection(lines, autolim=is_known)
+    entries: list[Artist] = [key_line(rows.told, style.SINGLE_ROW, style.THIN_LINE)]
+    if any(not known for _, known, _ in paths):
+        faint = key_line("estimated, not measured", style.SINGLE_ROW, style.THIN_LINE)
+        faint.set_alpha(style.STROKE_ALPHA)
+        entries.append(faint)
+    return entries + explained
+
+
+def key_line(label: str, ink: Any, width: float) -> Line2D:
+    """A line that only the legend shows."""
+    return Line2D([], [], color=ink, linewidth=width, label=label)
+
+
+def color_rows(ax: Axes, rows: DrawnRows) -> tuple[list[Any], list[Artist]]:
+    """Colours of the rows, and what the legend says of them."""
+    if rows.colors is None:
+        return [style.SINGLE_ROW] * rows.curves.row.size, []
+    result, values = rows.colors
+    own, caption = values[rows.curves.row], result.captions.axis(result.name)
+    named = result.labels and result.column_kind != "steps"
+    inks, told = color_levels(ax, result, own) if named else color_numbers(ax, result, own, values)
+    if np.isnan(own).any():
+        told = [*told, ("missing", style.SINGLE_ROW)]
+    words = [
+        f"{shown(caption, style.LABEL_LENGTH // 2)}: {told[0][0]}",
+        *(word for word, _ in told[1:]),
+    ]
+    entries: list[Artist] = [
+        key_line(word, ink, style.LINE_WIDTH) for word, (_, ink) in zip(words, told, strict=True)
+    ]
+    return inks, entries
+
+
+def color_numbers(
+    ax: Axes, result: Result, own: FloatArray, values: FloatArray
+) -> tuple[list[Any], list[tuple[str, Any]]]:
+    """Colour numbers from low to high; between two quantiles colours change evenly.
+
+    Notes
+    -----
+    Quantiles of all sampled rows and not their range: one far value would leave one colour to all
+    others.
+    """
+    known = values[np.isfinite(values)]
+    ends = np.unique(np.quantile(known, QUANTILES)) if known.size else np.zeros(1)
+    shares = {1: [0.5], 2: [0.0, 1.0], 3: [0.0, 0.5, 1.0]}[ends.size]
+    names = {1: ["only"], 2: ["low", "high"], 3: ["low", "middle", "high"]}[ends.size]
+    inks = [
+        shade(ax, np.interp(v, ends, shares)) if np.isfinite(v) else style.SINGLE_ROW for v in own
+    ]
+    kind = axis_kind(result)
+    if kind == "number" and np.ptp(ends) > 0:  # digits that tell colours apart
+        ends = ends.round(2 - int(np.floor(np.log10(np.ptp(ends)))))
+    words = [number(end, 4) if kind == "number" else written(float(end), kind) for end in ends]
+    told = [
+        (f"{name} {word}", shade(ax, share))
+        for name, word, share in zip(names, words, shares, strict=True)
+    ]
+    return inks, told
+
+
+def color_levels(
+    ax: Axes, result: Result, own: FloatArray
+) -> tuple[list[Any], list[tuple[str, Any]]]:
+    """Colour levels: from low to high where they have an order, else each as it comes.
+
+    Of many, those of most rows have a colour, and the others share one.
+    """
+    known = np.isfinite(own)
+    place = np.searchsorted(result.axis, own[known]).clip(0, len(result.labels) - 1)
+    found, counts = np.unique(place, return_counts=True)
+    most = np.sort(found[np.argsort(-counts, kind="stable")[:MOST_LEVELS]])
+    if has_free_order(result):
+        inks = {
+            int(k): style.look(i + 1).colour for i, k in enumerate(most)
+        }  # the first is the curve's
+    else:
+        inks = {int(k): shade(ax, k / max(len(result.labels) - 1, 1)) for k in most}
+    told = [(result.labels[k] or "(empty)", ink) for k, ink in inks.items()]
+    if most.size < found.size:
+        told.append(("other levels", style.SINGLE_ROW))
+    mine = np.full(own.size, -1)
+    mine[known] = place
+    return [inks.get(int(k), style.SINGLE_ROW) for k in mine], told
+
+
+def shade(ax: Axes, share: float) -> Any:
+    """A colour from low (0) to high (1): even steps to the eye, and to readers of any colour vision."""
+    red, green, blue = to_rgb(ax.get_facecolor())
+    is_light = 0.3 * red + 0.6 * green + 0.1 * blue > 0.5
+    start, stop = ON_LIGHT if is_light else ON_DARK
+    return mpl.colormaps["plasma"](start + (stop - start) * float(share))
