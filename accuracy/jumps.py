@@ -1,4 +1,4 @@
-"""Curves, intervals and spread of walked trees against the models' own ALE: writes .parts/jumps.md.
+"""Curves and intervals of walked trees against the models' own ALE: writes .parts/jumps.md.
 
     python accuracy/jumps.py [--full] [--jobs N] [--keep FOLDER]
 
@@ -72,24 +72,6 @@ COVERED: tuple[Case, ...] = (
     ("ladder", 0),
 )
 COVERED_TOO: tuple[Case, ...] = (("gap", 0), ("kink", 0), ("additive", 1), ("friedman", 3))
-VARYING: tuple[Case, ...] = (
-    ("sine_product", 0),
-    ("study_1", 0),
-    ("product", 0),
-    ("correlated, rho .5", 0),
-    ("correlated, rho .99", 0),
-    ("friedman", 0),
-    ("exp", 0),
-)
-ADDITIVE: tuple[Case, ...] = (
-    ("square", 0),
-    ("square", 1),
-    ("additive", 0),
-    ("additive", 1),
-    ("additive", 2),
-    ("friedman", 2),
-    ("friedman", 3),
-)
 ABOUT = """
 ## Jumps of trees
 
@@ -117,7 +99,6 @@ class Plan:
     runs: dict[int, int]  # number of rows -> draws of them
     covered: Sequence[Case]
     cover_runs: dict[int, int]
-    spreads: Sequence[Case]
     truth_rows: int
 
 
@@ -135,7 +116,6 @@ FULL = Plan(
     {500: 4, 2000: 2, 10_000: 1},
     COVERED + COVERED_TOO,
     {300: 100, 2000: 50},
-    VARYING + ADDITIVE,
     600_000,  # with 200,000 the noise is up to two fifths of the smallest errors
 )
 QUICK = Plan(
@@ -144,7 +124,6 @@ QUICK = Plan(
     {500: 2, 2000: 1},
     (("sine_product", 0), ("jump", 0), ("correlated, rho .9", 0)),
     {300: 20, 2000: 10},
-    (("sine_product", 0), ("product", 0), ("additive", 1), ("friedman", 3)),
     200_000,
 )
 
@@ -247,18 +226,6 @@ def measure_cover(case: Case, draws: tuple[int, range], truths: Truths) -> list[
     return found
 
 
-def measure_spread(kind: str, case: Case) -> list[Row]:
-    """Root mean square spread over the rows, and what it should be."""
-    name, column = case
-    n_rows = 500 if kind == "forest" else 2000
-    rows = PROBLEMS[name].draw(n_rows, seed=6003)
-    jumps, windows = explain_both(train(kind, name, SEED), rows, column)
-    std = list(PROBLEMS[name].truths.values())[column].std(rows[:, column])
-    row: Row = {"kind": kind, "problem": name, "column": column}
-    true = float(np.sqrt(np.mean(std**2)))
-    return [{**row, "jumps": jumps.heterogeneity, "windows": windows.heterogeneity, "true": true}]
-
-
 # --- Working in parallel -------------------------------------------------------------------------
 
 
@@ -276,12 +243,7 @@ def tasks_of(plan: Plan, folder: Path) -> list[tuple[str, Callable[[], list[Row]
         for begin in range(0, runs, 10)
         for case in plan.covered
     ]
-    spreads = [
-        ("spreads", partial(measure_spread, kind, case))
-        for kind in plan.kinds
-        for case in plan.spreads
-    ]
-    return curves + spreads + covers  # intervals find the truths of the curves
+    return curves + covers  # intervals find the truths of the curves
 
 
 def run_task(task: tuple[str, Callable[[], list[Row]]]) -> tuple[str, list[Row]]:
@@ -291,7 +253,7 @@ def run_task(task: tuple[str, Callable[[], list[Row]]]) -> tuple[str, list[Row]]
 
 def measure(plan: Plan, folder: Path, jobs: int) -> dict[str, list[Row]]:
     """Do everything, in several processes."""
-    found: dict[str, list[Row]] = {"curves": [], "covers": [], "spreads": []}
+    found: dict[str, list[Row]] = {"curves": [], "covers": []}
     tasks = tasks_of(plan, folder)
     for number, (name, rows) in enumerate(run_all(tasks, jobs), start=1):
         found[name] += rows
@@ -350,13 +312,6 @@ def coverage(rows: Iterable[Row], label: str) -> tuple[float, float]:
     return float(np.mean(cases)), float(np.min(cases))
 
 
-def spread_scores(rows: Sequence[Row], label: str) -> tuple[float, float]:
-    """Mean ratio to that of windows where the truth is 0; mean relative error where it is not."""
-    false = [r[label] / r["windows"] for r in rows if r["true"] == 0 and r["windows"] > 0]
-    wrong = [abs(r[label] / r["true"] - 1) for r in rows if r["true"] > 0]
-    return float(np.mean(false)), float(np.mean(wrong))
-
-
 def targets(found: dict[str, list[Row]]) -> str:
     """One line for each target."""
     curves, both = found["curves"], ("windows", "jumps")
@@ -370,9 +325,6 @@ def targets(found: dict[str, list[Row]]) -> str:
         shares = [coverage(some, f"{w}, population") for w in both]
         shown = [f"{mean:.1%} ({low:.0%})" for mean, low in shares]
         lines.append([f"95 % intervals cover, N = {n_rows:,}", *shown, "92-97 %, none below 88 %"])
-    windows, jumps = (spread_scores(found["spreads"], w) for w in both)
-    lines.append(["spread where the truth is 0 / windows", windows[0], jumps[0], "<= .4"])
-    lines.append(["spread elsewhere, mean relative error", windows[1], jumps[1], "<= .15"])
     return table(("what", "windows", "jumps", "target"), [[two(c) for c in line] for line in lines])
 
 
@@ -432,17 +384,6 @@ def by_cover(rows: Sequence[Row]) -> str:
     return table(("case", "rows", *labels, "worst place"), lines)
 
 
-def by_spread(rows: Sequence[Row]) -> str:
-    """Spread of each case: windows, jumps."""
-    kinds = list(dict.fromkeys(row["kind"] for row in rows))
-    lines = [
-        [f"{name}, x{column + 1}", two(some[0]["true"])]
-        + [f"{r['windows']:.2f}, {r['jumps']:.2f}" for r in some]
-        for (name, column), some in group(rows, "problem", "column").items()
-    ]
-    return table(("case", "true", *(f"{kind}: windows, jumps" for kind in kinds)), lines)
-
-
 def section(found: dict[str, list[Row]], plan: Plan) -> Iterator[str]:
     """The paragraphs of the section."""
     yield ABOUT.format(
@@ -459,8 +400,6 @@ def section(found: dict[str, list[Row]], plan: Plan) -> Iterator[str]:
         yield by(found["curves"], *keys)
     yield "Intervals, case by case:"
     yield by_cover(found["covers"])
-    yield "Spread, root mean square over the rows:"
-    yield by_spread(found["spreads"])
 
 
 def main() -> None:

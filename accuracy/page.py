@@ -16,7 +16,7 @@ SECTIONS = (
     "california_subsets",
     "curves",
     "trees",
-    "tree_spreads",
+    "spreads",
     "tree_regions",
     "jumps",
     "intervals",

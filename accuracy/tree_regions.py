@@ -8,12 +8,28 @@ from typing import Any
 import numpy as np
 from parts import FloatArray, write_part
 from report import table
-from tree_spreads import FUNCTIONS, MODELS, NOISE, SIZES
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 import rhale
 
-SEEDS = range(500, 503)
+SEEDS, SIZES, NOISE = range(500, 503), (1_000, 4_000), 0.2
 N_COLUMNS = 4
+FUNCTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "$x_1 x_2$": lambda x: x[:, 0] * x[:, 1],
+    "$x_2$ where $x_1 > 0.3$": lambda x: (x[:, 0] > 0.3) * x[:, 1],
+    "either $x_1 > 0$ or $x_2 > 0$": lambda x: 1.0 * ((x[:, 0] > 0) ^ (x[:, 1] > 0)),
+    "$1 + x_2 / 2$ where $x_1 > 0.3$": lambda x: (x[:, 0] > 0.3) * (1 + x[:, 1] / 2),
+    "$1 + 4 x_2 / 5$ where $x_1 > 0.3$": lambda x: (x[:, 0] > 0.3) * (1 + 0.8 * x[:, 1]),
+    "$\\sin 2 x_1$, and the last": lambda x: (
+        np.sin(2 * x[:, 0]) + (x[:, 0] > 0.3) * (1 + 0.8 * x[:, 1])
+    ),
+    "2 where $x_1 > 0.3$, and $x_2$": lambda x: 2.0 * (x[:, 0] > 0.3) + x[:, 1],
+    "$\\sin 3 x_1 + x_2$": lambda x: np.sin(3 * x[:, 0]) + x[:, 1],
+}
+MODELS = {
+    "HistGradientBoosting": lambda: HistGradientBoostingRegressor(max_iter=100, random_state=0),
+    "RandomForest": lambda: RandomForestRegressor(50, min_samples_leaf=5, random_state=0),
+}
 ADDITIVE = tuple(FUNCTIONS)[-2:]
 ABOUT = """
 ## Regions of trees

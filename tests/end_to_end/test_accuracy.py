@@ -79,6 +79,42 @@ def test_a_change_is_told_and_equal_curves_are_seldom_told_apart():
     assert comparisons.differ(same, changed, comparisons.alike, runs=6)[0] == 1.0
 
 
+def test_curves_by_brute_force_are_those_of_a_product():
+    """Centred curves of x1 x2 deviate by sd(x1) sd(x2); in a quarter of even rows by a quarter of it."""
+    spreads = script("spreads")
+    rows = np.random.default_rng(4).uniform(-1, 1, size=(4000, 2))
+    product = spreads.INTERACTING["$x_1 x_2$"]
+    assert spreads.centred_ice(product, rows) == pytest.approx(1 / 3, rel=0.06)
+    effect = spreads.explain_first(product, rows)
+    ours, theirs = spreads.inside_windows(effect, product, rows)
+    assert theirs == pytest.approx(1 / 12, rel=0.03)
+    assert ours == pytest.approx(1 / 12, rel=0.05)
+
+
+def test_spreads_of_trees_are_those_of_curves_by_brute_force():
+    """Four kinds of trees and one function: the page has a root mean square of .1."""
+    spreads = script("spreads")
+    rng = np.random.default_rng(8)
+    rows, others = (spreads.draw_normal(rng, n, 0.4) for n in (1000, 2000))
+    y = spreads.INTERACTING["$2 x_1 + x_1 x_2 / 2$"](rows) + rng.normal(0, 0.3, 1000)
+    found = []
+    for kind, make in spreads.TREES.items():
+        model = make().fit(rows, y)
+        effect = spreads.explain_first(model, rows)
+        found.append(spreads.compare("", kind, effect, model.predict, others))
+    for pairs in zip(*found, strict=True):
+        rms, worst, _ = spreads.summarise(pairs)
+        assert rms < 0.15
+        assert worst < 1.35
+
+
+def test_spreads_of_shared_values_and_smooth_functions_are_within_their_targets():
+    spreads = script("spreads")
+    assert spreads.summarise(list(spreads.shared_values()))[1] < 1.35
+    assert spreads.summarise(list(spreads.smooth_functions()))[1] < 1.3
+    assert all(share <= 1e-9 for _, share in spreads.exactly_additive())
+
+
 def test_the_own_ale_of_stumps_is_the_difference_of_predictions():
     """Trees of one split have the same jump in every row, whichever rows are near."""
     own, stepped = script("own_ale"), script("stepped")
@@ -149,14 +185,13 @@ def test_jumps_are_measured_against_the_model_and_set_beside_their_targets(tmp_p
         {500: 1},
         (("jump", 0),),
         {300: 1},
-        jumps.QUICK.spreads,
         20_000,
     )
     found = jumps.measure(plan, tmp_path, 1)
     assert jumps.ratio(found["curves"], "model", "jumps", "windows") < 0.6
     assert found["curves"][0]["noise"] < 0.2 * found["curves"][0]["model"]["windows"]
     text = "\n".join(jumps.section(found, plan))
-    for target in ("<= .45", "<= 1.1", "<= .35", "<= .8", "92-97 %", "<= .4", "<= .15"):
+    for target in ("<= .45", "<= 1.1", "<= .35", "<= .8", "92-97 %"):
         assert target in text
 
 
