@@ -137,7 +137,7 @@ def test_sampled_rows_are_moved_to_every_level_and_those_without_one_stay():
 
 def test_rows_with_larger_keys_are_not_moved_and_equal_rows_once():
     asked, increments = moved([4, 4, 9, 1, 2, 2], np.arange(6), last_key=4)
-    assert asked.asides[0].rows.tolist() == [3, 4, 0]  # rows of one key are alike
+    assert asked.asides[0].rows.tolist() == [0, 3, 4]  # rows of one key are alike
     scale = np.array([1.0, 1.0, np.nan, 0.0, 5.0, 5.0])[:, None]
     np.testing.assert_array_equal(increments, scale * np.array([9.0, 90.0]))
 
