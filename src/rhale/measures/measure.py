@@ -581,7 +581,13 @@ class MeasureTask:
                     except (ModelFailedError, BadPredictionError):
                         if not all(asides[k].may_fail for k in places):
                             raise
-                        answers[part] = np.nan
+                        if len(places) > 1:  # the model may take the changes of other features
+                            found |= {k: self.ask_asides(chunk, [asides[k]])[0] for k in places}
+                            break
+                        answers[:] = np.nan
+                        break
+            if places[0] in found:
+                continue
             found |= zip(places, np.split(answers, np.cumsum(sizes)[:-1]), strict=True)
         return [found[place] for place in range(len(asides))]
 

@@ -163,17 +163,17 @@ class Nearby:
         return MovedRows(row, x[row], place, own[row], weight[row], key[row])
 
     def was_refused(self, about: About) -> bool:
-        """Whether the model refused all rows that were to be moved."""
+        """Whether the model refused rows that were moved, some of them or all."""
         assert about.sampled is not None  # noqa: S101 - our own mistake
         kept = about.sampled.up_to(self.last_key).kept
-        return len(kept) > 0 and bool(np.isnan(kept[:, kept.shape[1] - self.n_kept :]).all())
+        return bool(np.isnan(kept[:, kept.shape[1] - self.n_kept :]).any())
 
     def conclude(self, about: About, output: int) -> RowSpread | None:
-        """How rows differ along the feature; None where fewer than two were moved."""
+        """How rows differ along the feature; None where fewer than two could be moved."""
         assert about.sampled is not None  # noqa: S101 - our own mistake
         # the same rows whether or not more of them are searched for regions
         rows, survey = self.read(about.sampled.up_to(self.last_key), output), about.survey
-        if rows.row.size < 2:
+        if rows.row.size < 2 or self.was_refused(about):
             return None
         found = measure_spread(
             self.places,

@@ -454,3 +454,22 @@ def test_limits_around_one_value_are_places_themselves():
     assert effect.row_spread.places.tolist() == [5.2, 5.8]
     # ten rows of slope 1 or 3, divisor 9: .6 times root of 10 / 9
     assert effect.spread(5.8, center="start") == pytest.approx(0.6 * np.sqrt(10 / 9))
+
+
+def test_a_model_that_refuses_one_feature_to_be_moved_has_the_spread_of_the_others():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 2))[:, [0, 1, 0]]  # the last column is a copy of the first
+
+    def model(rows):
+        if np.any(rows[:, 0] != rows[:, 2]):
+            raise KeyError
+        return rows[:, 0] * rows[:, 1]
+
+    def gradient(rows):
+        return np.column_stack([rows[:, 1], rows[:, 0], 0 * rows[:, 0]])
+
+    fx = rhale.explain(model, x, gradient=gradient, local="gradient", features=[0, 1])
+    assert fx["x0"].row_spread is None
+    assert any(note.kind == "spread" for note in fx["x0"].notes)
+    assert fx["x1"].typical_spread == pytest.approx(x[:, 0].std() * x[:, 1].std(), rel=0.1)
+    assert not any(note.kind == "spread" for note in fx["x1"].notes)
