@@ -14,6 +14,7 @@ from rhale.kernels.interpolate import Knots
 MANY_VALUES = 100  # up to so many distinct values a feature is a ladder, not a line
 N_KNOTS = 513
 GAP_SHARE = 0.05  # of the range: an empty stretch this wide is a gap
+N_BESIDE, FEWEST_BESIDE = 30, 10  # values beside a stretch whose extent it is compared with
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,38 @@ class Axis:
         wanted = np.asarray(shares) * reached[-1] * (1 - rounding)
         place = np.searchsorted(reached, wanted, side="left")
         return np.asarray(self.values[np.minimum(place, self.values.size - 1)])
+
+
+def find_empty(values: FloatArray) -> IntArray:
+    """Find stretches without rows that are wider than what thirty values beside them cover.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_values,)
+        Distinct values, increasing.
+
+    Returns
+    -------
+    ndarray of shape (n_stretches,)
+        The value before each stretch.
+
+    Notes
+    -----
+    On either side: the way to a lone far value is one, however far it is, and so are the ways
+    between clusters, whatever their scales. Steps of a grid are none, nor is what is usual in the
+    tail of a distribution.
+
+    Examples
+    --------
+    >>> find_empty(np.append(np.linspace(0, 1, 50), 1e6))
+    array([49])
+    """
+    place, last = np.arange(values.size - 1), values.size - 1
+    before = values[place] - values[np.maximum(place + 1 - N_BESIDE, 0)]
+    behind = values[np.minimum(place + N_BESIDE, last)] - values[place + 1]
+    before[place + 1 < FEWEST_BESIDE] = np.inf
+    behind[last - place < FEWEST_BESIDE] = np.inf
+    return np.flatnonzero(np.diff(values) > np.minimum(before, behind))
 
 
 def wide_gaps(axis: Axis, least: float) -> FloatArray:

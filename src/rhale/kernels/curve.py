@@ -84,7 +84,16 @@ class Fit:
         return np.asarray(self._integral(x) - places.mean(self._integral(places.x)))
 
     def _integral(self, x: FloatArray) -> FloatArray:
-        """Integral of mu from the first limit to x."""
+        """Integral of mu from the first limit to x; across gaps, what the model says there."""
+        found = self._integrate(x)
+        for left, right, rise in self.gaps.crossed:
+            inside = np.clip(x, left, right)
+            found += rise * ((inside - left) / (right - left))
+            found -= self._integrate(inside) - self._integrate(np.array([left]))
+        return found
+
+    def _integrate(self, x: FloatArray) -> FloatArray:
+        """Integral of level + slope (z - origin) from the first limit to x."""
         stretches = self.locate(x)
         return np.asarray(self._heights[stretches] + self._rise(x, stretches))
 
@@ -119,11 +128,19 @@ class Fit:
 
     def _reach(self, x: FloatArray) -> Design:
         """How far into each stretch x reaches, the integral of z - origin up to there, and gaps."""
+        reached, tilt = self._reach_stretches(x)
+        for left, right, _ in self.gaps.crossed:  # where levels and slopes say nothing
+            inside = self._reach_stretches(np.clip(x, left, right))
+            before = self._reach_stretches(np.array([left]))
+            reached, tilt = reached - inside[0] + before[0], tilt - inside[1] + before[1]
+        return Design(reached, tilt, self.gaps.reach(x))
+
+    def _reach_stretches(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         start, stop = self.edges[:-1], self.edges[1:]
         behind = np.arange(start.size) - self.locate(x)[:, None]
         reached = np.where(behind < 0, stop, np.where(behind > 0, start, x[:, None]))
         tilt = ((reached - self.origin) ** 2 - (start - self.origin) ** 2) / 2
-        return Design(reached - start, tilt, self.gaps.reach(x))
+        return reached - start, tilt
 
     def importance(self) -> float:
         """Standard deviation of the curve over the rows."""

@@ -26,11 +26,37 @@ class Gaps(NamedTuple):
         The last value before each gap, and the first one behind it.
     variance : ndarray of shape (n_gaps,)
         Of the mean effect inside the gap about what is drawn there.
+    rise : ndarray of shape (n_gaps,) or None
+        What the curve does across each, where the model was asked; nan where it was not.
     """
 
     left: FloatArray
     right: FloatArray
     variance: FloatArray
+    rise: FloatArray | None = None
+
+    @property
+    def crossed(self) -> list[tuple[float, float, float]]:
+        """Left, right and rise of the gaps that the model was asked across."""
+        if self.rise is None:
+            return []
+        some = np.isfinite(self.rise)
+        return list(
+            zip(*(part[some].tolist() for part in (self.left, self.right, self.rise)), strict=True)
+        )
+
+    def cross(
+        self, left: FloatArray, right: FloatArray, rise: FloatArray, error: FloatArray
+    ) -> Gaps:
+        """Take what the model says across stretches, instead of what the rows beside them suggest."""
+        width = right - left
+        apart = ~((self.left[:, None] < right) & (self.right[:, None] > left)).any(axis=1)
+        return Gaps(
+            left=np.append(self.left[apart], left),
+            right=np.append(self.right[apart], right),
+            variance=np.append(self.variance[apart], (error / width) ** 2),
+            rise=np.append(np.full(np.count_nonzero(apart), np.nan), rise),
+        )
 
     def reach(self, x: FloatArray) -> FloatArray:
         """How far into each gap the way from the left end to x leads, shape (n_x, n_gaps)."""

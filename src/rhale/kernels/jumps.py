@@ -20,6 +20,7 @@ N_GROUPS = 32  # of rows, by their keys: what differs between them tells the unc
 MOST_CELLS = 1000
 NEAR_SHARE, NARROWEST, WIDEST = 0.1, 0.02, 0.15  # of 1,000 rows; of very many; of few
 FEWEST_NEAR = 20  # rows in a neighbourhood
+INNER, FEWEST_INNER = 0.25, 10  # of a neighbourhood: its innermost rows, and how many at least
 WHOLE = 2.0**61  # units of the largest sum there can be: no sum of shares overflows
 Ends = tuple[FloatArray, FloatArray]
 Cells = tuple[IntArray, IntArray]
@@ -37,12 +38,15 @@ class JumpCells:
         Smallest and largest value of the rows whose jumps are averaged there; neither ever falls.
     cell_of_cut : ndarray of shape (n_cuts,)
         The cell of each of the model's thresholds; -1 for those outside the range of the rows.
+    inner : pair of ndarray of shape (n_cells,), or None
+        The same ends of the innermost rows of each neighbourhood, where these are summed apart.
     """
 
     places: FloatArray
     starts: FloatArray
     stops: FloatArray
     cell_of_cut: IntArray
+    inner: Ends | None = None
 
     @property
     def n_cells(self) -> int:
@@ -64,8 +68,16 @@ class JumpCells:
 
     def serve(self, x: FloatArray) -> Cells:
         """The cells, first to last (exclusive), in whose neighbourhood each value lies."""
-        first = np.searchsorted(self.stops, x, "left")
-        return first, np.maximum(np.searchsorted(self.starts, x, "right"), first)
+        return _serve((self.starts, self.stops), x)
+
+    def serve_inner(self, x: FloatArray) -> Cells | None:
+        """The cells among whose innermost rows each value is."""
+        return None if self.inner is None else _serve(self.inner, x)
+
+
+def _serve(ends: Ends, x: FloatArray) -> Cells:
+    first = np.searchsorted(ends[1], x, "left")
+    return first, np.maximum(np.searchsorted(ends[0], x, "right"), first)
 
 
 class JumpMarks(NamedTuple):
@@ -83,6 +95,8 @@ class JumpMarks(NamedTuple):
         Where the window of the slopes of its rows begins and ends.
     part : ndarray of shape (n_marks,)
         The part of the rows that it belongs to: sums are kept apart by part.
+    inner : pair of ndarray of shape (n_marks,), or None
+        Cells among whose innermost rows its rows are, where these are summed apart.
     """
 
     stand: IntArray
@@ -90,6 +104,7 @@ class JumpMarks(NamedTuple):
     reach: Cells
     window: Ends
     part: IntArray
+    inner: Cells | None = None
 
     @property
     def n_marks(self) -> int:
@@ -119,6 +134,7 @@ def join_marks(some: Sequence[JumpMarks]) -> JumpMarks:
         reach=_join_pairs([one.reach for one in some]),
         window=_join_pairs([one.window for one in some]),
         part=np.concatenate([one.part for one in some]),
+        inner=_join_pairs([one.inner or (0 * one.stand, 0 * one.stand) for one in some]),
     )
 
 
@@ -178,17 +194,21 @@ class JumpSums:
         Shares of the rows that have so many places at or below them, times 2**61.
     unit : float
         Of the jumps.
+    inner : JumpSums or None
+        The same of the innermost rows of each neighbourhood, where these are summed apart.
     """
 
     jumps: npt.NDArray[np.int64]
     near: npt.NDArray[np.int64]
     stand: npt.NDArray[np.int64]
     unit: float
+    inner: JumpSums | None = None
 
     def of_part(self, part: int) -> JumpSums:
         """Sums of one part of the rows."""
         mine = slice(N_GROUPS * part, N_GROUPS * (part + 1))
-        return JumpSums(self.jumps[mine], self.near[mine], self.stand[mine], self.unit)
+        inner = self.inner and self.inner.of_part(part)
+        return JumpSums(self.jumps[mine], self.near[mine], self.stand[mine], self.unit, inner)
 
     def between(self, first: int, last: int) -> JumpSums:
         """Keep some neighbouring cells, `last` excluded; rows beyond them stand at their ends."""
@@ -197,14 +217,19 @@ class JumpSums:
         stand[:, 0] += self.stand[:, :first].sum(axis=1)
         stand[:, -1] += self.stand[:, last + 1 :].sum(axis=1)
         near = np.diff(near, axis=1, prepend=0, append=0)
-        return JumpSums(self.jumps[:, first:last], near, stand, self.unit)
+        inner = self.inner and self.inner.between(first, last)
+        return JumpSums(self.jumps[:, first:last], near, stand, self.unit, inner)
 
     def __add__(self, other: JumpSums) -> JumpSums:
         if self.unit != other.unit or self.jumps.shape != other.jumps.shape:
             msg = "jumps at different places, or in different units, cannot be added"
             raise ValueError(msg)
         return JumpSums(
-            self.jumps + other.jumps, self.near + other.near, self.stand + other.stand, self.unit
+            self.jumps + other.jumps,
+            self.near + other.near,
+            self.stand + other.stand,
+            self.unit,
+            self.inner and other.inner and self.inner + other.inner,
         )
 
 
@@ -247,7 +272,12 @@ def near_share(n_rows: float) -> float:
 
 
 def find_jump_cells(
-    axis: Axis, cuts: FloatArray, share: float, most: int = MOST_CELLS
+    axis: Axis,
+    cuts: FloatArray,
+    share: float,
+    most: int = MOST_CELLS,
+    *,
+    inner: bool = False,
 ) -> JumpCells:
     """Choose where jumps are counted, and the rows near each place.
 
@@ -262,6 +292,8 @@ def find_jump_cells(
         Share of the rows in a neighbourhood, half of them on each side of its place.
     most : int
         Cells at most; thresholds that are close, among themselves and among the rows, share one.
+    inner : bool
+        Whether the innermost rows of each neighbourhood are summed apart.
 
     Notes
     -----
@@ -275,7 +307,8 @@ def find_jump_cells(
     first = np.searchsorted(cell[inside], np.arange(n_cells))
     last = np.searchsorted(cell[inside], np.arange(n_cells), "right") - 1
     places = cuts[inside][(first + last) // 2]
-    return JumpCells(places, *find_near(axis, places, share), cell)
+    innermost = find_inner(axis, places, share) if inner else None
+    return JumpCells(places, *find_near(axis, places, share), cell, innermost)
 
 
 def merge_cuts(axis: Axis, cuts: FloatArray, most: int) -> IntArray:
@@ -289,10 +322,15 @@ def merge_cuts(axis: Axis, cuts: FloatArray, most: int) -> IntArray:
     return np.asarray(np.unique(key, return_inverse=True)[1][own])
 
 
-def find_near(axis: Axis, places: FloatArray, share: float) -> Ends:
+def find_inner(axis: Axis, places: FloatArray, share: float) -> Ends:
+    """Smallest and largest value of the innermost rows of each neighbourhood of this share."""
+    return find_near(axis, places, INNER * share, FEWEST_INNER)
+
+
+def find_near(axis: Axis, places: FloatArray, share: float, fewest_rows: int = FEWEST_NEAR) -> Ends:
     """Smallest and largest value of the rows near each place."""
     reached, total = axis.reached, axis.reached[-1]
-    fewest = min(FEWEST_NEAR / axis.rows, 1.0) * total
+    fewest = min(fewest_rows / axis.rows, 1.0) * total
     below = reached[np.searchsorted(axis.values, places, "left")]
     half = np.clip(np.minimum(below, total - below), fewest / 2, max(share * total, fewest) / 2)
     start, stop = np.maximum(below - half, 0.0), np.minimum(below + half, total)

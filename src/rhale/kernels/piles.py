@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import Axis, find_empty
 from rhale.kernels.sample import KeyArray
 from rhale.kernels.stretches import Stretches
 
@@ -83,12 +83,6 @@ class Piles:
         """
         return self.beside.offer(limits)
 
-    def apart(self, stretches: FloatArray) -> FloatArray:
-        """Those of other stretches that have nothing in common with these."""
-        start, stop = self.stretches.T
-        meets = (stretches[:, :1] < stop) & (stretches[:, 1:] > start)
-        return np.asarray(stretches[~meets.any(axis=1)])
-
     def _between(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The nearest stretches on both sides of values outside of them."""
         starts, stops = self.stretches.T
@@ -127,6 +121,11 @@ def find_piles(axis: Axis) -> Piles:
         return NO_PILES
     near = max(BESIDE_SHARE, BESIDE_ROWS / axis.rows) * total
     stretches = _stretches(axis, places, near)
+    empty = find_empty(axis.values)
+    for left, right in zip(axis.values[empty], axis.values[empty + 1], strict=True):
+        # what lies beyond a wide stretch without rows is not beside the pile
+        stretches[(stretches[:, 0] == left) & (stretches[:, 1] > right), 1] = right
+        stretches[(stretches[:, 1] == right) & (stretches[:, 0] < left), 0] = left
     first = np.searchsorted(axis.values, stretches[:, 0])
     before = axis.values[np.maximum(first - 1, 0)]
     return Piles(axis.values[places], stretches, before, axis.high)

@@ -152,5 +152,5 @@ def _read_line(steps: _Steps, some: IntArray, at: float) -> float:
 
 def _differ(stairs: Staircase, own: slice, n_rows: float) -> float:
     """Deviation between rows of what they do over some places, told by that of their groups."""
-    variance = float(np.sum(stairs.influence[:, own].sum(axis=1) ** 2))
+    variance = float(np.sum(stairs.between_rows[:, own].sum(axis=1) ** 2))
     return float(np.sqrt(variance * stairs.near_shares[own].mean() * n_rows))

@@ -15,13 +15,13 @@ completion (Waghmare and Panaretos, 2022), which assumes nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import N_BESIDE, Axis, find_empty
 
 N_PLACES = 24  # at even ranks, where values allow it; ends and tails of the axis have two more each
 TAIL = 1 / 8  # of the rows of a place: one more place beside each end, where rows are far apart
@@ -46,11 +46,14 @@ class Places:
         The places, increasing.
     first, last : ndarray of shape (n_places,)
         The outermost places that rows of each place are moved to.
+    empty : ndarray of shape (n_empty,)
+        The places before wide stretches without rows.
     """
 
     values: FloatArray
     first: IntArray
     last: IntArray
+    empty: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @property
     def n_asked(self) -> int:
@@ -78,18 +81,23 @@ def find_places(axis: Axis) -> Places:
     Notes
     -----
     Beside a value that many rows share stand the next values on both sides: what happens between
-    them is an increment of its own.
+    them is an increment of its own. So is what happens across a wide stretch without rows.
     """
     if axis.values.size < 2:  # between limits that the user gave
         return lay_band(np.array([axis.low, axis.high]))
+    # the outermost rows of a large table need not be in the sample that its values come from
+    known = np.unique(np.concatenate([[axis.low], axis.values, [axis.high]]))
+    empty = find_empty(known)
+    ends = known[np.concatenate([[0, known.size - 1], empty, empty + 1])]
     n_places = int(np.clip(axis.rows / ROWS_A_PLACE, 2, N_PLACES))
     rank = (np.arange(n_places) + 0.5) / n_places
     rank = np.concatenate([[TAIL / n_places], rank, [1 - TAIL / n_places]])
     even = np.searchsorted(axis.reached[1:], axis.total * rank)
     heavy = np.flatnonzero(axis.weight > HEAVY * axis.total / n_places)
-    last = axis.values.size - 1
-    found = np.concatenate([[0, last], even, heavy - 1, heavy, heavy + 1])
-    return lay_band(axis.values[np.unique(np.clip(found, 0, last))])
+    found = np.concatenate([even, heavy - 1, heavy, heavy + 1])
+    inner = axis.values[np.clip(found, 0, axis.values.size - 1)]
+    places = lay_band(np.unique(np.concatenate([ends, inner])))
+    return replace(places, empty=np.searchsorted(places.values, known[empty]))
 
 
 def lay_band(values: FloatArray, weight: FloatArray | None = None) -> Places:
@@ -139,6 +147,11 @@ class RowSpread:
         Values of a few rows, the first ones of the sample; nan for those that were not moved.
     rows : ndarray of shape (n_shown, n_asked - 1)
         Increments of these rows, from the first place that they were moved to.
+    mean, mean_error : ndarray of shape (n_places - 1,) or None
+        Mean increments of the rows beside them, and their errors; nan where less than two rows
+        tell. None of levels, and in files before format 12.
+    empty : ndarray of shape (n_empty,)
+        The places before wide stretches without rows.
     """
 
     places: FloatArray
@@ -149,6 +162,9 @@ class RowSpread:
     last: IntArray
     x: FloatArray
     rows: FloatArray
+    mean: FloatArray | None = None
+    mean_error: FloatArray | None = None
+    empty: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @property
     def behind(self) -> FloatArray:
@@ -358,6 +374,64 @@ def measure_spread(
     error = np.sqrt((n_left - 1) / n_left * np.sum((left - left.mean()) ** 2))
     is_known = n_left > 1 and bool(np.any(freedom[0] > 0))
     return _gather(places, shares[0], full[0], float(error) if is_known else np.nan)
+
+
+def average_increments(
+    places: Places, x: FloatArray, own: IntArray, increments: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Average the increments between neighbouring places over the rows beside them.
+
+    Parameters
+    ----------
+    places : Places
+        The places.
+    x, own, weight : ndarray of shape (n_rows,)
+        Values of the rows, the place of each, and weights.
+    increments : ndarray of shape (n_rows, n_asked - 1)
+        As in `measure_spread`.
+
+    Returns
+    -------
+    mean, error : ndarray of shape (n_places - 1,)
+        The means and their standard errors; nan where less than two rows tell.
+
+    Notes
+    -----
+    The rows of both places count, and at least the thirty nearest ones on each side that were moved
+    to both. Along the feature these are neighbours, so that differences of running sums tell all.
+    """
+    n_rows, n_increments = own.size, places.values.size - 1
+    order, between = np.argsort(x, kind="stable"), np.arange(n_increments)
+    own, weight = own[order], weight[order]
+    every, seen = np.zeros((n_rows, n_increments + increments.shape[1])), places.first[own]
+    ahead = np.arange(increments.shape[1])
+    np.put_along_axis(every, seen[:, None] + ahead, increments[order], axis=1)
+    every = every[:, :n_increments]
+    middle = np.searchsorted(own, between, "right")
+    start = np.minimum(np.searchsorted(own, between), middle - N_BESIDE)
+    stop = np.maximum(np.searchsorted(own, between + 1, "right"), middle + N_BESIDE)
+    was_moved = (
+        np.searchsorted(places.last, between + 1),
+        np.searchsorted(places.first, between, "right"),
+    )
+    start = np.maximum(start, np.searchsorted(own, was_moved[0]))
+    stop = np.maximum(np.minimum(stop, np.searchsorted(own, was_moved[1])), start)
+    centre = np.average(every, axis=0, weights=weight)
+
+    def add_up(values: FloatArray) -> FloatArray:
+        sums = np.vstack([np.zeros(values.shape[1]), np.cumsum(values, axis=0)])
+        column = between if values.shape[1] > 1 else 0
+        return np.asarray(sums[stop, column] - sums[start, column])
+
+    held, squares = add_up(weight[:, None]), add_up(weight[:, None] ** 2)
+    some = held > 0
+    held = np.where(some, held, 1.0)
+    off = add_up(weight[:, None] * (every - centre)) / held
+    variance = add_up(weight[:, None] * (every - centre) ** 2) / held - off**2
+    more = held**2 / np.where(some, squares, 1.0) - 1.0  # effective rows, less one
+    known = some & (more > ROUNDING)
+    error = np.sqrt(np.maximum(variance, 0.0) / np.where(known, more, 1.0))
+    return np.where(known, centre + off, np.nan), np.where(known, error, np.nan)
 
 
 def _gather(places: Places, shares: FloatArray, covariance: FloatArray, error: float) -> RowSpread:

@@ -27,11 +27,13 @@ class Staircase:
     jumps : ndarray of shape (n_places,)
         Mean jump of the rows near each place.
     near_shares : ndarray of shape (n_places,)
-        Share of the rows that are near each place, by weight.
+        Share of the rows that are near each place, by weight: as many as would tell the jump as
+        well, where inner rows count more than outer ones.
     row_shares : ndarray of shape (n_places + 1,)
         Shares of the rows before the first place, between each two, and behind the last one.
     influence : ndarray of shape (n_groups, n_places)
         What the draw of each group of rows does to each jump; their squares add up to its variance.
+        A last group without rows stands for how far inner and outer rows disagree.
     drawn : ndarray of shape (2, n_groups)
         What the draw of each group does to the mean of the curve, and to its variance, over the
         rows, were the jumps known.
@@ -52,6 +54,17 @@ class Staircase:
     place, n_g their weight and s_g = n_g / n, influence is (S_g - n_g jump) / n, divided by the
     root of 1 - sum of s_g²: deviations from a mean that the group itself pulls are too small by
     that much (in 32 groups of many rows by 1 / 32, at a place that has 20 rows by 1 / 12).
+
+    How wide a neighbourhood should be depends on the table: where features are near copies, a jump
+    fades within a few rows of its place. So jumps are averaged over all rows of a neighbourhood, A,
+    and over the innermost quarter of these, B, which is nearly unbiased and noisier. With D the
+    mean square over the rows of the difference of both curves, and V the part of it that is noise,
+
+        curve = A + w (B - A),     w = max(0, 1 - V / D),
+
+    has the least mean squared error of all such mixtures (V is that of B - A, as the rows of B are
+    among those of A). What w leaves out, (1 - w)² (B - A)², counts as squared bias, and
+    w (1 - w) (B - A)² as that of the choice itself: together (1 - w) (B - A)².
     """
 
     places: FloatArray
@@ -81,14 +94,20 @@ class Staircase:
         ends : tuple of float
             Ends of the axis.
         """
-        near = np.cumsum(sums.near, axis=1)[:, :-1]
-        rows = np.maximum(near.sum(axis=0), 1) / WHOLE
-        # sums of whole numbers are exact, so that the mean has the same bits in any order of the rows
-        jumps = sums.jumps[:, :, output].sum(axis=0) * sums.unit / rows
-        off = sums.jumps[:, :, output] * sums.unit - near / WHOLE * jumps
-        influence = off / rows / kept_root(near / WHOLE / rows)
         stand = sums.stand / max(float(sums.stand.sum()), 1.0)
         row_shares, group_shares = stand.sum(axis=0), stand.sum(axis=1)
+        jumps, influence, rows = _mean_jumps(sums, output)
+        if sums.inner is not None:
+            inner, inner_influence, inner_rows = _mean_jumps(sums.inner, output)
+            more, more_influence = inner - jumps, inner_influence - influence
+            told = row_shares @ _add_up(more, row_shares) ** 2
+            noise = row_shares @ np.sum(_add_up(more_influence, row_shares) ** 2, axis=0)
+            w = max(0.0, 1.0 - noise / told) if told > 0 else 0.0
+            jumps, influence = jumps + w * more, influence + w * more_influence
+            influence = np.vstack([influence, np.sqrt(1 - w) * more])
+            stand, group_shares = np.vstack([stand, 0 * row_shares]), np.append(group_shares, 0.0)
+            # variances are as one over rows, and those of A and of B - A add up
+            rows = 1 / (1 / rows + w**2 * np.maximum(1 / inner_rows - 1 / rows, 0.0))
         heights = np.append(0.0, np.cumsum(jumps))
         heights = heights - row_shares @ heights
         off_mean = stand @ heights
@@ -124,6 +143,11 @@ class Staircase:
     def degrees(self) -> float:
         """Degrees of freedom of the variances: groups that have rows, less one."""
         return float(np.count_nonzero(self.group_shares > 0)) - 1.0
+
+    @property
+    def between_rows(self) -> FloatArray:
+        """What the draw of the groups that have rows does to each jump, shape (n_groups, n_places)."""
+        return self.influence[self.group_shares > 0]
 
     @property
     def behind(self) -> FloatArray:
@@ -211,7 +235,7 @@ class Staircase:
         A place counts by how much rows differ there, as their groups tell it, or by its jump where
         none does.
         """
-        weight = np.sqrt(np.sum(self.influence**2, axis=0) * self.near_shares)
+        weight = np.sqrt(np.sum(self.between_rows**2, axis=0) * self.near_shares)
         weight = np.where(weight > 0, weight, TINY * (np.abs(self.jumps) + self.near_shares))
         between = np.searchsorted(limits, self.places, "left") - 1
         inside = np.flatnonzero((between >= 0) & (between < limits.size - 1))
@@ -230,10 +254,13 @@ class Staircase:
         draws, seed : int
             How many draws, and of which random numbers.
         """
-        some = np.flatnonzero(self.group_shares > 0)
-        rng = np.random.default_rng(seed)
-        times = rng.multinomial(some.size, np.full(some.size, 1 / max(some.size, 1)), draws)
-        return np.asarray((times - 1.0) @ moved[some])
+        has_rows = self.group_shares > 0
+        n_groups, rng = np.count_nonzero(has_rows), np.random.default_rng(seed)
+        times = rng.multinomial(n_groups, np.full(n_groups, 1 / max(n_groups, 1)), draws)
+        rest = moved[~has_rows]
+        return np.asarray(
+            (times - 1.0) @ moved[has_rows] + rng.normal(size=(draws, len(rest))) @ rest
+        )
 
     def moved(self, x: FloatArray, center: Center) -> FloatArray:
         """What each group does to the curve at x, shape (n_groups, n_x)."""
@@ -249,6 +276,23 @@ class Staircase:
         if self.n_places > 0 and self.degrees < 1:
             variance = np.full(variance.size, np.nan)
         return Estimate(variance, np.full(variance.size, max(self.degrees, 1.0)))
+
+
+def _mean_jumps(sums: JumpSums, output: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean jump at each place, what each group does to it, and the share of the rows behind it."""
+    near = np.cumsum(sums.near, axis=1)[:, :-1]
+    rows = np.maximum(near.sum(axis=0), 1) / WHOLE
+    # sums of whole numbers are exact, so that the mean has the same bits in any order of the rows
+    jumps = sums.jumps[:, :, output].sum(axis=0) * sums.unit / rows
+    off = sums.jumps[:, :, output] * sums.unit - near / WHOLE * jumps
+    return jumps, off / rows / kept_root(near / WHOLE / rows), rows
+
+
+def _add_up(jumps: FloatArray, row_shares: FloatArray) -> FloatArray:
+    """Curves of jumps (last axis) between all places, each zero on average over the rows."""
+    first = np.zeros((*jumps.shape[:-1], 1))
+    heights = np.concatenate([first, np.cumsum(jumps, axis=-1)], axis=-1)
+    return np.asarray(heights - (heights @ row_shares)[..., None])
 
 
 def kept_root(shares: FloatArray) -> FloatArray:

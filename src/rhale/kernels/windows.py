@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import MANY_VALUES, Axis, nearest, wide_gaps
+from rhale.kernels.axis import MANY_VALUES, Axis, find_empty, nearest
 from rhale.kernels.interpolate import Knots
 from rhale.kernels.piles import NO_PILES, Piles
 
 FEWEST_ROWS = 4  # a window always sees some other rows
-BESIDE = 0.2  # of half a window: rows on each side of a gap that share a window across it
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +35,7 @@ class Window:
     whole : bool
         Whether ends must be whole numbers.
     gaps : ndarray of shape (n_gaps, 2)
-        Stretches around wide gaps, with rows at both ends. All rows in one share it as their
-        window, so that what happens in the gap is measured, and counted once.
+        Wide stretches without rows, which no window crosses: what happens there is measured apart.
     reach : ndarray of shape (n_knots,) or None
         How far an even window goes to either side of the knots: as far as its shorter half.
     piles : Piles
@@ -77,6 +75,9 @@ class Window:
             a, b = lines
         else:
             reach = self.piles.shorten(x, lines[2])
+            for behind, beyond in self.gaps:
+                way = np.where(x <= behind, behind - x, np.where(x >= beyond, x - beyond, np.inf))
+                reach = np.minimum(reach, way)
             a, b = _even(x, reach, self.least.within(x, lines[:2]))
         if self.ladder is not None:
             a, b = nearest(self.ladder, a), nearest(self.ladder, b)
@@ -84,8 +85,8 @@ class Window:
             a, b = np.floor(a), np.ceil(b)
         a, b = np.minimum(np.maximum(a, self.low), x), np.maximum(np.minimum(b, self.high), x)
         for behind, beyond in self.gaps:
-            inside = (x >= behind) & (x <= beyond)
-            a, b = np.where(inside, behind, a), np.where(inside, beyond, b)
+            a = np.where(x >= beyond, np.maximum(a, beyond), a)
+            b = np.where(x <= behind, np.minimum(b, behind), b)
         a, b = self.piles.confine(x, a, b)
         is_narrow = ~(b > a)
         if is_narrow.any():
@@ -128,7 +129,7 @@ def window(
     left, right = np.maximum(needed / 2, needed - above), np.maximum(needed / 2, needed - below)
     starts, stops = _reached(axis, below - left, axis.total - above + right)
     ladder = knots.places if is_ladder else None
-    no_gaps = np.empty((0, 2))
+    empty = find_empty(axis.values)
     return Window(
         share=share,
         low=axis.low,
@@ -138,7 +139,7 @@ def window(
         stops=stops,
         ladder=ladder,
         whole=whole,
-        gaps=no_gaps,
+        gaps=np.column_stack([axis.values[empty], axis.values[empty + 1]]),
         piles=piles,
     )
 
@@ -149,7 +150,6 @@ def even_window(
     least: float,
     *,
     whole: bool = False,
-    gaps: bool = False,
     piles: Piles = NO_PILES,
 ) -> Window:
     """Find windows that go as far to the left as to the right.
@@ -166,20 +166,14 @@ def even_window(
         window would shrink to nothing, it is that of `window` with this share.
     whole : bool
         As in `window`.
-    gaps : bool
-        Whether rows beside a wide gap share one window across it, which holds a tenth of the
-        share on each side of the gap.
     piles : Piles
-        Values that many rows share; a gap beside one is a part of what lies beside it.
+        As in `window`.
 
     Notes
     -----
     The secant over an even window is off by the third derivative only, over any other window by
     the second already. Features of few values have no even windows: their neighbours are where
     they are.
-
-    No even window crosses a wide gap, and a tree steps in its middle or just beside it. A window
-    for all rows beside it gives the change across it, as a bin of Apley and Zhu does.
     """
     if axis.values.size <= MANY_VALUES:
         return window(axis, share, whole=whole, piles=piles)
@@ -188,19 +182,7 @@ def even_window(
     starts, stops = _reached(axis, below - half, axis.total - above + half)
     reach = np.minimum(knots - starts, stops - knots)
     narrow = window(axis, min(least, share), whole=whole)
-    stretches = narrow.gaps
-    if gaps:
-        left, right = wide_gaps(axis, half).T
-        near = max(BESIDE * half, _weight_needed(axis, 0.0))
-        stretches = np.column_stack([_halves(axis, left, near)[0], _halves(axis, right, near)[1]])
-        stretches = piles.apart(stretches)
-    return replace(narrow, share=share, gaps=stretches, reach=reach, piles=piles, least=narrow)
-
-
-def _halves(axis: Axis, x: FloatArray, half: float) -> tuple[FloatArray, FloatArray]:
-    """How far to the left and to the right some weight lies, or the range ends."""
-    below, above = axis.beside(x)
-    return _reached(axis, below - half, axis.total - above + half)
+    return replace(narrow, share=share, reach=reach, piles=piles, least=narrow)
 
 
 def _even(

@@ -203,8 +203,16 @@ def choose_jumps(
     return [
         JumpEffects(
             feature=f,
-            places=(places := find_jump_cells(f.axis, cuts, _near_share(settings, f), most)),
-            window=_even(f, settings.window or _mean_share(f.axis.rows), MEAN_LEAST, gaps=True),
+            places=(
+                places := find_jump_cells(
+                    f.axis,
+                    cuts,
+                    _near_share(settings, f),
+                    most,
+                    inner=settings.window is None,  # a share that the user gives stays what it is
+                )
+            ),
+            window=_even(f, settings.window or _mean_share(f.axis.rows), MEAN_LEAST),
             cells=choose_cells(settings, f, asker.outputs, STEPPED_LIMITS),
             nearby=find_nearby(f, is_stepped=True),
             share=settings.window,
@@ -220,9 +228,9 @@ def _near_share(settings: Settings, feature: Feature) -> float:
     return settings.window or near_share(feature.axis.rows)
 
 
-def _even(feature: Feature, share: float, least: float, *, gaps: bool = False) -> Window:
+def _even(feature: Feature, share: float, least: float) -> Window:
     """Even windows of a feature."""
-    return even_window(feature.axis, share, least * share, whole=feature.whole, gaps=gaps)
+    return even_window(feature.axis, share, least * share, whole=feature.whole)
 
 
 def choose_sources(
@@ -350,6 +358,6 @@ def _secant(feature: Feature, piles: Piles, share: float, *, is_smooth: bool) ->
     axis, whole = feature.axis, feature.whole
     if is_smooth:
         return Secant(feature.column, window(axis, share, whole=whole, piles=piles), piles=piles)
-    own = even_window(axis, share, MEAN_LEAST * share, whole=whole, gaps=True, piles=piles)
+    own = even_window(axis, share, MEAN_LEAST * share, whole=whole, piles=piles)
     wide = even_window(axis, WIDE_SHARE, WIDE_LEAST * WIDE_SHARE, whole=whole, piles=piles)
     return Secant(feature.column, own, wide, piles)

@@ -18,6 +18,7 @@ from rhale.kernels.spread import (
     N_SHOWN,
     Places,
     RowSpread,
+    average_increments,
     find_places,
     lay_band,
     measure_spread,
@@ -185,7 +186,16 @@ class Nearby:
             together=self.feature.levels is not None and not self.feature.levels.has_order,
         )
         if self.feature.levels is None:
-            found = replace(found, error=float(np.hypot(found.error, PLACING * found.typical)))
+            mean, error = average_increments(
+                self.places, rows.x, rows.place, rows.increments, rows.weight
+            )
+            found = replace(
+                found,
+                error=float(np.hypot(found.error, PLACING * found.typical)),
+                mean=mean,
+                mean_error=error,
+                empty=self.places.empty,
+            )
         n_shown = min(N_SHOWN, about.weight.size)
         some = rows.row < n_shown
         x, shown = np.full(n_shown, np.nan), np.full((n_shown, rows.increments.shape[1]), np.nan)

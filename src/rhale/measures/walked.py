@@ -17,6 +17,7 @@ from rhale.kernels.jumps import (
     JumpMarks,
     JumpQuestion,
     JumpSums,
+    find_inner,
     find_near,
     find_reach,
     near_share,
@@ -36,6 +37,8 @@ from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies,
 from rhale.measures.nearby import Nearby
 from rhale.results.fit import ModelCells, Unbinned
 from rhale.results.note import Note
+
+NO_ENDS = np.empty(0), np.empty(0)
 
 
 @crosses_processes
@@ -116,7 +119,9 @@ class JumpEffects:
         """What is asked of rows, wherever they stand: one search finds it."""
         grid, places = self.cells.grid, self.places
         limits = grid.edges if grid.closed == "left" else np.nextafter(grid.edges, np.inf)
-        changes = [limits, places.places, places.starts, np.nextafter(places.stops, np.inf)]
+        changes = [limits, places.places]
+        for starts, stops in ((places.starts, places.stops), places.inner or NO_ENDS):
+            changes += [starts, np.nextafter(stops, np.inf)]
         low, high = grid.edges[0], grid.edges[-1]
         marks = np.unique(np.concatenate([*changes, [low, high, np.nextafter(high, np.inf)]]))
         marks = marks[(marks >= low) & (marks <= np.nextafter(high, np.inf))]
@@ -130,6 +135,7 @@ class JumpEffects:
             reach=find_reach(places.places, near, window),
             window=window,
             part=np.zeros(at.size, dtype=np.intp),
+            inner=places.serve_inner(at),
         )
         found = Marks(Grid(marks), asked)
         for one in (grid, found.grid):  # tables that all chunks use, however few rows each has
@@ -161,8 +167,10 @@ class JumpEffects:
 
     def in_region(self, axis: Axis) -> JumpEffects:
         """The same slopes, and the jumps of the rows near each place that are in a region."""
-        near = find_near(axis, self.places.places, self.share or near_share(axis.rows))
-        places = replace(self.places, starts=near[0], stops=near[1])
+        share = self.share or near_share(axis.rows)
+        near = find_near(axis, self.places.places, share)
+        inner = self.places.inner and find_inner(axis, self.places.places, share)
+        places = replace(self.places, starts=near[0], stops=near[1], inner=inner)
         return replace(self, places=places, reach=(axis.low, axis.high))
 
     def conclude_region(

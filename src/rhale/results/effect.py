@@ -273,7 +273,19 @@ class Effect(FrozenResult):
         rows = self.row_places
         if self.density == "bins":
             rows = spread_evenly(self.edges, self.weight)
-        return stretch(self.bins, self.cells, rows, self.gaps)
+        return stretch(self.bins, self.cells, rows, self.crossed_gaps)
+
+    @property
+    def crossed_gaps(self) -> Gaps:
+        """`gaps`, and wide stretches without rows that sampled rows were moved across."""
+        own = self.row_spread
+        if own is None or own.mean is None or own.mean_error is None or self.stairs is not None:
+            return self.gaps
+        some = own.empty[np.isfinite(own.mean_error[own.empty])]
+        if not some.size:
+            return self.gaps
+        ends = own.places[some], own.places[some + 1]
+        return self.gaps.cross(*ends, own.mean[some], own.mean_error[some])
 
     @property
     def line(self) -> Fit | Staircase:
@@ -333,6 +345,8 @@ class Effect(FrozenResult):
         # where one line fills a bin that is its height in the middle: exact for a constant
         mean = self.level + self.slope * (middles(self.edges) - self.mean_x)
         cut = np.bincount(fit.bin, minlength=mean.size) > 1
+        for left, right, _ in fit.gaps.crossed:
+            cut |= (self.edges[:-1] < right) & (self.edges[1:] > left)
         if cut.any():
             rise = np.diff(fit.curve(self.edges, "start"))
             mean = np.where(cut, rise / np.where(width > 0, width, 1.0), mean)

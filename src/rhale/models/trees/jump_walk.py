@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.jumps import (
     N_GROUPS,
     WHOLE,
+    Cells,
     Ends,
     JumpCells,
     JumpQuestion,
@@ -88,9 +89,9 @@ class Marks(NamedTuple):
         Where the marks of each question begin.
     stand, sum_starts, step_starts : ndarrays of shape (n_marks,)
         Places at or below; where the sums of its part of the rows begin, and the steps.
-    near, reach, codes : ndarrays of shape (n_marks, 2)
-        First and last cell (exclusive) that rows count for, and of all that is asked about; first
-        and last code of the latter.
+    near, inner, reach, codes : ndarrays of shape (n_marks, 2)
+        First and last cell (exclusive) that rows count for, among whose innermost rows they are,
+        and of all that is asked about; first and last code of the latter.
     windows : ndarray of shape (n_marks, 2)
         Middle of the window, and one over its half width.
     """
@@ -101,6 +102,7 @@ class Marks(NamedTuple):
     sum_starts: Any
     step_starts: Any
     near: Any
+    inner: Any
     reach: Any
     codes: Any
     windows: Any
@@ -224,10 +226,15 @@ class Steps(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What is added up over the rows: tables of all questions one behind the other."""
+    """What is added up over the rows: tables of all questions one behind the other.
+
+    Of each question `jumps` has the sums of the outer rows of each neighbourhood, then those of the
+    inner ones.
+    """
 
     jumps: Any
     near: Any
+    inner: Any
     stand: Any
     slopes: Any
 
@@ -454,7 +461,7 @@ def make_pairs(asked: Asked, n_rows: int) -> Pairs:
     """Room for as many rows as have sums at a time; one place more for what is not kept."""
     return Pairs(
         np.empty(n_rows + 1, np.uint64),
-        np.empty((n_rows, 6), np.uint64),
+        np.empty((n_rows, 8), np.uint64),
         np.empty((n_rows, 2)),
         np.empty(len(asked.places) + 1, np.uint64),
     )
@@ -474,7 +481,7 @@ def list_cells(forest: Forest, questions: Sequence[JumpQuestion], features: IntA
         cell_starts=_starts([len(c) for c in cells]),
         places=np.concatenate([q.cells.places for q in questions]),
         place_starts=_starts(sizes),
-        sum_starts=_starts([n * size for n, size in zip(groups, sizes, strict=True)]),
+        sum_starts=_starts([2 * n * size for n, size in zip(groups, sizes, strict=True)]),
         step_starts=_starts([n * (size + 1) for n, size in zip(groups, sizes, strict=True)]),
     )
 
@@ -507,6 +514,7 @@ def list_marks(asked: Asked, questions: Sequence[JumpQuestion]) -> Marks:
         sum_starts=asked.sum_starts[question] + (before * n_cells).astype(np.uint64),
         step_starts=asked.step_starts[question] + (before * (n_cells + 1)).astype(np.uint64),
         near=np.column_stack(every.near).astype(np.uint32),
+        inner=np.column_stack(cast(Cells, every.inner)).astype(np.uint32),
         reach=np.column_stack(every.reach).astype(np.uint32),
         codes=np.column_stack(codes).astype(np.uint64),
         windows=np.column_stack(halve(every.window)),
@@ -552,6 +560,7 @@ def make_counted(asked: Asked, n_rows: int, n_chosen: int) -> Counted:
         np.zeros((int(asked.sum_starts[-1]), n_chosen), np.int64),
         np.zeros(n_steps, np.int64),
         np.zeros(n_steps, np.int64),
+        np.zeros(n_steps, np.int64),
         np.zeros((n_questions, n_chosen, n_rows)),
     )
 
@@ -563,16 +572,17 @@ def split_replies(
     replies, sums_end, steps_end = [], 0, 0
     for i, question in enumerate(questions):
         n, n_groups = question.cells.n_cells, question.n_groups
-        jumps = counted.jumps[sums_end : sums_end + n_groups * n]
+        jumps = counted.jumps[sums_end : sums_end + 2 * n_groups * n]
+        outer, inner = jumps.reshape(2, n_groups, n, jumps.shape[1])
         steps = slice(steps_end, steps_end + n_groups * (n + 1))
-        sums = JumpSums(
-            jumps.reshape(n_groups, n, jumps.shape[1]),
-            counted.near[steps].reshape(n_groups, n + 1),
-            counted.stand[steps].reshape(n_groups, n + 1),
-            unit,
+        near, within, stand = (
+            own[steps].reshape(n_groups, n + 1)
+            for own in (counted.near, counted.inner, counted.stand)
         )
+        apart = None if question.marks.inner is None else JumpSums(inner, within, stand, unit)
+        sums = JumpSums(outer + inner, near, stand, unit, apart)
         replies.append(JumpReply(sums, counted.slopes[i]))
-        sums_end, steps_end = sums_end + n_groups * n, steps.stop
+        sums_end, steps_end = sums_end + 2 * n_groups * n, steps.stop
     return replies
 
 
@@ -607,8 +617,9 @@ def refuse_jumps(jumps: FloatArray, bound: float) -> None:
 @njit(cache=True, nogil=True)
 def count_rows(asked: Any, marks: Any, weight: Any, counted: Any) -> None:
     """Add the shares of the rows to the cells that they are near to, and where they stand."""
-    of_rows, stand, near, step_starts = marks.of_rows, marks.stand, marks.near, marks.step_starts
-    groups, shares, rows_stand, rows_near = weight.group, weight.share, counted.stand, counted.near
+    of_rows, stand, step_starts = marks.of_rows, marks.stand, marks.step_starts
+    near, inner, groups, shares = marks.near, marks.inner, weight.group, weight.share
+    rows_stand, rows_near, rows_inner = counted.stand, counted.near, counted.inner
     for q in range(len(of_rows)):
         n = asked.place_starts[q + 1] - asked.place_starts[q] + ONE
         for r in range(len(shares)):
@@ -620,6 +631,8 @@ def count_rows(asked: Any, marks: Any, weight: Any, counted: Any) -> None:
             rows_stand[row + np.uint64(stand[mark])] += share
             rows_near[row + np.uint64(near[mark, 0])] += share
             rows_near[row + np.uint64(near[mark, 1])] -= share
+            rows_inner[row + np.uint64(inner[mark, 0])] += share
+            rows_inner[row + np.uint64(inner[mark, 1])] -= share
 
 
 @njit(cache=True, nogil=True)
@@ -948,11 +961,13 @@ def count_part(
     listed, numbers, ends = pairs.rows, pairs.numbers, pairs.windows
     for q in range(np.uint64(len(slopes))):
         start = place_starts[q]
+        to_inner = (asked.sum_starts[q + ONE] - asked.sum_starts[q]) >> ONE
         n_listed = list_rows(q, place_starts[q + ONE] - start, marks, weight, block, span, pairs)
         for n in range(n_listed):
             row = listed[n] + span[2]
             first, last, near, end = numbers[n, 0], numbers[n, 1], numbers[n, 2], numbers[n, 3]
             begin, group = numbers[n, 4], numbers[n, 5]
+            inner, inner_end = numbers[n, 6], numbers[n, 7]
             middle, per = ends[n, 0], ends[n, 1]
             share = shares[row] * per_unit
             for k in range(np.uint64(len(chosen))):
@@ -963,7 +978,9 @@ def count_part(
                     cell = kept[i]
                     place, jump = places[start + cell], np.float64(sums[output, begin + cell])
                     if (cell >= near) & (cell < end):
-                        jumps[group + cell, k] += np.int64(np.rint(share * jump))
+                        is_inner = np.uint64((cell >= inner) & (cell < inner_end))
+                        here = group + cell + is_inner * to_inner
+                        jumps[here, k] += np.int64(np.rint(share * jump))
                     u = (place - middle) * per
                     slope += jump * max(1 - u * u, 0.0)
                 # least squares over a window weighs a jump by 3/4 (1 - u²), by the half width
@@ -980,6 +997,7 @@ def list_rows(
     """List the rows whose sums were touched, and what they bring: many wait for memory together."""
     touched, starts, cells, groups = block.touched, block.starts, block.cells, weight.group
     of_rows, nears, windows, sum_starts = marks.of_rows, marks.near, marks.windows, marks.sum_starts
+    inners = marks.inner
     listed, numbers, ends, first_mark = pairs.rows, pairs.numbers, pairs.windows, marks.starts[q]
     n_listed = ZERO
     for r in range(span[0] - span[2], span[1] - span[2]):
@@ -994,6 +1012,7 @@ def list_rows(
         numbers[i, 2], numbers[i, 3] = np.uint64(nears[mark, 0]), np.uint64(nears[mark, 1])
         numbers[i, 4] = starts[q, r] + ONE
         numbers[i, 5] = sum_starts[mark] + groups[row] * n_cells
+        numbers[i, 6], numbers[i, 7] = np.uint64(inners[mark, 0]), np.uint64(inners[mark, 1])
         for side in range(np.uint64(2)):
             ends[i, side] = windows[mark, side]
     return n_listed
@@ -1073,6 +1092,7 @@ def count_steps(
     for q in range(n_questions):
         start = asked.place_starts[q]
         n_cells = asked.place_starts[q + 1] - start
+        to_inner = np.int64((asked.sum_starts[q + 1] - asked.sum_starts[q]) // 2)
         places = asked.places[start : start + n_cells]
         for r in range(n_rows):
             row = span[0] + r
@@ -1084,6 +1104,8 @@ def count_steps(
             sums_start = np.int64(marks.sum_starts[mark] + weight.group[row] * n_cells)
             middle, per = marks.windows[mark, 0], marks.windows[mark, 1]
             near_first, near_last = np.int64(marks.near[mark, 0]), np.int64(marks.near[mark, 1])
+            inner_first = np.int64(marks.inner[mark, 0])
+            inner_last = np.int64(marks.inner[mark, 1])
             for i in range(begins, ends):
                 cell = steps.cells[i]
                 if cell < 0:
@@ -1091,8 +1113,10 @@ def count_steps(
                 u = abs(places[cell] - middle) * per
                 lever = 0.75 * max(1 - u * u, 0.0) * per
                 is_near = (cell >= near_first) & (cell < near_last)
+                is_inner = (cell >= inner_first) & (cell < inner_last)
+                here = sums_start + cell + is_inner * to_inner
                 for k in range(steps.jumps.shape[1]):
                     jump = steps.jumps[i, k]
                     if is_near:
-                        counted.jumps[sums_start + cell, k] += np.int64(np.rint(share * jump))
+                        counted.jumps[here, k] += np.int64(np.rint(share * jump))
                     counted.slopes[q, k, row] += jump * lever
