@@ -195,7 +195,9 @@ class BinnedEffects:
         """Leave it to the caller to choose bins among the cells, for each output."""
         total = self.cells.heed(total)
         notes, every = gather_notes(self, total, about), range(len(about.outputs))
-        if self.nearby.was_refused(about):
+        was_refused = self.nearby.was_refused(about)
+        notes += describe_gaps(self.feature, None if was_refused else self.nearby.places)
+        if was_refused:
             notes += (NOT_MOVED,)
         made = tuple(self.unbinned(total, kept, about, output, notes) for output in every)
         return Conclusion(
@@ -286,8 +288,7 @@ def gather_notes(measured: MeasuredCells, total: Moments, about: About) -> tuple
     require_rows(feature, int(total.count.sum()), (edges[0], edges[-1]), about.survey)
     notes = (*measured.how, *about.notes, *feature.notes, *measured.cells.notes, *measured.missing)
     n_known = about.survey.n_rows - feature.n_missing
-    notes += describe_outside(n_known, total, kind=feature.axis_kind)
-    return notes + describe_gaps(feature)
+    return notes + describe_outside(n_known, total, kind=feature.axis_kind)
 
 
 def sample_effects(kept: FloatArray, about: About, output: int) -> LocalEffects:

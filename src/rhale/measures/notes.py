@@ -9,10 +9,11 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import MANY_VALUES, wide_gaps
+from rhale.kernels.axis import GAP_SHARE, MANY_VALUES, wide_gaps
 from rhale.kernels.jumps import JumpCells
 from rhale.kernels.moments import Moments
 from rhale.kernels.piles import Piles
+from rhale.kernels.spread import Places
 from rhale.kernels.times import AxisKind, write_short, written
 from rhale.results.listing import shorten
 from rhale.results.note import Note
@@ -24,7 +25,7 @@ LONGEST_REASON = 100
 EXPLAINED, IMPLAUSIBLE = "explained variance", "implausible"
 ROUNDING = 1e-9  # of the deviation of the predictions
 ENOUGH = 0.5  # of the variance of the predictions: curves that explain less deserve a word
-MOST_NAMED = 3  # outputs
+MOST_NAMED = 3  # outputs, or gaps
 WIDE_GAP = 0.05  # of the rows: a gap wider than so many is worth a note
 
 
@@ -159,20 +160,32 @@ def describe_ends(
     return (Note("outside", text),)
 
 
-def describe_gaps(feature: Feature) -> tuple[Note, ...]:
-    """Say where the axis has no rows although there are rows on both sides."""
-    if feature.whole or feature.axis.values.size <= MANY_VALUES:
+def describe_gaps(feature: Feature, crossed: Places | None = None) -> tuple[Note, ...]:
+    """Say where the axis has no rows although there are rows on both sides.
+
+    Parameters
+    ----------
+    feature : Feature
+        The feature.
+    crossed : Places, optional
+        Places between which the model was asked across the stretches without rows.
+    """
+    kind, axis = feature.axis_kind, feature.axis
+    if crossed is not None:
+        ends = crossed.values[crossed.empty], crossed.values[crossed.empty + 1]
+        gaps = np.column_stack(ends)[ends[1] - ends[0] >= GAP_SHARE * (axis.high - axis.low)]
+        how = "is how the predictions of the nearest rows change when they are moved across it"
+    elif feature.whole or axis.values.size <= MANY_VALUES:
         return ()
-    gaps = wide_gaps(feature.axis, WIDE_GAP * float(feature.axis.weight.sum()))
-    kind = feature.axis_kind
-    return tuple(
-        Note(
-            "gap",
-            f"no rows between {write_short(a, kind)} and {write_short(b, kind)}: the curve across "
-            "this gap rests on its neighbours",
-        )
-        for a, b in gaps
-    )
+    else:
+        gaps = wide_gaps(axis, WIDE_GAP * float(axis.weight.sum()))
+        how = "rests on its neighbours"
+    if len(gaps) > MOST_NAMED:
+        shown = f"{len(gaps)} wide stretches"
+    else:
+        shown = ", ".join(f"{write_short(a, kind)} and {write_short(b, kind)}" for a, b in gaps)
+        shown = f"between {shown}"
+    return (Note("gap", f"no rows {shown}: the curve there {how}"),) if len(gaps) else ()
 
 
 def describe_piles(feature: Feature, piles: Piles) -> str:

@@ -166,6 +166,10 @@ def _agree_spread(spread: RowSpread, where: str) -> None:
     """Shares add up to one, rows begin at places, and no increment has less variance than none."""
     if not np.isclose(spread.shares.sum(), 1.0):
         refuse(f"{where}shares adds up to {spread.shares.sum()}, not to 1")
+    if (spread.mean is None) != (spread.mean_error is None):
+        refuse(f"{where}mean and mean_error belong together")
+    if np.any(spread.empty >= spread.places.size - 1):
+        refuse(f"{where}empty names an increment that is not there")
     if np.any(np.diff(spread.places) == 0):
         refuse(f"{where}places does not increase")
     if np.any(spread.first > spread.last) or np.any(spread.last >= spread.places.size):
@@ -412,6 +416,9 @@ ROW_SPREAD = Record(
         "rows": Numbers(
             (Side("shown rows"), Side("numbers of a row")), -LARGEST, LARGEST, unknown=True
         ),
+        "mean": Maybe(Numbers((Side("increments"),), -LARGEST, LARGEST, unknown=True)),
+        "mean_error": Maybe(Numbers((Side("increments"),), 0, LARGEST, unknown=True)),
+        "empty": Numbers((Side("empty stretches"),), whole=True, least=0),
     },
     _agree_spread,
 )

@@ -42,7 +42,7 @@ from rhale.system.strict_json import once_each
 from rhale.system.writing import write_text
 
 VERSION = "rhale_format"
-FORMAT = 11
+FORMAT = 12
 READABLE = tuple(range(1, FORMAT + 1))
 NOTED = ("local_notes", "bin_notes", "notes")  # fields that hold notes
 ALL_RECORDS = {**RECORDS, **PAIR_RECORDS, **REFIT_RECORDS}
