@@ -86,7 +86,8 @@ class WholeBin:
     -----
     A column of whole numbers cannot be asked at limits between them, and a bin [k - ½, k + ½)
     shrinks to nothing if they are rounded. Asked at k - 1 and k + 1 its secant is that of the
-    broken line through the values of the model, over the bin itself.
+    broken line through the values of the model, over the bin itself. Limits that are whole
+    numbers are asked as they are, beyond the last value, too: so do ALEPlot and iml.
     """
 
     grid: Grid
@@ -95,10 +96,17 @@ class WholeBin:
 
     def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The whole numbers around the bin of every value."""
-        cell = self.grid.locate(x)
-        a, b = np.floor(self.grid.edges[cell]), np.ceil(self.grid.edges[cell + 1])
+        low, high = self.grid.edges[:-1], self.grid.edges[1:]
+        a, b = np.floor(low), np.ceil(high)
         first, last = np.ceil(self.low), np.floor(self.high)
-        return (np.maximum(a, first), np.minimum(b, last)) if first < last else (a, b)
+        if first < last:
+            inside = (
+                np.where(a < low, np.maximum(a, first), a),
+                np.where(b > high, np.minimum(b, last), b),
+            )
+            a, b = np.where(inside[0] < inside[1], inside, (a, b))
+        cell = self.grid.locate(x)
+        return a[cell], b[cell]
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +204,8 @@ class BinnedEffects:
         total = self.cells.heed(total)
         notes, every = gather_notes(self, total, about), range(len(about.outputs))
         was_refused = self.nearby.was_refused(about)
-        notes += describe_gaps(self.feature, None if was_refused else self.nearby.places)
+        is_crossed = not was_refused and self.cells.density == "rows"
+        notes += describe_gaps(self.feature, self.nearby.places if is_crossed else None)
         if was_refused:
             notes += (NOT_MOVED,)
         made = tuple(self.unbinned(total, kept, about, output, notes) for output in every)

@@ -258,6 +258,39 @@ def test_whole_numbers_around_a_bin_stay_inside_the_range():
     assert (a[0], b[0]) == (0.0, 2.0)  # the only value there is: there is no range to stay in
 
 
+def ale_by_predictions(predict, rows, limits):
+    """ALE of the first column, closed on the right, as iml has it: only predictions."""
+    bin_of = np.maximum(np.searchsorted(limits, rows[:, 0], "left") - 1, 0)
+    ends = [rows.copy(), rows.copy()]
+    for end, place in zip(ends, (bin_of, bin_of + 1), strict=True):
+        end[:, 0] = limits[place]
+    moved = predict(ends[1]) - predict(ends[0])
+    count = np.bincount(bin_of, minlength=limits.size - 1)
+    curve = np.append(0.0, np.cumsum(np.bincount(bin_of, moved, count.size) / count))
+    return curve - count @ (curve[:-1] + curve[1:]) / 2 / count.sum()
+
+
+@pytest.mark.parametrize("largest", [9, 11, 12])
+@pytest.mark.parametrize("kind", ["int64", "float64"])
+def test_ale_on_given_whole_limits_is_asked_at_these(kind, largest):
+    """R's iml asks at 4 and 12, whatever the largest value is, and across gaps of the rows."""
+    rng = np.random.default_rng(largest)
+    rows = np.column_stack([np.append(rng.poisson(2, 299).clip(0, 5), largest), rng.normal(size=300)])
+    limits = np.array([0.0, 1.0, 2.0, 4.0, 12.0])
+
+    def predict(x):
+        return x[:, 0] ** 2 * (1 + x[:, 1] / 3)
+
+    table = pd.DataFrame({"x": rows[:, 0].astype(kind), "z": rows[:, 1]})
+    bins = Edges(limits, closed="right")
+    fx = rhale.explain(
+        lambda t: predict(t.to_numpy(dtype=float)), table, features=["x"], method="ale", bins=bins
+    )
+    expected = ale_by_predictions(predict, rows, limits)
+    assert fx["x"].curve(limits) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert not [note for note in fx["x"].notes if note.kind == "gap"]
+
+
 def test_quantiles_of_a_sample_are_said_to_be_such():
     settings, whole = Settings(bins=Quantile(4)), feature()
     assert choose_cells(settings, whole, ("y",)).notes == ()
