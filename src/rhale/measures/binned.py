@@ -128,6 +128,8 @@ class CellChoice:
     own_bins : Grid or None
         Where rows are moved over their bins: other than the cells where rows at the minimum have
         a cell of their own, and no say in their bin.
+    given : tuple of bool
+        Whether the user gave the limits, one for each output: regions keep them.
     """
 
     grid: Grid
@@ -136,6 +138,19 @@ class CellChoice:
     can_change: bool = True
     notes: tuple[Note, ...] = ()
     own_bins: Grid | None = None
+    given: tuple[bool, ...] = ()
+
+    def between_rows(self, cells: Moments, output: int) -> Moments | None:
+        """Cells of a region from the first to the last that has rows, or all between given limits.
+
+        None where there are less than two rows.
+        """
+        if cells.count.sum() < FEWEST_ROWS:
+            return None
+        if any(self.given[output : output + 1]):
+            return cells
+        filled = np.flatnonzero(cells.count)
+        return cells.between(int(filled[0]), int(filled[-1]) + 1)
 
     def heed(self, total: Moments) -> Moments:
         """What rows say, but for those at the minimum where they stand apart."""
@@ -233,9 +248,9 @@ class BinnedEffects:
     def conclude_region(
         self, total: Moments, kept: FloatArray, about: About, output: int
     ) -> Unbinned | None:
-        """The rows of a region, between the first and the last of its cells, but for their bins."""
+        """The rows of a region, between its first and last cell or given limits, but for bins."""
         total = self.cells.heed(total)
-        cells = between_rows(total.series(output))
+        cells = self.cells.between_rows(total.series(output), output)
         if cells is None:
             return None
         known = {
@@ -306,14 +321,6 @@ def sample_effects(kept: FloatArray, about: About, output: int) -> LocalEffects:
     return LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known])
 
 
-def between_rows(cells: Moments) -> Moments | None:
-    """The cells from the first to the last that has rows; None where there are less than two rows."""
-    filled = np.flatnonzero(cells.count)
-    if cells.count.sum() < FEWEST_ROWS:
-        return None
-    return cells.between(int(filled[0]), int(filled[-1]) + 1)
-
-
 def without_moved(effect: AnyEffect) -> AnyEffect:
     """Say nothing of limits that moved to those of cells: a region has the cells of all rows."""
     kept = tuple(note for note in effect.bin_notes if note.kind != MOVED_LIMITS)
@@ -338,15 +345,18 @@ def choose_cells(
         raise BadSettingError(msg)
     offered = [p.candidates(feature.axis) for p in different.values()]
     notes = _describe_quantiles(feature, partitions[0])
+    given = tuple(isinstance(partition, Edges) for partition in partitions)
     if settings.method != "ale":
         grid = fine_grid(feature.axis, np.concatenate(offered), closed)
-        return CellChoice(grid, partitions, notes=notes)
+        return CellChoice(grid, partitions, notes=notes, given=given)
     if any(not np.array_equal(offered[0], other) for other in offered):
         msg = f"method='ale' needs the same bins of {feature.name!r} for all outputs"
         raise BadSettingError(msg)
     edges = reachable_limits(feature, partitions[0], offered[0])
     own = (Edges(edges, closed),) * len(partitions)
-    cells = CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes)
+    cells = CellChoice(
+        Grid(edges, closed), own, "bins", can_change=False, notes=notes, given=given
+    )
     return _part_minimum(cells) if isinstance(partitions[0], Ceilings) else cells
 
 

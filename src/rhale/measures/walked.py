@@ -27,12 +27,7 @@ from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.windows import Window
-from rhale.measures.binned import (
-    CellChoice,
-    between_rows,
-    gather_notes,
-    sample_effects,
-)
+from rhale.measures.binned import CellChoice, gather_notes, sample_effects
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.nearby import Nearby
 from rhale.measures.notes import describe_gaps
@@ -177,8 +172,8 @@ class JumpEffects:
     def conclude_region(
         self, total: JumpTotal, kept: FloatArray, about: About, output: int
     ) -> Unbinned | None:
-        """Jumps of the rows of a region, between the first and the last of its cells; no bins yet."""
-        cells = between_rows(total.cells)
+        """Jumps of the rows of a region, between its cells or given limits; no bins yet."""
+        cells = self.cells.between_rows(total.cells, output)
         if cells is None:
             return None
         ends = float(cells.grid.edges[0]), float(cells.grid.edges[-1])

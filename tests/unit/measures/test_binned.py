@@ -20,7 +20,6 @@ from rhale.measures.binned import (
     BinnedEffects,
     CellChoice,
     WholeBin,
-    between_rows,
     choose_cells,
     reachable_limits,
     without_moved,
@@ -348,11 +347,15 @@ def test_a_region_has_the_cells_from_its_first_to_its_last_row():
 
 def test_fewer_than_two_rows_are_no_region():
     columns = settled()
-    cells = added_up(binned(columns), columns).total
-    assert between_rows(cells).count.sum() == len(X)
+    cells, choice = added_up(binned(columns), columns).total, binned(columns).cells
+    assert choice.between_rows(cells, 0).count.sum() == len(X)
     one = replace(cells, count=np.array([0, 1]))
-    assert between_rows(one) is None
-    assert between_rows(replace(cells, count=np.array([0, 2]))).count.tolist() == [2]
+    assert choice.between_rows(one, 0) is None
+    some = replace(cells, count=np.array([0, 2]))
+    assert choice.between_rows(some, 0).count.tolist() == [2]
+    given = replace(choice, given=(True, False))  # limits that the user gave stay
+    assert given.between_rows(some, 0).count.tolist() == [0, 2]
+    assert given.between_rows(some, 1).count.tolist() == [2]
 
 
 def test_nothing_is_said_of_limits_that_moved():

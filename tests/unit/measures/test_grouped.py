@@ -239,6 +239,36 @@ def test_the_effect_of_trees_in_a_region_is_that_of_its_rows_alone():
         assert region.effect.importance == pytest.approx(alone.importance, rel=1e-9)
 
 
+@pytest.mark.parametrize("asked", [Regions(), rhale.By("z", cuts=[0.5])], ids=["Regions", "By"])
+@pytest.mark.parametrize("kind", ["gradient", "ale", "trees"])
+def test_given_limits_stay_as_they_are_inside_regions(kind, asked):
+    """As when the rows of a region are explained alone; the limits go beyond all rows."""
+    rng = np.random.default_rng(3)
+    z = (rng.random(1_500) < 0.5).astype(float)
+    x = rng.normal(size=1_500) + 2 * z
+    rows = pd.DataFrame({"x": x, "z": z})
+
+    def bent(rows):
+        return np.where(rows["z"] > 0.5, rows["x"], -(rows["x"] ** 2)).astype(float)
+
+    def slope(rows):
+        own = np.where(rows["z"] > 0.5, 1.0, -2 * rows["x"])
+        return np.column_stack([own, np.zeros(len(rows))])
+
+    model, more = bent, {"gradient": {"gradient": slope}, "ale": {"method": "ale"}}.get(kind, {})
+    if kind == "trees":
+        model = HistGradientBoostingRegressor(max_iter=20, random_state=0).fit(rows, bent(rows))
+    limits = [-9.0, -1.0, 0.0, 1.5, 9.0]
+    bins = rhale.Edges(limits)
+    fx = rhale.explain(model, rows, features=["x"], bins=bins, regions=asked, **more)
+    assert len(fx["x"].regions) == 2
+    for region, some in zip(fx["x"].regions, (z < 0.5, z > 0.5), strict=True):
+        alone = rhale.explain(model, rows[some], features=["x"], bins=bins, **more)["x"]
+        assert region.effect.edges.tolist() == alone.edges.tolist() == limits
+        np.testing.assert_allclose(region.effect.curve(limits), alone.curve(limits), atol=1e-9)
+        assert region.effect.importance == pytest.approx(alone.importance, rel=1e-9)
+
+
 def test_jumps_of_several_divisions_are_kept_apart():
     base, grouped, asker, columns = opened(TREES, "a")
     rules = (Rule(1, np.inf, first=1, second=-3), Rule(1, 0.4, first=-1, second=-2))
