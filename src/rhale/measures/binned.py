@@ -214,6 +214,13 @@ class BinnedEffects:
         kept = np.column_stack([x[rows.sampled], series[:, rows.sampled].T, near])
         return Tally(replace(cells, is_stepped=self.source.is_stepped), kept)
 
+    def recall(self, rows: SampledRows) -> Moments:
+        """The same moments, from what was kept of every row."""
+        x, effects = rows.kept[:, 0], rows.kept[:, 1 : 1 + self.nearby.n_outputs]
+        places = self.source.piles.take_sides(x, rows.key)
+        cells = measure(self.cells.grid, places, np.ascontiguousarray(effects.T), rows.weight)
+        return replace(cells, is_stepped=self.source.is_stepped)
+
     def conclude(self, total: Moments, kept: FloatArray, about: About) -> Conclusion:
         """Leave it to the caller to choose bins among the cells, for each output."""
         total = self.cells.heed(total)

@@ -28,7 +28,16 @@ from rhale.kernels.region_finding import Target
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.windows import Window
 from rhale.measures.binned import CellChoice, gather_notes, sample_effects
-from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
+from rhale.measures.measure import (
+    About,
+    Conclusion,
+    Needs,
+    Questions,
+    Replies,
+    Rows,
+    SampledRows,
+    Tally,
+)
 from rhale.measures.nearby import Nearby
 from rhale.measures.notes import describe_gaps
 from rhale.results.fit import ModelCells, Unbinned
@@ -145,6 +154,9 @@ class JumpEffects:
         near = self.nearby.keep(rows, *replies.asides)
         kept = np.column_stack([x[rows.sampled], reply.slopes.T[rows.sampled], near])
         return Tally(JumpTotal(replace(cells, is_stepped=True), reply.sums), kept)
+
+    def recall(self, rows: SampledRows) -> None:
+        """Nothing: rows of a region have other neighbours, and are walked again."""
 
     def conclude(self, total: JumpTotal, kept: FloatArray, about: About) -> Conclusion:
         """Accumulate the jumps; bins among the cells are for the caller to choose, for each output."""
