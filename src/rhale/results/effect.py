@@ -281,6 +281,8 @@ class Effect(FrozenResult):
         own = self.row_spread
         if own is None or own.mean is None or own.mean_error is None or self.stairs is not None:
             return self.gaps
+        if self.density == "bins":  # ALE: rows were asked over their bins, across whatever is there
+            return self.gaps
         some = own.empty[np.isfinite(own.mean_error[own.empty])]
         if not some.size:
             return self.gaps
