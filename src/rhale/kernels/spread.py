@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.axis import N_BESIDE, Axis, find_empty
+from rhale.kernels.axis import N_BESIDE, Axis
+from rhale.kernels.gaps import Crossings
 
 N_PLACES = 24  # at even ranks, where values allow it; ends and tails of the axis have two more each
 TAIL = 1 / 8  # of the rows of a place: one more place beside each end, where rows are far apart
@@ -85,19 +86,16 @@ def find_places(axis: Axis) -> Places:
     """
     if axis.values.size < 2:  # between limits that the user gave
         return lay_band(np.array([axis.low, axis.high]))
-    # the outermost rows of a large table need not be in the sample that its values come from
-    known = np.unique(np.concatenate([[axis.low], axis.values, [axis.high]]))
-    empty = find_empty(known)
-    ends = known[np.concatenate([[0, known.size - 1], empty, empty + 1])]
     n_places = int(np.clip(axis.rows / ROWS_A_PLACE, 2, N_PLACES))
     rank = (np.arange(n_places) + 0.5) / n_places
     rank = np.concatenate([[TAIL / n_places], rank, [1 - TAIL / n_places]])
     even = np.searchsorted(axis.reached[1:], axis.total * rank)
     heavy = np.flatnonzero(axis.weight > HEAVY * axis.total / n_places)
-    found = np.concatenate([even, heavy - 1, heavy, heavy + 1])
-    inner = axis.values[np.clip(found, 0, axis.values.size - 1)]
-    places = lay_band(np.unique(np.concatenate([ends, inner])))
-    return replace(places, empty=np.searchsorted(places.values, known[empty]))
+    last = axis.values.size - 1
+    found = np.concatenate([[0, last], even, heavy - 1, heavy, heavy + 1])
+    inner = axis.values[np.clip(found, 0, last)]
+    places = lay_band(np.unique(np.concatenate([inner, axis.empty.ravel()])))
+    return replace(places, empty=np.searchsorted(places.values, axis.empty[:, 0]))
 
 
 def lay_band(values: FloatArray, weight: FloatArray | None = None) -> Places:
@@ -147,11 +145,8 @@ class RowSpread:
         Values of a few rows, the first ones of the sample; nan for those that were not moved.
     rows : ndarray of shape (n_shown, n_asked - 1)
         Increments of these rows, from the first place that they were moved to.
-    mean, mean_error : ndarray of shape (n_places - 1,) or None
-        Mean increments of the rows beside them, and their errors; nan where less than two rows
-        tell. None of levels, and in files before format 12.
-    empty : ndarray of shape (n_empty,)
-        The places before wide stretches without rows.
+    crossings : Crossings or None
+        What rows say that were moved across wide stretches without rows; None where there are none.
     """
 
     places: FloatArray
@@ -162,9 +157,7 @@ class RowSpread:
     last: IntArray
     x: FloatArray
     rows: FloatArray
-    mean: FloatArray | None = None
-    mean_error: FloatArray | None = None
-    empty: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    crossings: Crossings | None = None
 
     @property
     def behind(self) -> FloatArray:
@@ -376,10 +369,10 @@ def measure_spread(
     return _gather(places, shares[0], full[0], float(error) if is_known else np.nan)
 
 
-def average_increments(
+def ask_across(
     places: Places, x: FloatArray, own: IntArray, increments: FloatArray, weight: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Average the increments between neighbouring places over the rows beside them.
+) -> Crossings | None:
+    """What rows say that were moved across wide stretches without rows, and right beside them.
 
     Parameters
     ----------
@@ -392,46 +385,51 @@ def average_increments(
 
     Returns
     -------
-    mean, error : ndarray of shape (n_places - 1,)
-        The means and their standard errors; nan where less than two rows tell.
+    Crossings or None
+        None where nothing is empty, or less than two rows tell.
 
     Notes
     -----
-    The rows of both places count, and at least the thirty nearest ones on each side that were moved
-    to both. Along the feature these are neighbours, so that differences of running sums tell all.
+    The mean increment of the rows at both places and of the thirty nearest on each side, if more,
+    as far as they were moved to both. Rows beyond an empty stretch tell what happens across it only.
+    Where rows end before one they are few, and local effects tell little of what happens there,
+    but all rows behind are lifted by it: so the increments beside it are asked, too.
     """
-    n_rows, n_increments = own.size, places.values.size - 1
-    order, between = np.argsort(x, kind="stable"), np.arange(n_increments)
-    own, weight = own[order], weight[order]
-    every, seen = np.zeros((n_rows, n_increments + increments.shape[1])), places.first[own]
-    ahead = np.arange(increments.shape[1])
-    np.put_along_axis(every, seen[:, None] + ahead, increments[order], axis=1)
-    every = every[:, :n_increments]
-    middle = np.searchsorted(own, between, "right")
-    start = np.minimum(np.searchsorted(own, between), middle - N_BESIDE)
-    stop = np.maximum(np.searchsorted(own, between + 1, "right"), middle + N_BESIDE)
-    was_moved = (
-        np.searchsorted(places.last, between + 1),
-        np.searchsorted(places.first, between, "right"),
+    ways = np.unique(np.concatenate([places.empty - 1, places.empty, places.empty + 1]))
+    ways = ways[(ways >= 0) & (ways < places.values.size - 1)]
+    order, n_rows = np.argsort(x, kind="stable"), own.size
+    own, increments, weight = own[order], increments[order], weight[order]
+    limits = np.concatenate([[0], np.searchsorted(own, places.empty, "right"), [n_rows]])
+    rises, pulls, asked = list[float](), list[FloatArray](), list[int]()
+    for k in ways.tolist():
+        middle = int(np.searchsorted(own, k, "right"))
+        start = min(int(np.searchsorted(own, k)), middle - N_BESIDE)
+        stop = max(int(np.searchsorted(own, k + 1, "right")), middle + N_BESIDE)
+        part = int(np.searchsorted(places.empty, k))  # between empty stretches
+        crosses = part < places.empty.size and int(places.empty[part]) == k
+        low, high = (0, n_rows) if crosses else (limits[part], limits[part + 1])
+        start = max(start, low, int(np.searchsorted(places.last[own], k, "right")))
+        stop = min(stop, high, int(np.searchsorted(places.first[own], k, "right")))
+        some = np.arange(start, stop)
+        share = weight[some] / weight[some].sum()
+        more = 1.0 - float(share @ share)  # of the rows but one, n - 1 of n
+        if some.size < 2 or more <= ROUNDING:
+            continue
+        told = increments[some, k - places.first[own[some]]]
+        rise, pull = told[0] + float(share @ (told - told[0])), np.zeros(n_rows)
+        pull[some] = share * (told - rise) / np.sqrt(more)
+        rises, pulls, asked = [*rises, rise], [*pulls, pull], [*asked, k]
+    empty = np.flatnonzero(np.isin(asked, places.empty))
+    if not empty.size:
+        return None
+    each, ends = np.array(pulls), places.values
+    return Crossings(
+        left=ends[asked],
+        right=ends[np.array(asked) + 1],
+        rise=np.array(rises),
+        covariance=each @ each.T,
+        empty=empty,
     )
-    start = np.maximum(start, np.searchsorted(own, was_moved[0]))
-    stop = np.maximum(np.minimum(stop, np.searchsorted(own, was_moved[1])), start)
-    centre = np.average(every, axis=0, weights=weight)
-
-    def add_up(values: FloatArray) -> FloatArray:
-        sums = np.vstack([np.zeros(values.shape[1]), np.cumsum(values, axis=0)])
-        column = between if values.shape[1] > 1 else 0
-        return np.asarray(sums[stop, column] - sums[start, column])
-
-    held, squares = add_up(weight[:, None]), add_up(weight[:, None] ** 2)
-    some = held > 0
-    held = np.where(some, held, 1.0)
-    off = add_up(weight[:, None] * (every - centre)) / held
-    variance = add_up(weight[:, None] * (every - centre) ** 2) / held - off**2
-    more = held**2 / np.where(some, squares, 1.0) - 1.0  # effective rows, less one
-    known = some & (more > ROUNDING)
-    error = np.sqrt(np.maximum(variance, 0.0) / np.where(known, more, 1.0))
-    return np.where(known, centre + off, np.nan), np.where(known, error, np.nan)
 
 
 def _gather(places: Places, shares: FloatArray, covariance: FloatArray, error: float) -> RowSpread:

@@ -32,7 +32,7 @@ from rhale.measures.measure import (
     Tally,
 )
 from rhale.measures.nearby import Nearby
-from rhale.measures.notes import describe_gaps, describe_outside
+from rhale.measures.notes import ACROSS, ON_NEIGHBOURS, OVER_BIN, describe_gaps, describe_outside
 from rhale.results.effect import Density, Effect, LocalEffects
 from rhale.results.fit import MOVED_LIMITS, ModelCells, Unbinned, fine_grid
 from rhale.results.level_effect import LevelEffect
@@ -226,8 +226,9 @@ class BinnedEffects:
         total = self.cells.heed(total)
         notes, every = gather_notes(self, total, about), range(len(about.outputs))
         was_refused = self.nearby.was_refused(about)
-        is_crossed = not was_refused and self.cells.density == "rows"
-        notes += describe_gaps(self.feature, self.nearby.places if is_crossed else None)
+        across = ON_NEIGHBOURS if was_refused else ACROSS
+        is_ale = self.cells.density == "bins"
+        notes += describe_gaps(self.feature, OVER_BIN if is_ale else across)
         if was_refused:
             notes += (NOT_MOVED,)
         made = tuple(self.unbinned(total, kept, about, output, notes) for output in every)

@@ -18,7 +18,7 @@ from rhale.kernels.spread import (
     N_SHOWN,
     Places,
     RowSpread,
-    average_increments,
+    ask_across,
     find_places,
     lay_band,
     measure_spread,
@@ -186,15 +186,11 @@ class Nearby:
             together=self.feature.levels is not None and not self.feature.levels.has_order,
         )
         if self.feature.levels is None:
-            mean, error = average_increments(
-                self.places, rows.x, rows.place, rows.increments, rows.weight
-            )
+            own = rows.x, rows.place, rows.increments, rows.weight
             found = replace(
                 found,
                 error=float(np.hypot(found.error, PLACING * found.typical)),
-                mean=mean,
-                mean_error=error,
-                empty=self.places.empty,
+                crossings=ask_across(self.places, *own),
             )
         n_shown = min(N_SHOWN, about.weight.size)
         some = rows.row < n_shown

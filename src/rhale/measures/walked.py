@@ -39,7 +39,7 @@ from rhale.measures.measure import (
     Tally,
 )
 from rhale.measures.nearby import Nearby
-from rhale.measures.notes import describe_gaps
+from rhale.measures.notes import BY_JUMPS, describe_gaps
 from rhale.results.fit import ModelCells, Unbinned
 from rhale.results.note import Note
 
@@ -160,7 +160,7 @@ class JumpEffects:
 
     def conclude(self, total: JumpTotal, kept: FloatArray, about: About) -> Conclusion:
         """Accumulate the jumps; bins among the cells are for the caller to choose, for each output."""
-        notes = gather_notes(self, total.cells, about) + describe_gaps(self.feature)
+        notes = gather_notes(self, total.cells, about) + describe_gaps(self.feature, BY_JUMPS)
         ends = float(self.cells.grid.edges[0]), float(self.cells.grid.edges[-1])
         outputs = range(len(about.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
