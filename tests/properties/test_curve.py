@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.properties.strategies import filled_bins, generators
 
@@ -375,3 +375,35 @@ def test_importance_of_a_parabola_by_linear_bins_is_that_of_its_rows():
         n_bins = len(edges) - 1
         effect = fit_effect("x", "y", cells, Cuts(np.arange(n_bins + 1), np.ones(n_bins, bool)))
         np.testing.assert_allclose(effect.importance, np.std(x**2), rtol=0.02)
+
+
+@settings(max_examples=6, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.floats(0.05, 0.95),
+    st.floats(20, 1e12),
+    st.booleans(),
+    st.booleans(),
+)
+def test_across_any_gap_the_curve_changes_as_an_additive_model_does(
+    seed, share, width, is_lone, by_gradient
+):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=600)
+    behind = np.arange(600) == 0 if is_lone else rng.random(600) < share
+    rows = np.column_stack([np.where(behind, x + width, x), rng.normal(size=600)])
+
+    def model(rows):
+        return 3 * np.arctan(2 * (rows[:, 0] - width / 2) / width) + np.sin(rows[:, 1])
+
+    def gradient(rows):
+        z = 2 * (rows[:, 0] - width / 2) / width
+        return np.column_stack([6 / width / (1 + z**2), np.cos(rows[:, 1])])
+
+    ask = {"gradient": gradient} if by_gradient else {}
+    effect = rhale.explain(model, rows, features=[0], **ask)["x0"]
+    ends = np.array([rows[~behind, 0].max(), rows[behind, 0].min()])
+    found = effect.difference(*ends)
+    rise = np.diff(model(np.column_stack([ends, np.zeros(2)])))[0]
+    assert abs(found.size - rise) < 1e-9
+    assert found.error < 1e-9

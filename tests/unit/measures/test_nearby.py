@@ -473,3 +473,156 @@ def test_a_model_that_refuses_one_feature_to_be_moved_has_the_spread_of_the_othe
     assert any(note.kind == "spread" for note in fx["x0"].notes)
     assert fx["x1"].typical_spread == pytest.approx(x[:, 0].std() * x[:, 1].std(), rel=0.1)
     assert not any(note.kind == "spread" for note in fx["x1"].notes)
+
+
+# --- across stretches without rows ---------------------------------------------------------------
+
+
+def slope_of(curve):
+    """The gradient of a function of the first of two columns, by central differences."""
+
+    def gradient(rows):
+        z = rows[:, 0]
+        return np.column_stack([(curve(z + 1e-5) - curve(z - 1e-5)) / 2e-5, np.full(z.size, 0.3)])
+
+    return gradient
+
+
+def logistic(z):
+    return 3 / (1 + np.exp(-2 * (z - 5)))
+
+
+def two_clusters(rng, far):
+    return np.where(rng.random(2_000) < 0.5, rng.normal(size=2_000), rng.normal(far, 1, 2_000))
+
+
+def one_far(rng, far):
+    x = rng.normal(size=2_000)
+    x[7] = far
+    return x
+
+
+ASKED = {"gradient": lambda curve: {"gradient": slope_of(curve)}, "predictions": lambda _: {}}
+CROSSED = {
+    "one x of 1e6 among 2,000": (one_far, 1e6, np.tanh),
+    "one x of -1e30": (one_far, -1e30, np.tanh),
+    "logistic in the gap": (two_clusters, 10, logistic),
+    "clusters 100 apart, a step between": (two_clusters, 100, lambda z: (z > 50) * 1.0),
+    "clusters 100 apart, a sine": (two_clusters, 100, lambda z: 0.39 * np.sin(z)),
+    "scores from 1 to 5 and 99": (
+        lambda rng, far: rng.choice(np.append(np.arange(1, 5.5, 0.5), far), 2_000),
+        99.0,
+        lambda z: 3 * np.tanh(z / 5),
+    ),
+}
+
+
+@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("name", CROSSED)
+def test_of_an_additive_model_the_curve_is_right_on_both_sides_of_a_gap(name, ask):
+    """Importance is the deviation of the function over the rows, and its rise that of the function."""
+    draw, far, curve = CROSSED[name]
+    rng = np.random.default_rng(8)
+    rows = np.column_stack([draw(rng, far), rng.normal(size=2_000)])
+    effect = rhale.explain(
+        lambda rows: curve(rows[:, 0]) + 0.3 * rows[:, 1], rows, features=[0], **ASKED[ask](curve)
+    )["x0"]
+    assert effect.importance == pytest.approx(curve(rows[:, 0]).std(), rel=0.01)
+    assert effect.importance_error < 0.02 * effect.importance
+    x = np.unique(rows[:, 0])
+    widest = np.argmax(np.diff(x))
+    rise = effect.difference(x[widest], x[widest + 1])
+    assert rise.size == pytest.approx(np.diff(curve(x[widest : widest + 2]))[0], abs=1e-9)
+    assert rise.error < 1e-9
+    (note,) = (note for note in effect.notes if note.kind == "gap")
+    assert "straight, and rises or falls as the predictions of the nearest rows do" in note
+
+
+def test_the_interval_across_a_gap_comes_from_the_rows_beside_it():
+    """x z / 10 on both sides and a step between: by hand, from the sixty nearest rows and the ends'."""
+    rng = np.random.default_rng(3)
+    rows = np.column_stack([two_clusters(rng, 10), rng.normal(size=2_000)])
+    effect = rhale.explain(
+        lambda rows: (rows[:, 0] > 5) + rows[:, 0] * rows[:, 1] / 10, rows, features=[0]
+    )["x0"]
+    x = np.sort(rows[:, 0])
+    left, right = x[x < 5][-1], x[x > 5][0]
+    own = effect.row_spread.places
+    own = own[np.argmin(np.abs(rows[:, :1] - own), axis=1)]
+    order = np.argsort(rows[:, 0])
+    middle = np.searchsorted(x, 5)
+    near = np.union1d(order[middle - 30 : middle + 30], np.flatnonzero(np.isin(own, [left, right])))
+    z = rows[near, 1]
+    found = effect.difference(left, right)
+    assert found.size == pytest.approx(1 + (right - left) * z.mean() / 10, rel=1e-9)
+    error = (right - left) * z.std(ddof=1) / np.sqrt(z.size) / 10
+    assert found.error == pytest.approx(error, rel=1e-9)
+    for center in ("start", "mean"):
+        formula, drawn = (
+            np.subtract(*effect.ci([7.5, 11.0], center=center, method=method)[::-1])
+            for method in ("formula", "bootstrap")
+        )
+        np.testing.assert_allclose(drawn, formula, rtol=0.2)
+
+
+def test_a_gap_costs_no_more_predictions():
+    """Rows are asked at seven places, as they are where nothing is empty."""
+
+    def count(far):
+        rows, asked = X[:, :2].copy(), []
+        rows[:200, 0] += far
+
+        def model(rows):
+            asked.append(len(rows))
+            return np.tanh(rows[:, 0]) * rows[:, 1]
+
+        ask = {"gradient": lambda rows: 0 * rows + 1, "local": "gradient"}
+        effect = rhale.explain(model, rows, features=[0], **ask)["x0"]
+        assert (effect.crossings is None) == (far == 0)
+        return sum(asked)
+
+    assert count(40) == count(0) <= 8 * len(X) + 200
+
+
+def test_ale_and_jumps_reach_across_a_gap_by_themselves():
+    rng = np.random.default_rng(4)
+    rows = np.column_stack([two_clusters(rng, 10), rng.normal(size=2_000)])
+    forest = RandomForestRegressor(10, max_depth=4, random_state=0)
+    forest.fit(rows, logistic(rows[:, 0]))
+    trees = rhale.explain(forest, rows, features=[0])["x0"]
+    ale = rhale.explain(forest, rows, features=[0], method="ale", bins=20)["x0"]
+    for effect, words in ((trees, "the jumps of the trees"), (ale, "the bin around it")):
+        assert effect.crossings is None
+        assert any(note.kind == "gap" and words in note for note in effect.notes)
+        assert effect.curve(9.0) - effect.curve(1.0) == pytest.approx(3, abs=0.1)
+
+
+def test_a_model_that_refuses_moved_rows_has_its_neighbours_across_a_gap():
+    rng = np.random.default_rng(5)
+    rows = np.column_stack([two_clusters(rng, 10), rng.normal(size=2_000)])
+    known = set(map(tuple, rows))
+
+    def model(asked):
+        if not known.issuperset(map(tuple, asked)):
+            msg = "no such row"
+            raise ValueError(msg)
+        return asked[:, 0]
+
+    def gradient(asked):
+        return np.tile([1.0, 0.0], (len(asked), 1))
+
+    effect = rhale.explain(model, rows, features=[0], gradient=gradient)["x0"]
+    assert effect.crossings is None
+    assert any("rests on its neighbours" in note for note in effect.notes)
+
+
+@pytest.mark.parametrize("ask", [{"batch_size": 97}, {"batch_size": 200, "n_jobs": 2}])
+def test_what_rows_say_across_a_gap_is_the_same_in_any_order(ask):
+    rows = X[:, :2].copy()
+    rows[:500, 0] += 40
+    whole, other = (
+        rhale.explain(lambda rows: np.sin(rows[:, 0]) * rows[:, 1], some, features=[0], **how)["x0"]
+        for some, how in ((rows, {}), (np.random.default_rng(1).permutation(rows), ask))
+    )
+    for ours, theirs in zip(whole.crossings, other.crossings, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
