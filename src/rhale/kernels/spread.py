@@ -152,6 +152,9 @@ class RowSpread:
         tell. None of levels, and in files before format 12.
     empty : ndarray of shape (n_empty,)
         The places before wide stretches without rows.
+    curve_error : float
+        How far chance takes the curve that `mean` adds up to: root mean square over the rows. Not a
+        number where `mean` is not known.
     """
 
     places: FloatArray
@@ -165,6 +168,29 @@ class RowSpread:
     mean: FloatArray | None = None
     mean_error: FloatArray | None = None
     empty: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    curve_error: float = np.nan
+
+    def audit(self, curve: FloatArray) -> CurveAudit | None:
+        """Compare a curve with the one that the mean increments of moved rows add up to.
+
+        Parameters
+        ----------
+        curve : ndarray of shape (n_places - 1,)
+            Its increments between the places.
+
+        Returns
+        -------
+        CurveAudit or None
+            None where no rows tell, or where there are levels, whose curve is that of moved rows.
+        """
+        if self.mean is None or not np.isfinite(self.curve_error):
+            return None
+        mean = np.where(np.isfinite(self.mean), self.mean, curve)
+        sizes = [
+            float(typical_spread(np.outer(each, each), self.shares))
+            for each in (mean, curve, mean - curve)
+        ]
+        return CurveAudit(*sizes, self.curve_error)
 
     @property
     def behind(self) -> FloatArray:
@@ -243,6 +269,25 @@ class RowSpread:
             increments[mine, some] = known
         added = np.tri(self.places.size, mean.size, -1)
         return ShownRows(row, self.x[row], increments @ (added - zero).T, first, last)
+
+
+class CurveAudit(NamedTuple):
+    """A curve beside the one that moved rows tell, each centred over the rows.
+
+    Attributes
+    ----------
+    moved, told : float
+        Size of what moved rows tell, and of the curve: root mean square over the rows.
+    off : float
+        The same of their difference.
+    error : float
+        How far chance takes what moved rows tell.
+    """
+
+    moved: float
+    told: float
+    off: float
+    error: float
 
 
 class ShownRows(NamedTuple):
@@ -432,6 +477,42 @@ def average_increments(
     known = some & (more > ROUNDING)
     error = np.sqrt(np.maximum(variance, 0.0) / np.where(known, more, 1.0))
     return np.where(known, centre + off, np.nan), np.where(known, error, np.nan)
+
+
+def covary_means(
+    places: Places, own: IntArray, increments: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """Covariance of the mean increments over the rows of both places, as rows are drawn.
+
+    Parameters
+    ----------
+    places, own, increments, weight
+        As in `average_increments`.
+
+    Returns
+    -------
+    ndarray of shape (n_places - 1, n_places - 1)
+        Zero where less than two rows tell.
+
+    Notes
+    -----
+    A mean of an increment is a sum over rows, and a row counts in the means on both sides of its
+    place: the covariance of two means is the sum over the rows of products of what each adds.
+    """
+    n_rows, n_increments = own.size, places.values.size - 1
+    added, row = np.zeros((n_rows, n_increments)), np.arange(n_rows)
+    for k, beside in ((own - 1, own > 0), (own, own < n_increments)):
+        some = row[beside]
+        added[some, k[some]] = weight[some] * increments[some, (k - places.first[own])[some]]
+    counts = np.zeros((n_rows, n_increments))
+    for k, beside in ((own - 1, own > 0), (own, own < n_increments)):
+        counts[row[beside], k[beside]] = weight[beside]
+    held, squares = counts.sum(axis=0), (counts**2).sum(axis=0)
+    safe = np.where(held > 0, held, 1.0)
+    off = (added - counts * (added.sum(axis=0) / safe)) / safe
+    more = 1.0 - squares / safe**2  # of effective rows, the share that is left without one
+    off *= np.where(more > ROUNDING, 1.0 / np.sqrt(np.where(more > ROUNDING, more, 1.0)), 0.0)
+    return np.asarray(off.T @ off)
 
 
 def _gather(places: Places, shares: FloatArray, covariance: FloatArray, error: float) -> RowSpread:

@@ -19,9 +19,11 @@ from rhale.kernels.spread import (
     Places,
     RowSpread,
     average_increments,
+    covary_means,
     find_places,
     lay_band,
     measure_spread,
+    typical_spread,
 )
 from rhale.measures.measure import About, Aside, Rows, SampledRows, chances
 
@@ -189,8 +191,10 @@ class Nearby:
             mean, error = average_increments(
                 self.places, rows.x, rows.place, rows.increments, rows.weight
             )
+            chance = covary_means(self.places, rows.place, rows.increments, rows.weight)
             found = replace(
                 found,
+                curve_error=float(typical_spread(chance, found.shares)),
                 error=float(np.hypot(found.error, PLACING * found.typical)),
                 mean=mean,
                 mean_error=error,

@@ -419,6 +419,7 @@ ROW_SPREAD = Record(
         "mean": Maybe(Numbers((Side("increments"),), -LARGEST, LARGEST, unknown=True)),
         "mean_error": Maybe(Numbers((Side("increments"),), 0, LARGEST, unknown=True)),
         "empty": Numbers((Side("empty stretches"),), whole=True, least=0),
+        "curve_error": Number(0, LARGEST, unknown=True),
     },
     _agree_spread,
 )
