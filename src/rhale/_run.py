@@ -27,6 +27,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
 from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import Choice
+from rhale.measures.grouped import recall_regions
 from rhale.measures.measure import (
     NO_KEY,
     About,
@@ -183,7 +184,10 @@ class Run:
                 partners = PartnerMatrix.later(planned.measure) if is_small else planned.measure()
             if some is not None and rows is not None and self.asked.regions is not None:
                 search = search_regions(self.asked.regions, columns, done, some, rows)
-                left += search.measures
+                again = recall_regions(search.measures, done, some, rows, columns)
+                told = again.sampled, again.sampled.up_to(keys[0]), None
+                found += conclude_all(again.measures, again.totals, told, about)
+                left += again.left
             first, keys = first or shown, (keys[0], keys[0])
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature
         notes = describe_search(self.asked.regions, measures, asker.outputs, columns.survey.n_rows)

@@ -176,7 +176,20 @@ def test_who_does_not_ask_for_regions_gets_the_same_effects(name):
     assert all(same_fields(plain.cells[key], cells) for key, cells in wanted.cells.items())
 
 
+@pytest.fixture
+def third_pass(monkeypatch):
+    """As where not every row of the table is among those that something is kept of."""
+    monkeypatch.setattr("rhale.measures.grouped.count_alike", lambda *_: None)
+
+
+@pytest.mark.parametrize("name", ["gradients", "secants", "levels", "outputs", "groups"])
+@pytest.mark.usefixtures("third_pass")
+def test_regions_made_of_what_was_asked_before_are_those_of_a_third_pass(name):
+    assert_same(explained(name), in_memory(name))
+
+
 @pytest.mark.parametrize("name", ["gradients", "secants", "levels", "trees", "groups"])
+@pytest.mark.usefixtures("third_pass")
 def test_an_interrupted_third_pass_goes_on(name, tmp_path, monkeypatch):
     asked, add_up = [], Grouped.add_up
 

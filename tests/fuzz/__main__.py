@@ -44,11 +44,16 @@ def main(arguments: list[str]) -> int:
 def run_reader(name: str, *, seed: int, numbers: Iterable[int], keep: str) -> dict[str, list[int]]:
     """Cases of one reader by outcome; faults are printed, and single cases whatever they are."""
     found: dict[str, list[int]] = {}
-    for result in run_cases(name, seed, numbers, keep=keep):
-        outcome = "raw" if is_bad_control(result) else result.outcome
-        found.setdefault(outcome, []).append(result.number)
-        if outcome in BAD or not isinstance(numbers, range):
-            print(f"{name} {result}", flush=True)
+    try:
+        for result in run_cases(name, seed, numbers, keep=keep):
+            outcome = "raw" if is_bad_control(result) else result.outcome
+            found.setdefault(outcome, []).append(result.number)
+            if outcome in BAD or not isinstance(numbers, range):
+                print(f"{name} {result}", flush=True)
+    except RuntimeError as error:  # a fault, too; what other readers found is not lost
+        found.setdefault("crashed", []).append(-1)
+        print(error, flush=True)
+    print(name, *(f"{outcome} {len(cases)}" for outcome, cases in found.items()), flush=True)
     return found
 
 

@@ -198,10 +198,18 @@ def in_fork(work: Callable[[Callable[[str, str], None]], None]) -> End:
     os.close(writing)
     said, in_time = read_all(reading)
     if not in_time:
-        os.killpg(child, signal.SIGKILL)
+        end_all(child)
     status = os.waitpid(child, 0)[1]
     ended = signal.SIGXCPU if not in_time else os.waitstatus_to_exitcode(status)
     return End(said.decode(errors="replace").splitlines(), abs(ended))
+
+
+def end_all(child: int) -> None:
+    """End a fork and what it started; one that hung before it had a group of its own has none."""
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except ProcessLookupError:
+        os.kill(child, signal.SIGKILL)
 
 
 def write_line(place: int, words: tuple[str, ...]) -> None:

@@ -181,13 +181,15 @@ class Survey:
         low, high = limits or (float(self.low[feature]), float(self.high[feature]))
         column, weight = self.sample.values[:, feature], self.sample.weight
         rows = float(self.known_weight[feature] ** 2 / self.known_squares[feature])
+        outermost = float(self.low[feature]), float(self.high[feature])
+        ends = tuple(value for value in outermost if low <= value <= high)
         if np.all(weight == weight[0]):  # counting is cheaper than adding up
             values, count = count_sorted(sort_numbers(column), low, high)
-            return Axis(low, high, values, count * weight[0], rows)
+            return Axis(low, high, values, count * weight[0], rows, ends)
         inside = (column >= low) & (column <= high)
         values, place = np.unique(column[inside], return_inverse=True)
         held = np.bincount(place, weight[inside], values.size).astype(np.float64)
-        return Axis(low, high, values, held, rows)
+        return Axis(low, high, values, held, rows, ends)
 
 
 def count_sorted(ordered: FloatArray, low: float, high: float) -> tuple[FloatArray, IntArray]:

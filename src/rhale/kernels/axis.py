@@ -7,14 +7,16 @@ from functools import cached_property
 
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import FloatArray
 from rhale.kernels.grid import distinct
 from rhale.kernels.interpolate import Knots
 
 MANY_VALUES = 100  # up to so many distinct values a feature is a ladder, not a line
 N_KNOTS = 513
 GAP_SHARE = 0.05  # of the range: an empty stretch this wide is a gap
-N_BESIDE, FEWEST_BESIDE = 30, 10  # values beside a stretch whose extent it is compared with
+N_BESIDE = 30  # values beside a stretch whose extent it is compared with
+FEWEST_BESIDE, FEWEST_STEPS = 10, 3  # so many at least; where all values have ten rows and more
+MOST_EMPTY = 24  # the widest ones: of values that crowd at hundreds of places, all ways are alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,9 @@ class Axis:
         Weight of the rows at each of them.
     rows : float
         Effective number of all rows.
+    ends : tuple of float
+        Smallest and largest value of all rows, which the sample need not have; where they are
+        within limits that the user gave.
     """
 
     low: float
@@ -38,6 +43,7 @@ class Axis:
     values: FloatArray
     weight: FloatArray
     rows: float
+    ends: tuple[float, ...] = ()
 
     @cached_property
     def reached(self) -> FloatArray:
@@ -57,9 +63,32 @@ class Axis:
         return Knots(distinct(self.quantiles(np.linspace(0, 1, N_KNOTS))))
 
     @cached_property
-    def gap_places(self) -> IntArray:
-        """Values that end at a gap: a stretch without rows that is a good part of the range."""
-        return np.flatnonzero(np.diff(self.values) >= GAP_SHARE * (self.high - self.low))
+    def empty(self) -> FloatArray:
+        """Stretches without rows that are wider than what thirty values beside them cover.
+
+        Notes
+        -----
+        Thirty on either side: the way to a lone far value is one, however far it is, and so are the
+        ways between clusters, whatever their scales. Steps of a grid are none. Ten neighbours of
+        even density are that close with chance 2^-9; fewer count where each value has many rows.
+
+        Examples
+        --------
+        >>> Axis(0.0, 1e6, np.append(np.linspace(0, 1, 50), 1e6), np.ones(51), 51.0).empty.tolist()
+        [[1.0, 1000000.0]]
+        """
+        known = np.unique(np.concatenate([self.values, self.ends]))
+        is_ladder = known.size <= min(MANY_VALUES, self.rows / FEWEST_BESIDE)
+        fewest, last = FEWEST_STEPS if is_ladder else FEWEST_BESIDE, known.size - 1
+        place = np.arange(max(last, 0))
+        before = known[place] - known[np.maximum(place + 1 - N_BESIDE, 0)]
+        behind = known[np.minimum(place + N_BESIDE, last)] - known[place + 1]
+        before[place + 1 < fewest] = np.inf
+        behind[last - place < fewest] = np.inf
+        wide = np.flatnonzero(np.diff(known) > np.minimum(before, behind))
+        widest = np.argsort(-np.diff(known)[wide], kind="stable")[:MOST_EMPTY]
+        wide = np.sort(wide[widest])
+        return np.column_stack([known[wide], known[wide + 1]])
 
     @cached_property
     def beside_knots(self) -> tuple[FloatArray, FloatArray]:
@@ -81,46 +110,6 @@ class Axis:
         wanted = np.asarray(shares) * reached[-1] * (1 - rounding)
         place = np.searchsorted(reached, wanted, side="left")
         return np.asarray(self.values[np.minimum(place, self.values.size - 1)])
-
-
-def find_empty(values: FloatArray) -> IntArray:
-    """Find stretches without rows that are wider than what thirty values beside them cover.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-        Distinct values, increasing.
-
-    Returns
-    -------
-    ndarray of shape (n_stretches,)
-        The value before each stretch.
-
-    Notes
-    -----
-    On either side: the way to a lone far value is one, however far it is, and so are the ways
-    between clusters, whatever their scales. Steps of a grid are none, nor is what is usual in the
-    tail of a distribution.
-
-    Examples
-    --------
-    >>> find_empty(np.append(np.linspace(0, 1, 50), 1e6))
-    array([49])
-    """
-    place, last = np.arange(values.size - 1), values.size - 1
-    before = values[place] - values[np.maximum(place + 1 - N_BESIDE, 0)]
-    behind = values[np.minimum(place + N_BESIDE, last)] - values[place + 1]
-    before[place + 1 < FEWEST_BESIDE] = np.inf
-    behind[last - place < FEWEST_BESIDE] = np.inf
-    return np.flatnonzero(np.diff(values) > np.minimum(before, behind))
-
-
-def wide_gaps(axis: Axis, least: float) -> FloatArray:
-    """Stretches without rows that are a good part of the range, with `least` weight on each side."""
-    place = axis.gap_places
-    reached = axis.reached[place + 1]
-    place = place[(reached >= least) & (reached <= axis.total - least)]
-    return np.column_stack([axis.values[place], axis.values[place + 1]])
 
 
 def nearest(ladder: FloatArray, x: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.gaps import NO_GAPS, Gaps
+from rhale.kernels.gaps import NO_GAPS, Crossings, Gaps
 from rhale.kernels.grid import Grid
 from rhale.kernels.row_places import RowPlaces, spread_evenly
 
@@ -27,7 +27,7 @@ class Design(NamedTuple):
     levels, slopes : ndarray of shape (n_maps, n_stretches)
         Weight of each stretch's level and slope.
     hidden : ndarray of shape (n_maps, n_gaps)
-        Weight of the effect that each gap hides.
+        Weight of the effect that each gap hides, and of what rows say that were moved across.
     """
 
     levels: FloatArray
@@ -57,7 +57,9 @@ class Fit:
     rows : RowPlaces
         What averages over the rows are taken of.
     gaps : Gaps
-        Where there are none.
+        Where there are none, and nothing is known of the model.
+    asked : Crossings or None
+        Where there are none, and rows were moved across.
     """
 
     edges: FloatArray
@@ -68,6 +70,7 @@ class Fit:
     is_flat: BoolArray
     rows: RowPlaces
     gaps: Gaps = NO_GAPS
+    asked: Crossings | None = None
 
     def places(self, center: Center) -> RowPlaces:
         """Places whose average is taken as zero: of the rows, of the axis, or its start."""
@@ -84,13 +87,19 @@ class Fit:
         return np.asarray(self._integral(x) - places.mean(self._integral(places.x)))
 
     def _integral(self, x: FloatArray) -> FloatArray:
-        """Integral of mu from the first limit to x; across gaps, what the model says there."""
-        found = self._integrate(x)
-        for left, right, rise in self.gaps.crossed:
-            inside = np.clip(x, left, right)
-            found += rise * ((inside - left) / (right - left))
-            found -= self._integrate(inside) - self._integrate(np.array([left]))
+        """Integral of mu from the first limit to x; where rows were moved across, what they say."""
+        found, asked = self._integrate(x), self.asked
+        if asked is not None:
+            found += asked.position(x) @ (asked.rise - self._rises_asked)
         return found
+
+    @cached_property
+    def _rises_asked(self) -> FloatArray:
+        """What levels and slopes say of the stretches that rows were moved across: 0 of empty ones."""
+        assert self.asked is not None  # noqa: S101 - for the type checker
+        rises = self._integrate(self.asked.right) - self._integrate(self.asked.left)
+        rises[self.asked.empty] = 0.0
+        return rises
 
     def _integrate(self, x: FloatArray) -> FloatArray:
         """Integral of level + slope (z - origin) from the first limit to x."""
@@ -114,8 +123,25 @@ class Fit:
     def _rise(self, x: FloatArray, stretches: IntArray) -> FloatArray:
         """Integral of mu from the start of a stretch to x."""
         start, origin = self.edges[stretches], self.origin[stretches]
-        tilt = ((x - origin) ** 2 - (start - origin) ** 2) / 2
-        return np.asarray(self.level[stretches] * (x - start) + self.slope[stretches] * tilt)
+        length, tilt = self._between(start, x, origin)
+        return np.asarray(self.level[stretches] * length + self.slope[stretches] * tilt)
+
+    def _between(
+        self, start: FloatArray, stop: FloatArray, origin: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Lengths from start to stop, and integrals of z - origin, without what rows crossed."""
+        asked = self.asked
+        if asked is None:
+            return stop - start, ((stop - origin) ** 2 - (start - origin) ** 2) / 2
+        length, tilt = np.zeros_like(stop), np.zeros_like(stop)
+        # parts are added, as an empty one may be so wide that taking it off leaves nothing else
+        lows = np.append(-np.inf, asked.right[asked.empty])
+        highs = np.append(asked.left[asked.empty], np.inf)
+        for low, high in zip(lows, highs, strict=True):
+            a, b = np.clip(start, low, high), np.clip(stop, low, high)
+            length += b - a
+            tilt += (b - a) * ((a - origin) + (b - origin)) / 2
+        return length, tilt
 
     def design(self, x: FloatArray, center: Center = "start") -> Design:
         """Write the curve at x as a linear map of levels, slopes and what gaps hide."""
@@ -129,18 +155,33 @@ class Fit:
     def _reach(self, x: FloatArray) -> Design:
         """How far into each stretch x reaches, the integral of z - origin up to there, and gaps."""
         reached, tilt = self._reach_stretches(x)
-        for left, right, _ in self.gaps.crossed:  # where levels and slopes say nothing
-            inside = self._reach_stretches(np.clip(x, left, right))
-            before = self._reach_stretches(np.array([left]))
-            reached, tilt = reached - inside[0] + before[0], tilt - inside[1] + before[1]
-        return Design(reached, tilt, self.gaps.reach(x))
+        hidden, asked = self.gaps.reach(x), self.asked
+        if asked is not None:  # where rows were moved across, levels and slopes are for the shape
+            position = asked.position(x)
+            hidden = np.column_stack([hidden, position])
+            position[:, asked.empty] = 0.0  # they are no part of what is reached
+            after, before = map(self._reach_stretches, (asked.right, asked.left))
+            reached = reached - position @ (after[0] - before[0])
+            tilt = tilt - position @ (after[1] - before[1])
+        return Design(reached, tilt, hidden)
 
     def _reach_stretches(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """How far into each stretch x reaches, and the integral of z - origin up to there."""
         start, stop = self.edges[:-1], self.edges[1:]
         behind = np.arange(start.size) - self.locate(x)[:, None]
         reached = np.where(behind < 0, stop, np.where(behind > 0, start, x[:, None]))
-        tilt = ((reached - self.origin) ** 2 - (start - self.origin) ** 2) / 2
-        return reached - start, tilt
+        length, tilt = self._between(np.broadcast_to(start, reached.shape), reached, self.origin)
+        return length, tilt
+
+    @property
+    def hidden_covariance(self) -> FloatArray:
+        """Covariance of what the last part of a `Design` weighs."""
+        n_gaps, asked = self.gaps.variance.size, self.asked
+        found = np.zeros((n_gaps + (0 if asked is None else asked.rise.size),) * 2)
+        found[:n_gaps, :n_gaps] = np.diag(self.gaps.variance)
+        if asked is not None:
+            found[n_gaps:, n_gaps:] = asked.covariance
+        return found
 
     def importance(self) -> float:
         """Standard deviation of the curve over the rows."""

@@ -17,6 +17,32 @@ ROUNDING = 1e-9  # of the effect, that lines may differ by and say nothing
 FEWEST_ROWS = 10.0  # beside a gap: where rows are so few, the next one is always far
 
 
+class Crossings(NamedTuple):
+    """Stretches that rows were moved across: empty ones, and those right beside them.
+
+    Attributes
+    ----------
+    left, right : ndarray of shape (n_stretches,)
+        Their ends, in order; none begins before the one before it ends.
+    rise : ndarray of shape (n_stretches,)
+        What the predictions of the rows beside each do across it, on average.
+    covariance : ndarray of shape (n_stretches, n_stretches)
+        Of the rises, over rows drawn from the same population.
+    empty : ndarray of shape (n_empty,)
+        Which of them have no rows inside.
+    """
+
+    left: FloatArray
+    right: FloatArray
+    rise: FloatArray
+    covariance: FloatArray
+    empty: IntArray
+
+    def position(self, x: FloatArray) -> FloatArray:
+        """How far x is into each stretch, from 0 to 1, shape (n_x, n_stretches)."""
+        return np.asarray(np.clip((x[:, None] - self.left) / (self.right - self.left), 0.0, 1.0))
+
+
 class Gaps(NamedTuple):
     """Stretches without rows, with rows on both sides.
 
@@ -26,37 +52,17 @@ class Gaps(NamedTuple):
         The last value before each gap, and the first one behind it.
     variance : ndarray of shape (n_gaps,)
         Of the mean effect inside the gap about what is drawn there.
-    rise : ndarray of shape (n_gaps,) or None
-        What the curve does across each, where the model was asked; nan where it was not.
     """
 
     left: FloatArray
     right: FloatArray
     variance: FloatArray
-    rise: FloatArray | None = None
 
-    @property
-    def crossed(self) -> list[tuple[float, float, float]]:
-        """Left, right and rise of the gaps that the model was asked across."""
-        if self.rise is None:
-            return []
-        some = np.isfinite(self.rise)
-        return list(
-            zip(*(part[some].tolist() for part in (self.left, self.right, self.rise)), strict=True)
-        )
-
-    def cross(
-        self, left: FloatArray, right: FloatArray, rise: FloatArray, error: FloatArray
-    ) -> Gaps:
-        """Take what the model says across stretches, instead of what the rows beside them suggest."""
-        width = right - left
-        apart = ~((self.left[:, None] < right) & (self.right[:, None] > left)).any(axis=1)
-        return Gaps(
-            left=np.append(self.left[apart], left),
-            right=np.append(self.right[apart], right),
-            variance=np.append(self.variance[apart], (error / width) ** 2),
-            rise=np.append(np.full(np.count_nonzero(apart), np.nan), rise),
-        )
+    def apart(self, asked: Crossings) -> Gaps:
+        """Those that no row was moved across."""
+        left, right = asked.left[asked.empty], asked.right[asked.empty]
+        meets = (self.left[:, None] < right) & (self.right[:, None] > left)
+        return Gaps(*(part[~meets.any(axis=1)] for part in self))
 
     def reach(self, x: FloatArray) -> FloatArray:
         """How far into each gap the way from the left end to x leads, shape (n_x, n_gaps)."""

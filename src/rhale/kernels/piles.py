@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.axis import Axis, find_empty
+from rhale.kernels.axis import Axis
 from rhale.kernels.sample import KeyArray
 from rhale.kernels.stretches import Stretches
 
@@ -121,8 +121,7 @@ def find_piles(axis: Axis) -> Piles:
         return NO_PILES
     near = max(BESIDE_SHARE, BESIDE_ROWS / axis.rows) * total
     stretches = _stretches(axis, places, near)
-    empty = find_empty(axis.values)
-    for left, right in zip(axis.values[empty], axis.values[empty + 1], strict=True):
+    for left, right in axis.empty:
         # what lies beyond a wide stretch without rows is not beside the pile
         stretches[(stretches[:, 0] == left) & (stretches[:, 1] > right), 1] = right
         stretches[(stretches[:, 1] == right) & (stretches[:, 0] < left), 0] = left

@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.axis import N_BESIDE, Axis, find_empty
+from rhale.kernels.axis import N_BESIDE, Axis
+from rhale.kernels.gaps import Crossings
 
 N_PLACES = 24  # at even ranks, where values allow it; ends and tails of the axis have two more each
 TAIL = 1 / 8  # of the rows of a place: one more place beside each end, where rows are far apart
@@ -85,19 +86,16 @@ def find_places(axis: Axis) -> Places:
     """
     if axis.values.size < 2:  # between limits that the user gave
         return lay_band(np.array([axis.low, axis.high]))
-    # the outermost rows of a large table need not be in the sample that its values come from
-    known = np.unique(np.concatenate([[axis.low], axis.values, [axis.high]]))
-    empty = find_empty(known)
-    ends = known[np.concatenate([[0, known.size - 1], empty, empty + 1])]
     n_places = int(np.clip(axis.rows / ROWS_A_PLACE, 2, N_PLACES))
     rank = (np.arange(n_places) + 0.5) / n_places
     rank = np.concatenate([[TAIL / n_places], rank, [1 - TAIL / n_places]])
     even = np.searchsorted(axis.reached[1:], axis.total * rank)
     heavy = np.flatnonzero(axis.weight > HEAVY * axis.total / n_places)
-    found = np.concatenate([even, heavy - 1, heavy, heavy + 1])
-    inner = axis.values[np.clip(found, 0, axis.values.size - 1)]
-    places = lay_band(np.unique(np.concatenate([ends, inner])))
-    return replace(places, empty=np.searchsorted(places.values, known[empty]))
+    last = axis.values.size - 1
+    found = np.concatenate([[0, last], even, heavy - 1, heavy, heavy + 1])
+    inner = axis.values[np.clip(found, 0, last)]
+    places = lay_band(np.unique(np.concatenate([inner, axis.empty.ravel()])))
+    return replace(places, empty=np.searchsorted(places.values, axis.empty[:, 0]))
 
 
 def lay_band(values: FloatArray, weight: FloatArray | None = None) -> Places:
@@ -147,14 +145,14 @@ class RowSpread:
         Values of a few rows, the first ones of the sample; nan for those that were not moved.
     rows : ndarray of shape (n_shown, n_asked - 1)
         Increments of these rows, from the first place that they were moved to.
-    mean, mean_error : ndarray of shape (n_places - 1,) or None
-        Mean increments of the rows beside them, and their errors; nan where less than two rows
-        tell. None of levels, and in files before format 12.
-    empty : ndarray of shape (n_empty,)
-        The places before wide stretches without rows.
+    mean : ndarray of shape (n_places - 1,) or None
+        Mean increments of the rows of both places; nan where less than two rows tell. None of
+        levels, and in older files.
     curve_error : float
-        How far chance takes the curve that `mean` adds up to: root mean square over the rows. Not a
-        number where `mean` is not known.
+        How far chance takes the curve that `mean` adds up to: root mean square over the rows; nan
+        where `mean` is None.
+    crossings : Crossings or None
+        What rows say that were moved across wide stretches without rows; None where there are none.
     """
 
     places: FloatArray
@@ -166,9 +164,8 @@ class RowSpread:
     x: FloatArray
     rows: FloatArray
     mean: FloatArray | None = None
-    mean_error: FloatArray | None = None
-    empty: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     curve_error: float = np.nan
+    crossings: Crossings | None = None
 
     def audit(self, curve: FloatArray) -> CurveAudit | None:
         """Compare a curve with the one that the mean increments of moved rows add up to.
@@ -421,10 +418,10 @@ def measure_spread(
     return _gather(places, shares[0], full[0], float(error) if is_known else np.nan)
 
 
-def average_increments(
+def ask_across(
     places: Places, x: FloatArray, own: IntArray, increments: FloatArray, weight: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Average the increments between neighbouring places over the rows beside them.
+) -> Crossings | None:
+    """What rows say that were moved across wide stretches without rows, and right beside them.
 
     Parameters
     ----------
@@ -437,82 +434,93 @@ def average_increments(
 
     Returns
     -------
-    mean, error : ndarray of shape (n_places - 1,)
-        The means and their standard errors; nan where less than two rows tell.
+    Crossings or None
+        None where nothing is empty, or less than two rows tell.
 
     Notes
     -----
-    The rows of both places count, and at least the thirty nearest ones on each side that were moved
-    to both. Along the feature these are neighbours, so that differences of running sums tell all.
+    The mean increment of the rows at both places and of the thirty nearest on each side, if more,
+    as far as they were moved to both. Rows beyond an empty stretch tell what happens across it only.
+    Where rows end before one they are few, and local effects tell little of what happens there,
+    but all rows behind are lifted by it: so the increments beside it are asked, too.
     """
-    n_rows, n_increments = own.size, places.values.size - 1
-    order, between = np.argsort(x, kind="stable"), np.arange(n_increments)
-    own, weight = own[order], weight[order]
-    every, seen = np.zeros((n_rows, n_increments + increments.shape[1])), places.first[own]
-    ahead = np.arange(increments.shape[1])
-    np.put_along_axis(every, seen[:, None] + ahead, increments[order], axis=1)
-    every = every[:, :n_increments]
-    middle = np.searchsorted(own, between, "right")
-    start = np.minimum(np.searchsorted(own, between), middle - N_BESIDE)
-    stop = np.maximum(np.searchsorted(own, between + 1, "right"), middle + N_BESIDE)
-    was_moved = (
-        np.searchsorted(places.last, between + 1),
-        np.searchsorted(places.first, between, "right"),
+    ways = np.unique(np.concatenate([places.empty - 1, places.empty, places.empty + 1]))
+    ways = ways[(ways >= 0) & (ways < places.values.size - 1)]
+    order, n_rows = np.argsort(x, kind="stable"), own.size
+    own, increments, weight = own[order], increments[order], weight[order]
+    limits = np.concatenate([[0], np.searchsorted(own, places.empty, "right"), [n_rows]])
+    rises, pulls, asked = list[float](), list[FloatArray](), list[int]()
+    for k in ways.tolist():
+        middle = int(np.searchsorted(own, k, "right"))
+        start = min(int(np.searchsorted(own, k)), middle - N_BESIDE)
+        stop = max(int(np.searchsorted(own, k + 1, "right")), middle + N_BESIDE)
+        part = int(np.searchsorted(places.empty, k))  # between empty stretches
+        crosses = part < places.empty.size and int(places.empty[part]) == k
+        low, high = (0, n_rows) if crosses else (limits[part], limits[part + 1])
+        start = max(start, low, int(np.searchsorted(places.last[own], k, "right")))
+        stop = min(stop, high, int(np.searchsorted(places.first[own], k, "right")))
+        some = np.arange(start, stop)
+        share = weight[some] / weight[some].sum()
+        more = 1.0 - float(share @ share)  # of the rows but one, n - 1 of n
+        if some.size < 2 or more <= ROUNDING:
+            continue
+        told = increments[some, k - places.first[own[some]]]
+        rise, pull = told[0] + float(share @ (told - told[0])), np.zeros(n_rows)
+        pull[some] = share * (told - rise) / np.sqrt(more)
+        rises, pulls, asked = [*rises, rise], [*pulls, pull], [*asked, k]
+    empty = np.flatnonzero(np.isin(asked, places.empty))
+    if not empty.size:
+        return None
+    each, ends = np.array(pulls), places.values
+    return Crossings(
+        left=ends[asked],
+        right=ends[np.array(asked) + 1],
+        rise=np.array(rises),
+        covariance=each @ each.T,
+        empty=empty,
     )
-    start = np.maximum(start, np.searchsorted(own, was_moved[0]))
-    stop = np.maximum(np.minimum(stop, np.searchsorted(own, was_moved[1])), start)
-    centre = np.average(every, axis=0, weights=weight)
-
-    def add_up(values: FloatArray) -> FloatArray:
-        sums = np.vstack([np.zeros(values.shape[1]), np.cumsum(values, axis=0)])
-        column = between if values.shape[1] > 1 else 0
-        return np.asarray(sums[stop, column] - sums[start, column])
-
-    held, squares = add_up(weight[:, None]), add_up(weight[:, None] ** 2)
-    some = held > 0
-    held = np.where(some, held, 1.0)
-    off = add_up(weight[:, None] * (every - centre)) / held
-    variance = add_up(weight[:, None] * (every - centre) ** 2) / held - off**2
-    more = held**2 / np.where(some, squares, 1.0) - 1.0  # effective rows, less one
-    known = some & (more > ROUNDING)
-    error = np.sqrt(np.maximum(variance, 0.0) / np.where(known, more, 1.0))
-    return np.where(known, centre + off, np.nan), np.where(known, error, np.nan)
 
 
-def covary_means(
+def average_moved(
     places: Places, own: IntArray, increments: FloatArray, weight: FloatArray
-) -> FloatArray:
-    """Covariance of the mean increments over the rows of both places, as rows are drawn.
+) -> tuple[FloatArray, FloatArray]:
+    """Average increments over the rows of both places.
 
     Parameters
     ----------
-    places, own, increments, weight
-        As in `average_increments`.
+    places : Places
+        The places.
+    own, weight : ndarray of shape (n_rows,)
+        The place of every row, and its weight.
+    increments : ndarray of shape (n_rows, n_asked - 1)
+        As in `measure_spread`.
 
     Returns
     -------
-    ndarray of shape (n_places - 1, n_places - 1)
-        Zero where less than two rows tell.
+    mean : ndarray of shape (n_places - 1,)
+        The means; nan where less than two rows tell.
+    covariance : ndarray of shape (n_places - 1, n_places - 1)
+        Of the means, as rows are drawn; zero where less than two rows tell.
 
     Notes
     -----
-    A mean of an increment is a sum over rows, and a row counts in the means on both sides of its
-    place: the covariance of two means is the sum over the rows of products of what each adds.
+    A row counts in the means on both sides of its place: the covariance of two means is the sum
+    over the rows of products of what each adds.
     """
-    n_rows, n_increments = own.size, places.values.size - 1
-    added, row = np.zeros((n_rows, n_increments)), np.arange(n_rows)
+    row, n_increments = np.arange(own.size), places.values.size - 1
+    added, counts = np.zeros((2, own.size, n_increments))
     for k, beside in ((own - 1, own > 0), (own, own < n_increments)):
-        some = row[beside]
-        added[some, k[some]] = weight[some] * increments[some, (k - places.first[own])[some]]
-    counts = np.zeros((n_rows, n_increments))
-    for k, beside in ((own - 1, own > 0), (own, own < n_increments)):
-        counts[row[beside], k[beside]] = weight[beside]
-    held, squares = counts.sum(axis=0), (counts**2).sum(axis=0)
-    safe = np.where(held > 0, held, 1.0)
-    off = (added - counts * (added.sum(axis=0) / safe)) / safe
-    more = 1.0 - squares / safe**2  # of effective rows, the share that is left without one
-    off *= np.where(more > ROUNDING, 1.0 / np.sqrt(np.where(more > ROUNDING, more, 1.0)), 0.0)
-    return np.asarray(off.T @ off)
+        some, at = row[beside], k[beside]
+        counts[some, at] = weight[some]
+        added[some, at] = weight[some] * increments[some, at - places.first[own[some]]]
+    held = counts.sum(axis=0)
+    share = counts / np.where(held > 0, held, 1.0)
+    more = 1.0 - (share**2).sum(axis=0)  # of the rows but one, n - 1 of n
+    known = (held > 0) & (more > ROUNDING)
+    mean = added.sum(axis=0) / np.where(held > 0, held, 1.0)
+    off = added / np.where(held > 0, held, 1.0) - share * mean
+    off *= known / np.sqrt(np.where(known, more, 1.0))
+    return np.where(known, mean, np.nan), np.asarray(off.T @ off)
 
 
 def _gather(places: Places, shares: FloatArray, covariance: FloatArray, error: float) -> RowSpread:

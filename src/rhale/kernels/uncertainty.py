@@ -148,8 +148,15 @@ class Uncertainty:
             mine = design.levels[:, self.fit.bin == k]
             parts[:, k] = self._of_cells(k, mine, of_levels[:, k], of_slopes[:, k])
         parts = self.search * np.maximum(parts, 0.0)
-        total = parts.sum(axis=1) + design.hidden**2 @ self.fit.gaps.variance
+        total = parts.sum(axis=1) + self._of_hidden(design.hidden)
         return Estimate(total, _satterthwaite(total, *zip(parts.T, self.degrees, strict=True)))
+
+    def _of_hidden(self, hidden: FloatArray) -> FloatArray:
+        """Variance from gaps."""
+        if self.fit.asked is None:
+            return np.asarray(hidden**2 @ self.fit.gaps.variance)
+        squares = np.einsum("ij,jk,ik->i", hidden, self.fit.hidden_covariance, hidden)
+        return np.asarray(np.maximum(squares, 0.0))
 
     def _of_fits(self, levels: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the maps say of level and slope of the bins' fits, both (n_maps, n_bins)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import MANY_VALUES, Axis, find_empty, nearest
+from rhale.kernels.axis import MANY_VALUES, Axis, nearest
 from rhale.kernels.interpolate import Knots
 from rhale.kernels.piles import NO_PILES, Piles
 
@@ -35,7 +35,8 @@ class Window:
     whole : bool
         Whether ends must be whole numbers.
     gaps : ndarray of shape (n_gaps, 2)
-        Wide stretches without rows, which no window crosses: what happens there is measured apart.
+        Wide stretches without rows, which windows do not cross: what happens there is measured
+        apart. Only that of a value that is alone between two of them does.
     reach : ndarray of shape (n_knots,) or None
         How far an even window goes to either side of the knots: as far as its shorter half.
     piles : Piles
@@ -84,9 +85,12 @@ class Window:
         elif self.whole:
             a, b = np.floor(a), np.ceil(b)
         a, b = np.minimum(np.maximum(a, self.low), x), np.maximum(np.minimum(b, self.high), x)
+        wide = a, b
         for behind, beyond in self.gaps:
             a = np.where(x >= beyond, np.maximum(a, beyond), a)
             b = np.where(x <= behind, np.minimum(b, behind), b)
+        if self.gaps.size:
+            a, b = (np.where(b > a, own, all_) for own, all_ in zip((a, b), wide, strict=True))
         a, b = self.piles.confine(x, a, b)
         is_narrow = ~(b > a)
         if is_narrow.any():
@@ -129,7 +133,6 @@ def window(
     left, right = np.maximum(needed / 2, needed - above), np.maximum(needed / 2, needed - below)
     starts, stops = _reached(axis, below - left, axis.total - above + right)
     ladder = knots.places if is_ladder else None
-    empty = find_empty(axis.values)
     return Window(
         share=share,
         low=axis.low,
@@ -139,7 +142,7 @@ def window(
         stops=stops,
         ladder=ladder,
         whole=whole,
-        gaps=np.column_stack([axis.values[empty], axis.values[empty + 1]]),
+        gaps=axis.empty,
         piles=piles,
     )
 

@@ -32,7 +32,7 @@ from rhale.measures.measure import (
     Tally,
 )
 from rhale.measures.nearby import Nearby
-from rhale.measures.notes import describe_gaps, describe_outside
+from rhale.measures.notes import ACROSS, ON_NEIGHBOURS, OVER_BIN, describe_gaps, describe_outside
 from rhale.results.effect import Density, Effect, LocalEffects
 from rhale.results.fit import MOVED_LIMITS, ModelCells, Unbinned, fine_grid
 from rhale.results.level_effect import LevelEffect
@@ -86,7 +86,8 @@ class WholeBin:
     -----
     A column of whole numbers cannot be asked at limits between them, and a bin [k - ½, k + ½)
     shrinks to nothing if they are rounded. Asked at k - 1 and k + 1 its secant is that of the
-    broken line through the values of the model, over the bin itself.
+    broken line through the values of the model, over the bin itself. Limits that are whole
+    numbers are asked as they are, beyond the last value, too: so do ALEPlot and iml.
     """
 
     grid: Grid
@@ -95,10 +96,17 @@ class WholeBin:
 
     def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The whole numbers around the bin of every value."""
-        cell = self.grid.locate(x)
-        a, b = np.floor(self.grid.edges[cell]), np.ceil(self.grid.edges[cell + 1])
+        low, high = self.grid.edges[:-1], self.grid.edges[1:]
+        a, b = np.floor(low), np.ceil(high)
         first, last = np.ceil(self.low), np.floor(self.high)
-        return (np.maximum(a, first), np.minimum(b, last)) if first < last else (a, b)
+        if first < last:
+            inside = (
+                np.where(a < low, np.maximum(a, first), a),
+                np.where(b > high, np.minimum(b, last), b),
+            )
+            a, b = np.where(inside[0] < inside[1], inside, (a, b))
+        cell = self.grid.locate(x)
+        return a[cell], b[cell]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +128,8 @@ class CellChoice:
     own_bins : Grid or None
         Where rows are moved over their bins: other than the cells where rows at the minimum have
         a cell of their own, and no say in their bin.
+    given : tuple of bool
+        Whether the user gave the limits, one for each output: regions keep them.
     """
 
     grid: Grid
@@ -128,6 +138,19 @@ class CellChoice:
     can_change: bool = True
     notes: tuple[Note, ...] = ()
     own_bins: Grid | None = None
+    given: tuple[bool, ...] = ()
+
+    def between_rows(self, cells: Moments, output: int) -> Moments | None:
+        """Cells of a region from the first to the last that has rows, or all between given limits.
+
+        None where there are less than two rows.
+        """
+        if cells.count.sum() < FEWEST_ROWS:
+            return None
+        if any(self.given[output : output + 1]):
+            return cells
+        filled = np.flatnonzero(cells.count)
+        return cells.between(int(filled[0]), int(filled[-1]) + 1)
 
     def heed(self, total: Moments) -> Moments:
         """What rows say, but for those at the minimum where they stand apart."""
@@ -191,12 +214,21 @@ class BinnedEffects:
         kept = np.column_stack([x[rows.sampled], series[:, rows.sampled].T, near])
         return Tally(replace(cells, is_stepped=self.source.is_stepped), kept)
 
+    def recall(self, rows: SampledRows) -> Moments:
+        """The same moments, from what was kept of every row."""
+        x, effects = rows.kept[:, 0], rows.kept[:, 1 : 1 + self.nearby.n_outputs]
+        places = self.source.piles.take_sides(x, rows.key)
+        cells = measure(self.cells.grid, places, np.ascontiguousarray(effects.T), rows.weight)
+        return replace(cells, is_stepped=self.source.is_stepped)
+
     def conclude(self, total: Moments, kept: FloatArray, about: About) -> Conclusion:
         """Leave it to the caller to choose bins among the cells, for each output."""
         total = self.cells.heed(total)
         notes, every = gather_notes(self, total, about), range(len(about.outputs))
         was_refused = self.nearby.was_refused(about)
-        notes += describe_gaps(self.feature, None if was_refused else self.nearby.places)
+        across = ON_NEIGHBOURS if was_refused else ACROSS
+        is_ale = self.cells.density == "bins"
+        notes += describe_gaps(self.feature, OVER_BIN if is_ale else across)
         if was_refused:
             notes += (NOT_MOVED,)
         made = tuple(self.unbinned(total, kept, about, output, notes) for output in every)
@@ -224,9 +256,9 @@ class BinnedEffects:
     def conclude_region(
         self, total: Moments, kept: FloatArray, about: About, output: int
     ) -> Unbinned | None:
-        """The rows of a region, between the first and the last of its cells, but for their bins."""
+        """The rows of a region, between its first and last cell or given limits, but for bins."""
         total = self.cells.heed(total)
-        cells = between_rows(total.series(output))
+        cells = self.cells.between_rows(total.series(output), output)
         if cells is None:
             return None
         known = {
@@ -297,14 +329,6 @@ def sample_effects(kept: FloatArray, about: About, output: int) -> LocalEffects:
     return LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known])
 
 
-def between_rows(cells: Moments) -> Moments | None:
-    """The cells from the first to the last that has rows; None where there are less than two rows."""
-    filled = np.flatnonzero(cells.count)
-    if cells.count.sum() < FEWEST_ROWS:
-        return None
-    return cells.between(int(filled[0]), int(filled[-1]) + 1)
-
-
 def without_moved(effect: AnyEffect) -> AnyEffect:
     """Say nothing of limits that moved to those of cells: a region has the cells of all rows."""
     kept = tuple(note for note in effect.bin_notes if note.kind != MOVED_LIMITS)
@@ -329,15 +353,16 @@ def choose_cells(
         raise BadSettingError(msg)
     offered = [p.candidates(feature.axis) for p in different.values()]
     notes = _describe_quantiles(feature, partitions[0])
+    given = tuple(isinstance(partition, Edges) for partition in partitions)
     if settings.method != "ale":
         grid = fine_grid(feature.axis, np.concatenate(offered), closed)
-        return CellChoice(grid, partitions, notes=notes)
+        return CellChoice(grid, partitions, notes=notes, given=given)
     if any(not np.array_equal(offered[0], other) for other in offered):
         msg = f"method='ale' needs the same bins of {feature.name!r} for all outputs"
         raise BadSettingError(msg)
     edges = reachable_limits(feature, partitions[0], offered[0])
     own = (Edges(edges, closed),) * len(partitions)
-    cells = CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes)
+    cells = CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes, given=given)
     return _part_minimum(cells) if isinstance(partitions[0], Ceilings) else cells
 
 

@@ -1,18 +1,21 @@
-"""The third pass: what a measure adds up of all rows, added up of the rows of each region instead."""
+"""What a measure adds up of all rows, added up of the rows of each region: again, or in a third pass."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from rhale.features.feature import Feature
+from rhale.features.first_pass import Columns
+from rhale.features.survey import Survey
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.jumps import JumpQuestion, join_marks
 from rhale.kernels.records import crosses_processes
+from rhale.kernels.region_finding import SearchRows
 from rhale.kernels.rules import Rule, locate_rows
 from rhale.measures.measure import (
     About,
@@ -24,6 +27,7 @@ from rhale.measures.measure import (
     Replies,
     Rows,
     SampledRows,
+    SampleParts,
     Tally,
 )
 from rhale.results.effect import Effect
@@ -39,6 +43,9 @@ class Divisible(Measure, Protocol):
 
     def in_region(self, axis: Axis) -> Divisible:
         """The same measure for the rows of a region, whose axis is given."""
+
+    def recall(self, rows: SampledRows) -> Any:
+        """Sums over rows, from what was kept of each; None where that does not tell them."""
 
     def conclude_region(
         self, total: Any, kept: FloatArray, about: About, output: int
@@ -66,7 +73,11 @@ class Division:
 
     def locate(self, chunk: Chunk) -> IntArray:
         """Group of every row of a chunk."""
-        found = locate_rows(self.rules, lambda k: self.splitters[k].stands(chunk), chunk.n_rows)
+        return self.locate_by(lambda k: self.splitters[k].stands(chunk), chunk.n_rows)
+
+    def locate_by(self, values: Callable[[int], FloatArray], n_rows: int) -> IntArray:
+        """Group of every row, from where rows stand on the axis of each splitter."""
+        found = locate_rows(self.rules, values, n_rows)
         return np.where(found < self.n_groups, found, NOBODY)
 
 
@@ -185,6 +196,18 @@ class Grouped:
         kept = np.column_stack([tallies[0].kept, *groups])
         return Tally(GroupTotals(tuple(tally.total for tally in tallies)), kept)
 
+    def recall(
+        self, rows: SampledRows, times: IntArray, groups: Sequence[IntArray]
+    ) -> GroupTotals | None:
+        """Sums of each part, from what was kept of every row; None where that does not tell them."""
+        some = rows._replace(weight=rows.weight / times)
+        totals = list[Any]()
+        for part in self.parts:
+            inside = np.repeat(np.arange(times.size), times * (groups[part.division] == part.group))
+            own = SampledRows(*(each[inside] for each in some))
+            totals.append(part.measure.recall(own))
+        return None if any(total is None for total in totals) else GroupTotals(tuple(totals))
+
     def conclude(self, total: GroupTotals, kept: FloatArray, about: About) -> Conclusion:
         """The effect in every group."""
         n_own = self.base.n_kept(len(about.outputs))
@@ -211,3 +234,82 @@ def take_parts(
         for group, axis in enumerate(axes)
         if axis is not None
     ]
+
+
+class Recalled(NamedTuple):
+    """Measures of regions whose rows need not be asked about again.
+
+    Attributes
+    ----------
+    measures, totals : sequences
+        The measures, and their sums.
+    sampled : SampleParts
+        What is kept of the rows.
+    left : tuple of Grouped
+        Measures that want a pass of their own.
+    """
+
+    measures: Sequence[Grouped]
+    totals: Sequence[GroupTotals]
+    sampled: SampleParts
+    left: tuple[Grouped, ...]
+
+
+def recall_regions(
+    measures: Sequence[Grouped],
+    done: Sequence[tuple[Measure, Conclusion]],
+    sampled: SampleParts,
+    rows: SearchRows,
+    columns: Columns,
+) -> Recalled:
+    """Add up regions from what was kept of the rows, where these are all rows that there are.
+
+    Parameters
+    ----------
+    measures : sequence of Grouped
+        What is to be measured.
+    done : sequence of (Measure, Conclusion)
+        What was measured of all rows, in the order in which `sampled` keeps it.
+    sampled : SampleParts
+        What was kept of the rows that are searched for regions.
+    rows : SearchRows
+        Where they stand on the splitters.
+    columns : Columns
+        What is known of the table.
+    """
+    times = count_alike(sampled, columns.survey)
+    if times is None:
+        return Recalled((), (), replace(sampled, kept=()), tuple(measures))
+    place = {id(base): at for at, (base, _) in enumerate(done)}
+    names = {splitter.name: at for at, splitter in enumerate(columns.splitters)}
+    told, totals, kept = list[Grouped](), list[GroupTotals](), list[FloatArray]()
+    left = list[Grouped]()
+    for one in measures:
+        own = sampled.of_measure(place[id(one.base)])
+        groups = [locate_searched(division, rows, names) for division in one.divisions]
+        sums = one.recall(own, times, groups)
+        if sums is None:
+            left.append(one)
+            continue
+        told.append(one)
+        totals.append(sums)
+        kept.append(np.column_stack([own.kept, *groups]))
+    return Recalled(told, totals, replace(sampled, kept=tuple(kept)), tuple(left))
+
+
+def locate_searched(division: Division, rows: SearchRows, names: Mapping[str, int]) -> IntArray:
+    """Groups of the rows that were searched for regions."""
+    of = [names[splitter.name] for splitter in division.splitters]
+    return division.locate_by(lambda k: rows.values[:, of[k]], len(rows.values))
+
+
+def count_alike(sampled: SampleParts, survey: Survey) -> IntArray | None:
+    """How often each row is in the table; None where some rows are not among these.
+
+    Of rows that are alike one is kept, with the weight of all: their number where all weights are
+    one, and unknown elsewhere.
+    """
+    times = np.ones(sampled.key.size, dtype=np.intp)
+    if survey.weight == survey.weight_squares == survey.n_rows:  # the sum of (w - 1)² is zero
+        times = sampled.weight.astype(np.intp)
+    return times if int(times.sum()) == survey.n_rows else None

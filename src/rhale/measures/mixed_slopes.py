@@ -41,8 +41,10 @@ def cross_cell(
     chunk: Chunk,
     side: PairSide,
     own: tuple[FloatArray | None, FloatArray | None],
+    *,
+    slopes_matter: bool = True,
 ) -> Crossing:
-    """Differentiate with one feature at both ends of its cells: two passes for all its pairs.
+    """Ask about one feature at both ends of its cells: two passes for all its pairs.
 
     Parameters
     ----------
@@ -54,12 +56,17 @@ def cross_cell(
         The feature that moves.
     own : pair of ndarray or None
         Predictions and slopes of the rows as they are, which levels need.
+    slopes_matter : bool
+        Whether some pair needs slopes: those with levels do not, and predictions are enough for
+        what the feature does alone.
     """
-    (low_answers, low), (high_answers, high) = (
-        predictor.gradient(chunk, chunk.substitute([(side.column, values)]))
-        for values in (side.low, side.high)
-    )
+    ends = [chunk.substitute([(side.column, values)]) for values in (side.low, side.high)]
     stand = side.standing.stand
+    if not slopes_matter:
+        low_answers, high_answers = (predictor.predict(rows, chunk.n_rows) for rows in ends)
+        low = high = np.empty((chunk.n_rows, len(predictor.outputs), 0))
+    else:
+        (low_answers, low), (high_answers, high) = (predictor.gradient(chunk, r) for r in ends)
     if not side.axis.is_levels:
         known = (stand >= 0)[:, None]
         return Crossing((_only(high - low, known),), _single(high_answers - low_answers, known))

@@ -18,8 +18,8 @@ from rhale.kernels.spread import (
     N_SHOWN,
     Places,
     RowSpread,
-    average_increments,
-    covary_means,
+    ask_across,
+    average_moved,
     find_places,
     lay_band,
     measure_spread,
@@ -188,17 +188,14 @@ class Nearby:
             together=self.feature.levels is not None and not self.feature.levels.has_order,
         )
         if self.feature.levels is None:
-            mean, error = average_increments(
-                self.places, rows.x, rows.place, rows.increments, rows.weight
-            )
-            chance = covary_means(self.places, rows.place, rows.increments, rows.weight)
+            own = rows.x, rows.place, rows.increments, rows.weight
+            mean, chance = average_moved(self.places, *own[1:])
             found = replace(
                 found,
+                mean=mean,
                 curve_error=float(typical_spread(chance, found.shares)),
                 error=float(np.hypot(found.error, PLACING * found.typical)),
-                mean=mean,
-                mean_error=error,
-                empty=self.places.empty,
+                crossings=ask_across(self.places, *own),
             )
         n_shown = min(N_SHOWN, about.weight.size)
         some = rows.row < n_shown

@@ -9,11 +9,9 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import GAP_SHARE, MANY_VALUES, wide_gaps
 from rhale.kernels.jumps import JumpCells
 from rhale.kernels.moments import Moments
 from rhale.kernels.piles import Piles
-from rhale.kernels.spread import Places
 from rhale.kernels.times import AxisKind, write_short, written
 from rhale.results.listing import shorten
 from rhale.results.note import Note
@@ -27,7 +25,13 @@ EXPLAINED, IMPLAUSIBLE = "explained variance", "implausible"
 ROUNDING = 1e-9  # of the deviation of the predictions
 ENOUGH = 0.5  # of the variance of the predictions: curves that explain less deserve a word
 MOST_NAMED = 3  # outputs, or gaps
-WIDE_GAP = 0.05  # of the rows: a gap wider than so many is worth a note
+ACROSS = (
+    "is straight, and rises or falls as the predictions of the nearest rows do when they are moved "
+    "from one end to the other"
+)
+OVER_BIN = "is that of the bin around it, whose rows are moved from one end to the other"
+BY_JUMPS = "has the jumps of the trees, as they are for the nearest rows"
+ON_NEIGHBOURS = "rests on its neighbours"
 
 
 def describe_missing(feature: Feature, survey: Survey, end: str = "") -> tuple[Note, ...]:
@@ -209,32 +213,24 @@ def describe_ends(
     return (Note("outside", text),)
 
 
-def describe_gaps(feature: Feature, crossed: Places | None = None) -> tuple[Note, ...]:
+def describe_gaps(feature: Feature, how: str = ON_NEIGHBOURS) -> tuple[Note, ...]:
     """Say where the axis has no rows although there are rows on both sides.
 
     Parameters
     ----------
     feature : Feature
         The feature.
-    crossed : Places, optional
-        Places between which the model was asked across the stretches without rows.
+    how : str
+        What the curve is there.
     """
-    kind, axis = feature.axis_kind, feature.axis
-    if crossed is not None:
-        ends = crossed.values[crossed.empty], crossed.values[crossed.empty + 1]
-        gaps = np.column_stack(ends)[ends[1] - ends[0] >= GAP_SHARE * (axis.high - axis.low)]
-        how = "is how the predictions of the nearest rows change when they are moved across it"
-    elif feature.whole or axis.values.size <= MANY_VALUES:
+    gaps, kind = feature.axis.empty, feature.axis_kind
+    if not gaps.size:
         return ()
-    else:
-        gaps = wide_gaps(axis, WIDE_GAP * float(axis.weight.sum()))
-        how = "rests on its neighbours"
-    if len(gaps) > MOST_NAMED:
-        shown = f"{len(gaps)} wide stretches"
-    else:
-        shown = ", ".join(f"{write_short(a, kind)} and {write_short(b, kind)}" for a, b in gaps)
-        shown = f"between {shown}"
-    return (Note("gap", f"no rows {shown}: the curve there {how}"),) if len(gaps) else ()
+    widest = np.sort(np.argsort(gaps[:, 0] - gaps[:, 1], kind="stable")[:MOST_NAMED])
+    shown = ", ".join(f"{write_short(a, kind)} and {write_short(b, kind)}" for a, b in gaps[widest])
+    more = len(gaps) - widest.size
+    shown += f", and in {more} narrower stretches" if more else ""
+    return (Note("gap", f"no rows between {shown}: the curve there {how}"),)
 
 
 def describe_piles(feature: Feature, piles: Piles) -> str:

@@ -178,9 +178,9 @@ class PairTask:
         """Ask the model about every pair, and keep sums."""
         key = rows_keys(chunk, self.seed)
         found = Gathered(self.plan.question(chunk, key), chunk.weights, len(self.asker.outputs))
-        n_walked = self.gather_walked(chunk, found)
-        answers, n_asked = self.ask_answers(chunk, found)
-        n_asked += n_walked + self.gather_slopes(chunk, found) + self.gather_corners(chunk, found)
+        n_asked = self.gather_walked(chunk, found) + self.gather_slopes(chunk, found)
+        answers, n_more = self.ask_answers(chunk, found)
+        n_asked += n_more + self.gather_corners(chunk, found)
         self.gather_still(chunk, found)
         n_pairs = len(self.plan.pairs)
         return PairSums(
@@ -192,7 +192,7 @@ class PairTask:
         )
 
     def ask_answers(self, chunk: Chunk, found: Gathered) -> tuple[Answers, int]:
-        """How predictions of the rows as they are vary: those of a walk, or asked for."""
+        """How predictions of the rows as they are vary: known from another question, or asked for."""
         if found.answers is not None:
             return measure_answers(found.answers, chunk.weights), 0
         answers = self.predictor.predict(chunk.rows, chunk.n_rows)
@@ -221,15 +221,19 @@ class PairTask:
         answers, slopes, n_asked = None, None, 0
         if any(sides[side].axis.is_levels for side in crossing):
             (answers, slopes), n_asked = self.predictor.gradient(chunk), chunk.n_rows
+            found.answers = answers
         mixed: list[list[FloatArray]] = [[] for _ in pairs]  # one for each way round
         for side in crossing.tolist():
-            crossed = cross_cell(self.predictor, chunk, sides[side], (answers, slopes))
+            own_pairs = np.flatnonzero((pairs == side).any(axis=1)).tolist()
+            partners = {place: sides[int(pairs[place].sum()) - side] for place in own_pairs}
+            numbers = {place: it for place, it in partners.items() if not it.axis.is_levels}
+            crossed = cross_cell(
+                self.predictor, chunk, sides[side], (answers, slopes), slopes_matter=bool(numbers)
+            )
             found.add_main(side, crossed.single)
             n_asked += 2 * chunk.n_rows
-            for place in np.flatnonzero((pairs == side).any(axis=1)).tolist():
-                other = sides[int(pairs[place].sum()) - side]
-                if not other.axis.is_levels:
-                    mixed[place].append(crossed.change_along(other))
+            for place, other in numbers.items():
+                mixed[place].append(crossed.change_along(other))
         found.add_both(places, found.measure(pairs, [np.concatenate(both) for both in mixed]))
         return n_asked
 

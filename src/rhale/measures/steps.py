@@ -113,6 +113,16 @@ class Steps:
         kept = np.hstack([stands, steps.down[:, sampled].T, steps.up[:, sampled].T, near])
         return Tally(total, kept)
 
+    def recall(self, rows: SampledRows) -> LevelMoments:
+        """The same moments, from what was kept of every row."""
+        n_outputs = self.nearby.n_outputs
+        stands, down, up, _ = np.split(rows.kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
+        known = ~np.isnan(stands[:, 0])
+        level = np.searchsorted(self.levels.edges, stands[known, 0])
+        return measure_levels(
+            level, down[known].T, up[known].T, self.levels.size, rows.weight[known]
+        )
+
     def conclude(self, total: LevelMoments, kept: FloatArray, about: About) -> Conclusion:
         """Gather the steps of each output, and how rows differ at the levels."""
         every, outputs = slice(0, self.levels.size), range(len(about.outputs))

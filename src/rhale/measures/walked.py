@@ -27,15 +27,19 @@ from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.windows import Window
-from rhale.measures.binned import (
-    CellChoice,
-    between_rows,
-    gather_notes,
-    sample_effects,
+from rhale.measures.binned import CellChoice, gather_notes, sample_effects
+from rhale.measures.measure import (
+    About,
+    Conclusion,
+    Needs,
+    Questions,
+    Replies,
+    Rows,
+    SampledRows,
+    Tally,
 )
-from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.nearby import Nearby
-from rhale.measures.notes import describe_gaps
+from rhale.measures.notes import BY_JUMPS, describe_gaps
 from rhale.results.fit import ModelCells, Unbinned
 from rhale.results.note import Note
 
@@ -151,9 +155,12 @@ class JumpEffects:
         kept = np.column_stack([x[rows.sampled], reply.slopes.T[rows.sampled], near])
         return Tally(JumpTotal(replace(cells, is_stepped=True), reply.sums), kept)
 
+    def recall(self, rows: SampledRows) -> None:
+        """Nothing: rows of a region have other neighbours, and are walked again."""
+
     def conclude(self, total: JumpTotal, kept: FloatArray, about: About) -> Conclusion:
         """Accumulate the jumps; bins among the cells are for the caller to choose, for each output."""
-        notes = gather_notes(self, total.cells, about) + describe_gaps(self.feature)
+        notes = gather_notes(self, total.cells, about) + describe_gaps(self.feature, BY_JUMPS)
         ends = float(self.cells.grid.edges[0]), float(self.cells.grid.edges[-1])
         outputs = range(len(about.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
@@ -177,8 +184,8 @@ class JumpEffects:
     def conclude_region(
         self, total: JumpTotal, kept: FloatArray, about: About, output: int
     ) -> Unbinned | None:
-        """Jumps of the rows of a region, between the first and the last of its cells; no bins yet."""
-        cells = between_rows(total.cells)
+        """Jumps of the rows of a region, between its cells or given limits; no bins yet."""
+        cells = self.cells.between_rows(total.cells, output)
         if cells is None:
             return None
         ends = float(cells.grid.edges[0]), float(cells.grid.edges[-1])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -195,11 +196,33 @@ def find_device(name: Any) -> torch.device:
 
 @contextmanager
 def evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
-    """Put a module into evaluation mode, and each of its parts back afterwards."""
-    before = [(part, part.training) for part in module.modules()]
-    try:
+    """Put a module into evaluation mode, and each of its parts back afterwards.
+
+    Several threads may explain one module, or modules with common parts. The last of them to end
+    puts a part back: no other is answered in training mode, and what the first one found is kept.
+    """
+    parts = list(module.modules())
+    with MODES_LOCK:
+        for part in parts:
+            MODES.setdefault(part, Mode(part.training)).users += 1
         module.eval()
+    try:
         yield
     finally:
-        for part, training in before:
-            part.training = training
+        with MODES_LOCK:
+            for part in parts:
+                MODES[part].users -= 1
+                if not MODES[part].users:
+                    part.training = MODES.pop(part).training
+
+
+@dataclass
+class Mode:
+    """The mode of a part before it was put into evaluation mode, and how many need that now."""
+
+    training: bool
+    users: int = 0
+
+
+MODES: dict[torch.nn.Module, Mode] = {}
+MODES_LOCK = Lock()

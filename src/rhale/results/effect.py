@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
@@ -26,7 +26,7 @@ from rhale.kernels.curve import (
     stretch,
 )
 from rhale.kernels.drawing import Drawing
-from rhale.kernels.gaps import NO_GAPS, Gaps
+from rhale.kernels.gaps import NO_GAPS, Crossings, Gaps
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts, require_count
@@ -275,19 +275,20 @@ class Effect(FrozenResult):
         rows = self.row_places
         if self.density == "bins":
             rows = spread_evenly(self.edges, self.weight)
-        return stretch(self.bins, self.cells, rows, self.crossed_gaps)
+        fit = stretch(self.bins, self.cells, rows, self.gaps)
+        if self.crossings is None:
+            return fit
+        return replace(fit, gaps=self.gaps.apart(self.crossings), asked=self.crossings)
 
     @property
-    def crossed_gaps(self) -> Gaps:
-        """`gaps`, and wide stretches without rows that sampled rows were moved across."""
-        own = self.row_spread
-        if own is None or own.mean is None or own.mean_error is None or self.stairs is not None:
-            return self.gaps
-        some = own.empty[np.isfinite(own.mean_error[own.empty])]
-        if not some.size:
-            return self.gaps
-        ends = own.places[some], own.places[some + 1]
-        return self.gaps.cross(*ends, own.mean[some], own.mean_error[some])
+    def crossings(self) -> Crossings | None:
+        """What sampled rows say that were moved across wide stretches without rows.
+
+        None where there are none, and where bins (`method="ale"`) or jumps reach across by themselves.
+        """
+        if self.row_spread is None or self.stairs is not None or self.density == "bins":
+            return None
+        return self.row_spread.crossings
 
     @property
     def line(self) -> Fit | Staircase:
@@ -347,8 +348,11 @@ class Effect(FrozenResult):
         # where one line fills a bin that is its height in the middle: exact for a constant
         mean = self.level + self.slope * (middles(self.edges) - self.mean_x)
         cut = np.bincount(fit.bin, minlength=mean.size) > 1
-        for left, right, _ in fit.gaps.crossed:
-            cut |= (self.edges[:-1] < right) & (self.edges[1:] > left)
+        if fit.asked is not None:
+            meets = (self.edges[:-1, None] < fit.asked.right) & (
+                self.edges[1:, None] > fit.asked.left
+            )
+            cut |= meets.any(axis=1)
         if cut.any():
             rise = np.diff(fit.curve(self.edges, "start"))
             mean = np.where(cut, rise / np.where(width > 0, width, 1.0), mean)
@@ -670,10 +674,20 @@ class Effect(FrozenResult):
         limits = np.searchsorted(grid.edges, self.edges)
         cuts = Cuts(limits, self.linear, trust=trust, noise=np.zeros(grid.n_cells))
 
-        def refitted(weight: FloatArray) -> FloatArray:
+        def refitted(weight: FloatArray, asked: Crossings | None) -> FloatArray:
             drawn = weight > 0
             cells = measure(grid, places[drawn], effects[drawn], weight[drawn])
-            return fit_effect(self.name, self.output, cells, cuts).fit.curve(x, center)
+            fit = fit_effect(self.name, self.output, cells, cuts).fit
+            return replace(fit, asked=asked).curve(x, center)
+
+        def redrawn() -> Crossings | None:
+            """Rises as other rows would tell them: those that are moved are not kept."""
+            asked = self.crossings
+            if asked is None:
+                return None
+            none = np.zeros_like(asked.rise)
+            shift = rng.multivariate_normal(none, asked.covariance, method="eigh")
+            return asked._replace(rise=asked.rise + shift)
 
         # rows that agree are kept once, with their weights added up, so that rows are drawn in
         # proportion to weight: in each bin as many as its effective rows, of equal weight
@@ -681,10 +695,11 @@ class Effect(FrozenResult):
             Grid(self.edges, self.closed).locate(places)
         ]
         times = weight / each
-        own, rng, shifts = refitted(weight), np.random.default_rng(seed), np.empty((draws, x.size))
+        rng, shifts = np.random.default_rng(seed), np.empty((draws, x.size))
+        own = refitted(weight, self.crossings)
         for shift in shifts:
             drawn = rng.multinomial(round(times.sum()), times / times.sum())
-            shift[:] = refitted(each * drawn) - own
+            shift[:] = refitted(each * drawn, redrawn()) - own
         kept = min(float(weight.sum() / self.weight.sum()), 1.0)
         return np.asarray(shifts * np.sqrt(kept))
 
@@ -841,6 +856,9 @@ class Effect(FrozenResult):
         array([ 0.,  5., 10.])
         """
         x = np.union1d(self.edges, np.linspace(self.edges[0], self.edges[-1], n_points))
+        if self.crossings is not None:
+            x = np.union1d(x, np.concatenate(self.crossings[:2]))
+            x = x[(x >= self.edges[0]) & (x <= self.edges[-1])]
         if self.stairs is None:
             return x
         behind = self.stairs.places

@@ -14,7 +14,7 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.cells import as_cells
 from rhale.kernels.curve import BinFits, CellMeans, RowEnds, middles, stretch
-from rhale.kernels.gaps import Gaps
+from rhale.kernels.gaps import Crossings, Gaps
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
 from rhale.kernels.row_places import RowPlaces, scatter_rows
@@ -166,10 +166,6 @@ def _agree_spread(spread: RowSpread, where: str) -> None:
     """Shares add up to one, rows begin at places, and no increment has less variance than none."""
     if not np.isclose(spread.shares.sum(), 1.0):
         refuse(f"{where}shares adds up to {spread.shares.sum()}, not to 1")
-    if (spread.mean is None) != (spread.mean_error is None):
-        refuse(f"{where}mean and mean_error belong together")
-    if np.any(spread.empty >= spread.places.size - 1):
-        refuse(f"{where}empty names an increment that is not there")
     if np.any(np.diff(spread.places) == 0):
         refuse(f"{where}places does not increase")
     if np.any(spread.first > spread.last) or np.any(spread.last >= spread.places.size):
@@ -180,6 +176,16 @@ def _agree_spread(spread: RowSpread, where: str) -> None:
     if is_moved.any() and spread.rows.shape[1] < int((spread.last - spread.first).max()):
         refuse(f"{where}rows has too few numbers for a row")
     if np.any(np.diag(spread.covariance) < 0):
+        refuse(f"{where}covariance has a variance below zero")
+
+
+def _agree_crossings(asked: Crossings, where: str) -> None:
+    """Stretches have a width and no part in common, and no rise has less variance than none."""
+    if np.any(asked.right <= asked.left) or np.any(asked.right[:-1] > asked.left[1:]):
+        refuse(f"{where}left and {where}right are no stretches one after the other")
+    if np.any(asked.empty >= asked.rise.size):
+        refuse(f"{where}empty names a stretch that is not there")
+    if np.any(np.diag(asked.covariance) < 0):
         refuse(f"{where}covariance has a variance below zero")
 
 
@@ -388,6 +394,17 @@ GAPS = Record(
     Gaps,
     {"left": GAP["places"], "right": GAP["places"], "variance": GAP["sizes"]},
 )
+CROSSINGS = Record(
+    Crossings,
+    {
+        "left": Numbers((Side("stretches", least=1),), -FAR, FAR, rising=True),
+        "right": Numbers((Side("stretches"),), -FAR, FAR, rising=True),
+        "rise": Numbers((Side("stretches"),), -LARGEST, LARGEST),
+        "covariance": Numbers((Side("stretches"), Side("stretches")), -(LARGEST**2), LARGEST**2),
+        "empty": Numbers((Side("empty stretches"),), whole=True, least=0),
+    },
+    _agree_crossings,
+)
 STAIRCASE = Record(
     Staircase,
     {
@@ -417,9 +434,8 @@ ROW_SPREAD = Record(
             (Side("shown rows"), Side("numbers of a row")), -LARGEST, LARGEST, unknown=True
         ),
         "mean": Maybe(Numbers((Side("increments"),), -LARGEST, LARGEST, unknown=True)),
-        "mean_error": Maybe(Numbers((Side("increments"),), 0, LARGEST, unknown=True)),
-        "empty": Numbers((Side("empty stretches"),), whole=True, least=0),
         "curve_error": Number(0, LARGEST, unknown=True),
+        "crossings": Maybe(Part({"crossings": CROSSINGS})),
     },
     _agree_spread,
 )
@@ -555,6 +571,7 @@ RECORDS = {
     "gaps": GAPS,
     "staircase": STAIRCASE,
     "row_spread": ROW_SPREAD,
+    "crossings": CROSSINGS,
 }
 OF_RESULTS = (Side("results"), Side("partners"))
 PARTNER_MATRIX = Record(

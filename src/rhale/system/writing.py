@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,8 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
     part = target.with_name(f".{secrets.token_hex(8)}{PART}{target.suffix}")
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        if target.exists():  # whoever closed a file to others does not open it by saving again
+            part.chmod(stat.S_IMODE(target.stat().st_mode))
         yield part
         part.replace(target)
     except OSError as error:
@@ -66,10 +69,14 @@ def write_text(path: str | PathLike[str], text: str) -> None:
 
 
 def replace_durably(path: Path, data: bytes) -> None:
-    """Write a file so that at any moment, power cuts included, the old or the new one is whole."""
-    part = path.with_name(path.name + PART)
+    """Write a file so that at any moment, power cuts included, the old or the new one is whole.
+
+    Whoever can write to its folder cannot have another file written: the name in between is random,
+    and "x" opens neither a file that is there nor a link.
+    """
+    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}{PART}")
     try:
-        with part.open("wb") as file:
+        with part.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

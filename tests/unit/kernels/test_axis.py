@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import Axis, nearest, wide_gaps
+from rhale.kernels.axis import MOST_EMPTY, Axis, nearest
 
 CLOUDS = np.concatenate([np.linspace(0, 1, 300), np.linspace(9, 10, 300)])
 
@@ -54,13 +54,49 @@ def test_a_share_missed_by_rounding_is_met():
     np.testing.assert_array_equal(ten.quantiles(np.arange(1, 10) / 10), np.arange(9.0))
 
 
-def test_a_gap_is_wide_and_has_rows_on_both_sides():
-    assert wide_gaps(axis(CLOUDS), 10).tolist() == [[1.0, 9.0]]
-    assert wide_gaps(axis(CLOUDS), 301).size == 0
-    lonely = axis(np.append(np.linspace(0, 1, 300), [9.0]))
-    assert wide_gaps(lonely, 10).size == 0
-    even = axis(np.linspace(0, 1, 300))
-    assert wide_gaps(even, 10).size == 0
+def test_the_way_to_a_lone_far_value_and_the_way_between_clusters_are_empty():
+    assert axis(CLOUDS).empty.tolist() == [[1.0, 9.0]]
+    assert axis(np.append(CLOUDS, -1e6)).empty.tolist() == [[-1e6, 0.0], [1.0, 9.0]]
+    assert axis(np.linspace(0, 1, 300)).empty.size == 0
+    twelve = np.append(np.random.default_rng(3).normal(size=11), 1e3)
+    assert axis(twelve).empty.tolist() == [[twelve[:-1].max(), 1e3]]
+    assert Axis(0.0, 0.0, np.empty(0), np.empty(0), 0.0).empty.size == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_stretch_is_empty_if_thirty_values_beside_it_reach_less_far(seed):
+    x = np.sort(np.random.default_rng(seed).standard_cauchy(400))
+    expected = []
+    for k in range(x.size - 1):
+        sides = x[max(k - 29, 0) : k + 1], x[k + 1 : k + 31]  # fewer than ten tell nothing
+        reach = min(np.ptp(side) if side.size >= 10 else np.inf for side in sides)
+        expected += [[x[k], x[k + 1]]] if x[k + 1] - x[k] > reach else []
+    assert expected
+    assert axis(x).empty.tolist() == expected
+
+
+def test_of_few_values_those_count_that_many_rows_have():
+    """A sentinel behind nine scores of a survey; among eleven rows the same is chance."""
+    scores = np.append(np.arange(1, 5.5, 0.5), 99.0)
+    assert axis(np.repeat(scores, 20)).empty.tolist() == [[5.0, 99.0]]
+    assert axis(scores).empty.size == 0
+    assert axis(np.repeat([0.0, 1.0, 50.0], 20)).empty.size == 0  # two values are no scale
+    assert axis(np.repeat(np.arange(12.0), 20)).empty.size == 0
+
+
+def test_the_widest_are_kept_where_values_crowd_at_many_places():
+    crowds = np.cumsum(np.arange(60.0))
+    x = (crowds[:, None] + np.linspace(0, 1e-6, 40)).ravel()
+    found = axis(x).empty
+    assert len(found) == MOST_EMPTY
+    np.testing.assert_allclose(found, np.column_stack([crowds[-25:-1], crowds[-24:]]), atol=2e-6)
+
+
+def test_the_outermost_rows_need_not_be_in_the_sample():
+    values = np.linspace(0, 1, 300)
+    beyond = Axis(0.0, 1e6, values, np.ones(300), 1e5, ends=(0.0, 1e6))
+    assert beyond.empty.tolist() == [[1.0, 1e6]]
+    assert Axis(0.0, 1e6, values, np.ones(300), 1e5).empty.size == 0  # a limit is no row
 
 
 def test_nearest_picks_the_nearest_value():

@@ -15,7 +15,7 @@ from rhale.kernels.curve import (
     middles,
     stretch,
 )
-from rhale.kernels.gaps import Gaps
+from rhale.kernels.gaps import Crossings, Gaps
 from rhale.kernels.row_places import RowPlaces, scatter_rows
 from rhale.kernels.uncertainty import Uncertainty, bridge_levels
 
@@ -329,3 +329,60 @@ def test_a_searched_fit_is_less_sure_and_so_is_a_centre_over_drawn_rows():
     searched = replace(one.doubt, search=1.5, n_rows=50.0)
     np.testing.assert_allclose(searched.of_curve(at(2), "start").variance, 1.5 * 16)
     np.testing.assert_allclose(searched.of_curve(at(2), "mean").variance, 1.5 * 4 + 3 / 50)
+
+
+def crossed(covariance=((0.04, 0.01), (0.01, 0.02)), far=6.0):
+    """Two bins of slopes 1 and 3 with rows from 0 to 2 and beyond 6; rows were moved across 1-2-6."""
+    made = Fitted([0.0, 4.0, far + 2], [1.0, 3.0], None, None, None, None, {})
+    asked = Crossings(
+        left=np.array([1.0, 2.0]),
+        right=np.array([2.0, far]),
+        rise=np.array([0.5, -7.0]),
+        covariance=np.array(covariance),
+        empty=np.array([1]),
+    )
+    fit = replace(made.fit, asked=asked)
+    return fit, replace(made.doubt, fit=fit)
+
+
+def test_across_a_gap_the_curve_is_what_rows_say_and_beside_it_keeps_its_shape():
+    fit, _ = crossed()
+    found = fit.curve(np.array([0.0, 1, 1.5, 2, 4, 6, 7, 8]), "start")
+    np.testing.assert_allclose(found, [0, 1, 1.25, 1.5, -2, -5.5, -2.5, 0.5], atol=1e-14)
+    bent = replace(fit, slope=np.array([2.0, 0.0]))  # levels in the middles: 1 + 2 (z - 2)
+    np.testing.assert_allclose(
+        bent.curve(np.array([0.0, 1, 2]), "start"), [0, -2, -1.5], atol=1e-14
+    )
+    inside = bent.curve(np.array([1.5]), "start")  # -2 on to half of .5, below its chord by 1/4
+    np.testing.assert_allclose(inside, [-2 + 0.25 - 0.25], atol=1e-14)
+
+
+@pytest.mark.parametrize("far", [1e15, 1e30, 1e150])
+def test_a_gap_may_be_so_wide_that_nothing_else_is_left_beside_it(far):
+    fit, _ = crossed(far=far)
+    found = fit.curve(np.array([0.0, 1, 2, far]), "start")
+    np.testing.assert_allclose(found, [0, 1, 1.5, -5.5], atol=1e-12)
+
+
+@pytest.mark.parametrize("center", ["start", "mean", "uniform"])
+def test_the_design_with_gaps_that_rows_crossed_is_that_of_the_curve(center):
+    fit, doubt = crossed()
+    x = np.array([0.0, 0.7, 1.4, 2.0, 3.0, 4.5, 6.0, 7.3])
+    design = fit.design(x, center)
+    asked = fit.asked.rise
+    drawn = design.levels @ fit.level + design.slopes @ fit.slope + design.hidden @ asked
+    np.testing.assert_allclose(drawn, fit.curve(x, center), atol=1e-12)
+    shares = np.zeros((x.size, 2))
+    for k in range(2):  # bump one level: what the curve moves by is its weight
+        moved = replace(fit, level=fit.level + np.eye(2)[k])
+        shares[:, k] = moved.curve(x, center) - fit.curve(x, center)
+    rises = np.column_stack(
+        [
+            replace(fit, asked=fit.asked._replace(rise=asked + np.eye(2)[k])).curve(x, center)
+            - fit.curve(x, center)
+            for k in range(2)
+        ]
+    )
+    covariance = fit.asked.covariance
+    expected = (shares**2).sum(axis=1) + np.einsum("ij,jk,ik->i", rises, covariance, rises)
+    np.testing.assert_allclose(doubt.of_maps(design).variance, expected, atol=1e-12)

@@ -81,7 +81,7 @@ def test_rows_in_a_stretch_share_it_and_no_other_window_enters_one():
     x = piles.take_sides(np.r_[axis.values, 50.0], np.r_[axis.values, 1.0].astype(np.uint64))
     for found in (
         window(axis, 0.1, piles=piles),
-        even_window(axis, 0.1, 0.02, gaps=True, piles=piles),
+        even_window(axis, 0.1, 0.02, piles=piles),
         even_window(axis, 0.3, 0.15, piles=piles),
     ):
         a, b = found.ends(x)
@@ -103,12 +103,11 @@ def test_even_windows_stay_even_beside_a_pile():
     assert np.all(a >= piles.stretches[0, 1])
 
 
-def test_a_gap_beside_a_pile_is_a_part_of_what_lies_beside_it():
+def test_a_gap_beside_a_pile_is_what_lies_beside_it():
     values = np.append(0.0, np.linspace(4.0, 10.0, 600))
     axis = Axis(0.0, 10.0, values, np.append(400.0, np.ones(600)), 1000.0)
     piles = find_piles(axis)
-    found = even_window(axis, 0.1, 0.02, gaps=True, piles=piles)
-    assert found.gaps.size == 0
-    assert even_window(axis, 0.1, 0.02, gaps=True).gaps.size == 2
-    a, b = found.ends(np.zeros(1))
-    assert (a[0], b[0]) == (0.0, piles.stretches[0, 1])
+    assert piles.stretches.tolist() == [[0.0, 4.0]]
+    a, b = even_window(axis, 0.1, 0.02, piles=piles).ends(np.array([0.0, 4.0]))
+    assert (a[0], b[0]) == (0.0, 4.0)
+    assert a[1] == 4.0

@@ -15,9 +15,10 @@ from rhale.kernels.spread import (
     Places,
     RowSpread,
     ShownRows,
+    ask_across,
+    average_moved,
     choose_evenly,
     complete_band,
-    covary_means,
     find_places,
     lay_band,
     measure_spread,
@@ -450,7 +451,7 @@ def test_two_errors_cover_what_other_rows_would_tell():
 def test_means_covary_as_the_rows_that_count_in_both_say(seed, weighted):
     """By hand, mean by mean: the rows of both places of an increment, one by one."""
     places, curves, own, weight, _ = draw_rows(seed, n_rows=60, n_places=9, weighted=weighted)
-    found = covary_means(places, own, increments_of(curves, places, own), weight)
+    mean, found = average_moved(places, own, increments_of(curves, places, own), weight)
     steps = np.diff(curves, axis=1)
     added = np.zeros_like(steps)
     for k in range(steps.shape[1]):
@@ -458,6 +459,7 @@ def test_means_covary_as_the_rows_that_count_in_both_say(seed, weighted):
         share = weight[mine] / weight[mine].sum()
         left = np.sqrt(1 - np.sum(share**2))  # n / (n - 1) of equal weights
         added[mine, k] = share * (steps[mine, k] - share @ steps[mine, k]) / left
+        assert mean[k] == pytest.approx(share @ steps[mine, k])
     np.testing.assert_allclose(found, added.T @ added, atol=1e-12)
 
 
@@ -472,14 +474,16 @@ def test_the_error_of_the_curve_of_moved_rows_is_how_far_it_is_off():
         beside = [(own == k) | (own == k + 1) for k in range(n_places - 1)]
         mean = np.array([steps[some, k].mean() for k, some in enumerate(beside)])
         off.append(typical_spread(np.outer(mean, mean), shares))
-        chance = covary_means(places, own, increments_of(curves, places, own), np.ones(500))
+        _, chance = average_moved(places, own, increments_of(curves, places, own), np.ones(500))
         told.append(typical_spread(chance, shares))
     assert np.sqrt(np.mean(np.square(told)) / np.mean(np.square(off))) == pytest.approx(1, abs=0.1)
 
 
-def test_an_increment_that_one_row_tells_has_no_error():
+def test_an_increment_that_one_row_tells_is_not_known():
     places = over_the_whole_axis(3)
-    found = covary_means(places, np.array([0, 2]), np.array([[1.0, 2.0], [3.0, 5.0]]), np.ones(2))
+    steps = np.array([[1.0, 2.0], [3.0, 5.0]])
+    mean, found = average_moved(places, np.array([0, 2]), steps, np.ones(2))
+    assert np.isnan(mean).all()
     np.testing.assert_array_equal(found, np.zeros((2, 2)))
 
 
@@ -488,14 +492,14 @@ def test_a_curve_is_compared_with_what_moved_rows_tell():
     known = RowSpread(
         np.arange(4.0), np.full(4, 0.25), np.zeros((3, 3)), 0.0,
         np.zeros(4, dtype=int), np.full(4, 3), np.empty(0), np.empty((0, 3)),
-        mean=np.array([1.0, 1.0, np.nan]), mean_error=np.zeros(3), curve_error=0.5,
+        mean=np.array([1.0, 1.0, np.nan]), curve_error=0.5,
     )  # fmt: skip
     found = known.audit(np.array([1.0, 3.0, 2.0]))
     assert found.off == pytest.approx(np.std([0, 0, 2, 2]))
     assert found.moved == pytest.approx(np.std([0, 1, 2, 4]))
     assert found.told == pytest.approx(np.std([0, 1, 4, 6]))
     assert found.error == 0.5
-    assert replace(known, mean=None, mean_error=None).audit(np.ones(3)) is None
+    assert replace(known, mean=None).audit(np.ones(3)) is None
     assert replace(known, curve_error=np.nan).audit(np.ones(3)) is None
 
 
@@ -564,3 +568,83 @@ def test_rows_are_shown_evenly_along_the_feature():
     assert (some.row.tolist(), some.x.tolist()) == ([3, 2], [0.0, 0.9])
     np.testing.assert_array_equal(some.heights, [[0.0, 0.0], [0.9, 1.8]])
     assert (some.first.tolist(), some.last.tolist()) == ([3, 2], [4, 3])
+
+
+# --- across stretches without rows ---------------------------------------------------------------
+
+
+def two_clusters(seed, n_rows=400, *, far=()):
+    rng = np.random.default_rng(seed)
+    x = np.where(rng.random(n_rows) < 0.5, rng.normal(size=n_rows), rng.normal(20, 1, n_rows))
+    x[: len(far)] = far
+    return x, rng.normal(size=n_rows), rng.uniform(0.5, 2, n_rows)
+
+
+def asked_of(model, x, other, weight):
+    """Crossings of rows that are moved by hand."""
+    values, place = np.unique(x, return_inverse=True)
+    rows = weight.sum() ** 2 / (weight @ weight)
+    places = find_places(Axis(values[0], values[-1], values, np.bincount(place, weight), rows))
+    own = places.locate(x)
+    curves = np.array([model(np.full(x.size, z), other) for z in places.values]).T
+    return places, ask_across(places, x, own, increments_of(curves, places, own), weight)
+
+
+@few
+@given(seeds)
+def test_an_additive_model_rises_across_a_gap_as_it_does(seed):
+    x, other, weight = two_clusters(seed, far=(1e6, -300.0))
+    f = lambda x, other: 3 * np.tanh(x / 9) + np.cos(other)
+    found = asked_of(f, x, other, weight)[1]
+    known = np.sort(x)
+    gap = int(np.searchsorted(known, 10.0))
+    empty = np.column_stack([found.left, found.right])[found.empty].tolist()
+    assert {(-300.0, known[1]), (known[gap - 1], known[gap]), (known[-2], 1e6)} <= {
+        tuple(ends) for ends in empty
+    }
+    rises = 3 * (np.tanh(found.right / 9) - np.tanh(found.left / 9))
+    np.testing.assert_allclose(found.rise, rises, atol=1e-14)
+    np.testing.assert_allclose(found.covariance, 0, atol=1e-28)
+
+
+def test_a_gap_is_asked_of_its_thirty_nearest_rows_and_those_at_its_ends():
+    """By brute force, weighted; with the error of a weighted mean, and what two of them share."""
+    x, other, weight = two_clusters(1)
+    places, found = asked_of(lambda x, other: x * other, x, other, weight)
+    (gap,) = found.empty
+    left, right = found.left[gap], found.right[gap]
+    order = np.argsort(x)
+    middle = np.searchsorted(x[order], 10.0)
+    own = places.locate(x)
+    at_ends = np.isin(own, np.searchsorted(places.values, [left, right]))
+    near = np.isin(np.arange(x.size), order[middle - 30 : middle + 30]) | at_ends
+    share = np.where(near, weight, 0) / weight[near].sum()
+    rise = share @ other
+    assert found.rise[gap] == pytest.approx((right - left) * rise, rel=1e-12)
+    variance = share**2 @ (other - rise) ** 2 / (1 - share @ share)
+    assert found.covariance[gap, gap] == pytest.approx((right - left) ** 2 * variance, rel=1e-12)
+    # beside it, the rows of both places and the nearest to what is between them, of that side
+    first = np.searchsorted(places.values, left) - 1
+    between = np.count_nonzero(own <= first)
+    near = order[max(between - 30, 0) : min(between + 30, middle)]
+    before = np.isin(np.arange(x.size), near) | np.isin(own, [first, first + 1])
+    side = np.where(before, weight, 0) / weight[before].sum()
+    width = found.right[gap - 1] - found.left[gap - 1]
+    assert found.rise[gap - 1] == pytest.approx(width * (side @ other), rel=1e-12)
+    together = (share * (other - rise)) @ (side * (other - side @ other))
+    together /= np.sqrt((1 - share @ share) * (1 - side @ side))
+    assert found.covariance[gap, gap - 1] == pytest.approx(
+        (right - left) * width * together, rel=1e-9
+    )
+
+
+def test_nothing_is_asked_across_where_nothing_is_empty_or_one_row_tells():
+    x, other, weight = two_clusters(2)
+    near = np.where(x > 10, x - 20, x)
+    assert asked_of(lambda x, other: x * other, near, other, weight)[1] is None
+    places, _ = asked_of(lambda x, other: x * other, x, other, weight)
+    alone = np.where(np.arange(x.size) == 0, weight, 0.0)
+    some = alone > 0
+    increments = np.zeros((1, places.n_asked - 1))
+    own = places.locate(x[some])
+    assert ask_across(places, x[some], own, increments, alone[some]) is None

@@ -20,7 +20,6 @@ from rhale.measures.binned import (
     BinnedEffects,
     CellChoice,
     WholeBin,
-    between_rows,
     choose_cells,
     reachable_limits,
     without_moved,
@@ -258,6 +257,42 @@ def test_whole_numbers_around_a_bin_stay_inside_the_range():
     assert (a[0], b[0]) == (0.0, 2.0)  # the only value there is: there is no range to stay in
 
 
+def ale_by_predictions(predict, rows, limits):
+    """ALE of the first column, closed on the right, as iml has it: only predictions."""
+    bin_of = np.maximum(np.searchsorted(limits, rows[:, 0], "left") - 1, 0)
+    ends = [rows.copy(), rows.copy()]
+    for end, place in zip(ends, (bin_of, bin_of + 1), strict=True):
+        end[:, 0] = limits[place]
+    moved = predict(ends[1]) - predict(ends[0])
+    count = np.bincount(bin_of, minlength=limits.size - 1)
+    curve = np.append(0.0, np.cumsum(np.bincount(bin_of, moved, count.size) / count))
+    return curve - count @ (curve[:-1] + curve[1:]) / 2 / count.sum()
+
+
+@pytest.mark.parametrize("largest", [9, 11, 12])
+@pytest.mark.parametrize("kind", ["int64", "float64"])
+def test_ale_on_given_whole_limits_is_asked_at_these(kind, largest):
+    """R's iml asks at 4 and 12, whatever the largest value is, and across gaps of the rows."""
+    rng = np.random.default_rng(largest)
+    rows = np.column_stack(
+        [np.append(rng.poisson(2, 299).clip(0, 5), largest), rng.normal(size=300)]
+    )
+    limits = np.array([0.0, 1.0, 2.0, 4.0, 12.0])
+
+    def predict(x):
+        return x[:, 0] ** 2 * (1 + x[:, 1] / 3)
+
+    table = pd.DataFrame({"x": rows[:, 0].astype(kind), "z": rows[:, 1]})
+    bins = Edges(limits, closed="right")
+    fx = rhale.explain(
+        lambda t: predict(t.to_numpy(dtype=float)), table, features=["x"], method="ale", bins=bins
+    )
+    expected = ale_by_predictions(predict, rows, limits)
+    assert fx["x"].curve(limits) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    gap = [note for note in fx["x"].notes if note.kind == "gap"]
+    assert all("is that of the bin around it" in note for note in gap)
+
+
 def test_quantiles_of_a_sample_are_said_to_be_such():
     settings, whole = Settings(bins=Quantile(4)), feature()
     assert choose_cells(settings, whole, ("y",)).notes == ()
@@ -315,11 +350,15 @@ def test_a_region_has_the_cells_from_its_first_to_its_last_row():
 
 def test_fewer_than_two_rows_are_no_region():
     columns = settled()
-    cells = added_up(binned(columns), columns).total
-    assert between_rows(cells).count.sum() == len(X)
+    cells, choice = added_up(binned(columns), columns).total, binned(columns).cells
+    assert choice.between_rows(cells, 0).count.sum() == len(X)
     one = replace(cells, count=np.array([0, 1]))
-    assert between_rows(one) is None
-    assert between_rows(replace(cells, count=np.array([0, 2]))).count.tolist() == [2]
+    assert choice.between_rows(one, 0) is None
+    some = replace(cells, count=np.array([0, 2]))
+    assert choice.between_rows(some, 0).count.tolist() == [2]
+    given = replace(choice, given=(True, False))  # limits that the user gave stay
+    assert given.between_rows(some, 0).count.tolist() == [0, 2]
+    assert given.between_rows(some, 1).count.tolist() == [2]
 
 
 def test_nothing_is_said_of_limits_that_moved():

@@ -239,6 +239,81 @@ def test_the_effect_of_trees_in_a_region_is_that_of_its_rows_alone():
         assert region.effect.importance == pytest.approx(alone.importance, rel=1e-9)
 
 
+@pytest.mark.parametrize("alike", [False, True], ids=["distinct", "alike"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
+@pytest.mark.parametrize("kind", ["gradient", "predictions"])
+def test_regions_ask_nothing_again_where_every_row_is_kept(kind, weighted, alike):
+    """Only of rows that are alike and have weights nobody knows how many they are."""
+    rng = np.random.default_rng(5)
+    n = 400
+    rows = pd.DataFrame(
+        {"x": rng.normal(size=n), "k": rng.integers(0, 4, n), "z": rng.normal(size=n)}
+    )
+    if alike:
+        rows = pd.concat([rows, rows[:150], rows[:20]], ignore_index=True)
+    weights = rng.uniform(0.5, 2, len(rows)) if weighted else None
+    asked = [0]
+
+    def model(table):
+        asked[0] += len(table)
+        x, k, z = (table[name].to_numpy(dtype=float) for name in "xkz")
+        return x**2 * np.where(z > 0, 1, -1) + k * np.where(z > 0, 2, 1)
+
+    def slopes(table):
+        asked[0] += len(table)
+        x, z = (table[name].to_numpy(dtype=float) for name in "xz")
+        zero = np.zeros(len(table))
+        return np.column_stack([2 * x * np.where(z > 0, 1, -1), zero, zero])
+
+    more = {"gradient": slopes} if kind == "gradient" else {"method": "ale"}
+    settings = {"features": ["x", "k"], "bins": {"x": rhale.Edges([-4, -1, 0, 1, 4])}, **more}
+    counted = []
+    for regions in (None, rhale.By("z", cuts=[0])):
+        asked[0] = 0
+        fx = rhale.explain(model, rows, weights=weights, regions=regions, **settings)
+        counted.append(asked[0])
+    assert (counted[0] == counted[1]) == (not weighted or not alike)
+    for group, some in enumerate((rows["z"] <= 0, rows["z"] > 0)):
+        own = None if weights is None else weights[some]
+        alone = rhale.explain(model, rows[some], weights=own, **settings)
+        for name in ("x", "k"):
+            found, wanted = fx[name].regions[group].effect, alone[name]
+            np.testing.assert_allclose(found.mean, wanted.mean, rtol=1e-9)
+            np.testing.assert_allclose(found.std, wanted.std, rtol=1e-9, atol=1e-12)
+            np.testing.assert_array_equal(found.count, wanted.count)
+            assert found.importance == pytest.approx(wanted.importance, rel=1e-9)
+
+
+@pytest.mark.parametrize("asked", [Regions(), rhale.By("z", cuts=[0.5])], ids=["Regions", "By"])
+@pytest.mark.parametrize("kind", ["gradient", "ale", "trees"])
+def test_given_limits_stay_as_they_are_inside_regions(kind, asked):
+    """As when the rows of a region are explained alone; the limits go beyond all rows."""
+    rng = np.random.default_rng(3)
+    z = (rng.random(1_500) < 0.5).astype(float)
+    x = rng.normal(size=1_500) + 2 * z
+    rows = pd.DataFrame({"x": x, "z": z})
+
+    def bent(rows):
+        return np.where(rows["z"] > 0.5, rows["x"], -(rows["x"] ** 2)).astype(float)
+
+    def slope(rows):
+        own = np.where(rows["z"] > 0.5, 1.0, -2 * rows["x"])
+        return np.column_stack([own, np.zeros(len(rows))])
+
+    model, more = bent, {"gradient": {"gradient": slope}, "ale": {"method": "ale"}}.get(kind, {})
+    if kind == "trees":
+        model = HistGradientBoostingRegressor(max_iter=20, random_state=0).fit(rows, bent(rows))
+    limits = [-9.0, -1.0, 0.0, 1.5, 9.0]
+    bins = rhale.Edges(limits)
+    fx = rhale.explain(model, rows, features=["x"], bins=bins, regions=asked, **more)
+    assert len(fx["x"].regions) == 2
+    for region, some in zip(fx["x"].regions, (z < 0.5, z > 0.5), strict=True):
+        alone = rhale.explain(model, rows[some], features=["x"], bins=bins, **more)["x"]
+        assert region.effect.edges.tolist() == alone.edges.tolist() == limits
+        np.testing.assert_allclose(region.effect.curve(limits), alone.curve(limits), atol=1e-9)
+        assert region.effect.importance == pytest.approx(alone.importance, rel=1e-9)
+
+
 def test_jumps_of_several_divisions_are_kept_apart():
     base, grouped, asker, columns = opened(TREES, "a")
     rules = (Rule(1, np.inf, first=1, second=-3), Rule(1, 0.4, first=-1, second=-2))

@@ -11,6 +11,7 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.times import as_numbers
 from rhale.measures.notes import (
+    ACROSS,
     LONGEST_REASON,
     describe_curves,
     describe_ends,
@@ -186,14 +187,10 @@ def test_a_gap_between_two_clouds_is_named_by_its_ends():
     assert note.startswith("no rows between 1 and 9:")
 
 
-@pytest.mark.parametrize(
-    "axis",
-    [
-        feature(TWO_CLOUDS, whole=True),  # whole numbers have gaps by nature
-        feature(TWO_CLOUDS[::2]),  # so few values are a ladder
-        feature(np.append(np.linspace(0, 1, 200), 10.0)),  # one row is no second cloud
-    ],
-    ids=["whole", "few values", "one row beyond"],
-)
-def test_a_gap_is_spoken_of_only_between_many_values_with_rows_on_both_sides(axis):
-    assert describe_gaps(axis) == ()
+def test_the_widest_gaps_are_named_and_the_others_counted():
+    clouds = np.add.outer([0.0, 10, 30, 60, 100, 1e6], np.linspace(0, 1, 50)).ravel()
+    (note,) = describe_gaps(feature(clouds), ACROSS)
+    assert note.startswith(
+        "no rows between 31 and 60, 61 and 100, 101 and 1e+06, and in 2 narrower stretches: the "
+        "curve there is straight, and rises or falls as the predictions of the nearest rows do"
+    )

@@ -53,6 +53,48 @@ def test_slopes_and_corners_agree_on_bilinear_functions(rows):
         assert slopes.mean == pytest.approx(corners.mean)
 
 
+@pytest.mark.parametrize(
+    ("pairs", "n_slopes", "n_predictions"),
+    [
+        ([[0, 1], [0, 2], [1, 2]], 1 + 2 + 2 + 2, 1 + 2 + 2 + 2),  # as they are, and both ends
+        ([[0, 2]], 1 + 2, 1 + 2 + 2),  # of a number and a level, slopes along the number alone
+        ([[0, 1]], 2 + 2, 1 + 2 + 2),
+    ],
+)
+def test_nothing_is_asked_twice_and_no_slopes_that_no_pair_needs(
+    rows, pairs, n_slopes, n_predictions
+):
+    asked = {"slopes": 0, "predictions": 0}
+
+    def counted(name, function):
+        def call(z):
+            asked[name] += len(z)
+            return function(z)
+
+        return call
+
+    features, chunk, settings = survey(rows)
+    function = wrap(counted("predictions", model), gradient=counted("slopes", gradient))
+    predictor, _ = meet(function, chunk)
+    sides = make_sides(features, settings, PairSettings(cells=5), len(rows))
+    plan = PairPlan(sides, np.array(pairs), ("gradient",) * len(pairs))
+    asked.update(slopes=0, predictions=0)
+    PairTask(Asker(predictor, ("x0", "x1", "x2"), 10_000), plan, 0)(chunk)
+    assert asked == {"slopes": 300 * n_slopes, "predictions": 300 * n_predictions}
+
+
+def test_what_a_feature_does_alone_is_asked_since_slopes_do_not_see_jumps(rows):
+    def jumps(z):
+        return model(z) + 5 * (z[:, 0] > 0)
+
+    task, chunk = make_task(rows, "gradient", function=jumps)
+    main, axis = task(chunk).mains[0], task.plan.sides[0].axis
+    told = main.curve(axis, 0).importance
+    jump = np.where(rows[:, 0] > 0, 5.0, 0.0)
+    slope = rows[:, 0] * rows[:, 1].mean()
+    assert told == pytest.approx((jump + slope).std(), rel=0.1)
+
+
 @pytest.mark.parametrize("way", ["corners", "gradient"])
 def test_many_rows_are_added_up_in_a_compiled_loop_with_the_same_sums(rows, way, monkeypatch):
     pytest.importorskip("numba")
@@ -80,7 +122,7 @@ def test_rows_that_are_asked_are_counted(rows, way):
     asked.clear()
     sums = task(chunk)
     n = len(rows)
-    expected = n + (4 + 6 + 6) * n if way == "corners" else n + n + 3 * 2 * n
+    expected = n + (4 + 6 + 6) * n if way == "corners" else n + 3 * 2 * n
     assert sums.asked == sum(asked) == expected
 
 

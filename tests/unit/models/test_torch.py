@@ -55,6 +55,22 @@ def test_the_modes_of_all_parts_come_back():
     assert inner[1].training is False
 
 
+def test_threads_that_share_parts_of_a_module_leave_the_modes_that_the_first_one_found():
+    shared = torch.nn.Dropout().train()
+    first, second = (torch.nn.Sequential(shared, torch.nn.Linear(2, 1)).train() for _ in range(2))
+    one, two, three = evaluation_mode(first), evaluation_mode(second), evaluation_mode(first)
+    one.__enter__()
+    two.__enter__()
+    three.__enter__()
+    one.__exit__(None, None, None)
+    assert not shared.training  # two others are still asking
+    assert not first.training
+    three.__exit__(None, None, None)
+    assert (first.training, shared.training, second.training) == (True, False, False)
+    two.__exit__(None, None, None)
+    assert (first.training, shared.training, second.training) == (True, True, True)
+
+
 def test_many_rows_are_answered_like_few():
     rows = np.random.default_rng(0).normal(size=(10_000, 2))
     adapter = TorchModel(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh()).double())

@@ -100,6 +100,15 @@ def test_the_longest_name_can_be_written(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX'")
+def test_a_file_that_is_closed_to_others_stays_so(tmp_path):
+    path = tmp_path / "kept"
+    write_text(path, "old")
+    path.chmod(0o600)
+    write_text(path, "new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o600)
+
+
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_a_disk_that_fails_leaves_the_old_file_whole_and_nothing_beside_it(
     tmp_path, monkeypatch, step

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels.records import CROSSING
+from rhale.tables.files.arrow import require_likely_stream
 
 Plain = Any  # what JSON has: None, bool, int, float, str, list, dict
 AS_THEY_ARE = (NoneType, bool, int, float, str)  # in JSON, and from it
@@ -65,7 +66,7 @@ def unpack(data: bytes) -> Any:
     if limits[-1] != len(data):
         msg = f"{limits[-1]} bytes were announced, {len(data)} are there"
         raise ValueError(msg)
-    return Unpacker([data[a:b] for a, b in pairwise(limits)]).restore(tree)
+    return Unpacker([data[a:b] for a, b in pairwise(limits)], len(data)).restore(tree)
 
 
 class Packer:
@@ -139,8 +140,9 @@ class Packer:
 class Unpacker:
     """Makes values of plain ones, and of the bytes that were put aside."""
 
-    def __init__(self, blobs: list[bytes]) -> None:
+    def __init__(self, blobs: list[bytes], n_bytes: int) -> None:
         self.blobs = blobs
+        self.room = n_bytes  # values that may be repeated: beside each stand others, of some bytes
         self.readers: dict[str, Callable[[Any], Any]] = {
             "tuple": lambda content: tuple(self.column(content)),
             "list": self.column,
@@ -168,7 +170,12 @@ class Unpacker:
         if name == "rows":
             return list(zip(*map(self.column, parts), strict=True))
         if name == "same":
-            return [self.restore(parts[1])] * int(parts[0])
+            n_values = int(parts[0])
+            self.room -= n_values
+            if n_values < 0 or self.room < 0:
+                msg = f"it repeats a value {n_values:,} times in a file of fewer bytes"
+                raise ValueError(msg)
+            return [self.restore(parts[1])] * n_values
         values: list[Any] = self.array(parts).tolist()
         return values
 
@@ -222,6 +229,7 @@ def read_arrow(library: str, data: bytes) -> nw.DataFrame[Any]:
     """Read a stream of Arrow, and check that it is sound."""
     import pyarrow as pa
 
+    require_likely_stream(data)
     table = pa.ipc.open_stream(data).read_all()
     table.validate(full=True)
     return nw.from_native(table.to_pandas() if library == "pandas" else table, eager_only=True)

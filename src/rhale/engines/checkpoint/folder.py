@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -33,6 +34,7 @@ ENDING, LOCK = ".checkpoint", "lock"
 RUN, ANSWERS = "run", "answers"
 PASS: dict[str, type] = {"done": int, "folded": object, "is_last": bool}  # kept of a pass
 SHOWN = 3  # differences between two runs
+NO_LINKS, NO_WAITING = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)  # not on Windows
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +102,8 @@ class Checkpoint:
             names = {p.name for p in place.iterdir()}
             _refuse_other_files(place, names)
             lock = _take_lock(place / LOCK)
+            for name in filter(_is_part, names):  # of a process that was ended while it wrote
+                (place / name).unlink(missing_ok=True)
         except CheckpointError:
             raise
         except OSError as error:
@@ -271,7 +275,8 @@ class Checkpoint:
     ) -> dict[str, Any]:
         """Read the fields of a file, or say that it is damaged or not of this run."""
         try:
-            data = path.read_bytes()
+            with os.fdopen(_open_own(path, os.O_RDONLY), "rb") as file:
+                data = file.read()
         except OSError as error:
             msg = f"the checkpoint {path} cannot be read: {_reason(error)}"
             raise CheckpointError(msg) from error
@@ -297,7 +302,7 @@ class Checkpoint:
 
 def _refuse_other_files(folder: Path, names: set[str]) -> None:
     """Leave folders alone that are not ours."""
-    ours = {n for n in names if n.removesuffix(PART).endswith(ENDING)}
+    ours = {n for n in names if n.endswith(ENDING) or _is_part(n)}
     others = sorted(names - ours - {LOCK})
     is_ours = RUN + ENDING in names
     if others and not is_ours:
@@ -312,9 +317,30 @@ def _refuse_other_files(folder: Path, names: set[str]) -> None:
         raise CheckpointError(msg)
 
 
+def _is_part(name: str) -> bool:
+    """Whether a name is that of a checkpoint which was not written to its end."""
+    return f"{ENDING}." in name and name.endswith(PART)
+
+
+def _open_own(path: Path, flags: int) -> int:
+    """Open a regular file of this user.
+
+    Folders come from others, too: a link would lead to any file of the user, a pipe would be waited
+    for, and what belongs to somebody else may change while it is read.
+    """
+    place = os.open(path, flags | NO_LINKS | NO_WAITING, 0o666)
+    found = os.fstat(place)
+    is_own = sys.platform == "win32" or found.st_uid == os.geteuid()
+    if stat.S_ISREG(found.st_mode) and is_own:
+        return place
+    os.close(place)
+    what = "it belongs to another user" if stat.S_ISREG(found.st_mode) else "it is no regular file"
+    raise OSError(errno.EPERM, f"{what}; name another folder, or remove this one", str(path))
+
+
 def _take_lock(path: Path) -> int:
     """Keep other processes out; the system opens the lock when this process ends."""
-    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    lock = _open_own(path, os.O_RDWR | os.O_CREAT)
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -366,4 +392,6 @@ def _damaged(path: Path, why: str) -> str:
 
 
 def _reason(error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "it is a link; name another folder, or remove this one"
     return error.strerror or str(error)

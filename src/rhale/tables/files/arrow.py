@@ -29,13 +29,37 @@ def measure(file: RegularFile, kind: str) -> tuple[Any, int]:
     sets memory aside for it without asking.
     """
     heads = _list_bodies(file) if kind == "arrow" else _walk_stream(file)
+    n_rows = _count_rows(file, heads)
+    return _open(file, kind).schema, n_rows
+
+
+def require_likely_stream(data: bytes) -> None:
+    """Refuse a stream that says of itself that it becomes far larger than its bytes."""
+    held = HeldBytes(data)
+    _count_rows(held, _walk_stream(held))
+
+
+class HeldBytes:
+    """Bytes in memory that are read like a regular file."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.size = data, len(data)
+
+    def read_at(self, place: int, size: int) -> bytes:
+        """Read bytes that must be there."""
+        _require_inside(self, place, size)
+        return self.data[place : place + size]
+
+
+def _count_rows(file: RegularFile | HeldBytes, heads: Iterable[tuple[int, bytes, int]]) -> int:
+    """Rows of all batches, after a look at the sizes of each."""
     n_rows = 0
     for place, head, body in heads:
         batch = read_head(head)
         if batch is not None:
             n_rows += batch.n_rows
             _require_likely(file, batch, place, body)
-    return _open(file, kind).schema, n_rows
+    return n_rows
 
 
 def read(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[Any]:
@@ -80,7 +104,7 @@ def _open(file: RegularFile, kind: str, **options: Any) -> Any:
     return read_kind(file.native(), **options)
 
 
-def _require_likely(file: RegularFile, batch: Head, place: int, body: int) -> None:
+def _require_likely(file: RegularFile | HeldBytes, batch: Head, place: int, body: int) -> None:
     """Refuse a batch that says it becomes far larger than the bytes it is made of."""
     if not batch.is_compressed:
         return  # then its buffers are parts of the body
@@ -114,7 +138,7 @@ def _after_length(head: bytes) -> bytes:
     return head[2 * WORD.size :] if first % 2**32 == CONTINUED else head[WORD.size :]
 
 
-def _walk_stream(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
+def _walk_stream(file: RegularFile | HeldBytes) -> Iterator[tuple[int, bytes, int]]:
     """Places of the bodies of a stream, their heads and sizes, from one message to the next."""
     place = 0
     while place + WORD.size <= file.size:
@@ -133,9 +157,9 @@ def _walk_stream(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
         place += body
 
 
-def _require_inside(file: RegularFile, place: int, size: int) -> None:
+def _require_inside(file: RegularFile | HeldBytes, place: int, size: int) -> None:
     """Refuse bytes that a file does not have."""
-    if size < 0 or place + size > file.size:
+    if place < 0 or size < 0 or place + size > file.size:
         msg = f"it says that it has {size} bytes at {place}, but it is {file.size} bytes long"
         raise ValueError(msg)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import rhale
-from rhale.engines.checkpoint.bytes import NoPlainFormError, pack, unpack
+from rhale.engines.checkpoint.bytes import NoPlainFormError, pack, read_arrow, unpack
 from rhale.features.survey import Census, Survey
 from rhale.kernels.grid import Grid
 from rhale.kernels.records import CROSSING
@@ -311,6 +311,27 @@ def test_bytes_made_by_others_get_no_further_than_an_error(tree):
 def test_bytes_that_are_too_many_are_refused():
     with pytest.raises(ValueError, match="announced"):
         unpack(pack(1) + b"x")
+
+
+@pytest.mark.parametrize("times", [[300_000_000], [-1], [60] * 10], ids=str)
+def test_values_are_not_repeated_more_often_than_a_file_has_bytes(times):
+    tree = {"tuple": [{"tuple": {"same": [n, {"type": "str"}]}} for n in times]}
+    data = hand_made(tree)
+    assert len(data) < max(sum(times), 600)
+    with pytest.raises(ValueError, match="it repeats a value"):
+        unpack(data)
+
+
+def test_rows_that_say_they_become_far_larger_than_their_bytes_are_refused(monkeypatch):
+    monkeypatch.setattr("rhale.tables.files.expanding.HELD", 2**16)
+    zeros = pa.table({"a": np.zeros(2**20)})
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, zeros.schema, options=options) as stream:
+        stream.write_table(zeros)
+    data = sink.getvalue().to_pybytes()
+    with pytest.raises(ValueError, match=r"says that they become 8,388,6\d\d"):
+        read_arrow("pyarrow", data)
 
 
 def test_many_names_take_little_time_and_room():

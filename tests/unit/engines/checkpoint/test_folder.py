@@ -333,8 +333,72 @@ def test_rows_of_a_library_that_is_gone_are_no_damage(point, monkeypatch):
 
 def test_a_file_that_cannot_be_read_is_named(point, folder):
     (folder / "survey.checkpoint").mkdir()
-    with pytest.raises(CheckpointError, match=r"survey.checkpoint cannot be read: Is a directory"):
+    with pytest.raises(
+        CheckpointError, match=r"survey.checkpoint cannot be read: it is no regular"
+    ):
         point.load("survey")
+
+
+# --- folders from others -----------------------------------------------------------------------
+
+
+needs_links = pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links are POSIX'")
+
+
+@needs_links
+@pytest.mark.parametrize("name", ["run", "answers", "survey"])
+def test_a_link_where_a_part_was_written_leads_nowhere(tmp_path, monkeypatch, name):
+    """Also where somebody guesses the random name."""
+    monkeypatch.setattr("rhale.system.writing.secrets.token_hex", lambda _: "guessed")
+    folder, victim = tmp_path / "run", tmp_path / "victim"
+    folder.mkdir()
+    victim.write_text("mine")
+    known = f"{name}.checkpoint.part", f"{name}.checkpoint.guessed.part"
+    for part in known:
+        (folder / part).symlink_to(victim)
+    with Checkpoint.open(folder, RUN) as point:
+        assert not names(folder) & set(known)
+        for part in known:
+            (folder / part).symlink_to(victim)
+        if name == "answers":
+            with pytest.raises(CheckpointError, match="could not be written: File exists"):
+                point.same_answers(ANSWERS)
+        if name == "survey":
+            with pytest.raises(CheckpointError, match="could not be written: File exists"):
+                point.save("survey", 1, 0)
+    assert victim.read_text() == "mine"
+
+
+@needs_links
+def test_a_lock_that_is_a_link_makes_no_file(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "lock").symlink_to(tmp_path / "new")
+    with pytest.raises(CheckpointError, match="it is a link; name another folder"):
+        Checkpoint.open(folder, RUN)
+    assert not (tmp_path / "new").exists()
+
+
+@needs_links
+def test_a_checkpoint_that_is_a_link_or_a_pipe_is_not_read(folder, tmp_path):
+    path = saved(folder)
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with Checkpoint.open(folder, RUN) as point:
+        with pytest.raises(CheckpointError, match="it is a link"):
+            point.load("survey")
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(CheckpointError, match="it is no regular file"):
+            point.load("survey")
+
+
+def test_a_checkpoint_of_another_user_is_not_read(folder, monkeypatch):
+    saved(folder)
+    with Checkpoint.open(folder, RUN) as point:
+        monkeypatch.setattr(checkpoint.os, "geteuid", lambda: 12345, raising=False)
+        with pytest.raises(CheckpointError, match="it belongs to another user"):
+            point.load("survey")
 
 
 # --- disks that fill up ------------------------------------------------------------------------
