@@ -11,7 +11,7 @@ PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 PAPER := intro running cases study_1 study_2 settings california_data california_effects \
 	california_bins run_time disagreements page
-ACCURACY := random_problems two_looks oracle additive california_subsets curves trees spreads \
+ACCURACY := random_problems two_looks oracle additive california_subsets curves audit trees spreads \
 	tree_regions jumps intervals regions pairs refits comparisons page
 DEMO_STAMP := $(DEMO)/.installed
 BENCH_STAMP := $(BENCH)/.installed

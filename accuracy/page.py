@@ -15,6 +15,7 @@ SECTIONS = (
     "additive",
     "california_subsets",
     "curves",
+    "audit",
     "trees",
     "spreads",
     "tree_regions",

@@ -578,7 +578,8 @@ class Explanation:
             return ()
         curves = [self._curves(i) for i in range(len(self.outputs))]
         shares = [(one.explained(), one.explained_with_regions()) for one in curves]
-        return listing.tell_shares(list(map(self.captions.output, self.outputs)), shares)
+        some = listing.count_some(self.provenance, self.features)
+        return listing.tell_shares(list(map(self.captions.output, self.outputs)), shares, some)
 
     def summary(self, backend: str | None = None) -> Any:
         """One row per feature and output, largest effect first.
@@ -801,7 +802,8 @@ class Explanation:
         One number, or one per output. Low values say that single curves do not tell the whole
         story: mostly because of interactions, but also where a step stands beside a small
         gradient, or where waves are finer than the windows. Where features are explained that
-        are all the model sees, a share below one half is a note, too.
+        are all the model sees, a share below one half is a note, too. Of some features only it is
+        what their curves explain, and print, command and page say so.
 
         It is 1 - var(f - sum of the curves) / var(f), which is below zero where the curves miss
         the predictions by more than a constant would. Curves of correlated features do that:
@@ -1042,18 +1044,21 @@ def note_explained(fx: Explanation) -> Explanation:
     little = {o: share for o, share in shares.items() if not with_regions[o] >= ENOUGH}
     recorded = {o: round(share, 6) if np.isfinite(share) else None for o, share in shares.items()}
     is_effect = fx.effects[0].quantity == "effect"
-    add_up = fx.provenance.get("method") != "mplot"
-    add_up &= len(fx.features) == len(fx.provenance.get("columns", fx.features))
+    add_up = fx.provenance.get("method") != "mplot" and not listing.count_some(
+        fx.provenance, fx.features
+    )
+    ways = fx.provenance.get("ways")
+    how = {} if ways is None else {"ways": set(ways.values())}
     kept = tuple(n for n in as_notes(fx.notes) if n.kind not in (EXPLAINED, IMPLAUSIBLE))
     for place, output in enumerate(fx.outputs if is_effect else ()):
         known = np.isfinite(fx.predictions[:, place]) & (fx.sample_weight > 0)
         own = [effect for effect in fx.effects if effect.output == output]
-        found = fx.predictions[known, place], fx.sample_weight[known]
+        found = fx.predictions[known, place], fx.sample_weight[known], fx.sample_x[known]
         kept += describe_implausible(own, *found) if known.sum() > 1 else ()
     return replace(
         fx,
         provenance={**fx.provenance, "explained_variance": recorded},
-        notes=kept + (describe_explained(little) if add_up else ()),
+        notes=kept + (describe_explained(little, **how) if add_up else ()),
     )
 
 

@@ -1,5 +1,6 @@
 import copy
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -394,6 +395,8 @@ def test_curves_that_explain_little_say_so_wherever_they_are_shown(case):
     others = [other.kind for other in fx.notes if other is not note]
     # rows of twins differ by 2 sd(x1 | x0) along x0: more than the model moves
     assert others == (["implausible"] * 2 if rows is TWINS else [])
+    told = [other for other in fx.notes if "most with x1 (rank correlation 0.8" in other]
+    assert len(told) == (rows is TWINS)  # of normal values with r = .9: 6 / pi asin(.45) = .89
     assert f"explains {round(100 * fx.explained_variance)} % of the variance" in note
     assert ("correlated features" in note) == (round(100 * fx.explained_variance) < 0)
     assert note in str(fx)
@@ -440,6 +443,77 @@ def test_other_bins_bring_another_note():
         "explained variance"
     ]  # a constant bin: no curve
     assert [note.kind for note in coarse.rebin(rhale.Fixed(1)).notes] == ["explained variance"]
+
+
+JUMP = {"gradient": lambda r: np.tile([0.3, 0.0], (len(r), 1))}
+NORMAL_ROWS = np.random.default_rng(5).normal(size=(2_000, 2))
+ZIPS = np.random.default_rng(5).integers(10_000, 99_999, (2_000, 2)).astype(float)
+CONTRADICTED = {
+    "jump": (SQUARE, lambda r: (r[:, 0] > 0) + 0.3 * r[:, 0], JUMP),
+    "waves": (NORMAL_ROWS, lambda r: np.sin(40 * r[:, 0]), {}),
+    "parity": (WHOLE, lambda r: r[:, 0] % 2, {}),
+    "hash": (ZIPS, lambda r: r[:, 0] * 2654435761 % 2**32 / 2**32, {}),
+    "eighths": (np.round(8 * NORMAL_ROWS) / 8, lambda r: np.sin(6 * r[:, 0]), {}),
+    "box": (NORMAL_ROWS, lambda r: 3.0 * (np.abs(r[:, 0] - 0.3) < 0.06), {}),
+    "waves that differ": (NORMAL_ROWS, lambda r: np.sin(40 * r[:, 0]) * (1 + r[:, 1]), {}),
+}
+
+
+@pytest.mark.parametrize("case", CONTRADICTED.values(), ids=CONTRADICTED)
+def test_a_curve_that_moved_rows_contradict_says_so_first_wherever_it_is_shown(case):
+    rows, model, options = case
+    fx = rhale.explain(model, rows, features=[0], **options)
+    (note,) = (note for note in fx[0].notes if note.kind == "audit")
+    assert note is fx[0].notes[0]
+    assert ("small gradient" in note) == ("gradient" in options)
+    assert ("finer than the windows" in note) == ("gradient" not in options)
+    assert "1  moved rows contradict this curve" in str(fx)
+    assert "moved rows contradict" in fx._repr_html_()
+    page = make_page(fx.effects, fx.provenance, notes=fx.notes)
+    assert page.notes[0].text == note
+
+
+def test_the_note_says_how_far_curve_and_moved_rows_are_apart():
+    """[x > 0] deviates by 1/2, .3x by .3 / root 3, and both covary by .3 E[x; x > 0] = .075."""
+    rows, model, options = CONTRADICTED["jump"]
+    note = rhale.explain(model, rows, features=[0], **options)[0].notes[0]
+    moved, told, off = map(float, re.findall(r" by ([\d.]+\d)", note))
+    assert moved == pytest.approx(np.sqrt(0.25 + 0.03 + 2 * 0.075), rel=0.05)
+    assert told == pytest.approx(0.3 / np.sqrt(3), rel=0.05)
+    assert off == pytest.approx(0.5, rel=0.05)
+
+
+AGREED = {
+    "product": (lambda r: r[:, 0] * r[:, 1], {}),
+    "wave": (lambda r: np.sin(3 * r[:, 0]) + r[:, 1], {}),
+    "step asked by secants": (lambda r: (r[:, 0] > 0) + 0.3 * r[:, 0], {"local": "secant"}),
+    "nothing": (lambda r: r[:, 1], {}),
+    "rows that differ": (
+        lambda r: r[:, 1] * np.sin(5 * r[:, 0]),
+        {
+            "gradient": lambda r: (
+                np.cos(5 * r[:, :1]) * r[:, 1:] * [5, 0] + np.sin(5 * r[:, :1]) * [0, 1]
+            )
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", AGREED.values(), ids=AGREED)
+@pytest.mark.parametrize("rows", [SQUARE, TWINS], ids=["independent", "twins"])
+def test_a_curve_that_moved_rows_agree_with_gets_no_such_note(case, rows):
+    model, options = case
+    fx = rhale.explain(model, rows, **options)
+    assert not [note for effect in fx for note in effect.notes if note.kind == "audit"]
+
+
+def test_moved_rows_judge_the_bins_there_are(tmp_path):
+    fx = rhale.explain(lambda r: r[:, 0] ** 2, SQUARE)
+    coarse = fx.rebin(rhale.Fixed(1))  # a constant bin: no curve
+    assert [note.kind for note in coarse[0].notes][:1] == ["audit"]
+    assert not [note for note in coarse.rebin(rhale.Fixed(50))[0].notes if note.kind == "audit"]
+    coarse.save(tmp_path / "fx.json")
+    assert rhale.load(tmp_path / "fx.json")[0].notes == coarse[0].notes
 
 
 def test_the_note_is_saved(tmp_path):

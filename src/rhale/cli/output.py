@@ -229,7 +229,8 @@ def shares_in_words(fx: Explanation) -> tuple[str, ...]:
         for share in (fx.explained_variance, fx.explained_with_regions)
     ]
     shares = [(found[0][o], found[1][o]) for o in fx.outputs]
-    return listing.tell_shares(list(map(fx.captions.output, fx.outputs)), shares)
+    some = listing.count_some(fx.provenance, fx.features)
+    return listing.tell_shares(list(map(fx.captions.output, fx.outputs)), shares, some)
 
 
 def laid_out(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: bool = False) -> Table:

@@ -145,6 +145,12 @@ class RowSpread:
         Values of a few rows, the first ones of the sample; nan for those that were not moved.
     rows : ndarray of shape (n_shown, n_asked - 1)
         Increments of these rows, from the first place that they were moved to.
+    mean : ndarray of shape (n_places - 1,) or None
+        Mean increments of the rows of both places; nan where less than two rows tell. None of
+        levels, and in older files.
+    curve_error : float
+        How far chance takes the curve that `mean` adds up to: root mean square over the rows; nan
+        where `mean` is None.
     crossings : Crossings or None
         What rows say that were moved across wide stretches without rows; None where there are none.
     """
@@ -157,7 +163,31 @@ class RowSpread:
     last: IntArray
     x: FloatArray
     rows: FloatArray
+    mean: FloatArray | None = None
+    curve_error: float = np.nan
     crossings: Crossings | None = None
+
+    def audit(self, curve: FloatArray) -> CurveAudit | None:
+        """Compare a curve with the one that the mean increments of moved rows add up to.
+
+        Parameters
+        ----------
+        curve : ndarray of shape (n_places - 1,)
+            Its increments between the places.
+
+        Returns
+        -------
+        CurveAudit or None
+            None where no rows tell, or where there are levels, whose curve is that of moved rows.
+        """
+        if self.mean is None or not np.isfinite(self.curve_error):
+            return None
+        mean = np.where(np.isfinite(self.mean), self.mean, curve)
+        sizes = [
+            float(typical_spread(np.outer(each, each), self.shares))
+            for each in (mean, curve, mean - curve)
+        ]
+        return CurveAudit(*sizes, self.curve_error)
 
     @property
     def behind(self) -> FloatArray:
@@ -236,6 +266,25 @@ class RowSpread:
             increments[mine, some] = known
         added = np.tri(self.places.size, mean.size, -1)
         return ShownRows(row, self.x[row], increments @ (added - zero).T, first, last)
+
+
+class CurveAudit(NamedTuple):
+    """A curve beside the one that moved rows tell, each centred over the rows.
+
+    Attributes
+    ----------
+    moved, told : float
+        Size of what moved rows tell, and of the curve: root mean square over the rows.
+    off : float
+        The same of their difference.
+    error : float
+        How far chance takes what moved rows tell.
+    """
+
+    moved: float
+    told: float
+    off: float
+    error: float
 
 
 class ShownRows(NamedTuple):
@@ -430,6 +479,48 @@ def ask_across(
         covariance=each @ each.T,
         empty=empty,
     )
+
+
+def average_moved(
+    places: Places, own: IntArray, increments: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Average increments over the rows of both places.
+
+    Parameters
+    ----------
+    places : Places
+        The places.
+    own, weight : ndarray of shape (n_rows,)
+        The place of every row, and its weight.
+    increments : ndarray of shape (n_rows, n_asked - 1)
+        As in `measure_spread`.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_places - 1,)
+        The means; nan where less than two rows tell.
+    covariance : ndarray of shape (n_places - 1, n_places - 1)
+        Of the means, as rows are drawn; zero where less than two rows tell.
+
+    Notes
+    -----
+    A row counts in the means on both sides of its place: the covariance of two means is the sum
+    over the rows of products of what each adds.
+    """
+    row, n_increments = np.arange(own.size), places.values.size - 1
+    added, counts = np.zeros((2, own.size, n_increments))
+    for k, beside in ((own - 1, own > 0), (own, own < n_increments)):
+        some, at = row[beside], k[beside]
+        counts[some, at] = weight[some]
+        added[some, at] = weight[some] * increments[some, at - places.first[own[some]]]
+    held = counts.sum(axis=0)
+    share = counts / np.where(held > 0, held, 1.0)
+    more = 1.0 - (share**2).sum(axis=0)  # of the rows but one, n - 1 of n
+    known = (held > 0) & (more > ROUNDING)
+    mean = added.sum(axis=0) / np.where(held > 0, held, 1.0)
+    off = added / np.where(held > 0, held, 1.0) - share * mean
+    off *= known / np.sqrt(np.where(known, more, 1.0))
+    return np.where(known, mean, np.nan), np.asarray(off.T @ off)
 
 
 def _gather(places: Places, shares: FloatArray, covariance: FloatArray, error: float) -> RowSpread:

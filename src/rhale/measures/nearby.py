@@ -19,9 +19,11 @@ from rhale.kernels.spread import (
     Places,
     RowSpread,
     ask_across,
+    average_moved,
     find_places,
     lay_band,
     measure_spread,
+    typical_spread,
 )
 from rhale.measures.measure import About, Aside, Rows, SampledRows, chances
 
@@ -187,8 +189,11 @@ class Nearby:
         )
         if self.feature.levels is None:
             own = rows.x, rows.place, rows.increments, rows.weight
+            mean, chance = average_moved(self.places, *own[1:])
             found = replace(
                 found,
+                mean=mean,
+                curve_error=float(typical_spread(chance, found.shares)),
                 error=float(np.hypot(found.error, PLACING * found.typical)),
                 crossings=ask_across(self.places, *own),
             )

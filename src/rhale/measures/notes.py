@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from rhale.kernels.times import AxisKind, write_short, written
 from rhale.results.listing import shorten
 from rhale.results.note import Note
 from rhale.results.numerals import write_number
+from rhale.results.refit_table import correlate, rank_values
 from rhale.results.result import Result
 
 MISSING_POINT = ": they are no part of the curve, 'missing' is a point of its own"
@@ -52,7 +53,7 @@ def without_point(why: str) -> str:
 
 
 def describe_implausible(
-    effects: Sequence[Result], predictions: FloatArray, weight: FloatArray
+    effects: Sequence[Result], predictions: FloatArray, weight: FloatArray, values: FloatArray
 ) -> tuple[Note, ...]:
     """Say which effects on one output cannot be, were their features independent of the others.
 
@@ -62,19 +63,29 @@ def describe_implausible(
         Effects on the output.
     predictions, weight : ndarray of shape (n_rows,)
         Of sampled rows.
+    values : ndarray of shape (n_rows, n_effects)
+        Where these rows lie on the axes of the effects, nan where they have no value.
 
     Notes
     -----
     Where features are independent, the variance of a curve, and that of what rows differ from it,
     are parts of the variance of the predictions (Hoeffding's decomposition). Two errors beyond it
-    it is not chance. A curve of probabilities cannot span more than one.
+    it is not chance; an error beyond it says that nothing is known. A curve of probabilities
+    cannot span more than one.
     """
     share = weight / weight.sum()
     deviation = float(np.sqrt(share @ (predictions - share @ predictions) ** 2))
     is_probability = bool(np.all((predictions >= 0) & (predictions <= 1))) and deviation > 0
     notes = list[Note]()
-    for effect in effects:
+    for place, effect in enumerate(effects):
         name = shorten(effect.captions.feature(effect.name))
+        if effect.importance_error > deviation > 0:
+            text = (
+                f"importance of {name} is not known: its error ({write_number(effect.importance_error, 3)}) "
+                f"exceeds the deviation of all predictions ({write_number(deviation, 3)}); a few "
+                "rows far from the others may be all that tells it"
+            )
+            notes.append(Note(IMPLAUSIBLE, text))
         sizes = {
             "importance": (effect.importance, effect.importance_error),
             "typical spread": (effect.typical_spread, effect.typical_spread_error),
@@ -84,7 +95,8 @@ def describe_implausible(
                 text = (
                     f"{word} of {name} ({write_number(size, 3)}) exceeds the deviation of all "
                     f"predictions ({write_number(deviation, 3)}): it moves together with other "
-                    "features, whose effects take some of it back, or the rows are too few there"
+                    f"features{name_partner(effects, place, values, weight)}, whose effects take "
+                    "some of it back, or the rows are too few there"
                 )
                 notes.append(Note(IMPLAUSIBLE, text))
         if not is_probability:
@@ -94,10 +106,36 @@ def describe_implausible(
         if span > 1 + ROUNDING:
             text = (
                 f"the curve of {name} spans {write_number(span, 3)}, and predictions lie between 0 "
-                "and 1: it moves together with other features, whose effects take some of it back"
+                "and 1: it moves together with other features"
+                f"{name_partner(effects, place, values, weight)}, whose effects take some of it back"
             )
             notes.append(Note(IMPLAUSIBLE, text))
     return tuple(notes)
+
+
+def name_partner(
+    effects: Sequence[Result], place: int, values: FloatArray, weight: FloatArray
+) -> str:
+    """Name the feature that goes with one of them most closely, and how closely; "" without others.
+
+    Parameters
+    ----------
+    effects : sequence of Result
+        Effects on one output.
+    place : int
+        Which of them.
+    values, weight : ndarrays
+        As in `describe_implausible`.
+    """
+    ranks = [rank_values(column) for column in values.T]
+    found = [
+        0.0 if k == place else correlate(own, ranks[place], weight) for k, own in enumerate(ranks)
+    ]
+    if not any(found):
+        return ""
+    most = int(np.argmax(np.abs(found)))
+    partner = shorten(effects[most].captions.feature(effects[most].name))
+    return f", most with {partner} (rank correlation {found[most]:.2f})"
 
 
 def describe_curves(survey: Survey, last_key: np.uint64, n_kept: int) -> tuple[Note, ...]:
@@ -108,8 +146,17 @@ def describe_curves(survey: Survey, last_key: np.uint64, n_kept: int) -> tuple[N
     return (Note("sample", text),)
 
 
-def describe_explained(shares: Mapping[str, float]) -> tuple[Note, ...]:
+def describe_explained(
+    shares: Mapping[str, float], ways: Collection[str] = ("gradient", "secants")
+) -> tuple[Note, ...]:
     """Say what it may mean that curves explain little of some outputs, or less than nothing.
+
+    Parameters
+    ----------
+    shares : mapping of str to float
+        Share of the variance that the curves explain, by output.
+    ways : collection of str
+        How effects were measured: kinds of notes. Only what measured one so can have missed it.
 
     Examples
     --------
@@ -127,11 +174,13 @@ def describe_explained(shares: Mapping[str, float]) -> tuple[Note, ...]:
         named = [f"{p} for {o!r}" for o, p in zip(low, percents, strict=True)]
         found = ", ".join(named[:MOST_NAMED])
         found += f" (and little for {len(low) - MOST_NAMED} more)" if len(low) > MOST_NAMED else ""
-    text = (
-        f"the sum of the curves explains {found} of the variance of the predictions: features may "
-        "act together (then the spread is large), a step may stand beside a small gradient "
-        "(local='secant' sees steps), or the effect may have waves finer than the windows"
-    )
+    causes = ["features may act together (then the spread is large)"]
+    if "gradient" in ways:
+        causes.append("a step may stand beside a small gradient (local='secant' sees steps)")
+    if not {"gradient", "secants", "secants over bins"}.isdisjoint(ways):
+        causes.append("the effect may have waves finer than the windows or bins")
+    text = f"the sum of the curves explains {found} of the variance of the predictions: "
+    text += " or ".join([", ".join(causes[:-1]), causes[-1]] if len(causes) > 1 else causes)
     if round(100 * min(low.values())) < 0:
         text += (
             "; below zero, curves of correlated features may add up to more than the model, or "

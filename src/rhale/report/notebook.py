@@ -54,6 +54,8 @@ def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequ
     )
     more = len(ranked) - MOST_ROWS
     after = [f"and {more} more: fx.summary() has all"] if more > 0 else []
+    doubted = [(e, note) for e in shown for note in e.notes if note.kind == "audit"]
+    after += [clean(f"{e.captions.feature(e.name)}: {note}", LONGEST_NOTE) for e, note in doubted]
     after += [clean(note, LONGEST_NOTE) for note in notes]
     return (
         f"<div><p>{escape(clean(head(ranked, provenance), LONGEST_NOTE))}</p><table><thead><tr>"

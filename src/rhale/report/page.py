@@ -24,7 +24,7 @@ from rhale.report.wording import (
     unbroken,
     without_steering,
 )
-from rhale.results.listing import differs_by
+from rhale.results.listing import count_some, differs_by
 from rhale.results.note import Note
 from rhale.results.plain_bins import OtherBins
 from rhale.results.result import Result, is_constant, reach
@@ -359,12 +359,14 @@ def facts(
     first = groups[0]
     words = [clean(effect.captions.value_axis(effect.output), 60) for effect in first]
     read = {effect.output: effect.captions.output(effect.output) for effect in first}
+    some = count_some(provenance, [group[0].name for group in groups])
+    of = " of these features" if some else ""
     found = [
         ("Model", provenance.get("model", "")),
         ("Rows", rows_in_words(provenance)),
-        ("Features", f"{len(groups)}"),
+        ("Features", some or f"{len(groups)}"),
         ("Outputs" if len(words) > 1 else "Output", listed(words)),
-        ("Explained by the curves", shares_in_words(by_caption(explained, read))),
+        (f"Explained by the curves{of}", shares_in_words(by_caption(explained, read))),
         ("Explained with regions", shares_in_words(by_caption(with_regions, read))),
     ]
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]

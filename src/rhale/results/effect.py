@@ -33,7 +33,7 @@ from rhale.kernels.partition import Cuts, require_count
 from rhale.kernels.real_jumps import Jump, find_jumps
 from rhale.kernels.records import as_frozen
 from rhale.kernels.row_places import RowPlaces, spread_evenly
-from rhale.kernels.spread import NO_ROWS, RowSpread, ShownRows
+from rhale.kernels.spread import NO_ROWS, CurveAudit, RowSpread, ShownRows
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, write_short, written
@@ -96,6 +96,8 @@ class LocalEffects(NamedTuple):
 
 
 NO_SAMPLE = LocalEffects(np.empty(0), np.empty(0), np.empty(0))
+DOUBTFUL = 0.5  # of the size of a curve and its spread: a curve that is off by more is doubted
+N_ERRORS = 3.0  # by more than chance, of one direction even if all errors share it: 1 in 370
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -359,7 +361,25 @@ class Effect(FrozenResult):
     @property
     def notes(self) -> tuple[Note, ...]:
         """What a reader should know: a tuple of `Note`, which is a text with a kind."""
-        return as_notes(self.local_notes + self.bin_notes + describe_jumps(self.jumps, self.kind))
+        told = self.local_notes + self.bin_notes + describe_jumps(self.jumps, self.kind)
+        return as_notes(self._audit_notes + told)
+
+    @cached_property
+    def _audit_notes(self) -> tuple[Note, ...]:
+        """Whether moved rows contradict the curve: a note that it cannot be trusted, or none."""
+        own = self.row_spread
+        found = own and own.audit(np.diff(self.curve(own.places, center="start")))
+        if own is None or found is None:
+            return ()
+        if self.stairs is not None:
+            cause = ""
+        elif any(note.kind == "secants" for note in self.local_notes):
+            cause = "; it may be finer than the windows (window= makes them smaller)"
+        elif self.density == "bins":
+            cause = "; it may be finer than the bins"
+        else:
+            cause = "; a step may stand beside a small gradient (local='secant' sees steps)"
+        return describe_audit(found, own.typical, cause)
 
     @property
     def standard_error(self) -> FloatArray:
@@ -1146,6 +1166,29 @@ def describe_jumps(jumps: Sequence[Jump], kind: AxisKind) -> tuple[Note, ...]:
         )
         for jump in jumps
     )
+
+
+def describe_audit(found: CurveAudit, spread: float, cause: str = "") -> tuple[Note, ...]:
+    """Say that moved rows contradict a curve, where they do.
+
+    Parameters
+    ----------
+    found : CurveAudit
+        The curve beside the one that moved rows tell.
+    spread : float
+        Typical spread of the rows.
+    cause : str
+        What may be the reason, given how the curve was measured: the end of the sentence.
+    """
+    size = math.hypot(found.told, spread)
+    if not (found.off > DOUBTFUL * size and found.off > N_ERRORS * found.error):
+        return ()
+    moved, told, off = (write_number(v, 3) for v in (found.moved, found.told, found.off))
+    text = (
+        f"moved rows contradict this curve: their predictions vary by {moved} (root mean square "
+        f"over the rows), the curve by {told}, and the two differ by {off}: do not trust it"
+    )
+    return (Note("audit", text + cause),)
 
 
 def rest_about_line(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -254,10 +254,28 @@ def write_share(share: float, error: float = float("nan")) -> str:
     return f"{round(percent, 1) + 0.0:.1f} ± {max(off, 0.1):.1f} %"  # zero has no sign
 
 
-def tell_shares(outputs: Sequence[str], shares: Sequence[tuple[float, float]]) -> tuple[str, ...]:
-    """Say how much of the predictions curves explain, alone and with those of the regions."""
+def count_some(provenance: Mapping[str, Any], features: Collection[str]) -> str:
+    """Count features and those of the model, where it sees more than these; "" where it does not.
+
+    Examples
+    --------
+    >>> count_some({"columns": ["age", "rooms", "income"]}, ["age", "rooms"])
+    '2 of 3'
+    """
+    n_all = len(provenance.get("columns", features))
+    return f"{len(features)} of {n_all}" if len(features) < n_all else ""
+
+
+def tell_shares(
+    outputs: Sequence[str], shares: Sequence[tuple[float, float]], some: str = ""
+) -> tuple[str, ...]:
+    """Say how much of the predictions curves explain, alone and with those of the regions.
+
+    `some` is how many features of how many have curves, where these are not all (`count_some`).
+    """
     known = [(o, *pair) for o, pair in zip(outputs, shares, strict=True) if np.isfinite(pair[0])]
-    start = "the sum of the curves explains"
+    start = f"the sum of the curves of these features ({some})" if some else "the sum of the curves"
+    start += " explains"
     if not known:
         return ()
     if len(outputs) == 1:

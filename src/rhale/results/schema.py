@@ -433,6 +433,8 @@ ROW_SPREAD = Record(
         "rows": Numbers(
             (Side("shown rows"), Side("numbers of a row")), -LARGEST, LARGEST, unknown=True
         ),
+        "mean": Maybe(Numbers((Side("increments"),), -LARGEST, LARGEST, unknown=True)),
+        "curve_error": Number(0, LARGEST, unknown=True),
         "crossings": Maybe(Part({"crossings": CROSSINGS})),
     },
     _agree_spread,

@@ -16,6 +16,7 @@ from rhale.kernels.spread import (
     RowSpread,
     ShownRows,
     ask_across,
+    average_moved,
     choose_evenly,
     complete_band,
     find_places,
@@ -440,6 +441,66 @@ def test_two_errors_cover_what_other_rows_would_tell():
         found = measure(places, z[:, None] * places.values, own, np.ones(500), group)
         covered.append(abs(found.typical - truth) <= 1.96 * found.error)
     assert 0.88 <= np.mean(covered) <= 0.98
+
+
+# --- how well mean increments are known ----------------------------------------------------------
+
+
+@few
+@given(seeds, st.booleans())
+def test_means_covary_as_the_rows_that_count_in_both_say(seed, weighted):
+    """By hand, mean by mean: the rows of both places of an increment, one by one."""
+    places, curves, own, weight, _ = draw_rows(seed, n_rows=60, n_places=9, weighted=weighted)
+    mean, found = average_moved(places, own, increments_of(curves, places, own), weight)
+    steps = np.diff(curves, axis=1)
+    added = np.zeros_like(steps)
+    for k in range(steps.shape[1]):
+        mine = (own == k) | (own == k + 1)
+        share = weight[mine] / weight[mine].sum()
+        left = np.sqrt(1 - np.sum(share**2))  # n / (n - 1) of equal weights
+        added[mine, k] = share * (steps[mine, k] - share @ steps[mine, k]) / left
+        assert mean[k] == pytest.approx(share @ steps[mine, k])
+    np.testing.assert_allclose(found, added.T @ added, atol=1e-12)
+
+
+def test_the_error_of_the_curve_of_moved_rows_is_how_far_it_is_off():
+    """Curves z x of places that are equally likely, whose mean curve is nothing."""
+    rng, off, told, n_places = np.random.default_rng(7), [], [], 10
+    places, shares = lay_band(np.arange(float(n_places))), np.full(n_places, 1 / n_places)
+    for _ in range(200):
+        own, z = rng.integers(0, n_places, 500), rng.normal(size=500)
+        curves = z[:, None] * places.values
+        steps = np.diff(curves, axis=1)
+        beside = [(own == k) | (own == k + 1) for k in range(n_places - 1)]
+        mean = np.array([steps[some, k].mean() for k, some in enumerate(beside)])
+        off.append(typical_spread(np.outer(mean, mean), shares))
+        _, chance = average_moved(places, own, increments_of(curves, places, own), np.ones(500))
+        told.append(typical_spread(chance, shares))
+    assert np.sqrt(np.mean(np.square(told)) / np.mean(np.square(off))) == pytest.approx(1, abs=0.1)
+
+
+def test_an_increment_that_one_row_tells_is_not_known():
+    places = over_the_whole_axis(3)
+    steps = np.array([[1.0, 2.0], [3.0, 5.0]])
+    mean, found = average_moved(places, np.array([0, 2]), steps, np.ones(2))
+    assert np.isnan(mean).all()
+    np.testing.assert_array_equal(found, np.zeros((2, 2)))
+
+
+def test_a_curve_is_compared_with_what_moved_rows_tell():
+    """Moved rows rise by 1, 1 and unknown; the curve by 1, 3 and 2: off by 2 at one place in four."""
+    known = RowSpread(
+        np.arange(4.0), np.full(4, 0.25), np.zeros((3, 3)), 0.0,
+        np.zeros(4, dtype=int), np.full(4, 3), np.empty(0), np.empty((0, 3)),
+        mean=np.array([1.0, 1.0, np.nan]), curve_error=0.5,
+    )  # fmt: skip
+    found = known.audit(np.array([1.0, 3.0, 2.0]))
+    assert found.off == pytest.approx(np.std([0, 0, 2, 2]))
+    assert found.moved == pytest.approx(np.std([0, 1, 2, 4]))
+    assert found.told == pytest.approx(np.std([0, 1, 4, 6]))
+    assert found.error == 0.5
+    assert replace(known, mean=None).audit(np.ones(3)) is None
+    assert replace(known, curve_error=np.nan).audit(np.ones(3)) is None
 
 
 # --- what is read from it ----------------------------------------------------------------------

@@ -38,9 +38,11 @@ def feature(values, *, whole=False, kind="number"):
     return SimpleNamespace(axis=axis, whole=whole, axis_kind=kind)
 
 
-def effect_of(*, importance=0.0, error=0.0, spread=0.0, spread_error=0.0, heights=(0.0, 0.0)):
+def effect_of(
+    *, importance=0.0, error=0.0, spread=0.0, spread_error=0.0, heights=(0.0, 0.0), name="age"
+):
     return SimpleNamespace(
-        name="age",
+        name=name,
         captions=PLAIN,
         importance=importance,
         importance_error=error,
@@ -52,6 +54,7 @@ def effect_of(*, importance=0.0, error=0.0, spread=0.0, spread_error=0.0, height
 
 
 WIDE = np.array([-1.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0])  # of mean 1 and deviation root 2
+ALONE = np.zeros((3, 1))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,7 @@ WIDE = np.array([-1.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0])  # of mean 1 and de
     ],
 )
 def test_what_exceeds_the_deviation_of_the_predictions_cannot_be(numbers, words):
-    notes = describe_implausible([effect_of(**numbers)], *WIDE)
+    notes = describe_implausible([effect_of(**numbers)], *WIDE, ALONE)
     assert len(notes) == (words is not None)
     for note in notes:
         assert note.kind == "implausible"
@@ -76,10 +79,32 @@ def test_what_exceeds_the_deviation_of_the_predictions_cannot_be(numbers, words)
 
 def test_a_curve_of_probabilities_spans_no_more_than_one():
     chances = np.array([0.0, 0.2, 1.0]), np.ones(3)
-    (note,) = describe_implausible([effect_of(heights=(-0.5, 0.1, 0.75))], *chances)
+    (note,) = describe_implausible([effect_of(heights=(-0.5, 0.1, 0.75))], *chances, ALONE)
     assert re.match(r"the curve of age spans 1\.25, and predictions lie between 0 and 1", note)
-    assert not describe_implausible([effect_of(heights=(-0.5, 0.1, 0.5))], *chances)
-    assert not describe_implausible([effect_of(heights=(-0.5, 0.1, 0.75))], *WIDE)
+    assert not describe_implausible([effect_of(heights=(-0.5, 0.1, 0.5))], *chances, ALONE)
+    assert not describe_implausible([effect_of(heights=(-0.5, 0.1, 0.75))], *WIDE, ALONE)
+
+
+def test_a_partner_is_named_with_its_rank_correlation():
+    """Ranks 0 1 2 3 and 0 1 3 2: their squared differences add up to 2, so r = 1 - 6 * 2 / 60."""
+    values = np.array([[0.0, 5.0, 0.0], [1.0, 3.0, 1.0], [2.0, 9.0, 30.0], [9.0, 1.0, 7.0]])
+    effects = [effect_of(importance=9.0, name=name) for name in ("a", "b", "c")]
+    predictions, weight = np.array([0.0, 1.0, 0.0, 1.0]), np.ones(4)
+    notes = describe_implausible(effects, predictions, weight, values)
+    assert "other features, most with c (rank correlation 0.80), whose effects" in notes[0]
+    assert "most with a (rank correlation 0.80)" in notes[2]
+    chances = [effect_of(heights=(0.0, 1.44), name=name) for name in ("a", "b", "c")]
+    assert "most with c" in describe_implausible(chances, predictions, weight, values)[0]
+    alone = describe_implausible(effects[:1], predictions, weight, values[:, :1])[0]
+    assert "rank correlation" not in alone
+
+
+@pytest.mark.parametrize(("error", "is_told"), [(1.41, False), (1.42, True), (float("nan"), False)])
+def test_an_importance_with_an_error_beyond_all_predictions_is_not_known(error, is_told):
+    notes = describe_implausible([effect_of(importance=0.7, error=error)], *WIDE, ALONE)
+    assert len(notes) == is_told
+    for note in notes:
+        assert re.match(r"importance of age is not known: its error \(1\.42\) exceeds", note)
 
 
 TWO_CLOUDS = np.concatenate([np.linspace(0, 1, 60), np.linspace(9, 10, 60)])
@@ -111,6 +136,23 @@ def test_outputs_of_which_curves_explain_little_are_named_and_counted():
     assert "10 % for 'a', -200 % for 'c', 50 % for 'd' (and little for 1 more) of the" in note
     assert "correlated features may add up" in note
     assert describe_explained({"a": 0.5, "b": float("nan")}) == ()
+
+
+@pytest.mark.parametrize(
+    ("ways", "gradient", "windows"),
+    [
+        ({"gradient", "steps"}, True, True),
+        ({"secants"}, False, True),
+        ({"secants over bins"}, False, True),
+        ({"jumps", "steps"}, False, False),  # walked trees are asked at every threshold
+        ((), False, False),  # profiles are asked at their points
+    ],
+)
+def test_a_low_share_is_blamed_on_what_can_have_missed_something(ways, gradient, windows):
+    (note,) = describe_explained({"a": 0.1}, ways)
+    assert "features may act together" in note
+    assert ("small gradient" in note) == gradient
+    assert ("finer than the windows" in note) == windows
 
 
 def test_rows_outside_the_cells_are_counted_with_the_limits():

@@ -6,10 +6,12 @@ import pytest
 from tests.unit.results.with_regions import SPLIT, alone, make_regional
 
 import rhale
+from rhale.report.page import make_page
 from rhale.results import listing
 from rhale.results.captions import Captions
 from rhale.results.region_tree import Group, Groups, Partner
 
+ROWS = np.stack(np.meshgrid(*[np.linspace(-1, 1, 9)] * 3), axis=-1).reshape(-1, 3)
 TABLE = np.random.default_rng(0).normal(size=(200, 3))
 
 
@@ -256,6 +258,19 @@ def test_shares_of_several_outputs_are_told_by_their_names():
     )
     assert listing.tell_shares(tuple("abcde"), [(0.1, 0.2)] * 5)[0].endswith("so on for 2 more")
     assert listing.tell_shares(("a",), [(float("nan"),) * 2]) == ()
+
+
+def test_what_some_features_explain_is_not_told_as_of_the_model():
+    fx = rhale.explain(lambda rows: rows.sum(axis=1), ROWS, features=[0, 2], regions=True)
+    (said,) = (line for line in str(fx).splitlines() if "sum of the curves" in line)
+    assert said.startswith("the sum of the curves of these features (2 of 3) explains 67 %")
+    whole = rhale.explain(lambda rows: rows.sum(axis=1), ROWS, regions=True)
+    assert "the sum of the curves explains 100 %" in str(whole)
+    facts = dict(
+        make_page(fx.effects, fx.provenance, explained={"y0": fx.explained_variance}).facts
+    )
+    assert facts["Features"] == "2 of 3"
+    assert facts["Explained by the curves of these features"].startswith("66.7 %")
 
 
 def flat(name, size, **fields):
