@@ -44,7 +44,13 @@ from rhale.measures.pair_comparison import (
     count_asked,
     count_whole_rows,
 )
-from rhale.measures.pair_conclusion import conclude_pairs, importances
+from rhale.measures.pair_conclusion import (
+    conclude_pairs,
+    correlate_measured,
+    correlate_sampled,
+    importances,
+    mark_alike,
+)
 from rhale.measures.pair_plan import PairPlan, every_pair, list_pairs, make_sides
 from rhale.measures.pair_task import PairSums, PairTask
 from rhale.measures.pair_tracing import PairTracing, conclude_profiles, profile_importances
@@ -443,14 +449,20 @@ def gather(
         "ways": {way: plan.ways.count(way) for way in dict.fromkeys(plan.ways)},
         "rows_asked": walked if predictor.walks else asked,
     }
+    pairs = conclude_pairs(plan, sums, asker.outputs, pairing, n_rows)
+    correlations, fx = correlate_measured(pairs[::n_outputs]), choice.explanation
+    if fx is not None:  # not all pairs are measured
+        sampled = correlate_sampled(pairs, fx.features, fx.sample_x, fx.sample_weight)
+        correlations = sampled | correlations
+    pairs, alike = mark_alike(pairs, correlations)
     found = Interactions(
         features=tuple(side.feature.name for side in plan.sides),
         outputs=asker.outputs,
-        pairs=conclude_pairs(plan, sums, asker.outputs, pairing, n_rows),
+        pairs=pairs,
         importance=importances(plan, sums, n_outputs),
         variance=sums.answers.variance,
         provenance=describe(run, columns, asker, len(plan.pairs)) | told,
-        notes=(*choice.notes, *same),
+        notes=(*choice.notes, *same, *alike),
     )
     return keep_strongest(found, pairing.pairs) if isinstance(pairing.pairs, int) else found
 

@@ -18,7 +18,7 @@ from rhale.names import find_feature, find_output, near_names
 from rhale.results import pair_listing, pair_table, store, summary
 from rhale.results.captions import Captions, caption, captions_of
 from rhale.results.note import as_notes
-from rhale.results.pair_effect import PairMethod, PairResult
+from rhale.results.pair_effect import TIMES, PairMethod, PairResult
 from rhale.results.read_only import as_read_only
 from rhale.results.shap_pairs import pairs_from_shap, tell_shap
 from rhale.system.writing import write_text
@@ -153,12 +153,12 @@ class Interactions:
         found = self._find(names, output)
         if found is None:
             first, second = names
-            measured = list(dict.fromkeys(" x ".join(pair.names) for pair in self.pairs))
+            measured = list(dict.fromkeys(TIMES.join(pair.names) for pair in self.pairs))
             msg = (
                 f"the pair {first!r}, {second!r} was not measured; ask for it with "
                 f"rhale.interactions(..., pairs=[({first!r}, {second!r})]); "
             )
-            raise UnknownFeatureError(msg + near_names(" x ".join(names), measured))
+            raise UnknownFeatureError(msg + near_names(TIMES.join(names), measured))
         return found if found.names == names else found.transposed()
 
     def _asked(self, key: Any) -> tuple[tuple[str, str], str | None]:
@@ -333,7 +333,10 @@ class Interactions:
         Returns
         -------
         data frame
-            `strength` with its error and p-value, `share` of the variance, cells and rows.
+            `strength` with its error, `share` of the variance, cells and rows. `p_value` is of "this
+            model has no interaction here", and says nothing of other trainings of the same learner.
+            `rank_correlation` is that of the two features; `can_be_ranked` is false where one of
+            them goes together with another feature so closely that a learner may take either.
 
         Examples
         --------

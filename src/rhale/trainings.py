@@ -25,7 +25,7 @@ from rhale.results.note import as_notes
 from rhale.results.read_only import as_read_only
 from rhale.results.refit_comparison import SampledRows, compare_trainings, lighten_result
 from rhale.results.refit_effect import RefitEffect
-from rhale.results.refit_pair import RefitPair
+from rhale.results.refit_pair import RefitPair, rank_pairs
 from rhale.results.refit_regions import rule_rows
 from rhale.results.refit_table import effect_rows, find_correlated, pair_rows, part_rows
 from rhale.system.writing import write_text
@@ -208,7 +208,7 @@ class Refits:
 
     def __str__(self) -> str:
         return refit_listing.refits_as_text(
-            self.ranked(), self.provenance, self._remarks(), self._correlated
+            self.ranked(), self.provenance, self._remarks(), self._correlated, self.pairs
         )
 
     __repr__ = __str__
@@ -303,7 +303,7 @@ class Refits:
         else:
             columns = self.provenance.get("columns", self.features)
             found = tuple(select_pairs(self.pairs, pairs, columns))
-        return sorted(found, key=lambda pair: (-np.nan_to_num(pair.replicated), -pair.strength))
+        return rank_pairs(found)
 
     def regions(
         self,

@@ -12,6 +12,7 @@ from rhale.errors import (
     ModelFailedError,
     UnknownFeatureError,
 )
+from rhale.results.pair_effect import can_be_ranked
 
 
 @pytest.fixture
@@ -283,3 +284,48 @@ def test_pairs_by_name_and_by_position_may_stand_together(rows):
     assert [pair.names for pair in ix] == [("x0", "x1"), ("x1", "x2")]
     with pytest.raises(BadSettingError, match="'x0' with itself"):
         rhale.interactions(product, rows, pairs=[("x0", 0)])
+
+
+# --- features that go together -----------------------------------------------------------------
+
+
+def copied(n_rows=600):
+    """x1 follows x0; x2 and x3 are on their own."""
+    x = np.random.default_rng(3).normal(size=(n_rows, 4))
+    x[:, 1] = x[:, 0] + 0.3 * x[:, 1]
+    return x
+
+
+def ranked(ix):
+    return {pair.names: can_be_ranked(pair) for pair in ix}
+
+
+def test_pairs_with_a_feature_that_has_a_copy_cannot_be_ranked_by_one_model():
+    x = copied()
+    ix = rhale.interactions(lambda z: z[:, 0] * z[:, 2] + z[:, 2] * z[:, 3], x, pairs="all")
+    marked = {names for names, can in ranked(ix).items() if not can}
+    assert marked == {("x0", "x2")}  # other pairs of x0 and x1 do nothing in this model
+    assert "features that go together, by the correlation of their ranks: 'x0' and 'x1'" in str(ix)
+    assert "cannot be ranked by this model" in str(ix["x2", "x0"])
+    frame = ix.to_frame("pandas", errors=False).set_index(["first", "second"])
+    assert not frame.loc[("x0", "x2"), "can_be_ranked"]
+    assert frame["can_be_ranked"].sum() == 5
+    assert frame.loc[("x0", "x1"), "rank_correlation"] == ix["x0", "x1"].rank_correlation > 0.9
+
+
+def test_two_copies_that_act_together_cannot_be_ranked_either():
+    ix = rhale.interactions(lambda z: z[:, 0] * z[:, 1], copied(), pairs=[("x0", "x1")])
+    assert ranked(ix) == {("x0", "x1"): False}
+
+
+def test_copies_are_known_where_their_own_pair_was_not_measured():
+    x = copied()
+    x = np.column_stack([x, np.random.default_rng(4).normal(size=(600, 2))])  # 15 pairs
+    ix = rhale.interactions(lambda z: z[:, 1] * z[:, 5] + z[:, 3] * z[:, 4], x, pairs=2)
+    assert ranked(ix) == {("x1", "x5"): False, ("x3", "x4"): True}
+
+
+def test_features_on_their_own_are_ranked_and_h_says_nothing_of_copies(rows):
+    assert all(ranked(rhale.interactions(product, rows[:300], pairs="all")).values())
+    h = rhale.interactions(lambda z: z[:, 0] * z[:, 1], copied(200), method="h")
+    assert all(ranked(h).values())

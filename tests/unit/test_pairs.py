@@ -73,7 +73,7 @@ def test_unknown_features_bring_near_names(ix):
 def test_a_pair_that_was_not_measured_says_how_to_ask(some):
     with pytest.raises(UnknownFeatureError, match=r"pairs=\[\('age', 'income'\)\]") as error:
         some["age", "income"]
-    assert "'age x region'" in str(error.value)
+    assert "'age \u00d7 region'" in str(error.value)
 
 
 def test_pairs_are_in_it_or_not(some, two):
@@ -130,7 +130,8 @@ def test_importance_and_strengths_add_up_to_the_variance(ix):
     """Independent features, no three of them together."""
     total = (ix.importance**2).sum() / ix.variance[0] + ix.explained
     np.testing.assert_allclose(total, 1.0)
-    assert f"together these pairs have {100 * ix.explained:.0f} % of the variance" in str(ix)
+    both = f"pairs have {100 * ix.explained:.0f} %, single features {100 - 100 * ix.explained:.0f} %"
+    assert f"of the variance of the predictions, these {both}" in str(ix)
 
 
 def test_what_is_explained_is_told_by_output(two):
@@ -142,8 +143,8 @@ def test_print_shows_the_ranked_table(ix, two):
     lines = str(ix).splitlines()
     how = "from four predictions a row and pair"
     assert lines[0] == f"pairs by ale of a function, 90 rows; {how}; on y"
-    assert lines[1].split() == ["pair", "strength", "±", "error", "share", "p", "notes"]
-    assert lines[2].startswith("age x region ")
+    assert lines[1].split() == ["pair", "strength", "±", "error", "share", "notes"]
+    assert lines[2].startswith("age \u00d7 region ")
     assert repr(ix) == str(ix)
     assert "output" in str(two).splitlines()[1]
 

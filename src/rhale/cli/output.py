@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -27,7 +26,7 @@ from rhale.cli.pictures import (
 from rhale.explanation import Explanation
 from rhale.pairs import Interactions
 from rhale.results import listing, pair_listing, store, summary
-from rhale.results.numerals import write_between, write_number
+from rhale.results.numerals import write_number
 from rhale.system.writing import whole, write_text
 from rhale.trainings import Refits
 
@@ -121,7 +120,6 @@ def write_refits(
         sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
     else:
         sys.stdout.write(f"{rx}\n")
-        show_refit_pairs(rx)
     is_told = sys.stdout.isatty() and places.json != "-"  # with the table, to the same reader
     for failure in () if is_told else rx.failures:
         note_line(f"training {failure.number} failed: {failure.reason}")
@@ -136,31 +134,6 @@ def write_refits(
         places.plots.mkdir(parents=True, exist_ok=True)
         n_pictures = write_refit_pictures(rx, places.plots, whole)
         note_line(f"wrote {n_pictures} pictures to {places.plots}")
-
-
-def show_refit_pairs(rx: Refits) -> None:
-    """Print which interactions would come back, where pairs were measured."""
-    ranked = sorted(rx.pairs, key=lambda pair: (-np.nan_to_num(pair.replicated), -pair.strength))
-    shown = ranked[: pair_listing.MOST_PAIRS]
-    if not shown:
-        return
-    names = [" x ".join(map(pair.captions.feature, pair.names)) for pair in shown]
-    columns = {"pair": list(map(listing.shorten, names))}
-    if len(rx.outputs) > 1:
-        columns["output"] = [listing.shorten(pair.captions.output(pair.output)) for pair in shown]
-    n_left = len(columns)
-    ends = [pair.strength_ci() for pair in shown]
-    columns["strength [95 %]"] = [
-        write_between(pair.strength, low, high)
-        for pair, (low, high) in zip(shown, ends, strict=True)
-    ]
-    columns["replicated"] = [write_number(pair.replicated) for pair in shown]
-    columns["p"] = [f"{pair.p_value:.2g}" for pair in shown]
-    columns["comes back"] = ["yes" if pair.comes_back else "no" for pair in shown]
-    lines = listing.aligned([list(columns), *zip(*columns.values(), strict=True)], n_left)
-    if len(ranked) > len(shown):
-        lines.append(f"and {len(ranked) - len(shown):,} weaker ones")
-    sys.stdout.write("\n" + "\n".join(lines) + "\n")
 
 
 def _write_refit_file(rx: Refits, path: Path, title: str | None) -> None:
@@ -200,7 +173,7 @@ def show_pairs(ix: Interactions) -> None:
         console.print(Text(f"and {len(ranked) - most:,} weaker ones"))
     for number, remark in enumerate(remarks, start=1):
         console.print(_remark(str(number), remark))
-    for note in ix.notes:
+    for note in (*pair_listing.tell_evidence(ranked), *ix.notes):
         console.print(Text(harmless(note)))
 
 

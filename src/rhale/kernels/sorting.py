@@ -1,4 +1,4 @@
-"""Sorting numbers by where in their range they lie: in linear time, if they are spread over it."""
+"""Sorting numbers by where in their range they lie, in linear time if they are spread over it; ranks."""
 
 from __future__ import annotations
 
@@ -72,3 +72,29 @@ def order_keys(keys: npt.NDArray[np.uint64]) -> IntArray:
     shift = max(int(keys.max()).bit_length() - 16, 0)
     order = (keys >> np.uint64(shift)).astype(np.uint16).argsort(kind="stable")
     return order.take(keys.take(order).argsort(kind="stable"))
+
+
+def rank_values(values: FloatArray) -> FloatArray:
+    """Ranks of the values, those of equal ones averaged; nan where there is no value.
+
+    Examples
+    --------
+    >>> rank_values(np.array([10.0, 30.0, 10.0, np.nan]))
+    array([0.5, 2. , 0.5, nan])
+    """
+    known = np.isfinite(values)
+    _, place, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    ranks = np.full(values.shape, np.nan)
+    ranks[known] = (np.cumsum(counts) - (counts + 1) / 2)[place]
+    return ranks
+
+
+def correlate(first: FloatArray, second: FloatArray, weight: FloatArray) -> float:
+    """Weighted correlation over rows where both are known; 0 where one of them does not vary."""
+    known = np.isfinite(first) & np.isfinite(second) & (weight > 0)
+    if not known.any():
+        return 0.0
+    share = weight[known] / weight[known].sum()
+    a, b = (values[known] - share @ values[known] for values in (first, second))
+    scale = float(np.sqrt((share @ a**2) * (share @ b**2)))
+    return float(share @ (a * b)) / scale if scale > 0 else 0.0

@@ -12,13 +12,22 @@ from rhale.kernels.pair_main import MainEffect
 from rhale.kernels.pair_moments import PairMoments
 from rhale.kernels.pair_settings import PairSettings
 from rhale.kernels.pair_strength import PairFit, Square, find_squares
+from rhale.kernels.sorting import correlate, rank_values
 from rhale.measures.pair_plan import PairPlan
 from rhale.measures.pair_task import PairSums
+from rhale.results.listing import MOST_NAMED
 from rhale.results.note import Note
-from rhale.results.pair_effect import PairEffect
+from rhale.results.pair_effect import ALIKE, PairEffect
+from rhale.results.refit_table import CORRELATED
 
 SINGLE = 2.0**-20  # of predictions: what differences of answers in single precision lose, at most
 STILL = "one of the two has one value only: nothing can change with it"
+NOT_RANKED = Note(
+    ALIKE,
+    "cannot be ranked by this model: a feature of the pair goes together with another one, and a "
+    "learner may take either",
+)
+Correlations = dict[frozenset[str], float]  # of two features
 
 
 def conclude_pairs(
@@ -144,3 +153,69 @@ def describe_pair(plan: PairPlan, place: int, n_left_out: int, n_rows: int) -> t
         text = f"{n_left_out:,} of {n_rows:,} rows have no value of {names} there, and are left out"
         notes.append(Note("missing", text))
     return (*notes, *dict.fromkeys(note for feature in sides for note in feature.notes))
+
+
+def correlate_measured(pairs: Sequence[PairEffect]) -> Correlations:
+    """Rank correlations of the features of measured pairs, from all rows."""
+    return {frozenset(pair.names): pair.rank_correlation for pair in pairs}
+
+
+def correlate_sampled(
+    pairs: Sequence[PairEffect], features: Sequence[str], sample: FloatArray, weight: FloatArray
+) -> Correlations:
+    """Rank correlations of each feature of some pairs with all other features, in sampled rows.
+
+    Parameters
+    ----------
+    pairs : sequence of PairEffect
+        Which are not all pairs of the features.
+    features : sequence of str
+        All features.
+    sample, weight : ndarrays of shape (n_rows, n_features) and (n_rows,)
+        Their values; how much each row counts.
+    """
+    ranks = {name: rank_values(column) for name, column in zip(features, sample.T, strict=True)}
+    used = dict.fromkeys(name for pair in pairs for name in pair.names if name in ranks)
+    both = {frozenset((a, b)) for a in used for b in ranks if a != b}
+    found = {}
+    for two in both:
+        first, second = (ranks[name] for name in sorted(two))
+        found[two] = correlate(first, second, weight)
+    return found
+
+
+def mark_alike(
+    pairs: Sequence[PairEffect], correlations: Correlations
+) -> tuple[tuple[PairEffect, ...], tuple[Note, ...]]:
+    """Mark the pairs that one model cannot rank; and say which features go together.
+
+    Parameters
+    ----------
+    pairs : sequence of PairEffect
+        What was measured.
+    correlations : dict of frozenset of str to float
+        Rank correlations of two features.
+
+    Notes
+    -----
+    Let b and c be near copies. Data cannot tell a learner whether a acts together with b or with c,
+    and what b and c do together is hardly told from a curve of one of them. So all pairs that have
+    b or c are marked: at correlation .9, the pairs that stood before the true one were all of this
+    kind (accuracy.md). Pairs that do not act together in this model at all are not.
+    """
+    alike = {two: r for two, r in correlations.items() if abs(r) > CORRELATED}
+    copied = frozenset[str]().union(*alike)
+    is_marked = [pair.strength > 0 and not copied.isdisjoint(pair.names) for pair in pairs]
+    if not any(is_marked):
+        return tuple(pairs), ()
+    made = tuple(
+        replace(pair, notes=(*pair.notes, NOT_RANKED)) if marked else pair
+        for pair, marked in zip(pairs, is_marked, strict=True)
+    )
+    closest = sorted(alike, key=lambda two: (-abs(alike[two]), sorted(two)))
+    named = [
+        f"{' and '.join(map(repr, sorted(two)))} ({alike[two]:.2f})" for two in closest[:MOST_NAMED]
+    ]
+    more = f" and {len(closest) - MOST_NAMED} more" if len(closest) > MOST_NAMED else ""
+    text = f"features that go together, by the correlation of their ranks: {', '.join(named)}{more}"
+    return made, (Note(ALIKE, text),)

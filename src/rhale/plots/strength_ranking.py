@@ -15,9 +15,9 @@ from rhale.plots import canvas, style
 from rhale.plots.board import Board
 from rhale.plots.lettering import LITERAL, shown, small_percent
 from rhale.plots.strength_matrix import STRENGTHS, PairCollection, sentence_of
-from rhale.results.pair_effect import PairResult
+from rhale.results.pair_effect import TIMES, PairResult, can_be_ranked
 
-TIMES = " \u00d7 "
+MARK, MARKED = " *", "* cannot be ranked by this model"
 SHORTEST, LONGEST = 11, 38  # letters of the names of a pair
 NAMES = 0.75  # of the width of given axes, for names beside them
 THICKEST = 0.45  # inches of a bar and the room below it
@@ -48,6 +48,7 @@ def plot_ranking(
     Axes
         The given ones, or new ones. Artists carry a gid: rhale:bars, rhale:whiskers (± standard
         error, where it is known), rhale:shares (squared strength, of the variance of predictions).
+        Pairs that one model cannot rank have a star behind their names, which the axis explains.
 
     Examples
     --------
@@ -71,6 +72,7 @@ def plot_ranking(
     canvas.add_legend(ax, explained, outside=new, title=counts)
     words = shown(sentence_of(pairs, place), max(8, canvas.letters(ax, "width") - 6))
     label = f"effect on {words}\n(%: squared, of the variance)"
+    label += "" if all(map(can_be_ranked, kept)) else f"\n{MARKED}"
     ax.set_xlabel(label, fontsize=style.NAME_TEXT, **LITERAL)
     return ax
 
@@ -115,7 +117,10 @@ def name_pairs(ax: Axes, pairs: Sequence[PairResult], *, new: bool) -> None:
     inches = ax.get_window_extent().width / ax.figure.dpi
     room = LONGEST if new else NAMES * inches * style.LETTERS_PER_INCH
     length = int(np.clip(room, SHORTEST, LONGEST))
-    names = [name_pair(caption_both(pair), length) for pair in pairs]
+    names = [
+        name_pair(caption_both(pair), length) + ("" if can_be_ranked(pair) else MARK)
+        for pair in pairs
+    ]
     ax.set_yticks(range(len(names)), labels=names)
     for tick in ax.yaxis.get_major_ticks():
         tick.label1.set(fontsize=style.NAME_TEXT, **LITERAL)

@@ -19,12 +19,13 @@ from rhale.report.notebook import (
     sized,
 )
 from rhale.report.pair_numbers import map_of
-from rhale.report.pair_page import METHODS, TIMES, RankedPair, percent, rank
+from rhale.report.pair_page import METHODS, RankedPair, percent, rank
 from rhale.report.pair_sentences import tell_surface
 from rhale.report.wording import clean, number
 from rhale.results import inks
-from rhale.results.pair_effect import PairResult, write_head
-from rhale.results.pair_listing import captioned, tell_output
+from rhale.results.note import as_notes
+from rhale.results.pair_effect import ALIKE, TIMES, PairResult, can_be_ranked, write_head
+from rhale.results.pair_listing import captioned, tell_evidence, tell_output
 from rhale.results.pair_sections import with_surface
 
 MOST_ROWS = 15
@@ -50,17 +51,16 @@ def pairs_as_html(
     shown = ranked[:MOST_ROWS]
     rows = [rank(pair, deviation(shown), None, ()) for pair in shown]
     largest = max((row.strength or 0.0 for row in rows), default=0.0)
-    has_p = any(row.error for row in rows)
     heads = ["pair", *(["output"] if several else []), "", "strength ± error", "share"]
-    heads += ["p"] if has_p else []
     words = ("pair", "output", "")
     body = "".join(
-        line(row, largest, pair, several=several, has_p=has_p)
-        for row, pair in zip(rows, shown, strict=True)
+        line(row, largest, pair, several=several) for row, pair in zip(rows, shown, strict=True)
     )
     more = len(ranked) - len(shown)
     after = [f"and {more} more: ix.to_frame() has all"] if more > 0 else []
-    after += [clean(note, LONGEST_NOTE) for note in notes]
+    marked = [f"* {note}" for pair in shown for note in as_notes(pair.notes) if note.kind == ALIKE]
+    told = (*marked[:1], *tell_evidence(ranked), *notes)
+    after += [clean(note, LONGEST_NOTE) for note in told]
     method = METHODS[shown[0].method] if shown else ""
     model = provenance.get("model", "model")
     title = clean(f"{model}: {method}{tell_output(ranked)}", LONGEST_NOTE)
@@ -94,14 +94,15 @@ def pair_as_html(pair: PairResult) -> str:
     return card(TIMES.join(names), on, [*parts, folded_notes(pair.notes)])
 
 
-def line(row: RankedPair, largest: float, pair: PairResult, *, several: bool, has_p: bool) -> str:
+def line(row: RankedPair, largest: float, pair: PairResult, *, several: bool) -> str:
     """Write one line of the table."""
     output = [named(pair.captions.output(pair.output))] if several else []
-    words = [TIMES.join(map(named, captioned(pair))), *output]
+    mark = "" if can_be_ranked(pair) else " *"
+    words = [TIMES.join(map(named, captioned(pair))) + mark, *output]
     cells = [f"<td{WORD}>{word}</td>" for word in (*words, bar(row.strength or 0.0, largest))]
     size = row.strength or 0.0
     strength = sized(size, row.error) if row.error else number(size)
-    numbers = [strength, percent(row.share), *([row.p] if has_p else [])]
+    numbers = [strength, percent(row.share)]
     return (
         f"<tr>{''.join(cells)}{''.join(f'<td{NUMBER}>{n}</td>' for n in map(escape, numbers))}</tr>"
     )

@@ -26,7 +26,6 @@ from rhale.report.pair_numbers import LinesShape, MapShape, lines_of, map_of
 from rhale.report.pair_sentences import tell_surface
 from rhale.report.wording import (
     UNKNOWN,
-    chance_in_words,
     clean,
     fixed,
     isolated,
@@ -35,7 +34,7 @@ from rhale.report.wording import (
     unbroken,
 )
 from rhale.results.captions import Captions
-from rhale.results.pair_effect import PairResult
+from rhale.results.pair_effect import TIMES, PairResult, can_be_ranked
 from rhale.results.pair_sections import PairSurface, lay_along, with_surface
 
 METHODS = {
@@ -49,8 +48,8 @@ MEANINGS = {
     "ale": (
         "The strength of a pair is the deviation over the rows of what both features do together "
         "beyond what each does alone, without the noise in it. It is in units of the prediction, "
-        "as importance is. p is the chance of as large a strength if the two did not "
-        "interact in this model."
+        "as importance is. It is of this model; rhale.refit(..., pairs='all') tells which pairs "
+        "would come back after another training."
     ),
     "pdp": (
         "The strength of a pair is the deviation of what the average prediction does with both "
@@ -75,7 +74,6 @@ MEANINGS = {
 }
 MOST_ROWS, MOST_PAIRS, MOST_FEATURES = 30, 5, 30
 NUMBERED = 12  # features of a matrix: with more, cells have no room for numbers
-TIMES = " \u00d7 "  # between the names of a pair
 N_SHADES = 10
 
 
@@ -132,10 +130,10 @@ class RankedPair:
     strength: float | None
     error: float | None
     share: float | None
-    p: str
     h2: str
     part: int | None
     notes: tuple[int, ...]
+    can_be_ranked: bool = True
 
 
 @dataclass(frozen=True)
@@ -206,7 +204,6 @@ class PairPage:
     outputs: tuple[OutputPart, ...]
     notes: tuple[Footnote, ...]
     code: str
-    has_errors: bool
     has_h2: bool
 
 
@@ -244,7 +241,6 @@ def make_pair_page(table: PairTable, title: str | None = None, limits: Limits = 
         notes=tuple(Footnote(clean(text), "") for text in table.notes)
         + tuple(Footnote(clean(text), about(text, table.pairs)) for text in texts),
         code=code(table),
-        has_errors=method == "ale",
         has_h2=any(math.isfinite(pair.h2) for pair in table.pairs),
     )
 
@@ -284,18 +280,17 @@ def make_output(table: PairTable, output: str, texts: Sequence[str], limits: Lim
 
 
 def rank(pair: PairResult, scale: float, part: int | None, notes: Sequence[int]) -> RankedPair:
-    """One row of the ranking; p of what is but rounding tells nothing."""
+    """One row of the ranking."""
     strength, error = known(pair.strength, scale), known(pair.strength_error, scale)
-    p = pair.p_value if strength or error else math.nan
     return RankedPair(
         spoken_names(pair),
         strength,
         error,
         known(pair.share, 1.0),
-        p=chance_in_words(p),
         h2=number(pair.h2, 2),
         part=part,
         notes=tuple(notes),
+        can_be_ranked=can_be_ranked(pair),
     )
 
 

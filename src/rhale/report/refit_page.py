@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-import numpy as np
-
 from rhale.kernels import FloatArray
 from rhale.kernels.overlap import Overlap
 from rhale.report.chart_numbers import LONGEST_LEVEL
@@ -43,7 +41,7 @@ from rhale.report.wording import (
 )
 from rhale.results.captions import Captions
 from rhale.results.refit_effect import RefitEffect
-from rhale.results.refit_pair import RefitPair
+from rhale.results.refit_pair import RefitPair, rank_pairs
 from rhale.results.refit_table import find_correlated
 
 MOST_PAIRS = 30  # in their table
@@ -260,11 +258,6 @@ def make_output(
         n_left=len(pairs) - len(rows),
         largest_pair=end_of_bars(rows),
     )
-
-
-def rank_pairs(pairs: Sequence[RefitPair]) -> list[RefitPair]:
-    """Pairs with the largest replicated strength first."""
-    return sorted(pairs, key=lambda pair: (-np.nan_to_num(pair.replicated), -pair.strength))
 
 
 def make_part(

@@ -17,13 +17,14 @@ from rhale.kernels.pair_moments import PairMoments
 from rhale.kernels.pair_steps import DOWN, read_steps
 from rhale.kernels.pair_strength import PairFit, Reading, Square
 from rhale.kernels.records import freeze, same_fields
+from rhale.kernels.sorting import correlate
 from rhale.kernels.times import as_numbers
 from rhale.names import find_level
 from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.door_to_notebooks import show_pair
 from rhale.results.door_to_plots import draw_surface
 from rhale.results.effect_statistics import Size, Statistics, gather_statistics
-from rhale.results.listing import shorten, write_share
+from rhale.results.listing import shorten
 from rhale.results.note import as_notes
 from rhale.results.numerals import write_with_error
 from rhale.results.result import normal_quantile
@@ -42,6 +43,8 @@ HOW = {  # strengths were found, by way or by method
     "pdp": "two-way partial dependence",
 }
 NAN = float("nan")
+TIMES = " \u00d7 "  # between the names of a pair
+ALIKE = "correlated"  # kind of the note of pairs that one model cannot rank
 
 
 class Doubt(NamedTuple):
@@ -80,7 +83,7 @@ class PairResult(Protocol):
 
     @property
     def p_value(self) -> float:
-        """Chance of as large a strength if there were none; nan where it is not known."""
+        """Chance of so large a strength if this model had none here; nan where not known."""
 
     @property
     def share(self) -> float:
@@ -281,6 +284,19 @@ class PairEffect:
         return known
 
     @property
+    def rank_correlation(self) -> float:
+        """Rank correlation of the two features over the rows, -1 to 1; 0 if one has one value.
+
+        Notes
+        -----
+        Spearman's, of the rows by cell: those of one cell, or of one level, share a rank. Levels
+        are ranked in their order.
+        """
+        sides = (self.weight.sum(axis=1), self.weight.sum(axis=0))
+        ranks = np.meshgrid(*(np.cumsum(own) - own / 2 for own in sides), indexing="ij")
+        return correlate(ranks[0].ravel(), ranks[1].ravel(), self.weight.ravel())
+
+    @property
     def mean(self) -> FloatArray:
         """Mean mixed slope of every step, (n_steps, n_steps); nan where no row counts for it."""
         steps = read_steps(self.axes, self.moments)
@@ -460,7 +476,15 @@ class PairEffect:
 
     @property
     def p_value(self) -> float:
-        """Chance, 0 to 1, of as large a strength if the two did not interact in this model."""
+        """How likely so large a strength is, 0 to 1, if this model had no interaction here.
+
+        Notes
+        -----
+        It is about this model: would other rows, drawn anew, show its interaction again? A model
+        that learned an additive world from few rows has interactions by chance, and they are real
+        in it: p is small for nearly all of its pairs. Whether a pair would come back in a model
+        that is trained on other rows is told by `rhale.refit(..., pairs=)`.
+        """
         return self._doubt.p_value
 
     @property
@@ -864,6 +888,11 @@ def share_of_rows(pair: Any) -> float:
     return n_known / (n_known + pair.n_left_out) if n_known else 0.0
 
 
+def can_be_ranked(pair: PairResult) -> bool:
+    """Whether one model can tell how strong a pair is beside others: no feature of it has a copy."""
+    return all(note.kind != ALIKE for note in as_notes(pair.notes))
+
+
 def _share_of(strength: float, variance: float) -> float:
     """Squared strength, of the variance: 0 where nothing varies, nan where that is not known."""
     return 0.0 if variance == 0 else strength**2 / variance
@@ -893,12 +922,29 @@ def write_p(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.2g}"
 
 
+def write_part(share: float) -> str:
+    """Write a share of the variance in per cent; 0 is nothing at all, and nan is not written.
+
+    Examples
+    --------
+    >>> write_part(0.384), write_part(0.0123), write_part(0.0004), write_part(0.0)
+    ('38 %', '1.2 %', '< 0.1 %', '0 %')
+    """
+    if np.isnan(share):
+        return ""
+    if 0 < share < 1e-3:
+        return "< 0.1 %"
+    return f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.0f} %"
+
+
 def write_head(pair: PairResult) -> str:
     """Name a pair, and say how strongly it interacts."""
-    names = " x ".join(shorten(pair.captions.feature(name)) for name in pair.names)
+    names = TIMES.join(shorten(pair.captions.feature(name)) for name in pair.names)
     output = shorten(pair.captions.output(pair.output))
     head = f"{names} on {output}: strength {write_strength(pair)}"
     p = write_p(pair.p_value)
-    told = f", p {p if p.startswith('<') else '= ' + p}" if p else ""
-    share = write_share(pair.share)
+    told = (
+        f", p {p if p.startswith('<') else '= ' + p} of no interaction in this model" if p else ""
+    )
+    share = write_part(pair.share)
     return f"{head}{f', {share} of the variance' if share else ''}{told}"

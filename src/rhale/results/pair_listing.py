@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.results.listing import MOST_NAMED, align_signs, aligned, shorten, title, write_share
+from rhale.results.listing import MOST_NAMED, align_signs, aligned, shorten, title
 from rhale.results.numerals import write_number
-from rhale.results.pair_effect import PairResult, write_p, write_strength
+from rhale.results.pair_effect import TIMES, PairResult, write_part, write_strength
+from rhale.results.refit_pair import RefitPair
 
 MOST_PAIRS = 20
-OVERLAP = 1.1  # of the variance: more than chance makes of shares that add up to all of it
+EVIDENCE = (
+    "strengths and errors are of this model; rhale.refit(..., pairs='all') tells "
+    "which pairs come back after another training, and ranks them by that"
+)
 
 
 def pairs_as_text(
@@ -33,7 +37,7 @@ def pairs_as_text(
     notes : sequence of str
         What follows the table.
     most : int
-        How many pairs are listed. Errors and p-values are found for these alone.
+        How many pairs are listed. Errors are found for these alone.
     """
     columns, n_left, remarks = pair_ranking(ranked[:most])
     table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
@@ -43,6 +47,7 @@ def pairs_as_text(
         else []
     )
     footer += [f"{number}  {note}" for number, note in enumerate(remarks, start=1)]
+    footer += tell_evidence(ranked)
     head = f"pairs by {title(provenance)}{tell_how(ranked)}{tell_output(ranked)}"
     return "\n".join([head, *table, *footer, *notes])
 
@@ -74,14 +79,17 @@ def pair_ranking(ranked: Sequence[PairResult]) -> tuple[dict[str, list[str]], in
     sizes = align_signs(list(map(write_strength, ranked)))
     columns["strength ± error" if has_errors else "strength"] = sizes
     if any(np.isfinite(pair.share) for pair in ranked):
-        columns["share"] = [write_share(pair.share) for pair in ranked]
-    if has_errors:
-        columns["p"] = [write_p(pair.p_value) for pair in ranked]
+        columns["share"] = [write_part(pair.share) for pair in ranked]
     if any(not np.isnan(pair.h2) for pair in ranked):
         columns["H²"] = ["" if np.isnan(pair.h2) else write_number(pair.h2, 2) for pair in ranked]
     marks = [[remarks.setdefault(n, len(remarks) + 1) for n in pair.notes] for pair in ranked]
     columns["notes"] = [", ".join(map(str, numbers)) for numbers in marks]
     return columns, n_left, list(remarks)
+
+
+def tell_evidence(pairs: Sequence[PairResult]) -> list[str]:
+    """Say what strengths are evidence of, where there are any."""
+    return [EVIDENCE] if any(p.method == "ale" and p.strength > 0 for p in pairs) else []
 
 
 def tell_output(pairs: Sequence[PairResult]) -> str:
@@ -92,7 +100,7 @@ def tell_output(pairs: Sequence[PairResult]) -> str:
     )
 
 
-def captioned(pair: PairResult) -> tuple[str, str]:
+def captioned(pair: PairResult | RefitPair) -> tuple[str, str]:
     """What people read for the features of a pair."""
     first, second = map(pair.captions.feature, pair.names)
     return first, second
@@ -103,14 +111,14 @@ def name_pair(names: tuple[str, str]) -> str:
 
     Examples
     --------
-    >>> name_pair(("age", "income"))
-    'age x income'
+    >>> name_pair(("age", "income")).split(TIMES)
+    ['age', 'income']
     """
-    return " x ".join(map(shorten, names))
+    return TIMES.join(map(shorten, names))
 
 
 def tell_explained(outputs: Sequence[str], pairs: FloatArray, singles: FloatArray) -> list[str]:
-    """Say how much of the variance pairs have together, and features alone.
+    """Say how much of the variance pairs have, and features alone, each counted by itself.
 
     Parameters
     ----------
@@ -123,11 +131,10 @@ def tell_explained(outputs: Sequence[str], pairs: FloatArray, singles: FloatArra
     told = []
     for output, pair, single in list(zip(outputs, pairs, singles, strict=True))[:MOST_NAMED]:
         where = f" of {shorten(output)!r}" if len(outputs) > 1 else ""
-        alone = f", features alone {write_share(single)}" if np.isfinite(single) else ""
-        twice = ": features that go together count twice" if pair + single > OVERLAP else ""
+        alone = f", single features {write_part(single)}" if np.isfinite(single) else ""
         if np.isfinite(pair):
             told.append(
-                f"together these pairs have {write_share(pair)} of the variance of the "
-                f"predictions{where}{alone}{twice}"
+                f"of the variance of the predictions{where}, these pairs have {write_part(pair)}"
+                f"{alone}: each counted by itself, which adds up only where features are independent"
             )
     return told

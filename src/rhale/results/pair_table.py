@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rhale.results.captions import PLAIN, Captions
 from rhale.results.note import as_notes
-from rhale.results.pair_effect import PairResult
+from rhale.results.pair_effect import PairEffect, PairResult, can_be_ranked
 from rhale.results.table_rows import NAN, Columns, add_labels, short_notes
 
 
@@ -28,6 +28,10 @@ def pair_rows(pairs: Sequence[PairResult], *, errors: bool = True) -> Columns:
         "strength_error": [float(pair.strength_error) if errors else NAN for pair in pairs],
         "p_value": [float(pair.p_value) if errors else NAN for pair in pairs],
         "share": [float(pair.share) for pair in pairs],
+        "rank_correlation": [
+            pair.rank_correlation if isinstance(pair, PairEffect) else NAN for pair in pairs
+        ],
+        "can_be_ranked": [can_be_ranked(pair) for pair in pairs],
         "cells": [int(pair.n_cells) for pair in pairs],
         "unmeasured": [int(pair.n_unmeasured) for pair in pairs],
         "left_out": [int(pair.n_left_out) for pair in pairs],

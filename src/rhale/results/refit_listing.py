@@ -10,7 +10,9 @@ import numpy as np
 from rhale.results.listing import MOST_ROWS, aligned, name_few, shorten
 from rhale.results.numerals import write_between, write_number
 from rhale.results.pair_effect import write_p
+from rhale.results.pair_listing import MOST_PAIRS, captioned, name_pair
 from rhale.results.refit_effect import RefitEffect
+from rhale.results.refit_pair import RefitPair, rank_pairs
 
 LEGEND = (
     "importance: mean of the trainings [95 % interval]; replicated: the same without chance; "
@@ -23,8 +25,9 @@ def refits_as_text(
     provenance: Mapping[str, Any],
     remarks: Sequence[str],
     correlated: Mapping[str, Sequence[str]] | None = None,
+    pairs: Sequence[RefitPair] = (),
 ) -> str:
-    """Write what would come back, in the order of the effects.
+    """Write what would come back, in the order of the effects; and pairs, by what comes back.
 
     Parameters
     ----------
@@ -36,6 +39,8 @@ def refits_as_text(
         What follows the table.
     correlated : mapping of str to sequence of str, optional
         Features that each feature can hardly be told from.
+    pairs : sequence of RefitPair
+        Pairs that were measured, in any order.
     """
     shown = effects[:MOST_ROWS]
     columns = {"feature": [shorten(e.captions.feature(e.name)) for e in shown]}
@@ -55,7 +60,34 @@ def refits_as_text(
     table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
     n_more = len(effects) - len(shown)
     more = [f"and {n_more:,} more: rx.replication() has all"] if n_more else []
-    return "\n".join([refit_head(effects, provenance), *table, *more, LEGEND, *remarks])
+    head = refit_head(effects, provenance)
+    return "\n".join([head, *table, *more, *list_pairs(pairs), LEGEND, *remarks])
+
+
+def list_pairs(pairs: Sequence[RefitPair]) -> list[str]:
+    """Write the pairs that would come back first as a table below that of the features."""
+    ranked = rank_pairs(pairs)
+    shown = ranked[:MOST_PAIRS]
+    if not shown:
+        return []
+    columns = {"pair": [name_pair(captioned(pair)) for pair in shown]}
+    if len({pair.output for pair in ranked}) > 1:
+        columns["output"] = [shorten(pair.captions.output(pair.output)) for pair in shown]
+    n_left, ends = len(columns), [pair.strength_ci() for pair in shown]
+    columns["strength [95 %]"] = [
+        write_known(pair.strength) if np.isnan(low) else write_between(pair.strength, low, high)
+        for pair, (low, high) in zip(shown, ends, strict=True)
+    ]
+    columns["replicated"] = [write_known(pair.replicated) for pair in shown]
+    columns["p"] = [write_p(pair.p_value) or "?" for pair in shown]
+    columns["comes back"] = [write_answer(pair) for pair in shown]
+    table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
+    n_more = len(ranked) - len(shown)
+    return [
+        "",
+        *table,
+        *([f"and {n_more:,} more: rx.replication(pairs=True) has all"] if n_more else []),
+    ]
 
 
 def refit_head(effects: Sequence[RefitEffect], provenance: Mapping[str, Any]) -> str:
@@ -66,7 +98,7 @@ def refit_head(effects: Sequence[RefitEffect], provenance: Mapping[str, Any]) ->
     return f"{refit_title(provenance)}; on {shorten(effects[0].captions.value_axis(outputs.pop()))}"
 
 
-def write_answer(effect: RefitEffect) -> str:
+def write_answer(effect: RefitEffect | RefitPair) -> str:
     """Say whether an effect comes back; "?" where nobody knows."""
     if np.isnan(effect.p_value):
         return "?"

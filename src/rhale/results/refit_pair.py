@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -165,6 +165,11 @@ class RefitPair:
     def comes_back(self) -> bool:
         """Whether trainings on other rows show the interaction again: p of .05 or less."""
         return self.p_value <= LEVEL
+
+
+def rank_pairs(pairs: Iterable[RefitPair]) -> list[RefitPair]:
+    """Pairs with the largest replicated strength first; by strength where that is not known."""
+    return sorted(pairs, key=lambda pair: (-np.nan_to_num(pair.replicated), -pair.strength))
 
 
 def compare_surfaces(pairs: Sequence[PairEffect]) -> FloatArray:

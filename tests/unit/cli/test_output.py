@@ -226,7 +226,7 @@ def test_pairs_are_laid_out_on_a_terminal(monkeypatch, capsys):
     show_pairs(paired())
     told = capsys.readouterr().out
     assert "pairs by ale" in told
-    assert "x0 x x1" in told
+    assert "x0 \u00d7 x1" in told
 
 
 # --- refits ------------------------------------------------------------------------------------
@@ -256,10 +256,12 @@ def test_what_would_come_back_is_shown_and_failures_are_named_beside_it(capsys):
 
 def test_pairs_that_were_measured_follow_the_features(capsys):
     write_refits(trained(pairs="all"), [], NOWHERE)
-    header, row = capsys.readouterr().out.splitlines()[-2:]
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("") + 1
+    header, row = lines[start : start + 2]
     assert header.split("  ")[0] == "pair"
     assert header.split()[-2:] == ["comes", "back"]
-    assert row.startswith("x0 x x1")
+    assert row.startswith("x0 \u00d7 x1")
     assert row.split()[-1] == "no"  # a plane has none
 
 

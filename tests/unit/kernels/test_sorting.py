@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhale.kernels.sorting import FEW, order_keys, sort_numbers
+from rhale.kernels.sorting import FEW, correlate, order_keys, rank_values, sort_numbers
 
 N = 3 * FEW
 RNG = np.random.default_rng(0)
@@ -68,3 +68,17 @@ def test_keys_increase_in_their_order(n_keys, most):
     order = order_keys(keys)
     np.testing.assert_array_equal(np.sort(order), np.arange(n_keys))  # each once
     np.testing.assert_array_equal(keys[order], np.sort(keys))
+
+
+def test_ranks_are_those_of_scipy():
+    stats = pytest.importorskip("scipy.stats")
+    values = np.array([3.0, 1.0, 3.0, 2.0, 1.0, 1.0])
+    np.testing.assert_allclose(rank_values(values), stats.rankdata(values) - 1)
+
+
+def test_correlations_of_ranks_are_spearmans():
+    stats = pytest.importorskip("scipy.stats")
+    first, other = np.random.default_rng(1).normal(size=(2, 80))
+    second = first**3 + other
+    found = correlate(rank_values(first), rank_values(second), np.ones(80))
+    assert found == pytest.approx(stats.spearmanr(first, second).statistic)

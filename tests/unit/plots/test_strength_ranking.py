@@ -8,7 +8,9 @@ from matplotlib.figure import Figure
 
 from rhale.errors import BadSettingError
 from rhale.plots import style
-from rhale.plots.strength_ranking import TIMES, name_pair, plot_ranking
+from rhale.plots.strength_ranking import name_pair, plot_ranking
+from rhale.results.note import Note
+from rhale.results.pair_effect import ALIKE, TIMES
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
 
@@ -91,3 +93,13 @@ def test_any_name_is_drawn_without_a_warning(make_pairs, render, name):
     assert render(plot_ranking(replace(pairs, outputs=("y",))))
     panels = Figure((3, 2)).subplots(1, 2)
     assert render(plot_ranking(pairs, ax=panels[0]))
+
+
+def test_pairs_that_one_model_cannot_rank_have_a_star_that_the_axis_explains(make_pairs):
+    ix = make_pairs({"ab": 1.0, "bc": 3.0})
+    assert "*" not in plot_ranking(ix).get_xlabel()
+    note = Note(ALIKE, "a copy")
+    marked = [replace(p, notes=(note,)) if p.names == ("b", "c") else p for p in ix.pairs]
+    ax = plot_ranking(replace(ix, pairs=tuple(marked)))
+    assert names(ax) == ["bc *", "ab"]
+    assert ax.get_xlabel().endswith("\n* cannot be ranked by this model")

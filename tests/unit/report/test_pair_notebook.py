@@ -6,8 +6,9 @@ from tests.unit.report.test_pair_page import indices
 from tests.unit.report.test_render import parsed
 
 from rhale.results.captions import Captions
+from rhale.results.note import Note
 from rhale.results.numerals import write_with_error
-from rhale.results.pair_effect import PairIndex
+from rhale.results.pair_effect import ALIKE, PairIndex
 
 
 def test_the_strongest_pair_comes_first_with_its_numbers():
@@ -60,3 +61,15 @@ def test_an_index_has_words_and_no_map():
     html = PairIndex(("a", "b"), "y", "h", 0.5, 1.0)._repr_html_()
     assert "<svg" not in html
     assert "strength 0.5" in html
+
+
+def test_pairs_that_one_model_cannot_rank_have_a_star_that_is_explained():
+    ix = three_numbers()
+    assert " *<" not in ix._repr_html_()
+    first = ix.ranked()[0]
+    note = Note(ALIKE, "cannot be ranked by this model: a copy")
+    pairs = tuple(replace(p, notes=(note,)) if p is first else p for p in ix.pairs)
+    html = replace(ix, pairs=pairs)._repr_html_()
+    assert html.count(" *</td>") == 1
+    assert "<p>* cannot be ranked by this model: a copy</p>" in html
+    assert ">p</th>" not in html

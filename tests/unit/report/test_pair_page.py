@@ -16,7 +16,7 @@ from rhale.report.pair_page import (
 )
 from rhale.report.wording import UNKNOWN
 from rhale.results.note import Note
-from rhale.results.pair_effect import PairIndex
+from rhale.results.pair_effect import ALIKE, PairIndex
 
 
 def indices(n_features, method="h"):
@@ -51,7 +51,7 @@ def test_an_additive_model_has_a_page_too():
     page = make_pair_page(make_interactions({"y": lambda r: r.sum(axis=1)}, rows, ["a", "b"]))
     (output,) = page.outputs
     assert output.pairs == ()
-    assert [(row.strength, row.p) for row in output.ranking] == [(0.0, UNKNOWN)]
+    assert [row.strength for row in output.ranking] == [0.0]
 
 
 def test_the_matrix_is_that_of_the_interactions_reordered():
@@ -95,7 +95,6 @@ def test_many_features_are_cut_and_counted():
 def test_numbers_alone_have_no_charts_and_a_meaning_of_their_own(method, words):
     page = make_pair_page(indices(4, method))
     assert page.outputs[0].pairs == ()
-    assert not page.has_errors
     assert words in page.meaning
 
 
@@ -156,8 +155,15 @@ def test_partial_dependence_is_drawn_without_errors_and_claims_nothing():
     pdp = rhale.interactions(lambda r: r[:, 0] * r[:, 1], rows, pairs=[(0, 1)], method="pdp")
     page = make_pair_page(pdp)
     (part,) = page.outputs[0].pairs
-    assert not page.has_errors
     assert part.reading.startswith("Partial dependence comes without errors")
     assert {half for line in part.lines.lines for half in line.path.half} == {None}
     assert sum(height is not None for height in part.map.heights) == pdp.pairs[0].measured.sum()
     assert "far from the rows" in page.meaning
+
+
+def test_pairs_that_one_model_cannot_rank_are_marked():
+    ix = three_numbers()
+    first = ix.ranked()[0]
+    pairs = tuple(replace(p, notes=(Note(ALIKE, "so"),)) if p is first else p for p in ix.pairs)
+    rows = make_pair_page(replace(ix, pairs=pairs)).outputs[0].ranking
+    assert [row.can_be_ranked for row in rows] == [False] + [True] * (len(rows) - 1)

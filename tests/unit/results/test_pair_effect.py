@@ -275,10 +275,11 @@ def test_the_callers_arrays_stay_writable(pair):
 
 def test_a_pair_says_what_it_is_on_one_line(pair):
     told = str(replace(pair, notes=("a note",), n_left_out=3))
-    share = 100 * pair.strength**2 / pair.variance
+    n_rows = int(pair.count.sum())
+    share = 100 * pair.strength**2 / pair.variance * n_rows / (n_rows + 3)
     size = write_with_error(pair.strength, pair.strength_error)
-    assert told.startswith(f"x x y on y: strength {size}, ")
-    assert f", {share:.0f} % of the variance, p < 0.001; " in told
+    assert told.startswith(f"x \u00d7 y on y: strength {size}, ")
+    assert f", {share:.2g} % of the variance, p < 0.001 of no interaction in this model; " in told
     assert told.endswith("; 3 rows left out; a note")
     told = str(replace(pair, notes=(Note("missing", "3 rows have no x"),), n_left_out=3))
     assert told.endswith(" without rows; 3 rows have no x")
@@ -288,13 +289,18 @@ def test_a_pair_says_what_it_is_on_one_line(pair):
 
 def test_an_index_has_a_strength_and_no_surface():
     index = PairIndex(("a", "b"), "y", "h", 0.5, 2.0, h2=0.25, notes=("few rows",))
-    assert str(index) == "a x b on y: strength 0.5, 12 % of the variance; unnormalised H; few rows"
+    assert (
+        str(index)
+        == "a \u00d7 b on y: strength 0.5, 12 % of the variance; unnormalised H; few rows"
+    )
     assert np.isnan([index.strength_error, index.p_value]).all()
     assert (index.n_cells, index.n_unmeasured, index.table()) == (0, 0, {})
     assert index.transposed().names == ("b", "a")
     assert index.transposed().transposed() == index
     assert replace(index, h2=np.nan) == replace(index, h2=np.nan)
-    assert str(replace(index, method="greenwell")).startswith("a x b on y: strength 0.5; Greenwell")
+    assert str(replace(index, method="greenwell")).startswith(
+        "a \u00d7 b on y: strength 0.5; Greenwell"
+    )
 
 
 def test_the_table_has_one_row_for_each_cell(levels):
@@ -397,3 +403,24 @@ def test_statistics_of_cells_are_read_at_levels_where_there_are_any(levels):
     middle = (surface[1:] + surface[:-1]) / 2
     expected = np.average(np.abs(middle), weights=cells.weight)
     assert cells.statistics().aled == pytest.approx(expected)
+
+
+def test_rank_correlation_is_spearmans_of_the_cells_that_rows_stand_in():
+    stats = pytest.importorskip("scipy.stats")
+    x = np.random.default_rng(5).normal(size=(500, 3))
+    x[:, 1] = np.exp(x[:, 0]) + 0.3 * x[:, 1]
+    x[:, 2] = -np.rint(x[:, 0])
+    ix = rhale.interactions(lambda z: z[:, 0], x, pairs="all", cells=8)
+    for pair in ix:
+        sides = [
+            axis.locate(x[:, int(name[1])]).stand
+            for axis, name in zip(pair.axes, pair.names, strict=True)
+        ]
+        assert pair.rank_correlation == pytest.approx(stats.spearmanr(*sides).statistic)
+    assert ix["x0", "x1"].rank_correlation > 0.9
+    assert ix["x2", "x0"].rank_correlation < -0.9
+
+
+def test_a_feature_with_one_value_goes_with_nothing():
+    x = np.column_stack([np.arange(20.0), np.ones(20)])
+    assert rhale.interactions(lambda z: z[:, 0], x).pairs[0].rank_correlation == 0.0

@@ -2,6 +2,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+import rhale
 from rhale.results.captions import Captions
 from rhale.results.pair_effect import PairIndex
 from rhale.results.pair_listing import pair_ranking, pairs_as_text, tell_explained, tell_how
@@ -17,7 +18,7 @@ def test_the_strongest_are_listed_and_the_others_counted():
     lines = pairs_as_text(indices(435), TOLD, ["a note"]).splitlines()
     assert lines[0] == "pairs by h of a Forest, 1,000 rows; from unnormalised H; on y"
     assert lines[1].split() == ["pair", "strength", "share", "notes"]
-    assert lines[2].split() == ["a0", "x", "b", "1", "25", "%"]
+    assert lines[2].split() == ["a0", "\u00d7", "b", "1", "25", "%"]
     assert len(lines) == 2 + 20 + 2
     assert lines[-2:] == ["and 415 weaker ones: ix.to_frame() has all", "a note"]
 
@@ -60,23 +61,33 @@ def test_every_way_is_told_once_and_none_where_nothing_was_asked():
 def test_long_names_are_cut_and_stay_on_one_line():
     pair = PairIndex(("x" * 99, "a\nb"), "y", "h", 0.5, 1.0)
     (name,) = pair_ranking([pair])[0]["pair"]
-    assert name == "x" * 31 + "… x a b"
+    assert name == "x" * 31 + "… \u00d7 a b"
 
 
-def test_what_pairs_and_features_have_of_the_variance_is_told():
-    told = tell_explained(["y"], np.array([0.25]), np.array([0.7]))
-    assert told == [
-        "together these pairs have 25 % of the variance of the predictions, features alone 70 %"
-    ]
+def test_what_pairs_and_features_have_of_the_variance_is_told_and_not_added_up():
+    told = tell_explained(["y"], np.array([0.00096]), np.array([0.26]))
+    assert told[0] == (
+        "of the variance of the predictions, these pairs have < 0.1 %, single features 26 %: each "
+        "counted by itself, which adds up only where features are independent"
+    )
     told = tell_explained(["y", "z"], np.array([0.25, np.nan]), np.array([np.nan, 0.1]))
-    assert told == ["together these pairs have 25 % of the variance of the predictions of 'y'"]
+    assert [t.split(":")[0] for t in told] == [
+        "of the variance of the predictions of 'y', these pairs have 25 %"
+    ]
 
 
-def test_shares_of_features_that_go_together_are_said_to_overlap():
-    (told,) = tell_explained(["y"], np.array([0.13]), np.array([1.79]))
-    assert told.endswith("features alone 179 %: features that go together count twice")
-    (told,) = tell_explained(["y"], np.array([0.48]), np.array([0.58]))
-    assert told.endswith("features alone 58 %")
+def test_small_shares_are_not_written_as_nothing():
+    pairs = [PairIndex(("a", "b"), "y", "h", s, 1.0) for s in (0.5, 0.1, 0.031, 0.01, 0.0)]
+    assert pair_ranking(pairs)[0]["share"] == ["25 %", "1 %", "< 0.1 %", "< 0.1 %", "0 %"]
+
+
+def test_p_is_no_column_and_the_table_says_what_strengths_are_evidence_of():
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    ix = rhale.interactions(lambda z: z[:, 0] * z[:, 1], rows, cells=4)
+    assert list(pair_ranking(ix.ranked())[0]) == ["pair", "strength ± error", "share", "notes"]
+    assert "rhale.refit(..., pairs='all') tells which pairs come back" in str(ix)
+    assert "p < 0.001 of no interaction in this model" in str(ix["x0", "x1"])
+    assert "refit" not in pairs_as_text(indices(2), TOLD, [])  # of H nothing is known
 
 
 def test_people_read_captions():
@@ -84,4 +95,4 @@ def test_people_read_captions():
     pairs = [replace(pair, captions=captions) for pair in indices(2)]
     head, _, first, _ = pairs_as_text(pairs, TOLD, []).splitlines()
     assert head.endswith("; on price ($)")
-    assert first.startswith("Age x b ")
+    assert first.startswith("Age \u00d7 b ")

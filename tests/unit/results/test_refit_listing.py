@@ -67,3 +67,24 @@ def test_of_many_features_the_first_are_listed(lines):
     told = refits_as_text(many, lines.provenance, []).splitlines()
     assert told[22] == "and 5 more: rx.replication() has all"
     assert len(told) == 2 + 20 + 2
+
+
+def test_pairs_that_were_measured_follow_with_what_comes_back_first():
+    x = make_table(3)
+    models = [
+        lambda r, s=s, t=t: s * r[:, 0] * r[:, 1] + t * r[:, 0] * r[:, 2]
+        for s, t in zip(SLOPES, [9, -9, 9, -9, 9, -9], strict=True)
+    ]
+    rx = rhale.refits(models, x, train=TRAIN, pairs="all")
+    lines = str(rx).splitlines()
+    start = lines.index("") + 1
+    assert lines[start].split() == [
+        "pair", "strength", "[95", "%]", "replicated", "p", "comes", "back",
+    ]  # fmt: skip
+    assert lines[start + 1].startswith("x0 \u00d7 x1")  # the stronger one turns with every training
+    assert lines[start + 1].endswith("yes")
+    assert lines[start + 2].startswith("x0 \u00d7 x2")
+    assert lines[start + 2].endswith("no")
+    strengths = {pair.names: pair.strength for pair in rx.pairs}
+    assert strengths["x0", "x2"] > strengths["x0", "x1"]
+    assert lines[-1 - len(rx.notes)] == LEGEND

@@ -3,15 +3,11 @@ import pytest
 from tests.unit.results.refitted import N_ROWS, SLOPES, make_table, refit_lines
 
 from rhale.results.refit_table import (
-    correlate,
     effect_rows,
     find_correlated,
     pair_rows,
     part_rows,
-    rank_values,
 )
-
-stats = pytest.importorskip("scipy.stats")
 
 
 @pytest.fixture(scope="module")
@@ -53,18 +49,6 @@ def test_every_limit_has_a_row(lines):
     np.testing.assert_allclose(rows["x"][:n_first], lines["x0"].axis)
     np.testing.assert_allclose(rows["curve"][:n_first], lines["x0"].curve(lines["x0"].axis))
     assert {len(cells) for cells in rows.values()} == {len(rows["x"])}
-
-
-def test_ranks_are_those_of_scipy():
-    values = np.array([3.0, 1.0, 3.0, 2.0, 1.0, 1.0])
-    np.testing.assert_allclose(rank_values(values), stats.rankdata(values) - 1)
-
-
-def test_correlations_are_spearmans():
-    table = make_table()
-    first, second = table[:, 0], table[:, 0] ** 3 + table[:, 1]
-    found = correlate(rank_values(first), rank_values(second), np.ones(N_ROWS))
-    assert found == pytest.approx(stats.spearmanr(first, second).statistic)
 
 
 def test_copies_are_named_whatever_their_scale_and_sign_and_others_are_not():
