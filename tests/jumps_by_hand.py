@@ -32,7 +32,7 @@ def window(axis, x, share):
 def ask_about(column, x, cuts, *, share=0.1, wide=0.1, most=1000):
     """A question about one column of rows: rows without a value, and few others, do not count."""
     axis = axis_of(x)
-    cells = find_jump_cells(axis, cuts, share, most)
+    cells = find_jump_cells(axis, cuts, share, most, inner=True)
     counts = ~np.isnan(x) & (np.arange(x.size) % 11 != 5)
     near = cells.serve(x)
     own = window(axis, x, wide)
@@ -42,6 +42,7 @@ def ask_about(column, x, cuts, *, share=0.1, wide=0.1, most=1000):
         find_reach(cells.places, near, own),
         own,
         part=np.zeros(x.size, dtype=int),
+        inner=cells.serve_inner(x),
     )
     return JumpQuestion(column, cells, marks, np.where(counts, np.arange(x.size), -1))
 
@@ -85,12 +86,21 @@ def slopes_by_hand(question, jumps):
 
 def sums_by_hand(question, rows, jumps):
     """Jumps, rows near each cell, and where rows stand, by group; as plain numbers."""
+    return _sums_by_hand(question, rows, jumps, question.marks.near)
+
+
+def inner_by_hand(question, rows, jumps):
+    """The same of the innermost rows of each neighbourhood."""
+    return _sums_by_hand(question, rows, jumps, question.marks.inner)
+
+
+def _sums_by_hand(question, rows, jumps, served_by):
     n_cells, marks = question.cells.n_cells, question.marks
     total = np.zeros((N_GROUPS, n_cells, jumps.shape[2]))
     near, stand = np.zeros((N_GROUPS, n_cells)), np.zeros((N_GROUPS, n_cells + 1))
     for r in np.flatnonzero(question.mark >= 0):
         group, share = rows.group[r], rows.share[r]
-        served = slice(marks.near[0][r], marks.near[1][r])
+        served = slice(served_by[0][r], served_by[1][r])
         total[group, served] += share * jumps[served, r]
         near[group, served] += share
         stand[group, marks.stand[r]] += share
@@ -99,14 +109,14 @@ def sums_by_hand(question, rows, jumps):
 
 def assert_same_jumps(reply, question, rows, jumps, precision):
     """What was walked equals brute force."""
-    total, near, stand = sums_by_hand(question, rows, jumps)
-    sums = reply.sums
     size = max(1.0, np.abs(jumps).max(initial=0.0))
-    np.testing.assert_allclose(sums.jumps * sums.unit, total, rtol=0, atol=precision * size)
-    np.testing.assert_allclose(
-        np.cumsum(sums.near, axis=1)[:, :-1] / 2.0**61, near, rtol=0, atol=1e-12
-    )
-    np.testing.assert_allclose(sums.stand / 2.0**61, stand, rtol=0, atol=1e-12)
+    for sums, by_hand in ((reply.sums, sums_by_hand), (reply.sums.inner, inner_by_hand)):
+        total, near, stand = by_hand(question, rows, jumps)
+        np.testing.assert_allclose(sums.jumps * sums.unit, total, rtol=0, atol=precision * size)
+        np.testing.assert_allclose(
+            np.cumsum(sums.near, axis=1)[:, :-1] / 2.0**61, near, rtol=0, atol=1e-12
+        )
+        np.testing.assert_allclose(sums.stand / 2.0**61, stand, rtol=0, atol=1e-12)
     expected = slopes_by_hand(question, jumps)
     size = max(1.0, np.abs(expected).max(initial=0.0))
     np.testing.assert_allclose(reply.slopes, expected, rtol=0, atol=precision * size)

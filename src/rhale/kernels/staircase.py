@@ -8,7 +8,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, known_center
-from rhale.kernels.jumps import WHOLE, JumpCells, JumpSums
+from rhale.kernels.jumps import INNER, WHOLE, JumpCells, JumpSums
 from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.uncertainty import Estimate
 
@@ -33,12 +33,12 @@ class Staircase:
         Shares of the rows before the first place, between each two, and behind the last one.
     influence : ndarray of shape (n_groups, n_places)
         What the draw of each group of rows does to each jump; their squares add up to its variance.
-        A last group without rows stands for how far inner and outer rows disagree.
+        Two last groups without rows stand for bias: how far inner and all rows disagree.
     drawn : ndarray of shape (2, n_groups)
         What the draw of each group does to the mean of the curve, and to its variance, over the
         rows, were the jumps known.
     group_shares : ndarray of shape (n_groups,)
-        Share of the rows in each group.
+        Share of the rows in each group; 0 of those that stand for bias.
     low, high : float
         Ends of the axis.
 
@@ -57,14 +57,17 @@ class Staircase:
 
     How wide a neighbourhood should be depends on the table: where features are near copies, a jump
     fades within a few rows of its place. So jumps are averaged over all rows of a neighbourhood, A,
-    and over the innermost quarter of these, B, which is nearly unbiased and noisier. With D the
-    mean square over the rows of the difference of both curves, and V the part of it that is noise,
+    and over the innermost quarter of these, B, which is less biased and noisier. With D the mean
+    square over the rows of the difference of both curves, and V the part of it that is noise,
 
         curve = A + w (B - A),     w = max(0, 1 - V / D),
 
     has the least mean squared error of all such mixtures (V is that of B - A, as the rows of B are
     among those of A). What w leaves out, (1 - w)² (B - A)², counts as squared bias, and
-    w (1 - w) (B - A)² as that of the choice itself: together (1 - w) (B - A)².
+    w (1 - w) (B - A)² as that of the choice itself: together (1 - w) (B - A)². B may be off as well:
+    by (B - A) / 3 where bias grows with the width of a neighbourhood, which adds w (B - A)² / 9. Two
+    curves that disagree cross somewhere, which makes neither of them right there: where they are
+    closer to each other than on average over the rows, D stands for (B - A)².
     """
 
     places: FloatArray
@@ -97,29 +100,35 @@ class Staircase:
         stand = sums.stand / max(float(sums.stand.sum()), 1.0)
         row_shares, group_shares = stand.sum(axis=0), stand.sum(axis=1)
         jumps, influence, rows = _mean_jumps(sums, output)
+        bias = np.zeros((0, row_shares.size))
         if sums.inner is not None:
             inner, inner_influence, inner_rows = _mean_jumps(sums.inner, output)
             more, more_influence = inner - jumps, inner_influence - influence
-            told = row_shares @ _add_up(more, row_shares) ** 2
-            noise = row_shares @ np.sum(_add_up(more_influence, row_shares) ** 2, axis=0)
-            w = max(0.0, 1.0 - noise / told) if told > 0 else 0.0
+            off = _add_up(more, row_shares)
+            square = float(row_shares @ off**2)
+            noise = float(row_shares @ np.sum(_add_up(more_influence, row_shares) ** 2, axis=0))
+            # of one group it is not known what is noise
+            is_known = square > 0 and np.count_nonzero(group_shares) > 1
+            w = max(0.0, 1.0 - noise / square) if is_known else 0.0
+            off = np.stack([off, np.sqrt(np.maximum(square - off**2, 0.0))])
+            bias = np.sqrt(1 - w + w * (INNER / (1 - INNER)) ** 2) * off
             jumps, influence = jumps + w * more, influence + w * more_influence
-            influence = np.vstack([influence, np.sqrt(1 - w) * more])
-            stand, group_shares = np.vstack([stand, 0 * row_shares]), np.append(group_shares, 0.0)
             # variances are as one over rows, and those of A and of B - A add up
             rows = 1 / (1 / rows + w**2 * np.maximum(1 / inner_rows - 1 / rows, 0.0))
         heights = np.append(0.0, np.cumsum(jumps))
         heights = heights - row_shares @ heights
         off_mean = stand @ heights
         off_variance = stand @ heights**2 - group_shares * float(row_shares @ heights**2)
+        drawn = np.stack([off_mean, off_variance]) / kept_root(group_shares[:, None])
+        of_bias = np.stack([-bias @ row_shares, np.zeros(len(bias))])  # it is not centred
         return cls(
             places=cells.places,
             jumps=jumps,
             near_shares=rows / max(float(sums.stand.sum()) / WHOLE, 1 / WHOLE),
             row_shares=row_shares,
-            influence=influence,
-            drawn=np.stack([off_mean, off_variance]) / kept_root(group_shares[:, None]),
-            group_shares=group_shares,
+            influence=np.vstack([influence, np.diff(bias, axis=1)]),
+            drawn=np.hstack([drawn, of_bias]),
+            group_shares=np.append(group_shares, np.zeros(len(bias))),
             low=ends[0],
             high=ends[1],
         )
@@ -210,11 +219,10 @@ class Staircase:
         """What the errors of the jumps add, on average, to the mean square of the curve over the rows.
 
         The mean over the rows of the variance of the curve, but for that of its centring, which
-        adds nothing: the curve is zero on average over the rows, whatever they are.
+        adds nothing: the curve is zero on average over the rows, whatever they are. Neither does
+        bias, which is no chance.
         """
-        sums = np.zeros((len(self.influence), self.n_places + 1))
-        np.cumsum(self.influence, axis=1, out=sums[:, 1:])
-        moved = sums - (sums @ self.row_shares)[:, None]
+        moved = _add_up(self.between_rows, self.row_shares)
         return float(self.row_shares @ self.squared(moved).variance)
 
     def shares_between(self, limits: FloatArray) -> FloatArray:

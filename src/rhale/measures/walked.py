@@ -40,9 +40,12 @@ from rhale.measures.measure import (
 )
 from rhale.measures.nearby import Nearby
 from rhale.measures.notes import BY_JUMPS, describe_gaps
+from rhale.results.effect_statistics import remove_noise
 from rhale.results.fit import ModelCells, Unbinned
 from rhale.results.note import Note
+from rhale.results.numerals import write_number
 
+MOVED = 0.5  # of an importance: a second cut of the axis that moves it so far deserves a word
 NO_ENDS = np.empty(0), np.empty(0)
 
 
@@ -165,13 +168,38 @@ class JumpEffects:
         outputs = range(len(about.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
         made = tuple(
-            self.unbinned(total.cells, kept, about, (output, found), notes)
+            self.unbinned(
+                total.cells, kept, about, (output, found),
+                notes + self.describe_cuts(total.sums, found, output),
+            )
             for output, found in enumerate(stairs)
-        )
+        )  # fmt: skip
         targets = tuple[Target, ...]()
         if about.searched is not None:
             targets = tuple(self.nearby.target(about.searched, output) for output in outputs)
         return Conclusion(made, cells=total.cells, targets=targets)
+
+    def describe_cuts(self, sums: JumpSums, found: Staircase, output: int) -> tuple[Note, ...]:
+        """Say that importance depends on how many rows near a place its jump is averaged over."""
+        if sums.inner is None:
+            return ()
+        ends = found.low, found.high
+        ways = [
+            Staircase.of(self.places, one, output, ends)
+            for one in (replace(sums, inner=None), sums.inner)
+        ]
+        # both without what chance adds: the nearest rows are few, and their curve is noisier
+        of_all, of_nearest = (
+            remove_noise(one.importance(), one.added_square()).denoised for one in ways
+        )
+        if not abs(of_all - of_nearest) >= MOVED * found.importance() > 0:
+            return ()
+        text = (
+            f"importance depends on how the axis is cut: {write_number(of_all, 3)} where all rows "
+            f"near a threshold are averaged, {write_number(of_nearest, 3)} where only the nearest "
+            "quarter of them is; its error counts the difference"
+        )
+        return (Note("cuts", text),)
 
     def in_region(self, axis: Axis) -> JumpEffects:
         """The same slopes, and the jumps of the rows near each place that are in a region."""

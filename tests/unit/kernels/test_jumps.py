@@ -23,15 +23,15 @@ def axis_of(x: np.ndarray) -> Axis:
     return Axis(float(x.min()), float(x.max()), values, count.astype(float), float(x.size))
 
 
-def near_by_hand(x: np.ndarray, place: float, share: float) -> tuple[float, float]:
+def near_by_hand(x: np.ndarray, place: float, share: float, least: int) -> tuple[float, float]:
     """Rows near a place: counted one by one."""
     ordered, n = np.sort(x), x.size
     below = int(np.sum(x < place))
-    half = min(max(min(below, n - below), 10), max(share * n, 20) / 2)
+    half = min(max(min(below, n - below), least / 2), max(share * n, least) / 2)
     first, last = int(np.floor(below - half)), int(np.ceil(below + half))
     first, last = max(first, 0), min(last, n)
-    if last - first < 20:
-        first, last = (max(n - 20, 0), n) if last == n else (0, min(20, n))
+    if last - first < least:
+        first, last = (max(n - least, 0), n) if last == n else (0, min(least, n))
     return ordered[first], ordered[last - 1]
 
 
@@ -42,11 +42,19 @@ def test_neighbourhoods_hold_as_many_rows_on_both_sides(seed: int, n: int, share
     if x.min() == x.max():
         return
     cuts = np.sort(rng.uniform(x.min(), x.max(), 7))
-    found = find_jump_cells(axis_of(x), cuts, share)
+    found = find_jump_cells(axis_of(x), cuts, share, inner=True)
     kept = cuts[(cuts > x.min()) & (cuts <= x.max())]
     np.testing.assert_array_equal(found.places, kept)
-    expected = [near_by_hand(x, t, share) for t in kept]
+    expected = [near_by_hand(x, t, share, 20) for t in kept]
     np.testing.assert_array_equal(np.column_stack([found.starts, found.stops]), expected)
+    # and the innermost quarter of these rows, ten at least
+    assert found.inner is not None
+    starts, stops = found.inner
+    expected = [near_by_hand(x, t, share / 4, 10) for t in kept]
+    np.testing.assert_array_equal(np.column_stack([starts, stops]), expected)
+    assert np.all(starts >= found.starts)
+    assert np.all(stops <= found.stops)
+    assert find_jump_cells(axis_of(x), cuts, share).inner is None
 
 
 @given(st.integers(0, 10_000))
@@ -104,18 +112,21 @@ def test_rows_without_weights_count_alike() -> None:
 
 
 def test_sums_over_different_places_do_not_add_up() -> None:
-    def sums(n: int, unit: float = 1.0) -> JumpSums:
+    def sums(n: int, unit: float = 1.0, inner: JumpSums | None = None) -> JumpSums:
         return JumpSums(
             np.ones((2, n, 1), np.int64),
             np.ones((2, n + 1), np.int64),
             np.ones((2, n + 1), np.int64),
             unit,
+            inner,
         )
 
-    both = sums(3) + sums(3)
-    assert (both.jumps == 2).all()
-    assert (both.near == 2).all()
-    assert (both.stand == 2).all()
+    both = sums(3, inner=sums(3)) + sums(3, inner=sums(3))
+    assert both.inner is not None
+    for own in (both, both.inner):
+        assert (own.jumps == 2).all()
+        assert (own.near == 2).all()
+        assert (own.stand == 2).all()
     for other in (sums(4), sums(3, 0.5)):
         with pytest.raises(ValueError, match="cannot be added"):
             sums(3) + other

@@ -25,6 +25,11 @@ def axis_of(x, weight=None):
 
 def sums_of(cells, x, jumps, group, weight=None, *, whole=None):
     """Sums of the rows, of which `jumps` has shape (n_rows, n_cells) and `whole` all."""
+    inner = None
+    if cells.inner is not None:
+        starts, stops = cells.inner
+        nearest = replace(cells, starts=starts, stops=stops, inner=None)
+        inner = sums_of(nearest, x, jumps, group, weight, whole=whole)
     weight = np.ones(x.size) if weight is None else weight
     unit, total = whole or (np.abs(jumps).max(initial=0.0) + 1e-300, weight.sum())
     share, unit = weight / 2 ** np.ceil(np.log2(total)), unit / WHOLE
@@ -37,7 +42,7 @@ def sums_of(cells, x, jumps, group, weight=None, *, whole=None):
     held = np.where(inside, count[:, None], 0)
     np.add.at(near, group, np.diff(held, axis=1, prepend=0, append=0))
     np.add.at(stand, (group, np.sum(cells.places <= x[:, None], axis=1)), count)
-    return JumpSums(made, near, stand, unit)
+    return JumpSums(made, near, stand, unit, inner)
 
 
 def make(seed, n=150, n_cuts=6, *, weighted=False):
@@ -370,3 +375,98 @@ def test_between_limits_a_place_counts_by_how_much_rows_differ_there():
 def test_a_jump_at_a_limit_lies_before_it():
     found = stairs_that_differ([0.5], [1.0])
     assert found.shares_between(np.array([0.0, 0.5, 1.0])).tolist() == [[0.0, 0.0], [1.0, 0.0]]
+
+
+# --- inner rows ----------------------------------------------------------------------------------
+
+
+def make_fading(seed, n=600, *, fade=0.02, noise=1.0, n_cuts=12):
+    """Even rows on [0, 1] and cells whose jumps fade with the distance of a row from the place."""
+    rng = np.random.default_rng(seed)
+    x, places = np.sort(rng.uniform(size=n)), (np.arange(n_cuts) + 0.5) / n_cuts
+    cells = find_jump_cells(axis_of(x), places, 0.15, inner=True)
+    sizes = np.sin(7 * cells.places) + 0.5
+    near = np.exp(-(((x[:, None] - cells.places) / fade) ** 2)) if fade else 1.0
+    jumps = sizes * near + noise * rng.normal(size=(n, cells.n_cells))
+    return x, cells, jumps, rng.integers(0, N_GROUPS, n), sizes
+
+
+def curves_by_hand(x, cells, jumps, group):
+    """Heights with all rows and with the innermost ones, and what each group does to these."""
+    heights, moves = [], []
+    for starts, stops in ((cells.starts, cells.stops), cells.inner):
+        inside = (starts <= x[:, None]) & (x[:, None] <= stops)
+        mean = (inside * jumps).sum(0) / inside.sum(0)
+        own = np.array([(inside * (jumps - mean))[group == g].sum(0) for g in range(N_GROUPS)])
+        share = np.array([inside[group == g].sum(0) for g in range(N_GROUPS)]) / inside.sum(0)
+        own = own / inside.sum(0) / np.sqrt(1 - (share**2).sum(0))
+        before = cells.places <= x[:, None]
+        heights.append(before @ mean - (before @ mean).mean())
+        moves.append(own @ before.T - (own @ before.T).mean(axis=1, keepdims=True))
+    return np.array(heights), np.array(moves)
+
+
+@given(SEEDS, st.sampled_from([0.0, 0.02, 0.1]), st.sampled_from([0.1, 1.0, 4.0]))
+def test_inner_rows_count_as_far_as_they_disagree_by_more_than_noise(seed, fade, noise):
+    x, cells, jumps, group, _ = make_fading(seed, 300, fade=fade, noise=noise)
+    found = stairs_of(x, cells, jumps, group, None)
+    (every, inner), moves = curves_by_hand(x, cells, jumps, group)
+    apart = (inner - every) ** 2
+    w = max(0.0, 1 - ((moves[1] - moves[0]) ** 2).sum(0).mean() / apart.mean())
+    np.testing.assert_allclose(found.curve(x, "mean"), every + w * (inner - every), atol=1e-12)
+    # what is left out counts as squared bias, where curves cross too
+    # and of a quarter of the width a third of the difference may be left
+    bias = (1 - w + w / 9) * np.maximum(apart, apart.mean())
+    chance = replace(
+        found,
+        influence=found.between_rows,
+        drawn=found.drawn[:, found.group_shares > 0],
+        group_shares=found.group_shares[found.group_shares > 0],
+    )
+    expected = chance.of_curve(x, "mean").variance + bias
+    np.testing.assert_allclose(found.of_curve(x, "mean").variance, expected, rtol=1e-9)
+    assert found.degrees == chance.degrees
+    assert found.added_square() == pytest.approx(chance.added_square())
+
+
+def test_rows_that_agree_near_and_far_leave_no_bias():
+    x, cells, _, group, sizes = make_fading(0)
+    jumps = np.broadcast_to(sizes, (x.size, sizes.size))
+    found = stairs_of(x, cells, jumps, group, None)
+    np.testing.assert_allclose(found.jumps, sizes, rtol=1e-12)
+    np.testing.assert_allclose(found.influence, 0, atol=1e-7)
+
+
+@pytest.mark.parametrize(("inner", "least", "most"), [(False, 0.0, 0.7), (True, 0.92, 1.0)])
+def test_intervals_cover_a_curve_whose_jumps_fade_near_their_places(inner, least, most):
+    # over even rows on [0, 1] the curve at z is the sum of size_j (1{t_j <= z} - (1 - t_j))
+    covered, sizes, runs = [], [], 60
+    for seed in range(runs):
+        x, cells, jumps, group, size = make_fading(seed, 600, fade=0.06, noise=0.3)
+        cells = cells if inner else replace(cells, inner=None)
+        found = stairs_of(x, cells, jumps, group, None)
+        z = np.linspace(0.05, 0.95, 19)
+        truth = ((cells.places <= z[:, None]) - (1 - cells.places)) @ size
+        variance, degrees = found.of_curve(z, "mean")
+        reach = student_quantile(0.95, degrees) * np.sqrt(variance)
+        covered.append(np.abs(found.curve(z, "mean") - truth) <= reach)
+        even = (np.arange(2000) + 0.5) / 2000
+        whole = ((cells.places <= even[:, None]) - (1 - cells.places)) @ size
+        off = found.importance() - whole.std()
+        sizes.append(abs(off) <= 2 * np.sqrt(found.of_importance()))
+    assert least <= np.mean(covered) <= most
+    assert least <= np.mean(sizes) <= most
+
+
+def test_one_group_cannot_tell_whether_inner_rows_disagree():
+    x, cells, jumps, group, _ = make_fading(1)
+    found = stairs_of(x, cells, jumps, 0 * group, None)
+    all_rows = stairs_of(x, replace(cells, inner=None), jumps, 0 * group, None)
+    np.testing.assert_array_equal(found.jumps, all_rows.jumps)
+
+
+def test_drawings_of_groups_drawn_anew_hold_what_is_counted_as_bias():
+    found = stairs_of(*make_fading(3, fade=0.05)[:4], None)
+    z = np.linspace(0.1, 0.9, 5)
+    shifts = found.redraw(found.moved(z, "mean"), draws=4000, seed=0)
+    np.testing.assert_allclose(shifts.var(axis=0), found.of_curve(z, "mean").variance, rtol=0.1)

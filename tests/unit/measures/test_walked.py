@@ -1,5 +1,6 @@
 """The measure of walked trees: what is asked, added up and concluded."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
 )
+from sklearn.tree import DecisionTreeRegressor
 from tests.unit.measures.askers import asker_for, no_sampled, rows_of
 
 import rhale
@@ -102,7 +104,8 @@ def test_what_is_asked_is_that_of_every_row_by_itself(bins, limits):
     trees = HistGradientBoostingRegressor(max_iter=6, min_samples_leaf=5).fit(X, np.sin(X[:, 0]))
     measure, *_ = measured(X, trees, bins=bins, limits=limits)
     grid, places = measure.cells.grid, measure.places
-    special = [places.places, places.starts, places.stops, grid.edges, [np.nan, -99.0, 99.0]]
+    special = [places.places, places.starts, places.stops, *places.inner]
+    special += [grid.edges, [np.nan, -99.0, 99.0]]
     x = np.concatenate(
         [X[:, 0], *special, *(np.nextafter(v, d) for v in special for d in (-9, 99))]
     )
@@ -113,6 +116,7 @@ def test_what_is_asked_is_that_of_every_row_by_itself(bins, limits):
     marks, mark, x = asked.marks, asked.mark[inside], x[inside]
     np.testing.assert_array_equal(marks.stand[mark], (places.places <= x[:, None]).sum(axis=1))
     np.testing.assert_array_equal(np.array(marks.near)[:, mark], places.serve(x))
+    np.testing.assert_array_equal(np.array(marks.inner)[:, mark], places.serve_inner(x))
     expected = np.array(measure.window.ends(grid.middles))[:, grid.locate(x)]
     np.testing.assert_array_equal(np.array(marks.window)[:, mark], expected)
     starts, stops = expected[..., None]
@@ -167,8 +171,9 @@ def test_a_feature_without_thresholds_has_a_flat_curve():
 
 
 def test_thresholds_that_are_too_many_are_taken_together_and_that_is_told():
-    rows = RNG.normal(size=(3000, 2))
-    model = ExtraTreesRegressor(3, random_state=0).fit(rows, rows[:, 0] + rows[:, 1] ** 2)
+    # rows that the trees have not learned: beside its own leaf a row of theirs jumps by less
+    learned, rows = RNG.normal(size=(2, 3000, 2))
+    model = ExtraTreesRegressor(3, random_state=0).fit(learned, learned[:, 0] + learned[:, 1] ** 2)
     effect = rhale.explain(model, rows, features=[0])[0]
     assert effect.stairs.n_places <= 1000
     told = next(note for note in effect.notes if note.kind == "merged jumps")
@@ -178,6 +183,43 @@ def test_thresholds_that_are_too_many_are_taken_together_and_that_is_told():
     ends[0][:, 0], ends[1][:, 0] = low, high
     change = np.mean(model.predict(ends[1]) - model.predict(ends[0]))
     assert np.diff(effect.curve([low, high]))[0] == pytest.approx(change, abs=0.05)
+
+
+def test_importance_that_depends_on_the_cut_of_the_axis_is_noted_and_its_error_counts_that():
+    """sign(x1) where |x2| < .015, x2 being x1 and noise of .02: only rows beside 0 jump.
+
+    At 0.005, where the tree jumps, they are Phi(.5) - Phi(-1) = .533 of the rows, and .533 is the
+    importance. Most of a tenth of the rows are farther away and do not jump.
+    """
+    grid = np.linspace(-1, 1, 201)
+    learned = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
+    model = DecisionTreeRegressor().fit(
+        learned, np.sign(learned[:, 0]) * (np.abs(learned[:, 1]) < 0.015)
+    )
+    truth, told = 0.533, []
+    for seed in range(3):
+        x = np.random.default_rng(seed).uniform(-1, 1, 1000)
+        rows = np.column_stack([x, x + 0.02 * np.random.default_rng(seed + 9).normal(size=1000)])
+        found = rhale.explain(model, rows, features=[0])[0]
+        assert abs(found.importance - truth) < 2 * found.importance_error
+        assert 0.1 < found.importance < 1
+        told += [str(note) for note in found.local_notes if note.kind == "cuts"]
+        # a share that the user gives is one cut, whose error is that of chance alone
+        alike = rhale.explain(model, rows, features=[0], window=0.1)[0]
+        assert alike.importance + 4 * alike.importance_error < truth
+        assert not any(note.kind == "cuts" for note in alike.local_notes)
+    assert len(told) == 3
+    for text in told:
+        of_all, of_nearest = map(float, re.findall(r"0\.\d+", text))
+        assert of_all < 0.2
+        assert 0.25 < of_nearest < 0.6
+
+
+def test_an_effect_that_is_alike_by_any_cut_has_no_note_of_cuts():
+    for rows in (RNG.normal(size=(300, 2)), RNG.normal(size=(3000, 2))):
+        model = HistGradientBoostingRegressor(max_iter=20).fit(rows, rows[:, 0] * (1 + rows[:, 1]))
+        for effect in rhale.explain(model, rows):
+            assert not any(note.kind == "cuts" for note in effect.local_notes)
 
 
 # --- regions -------------------------------------------------------------------------------------
@@ -195,6 +237,8 @@ def test_a_region_has_the_places_inside_it_and_its_own_rows_near_them():
     own = measure.in_region(axis)
     near = find_near(axis, cuts, near_share(50.0))
     np.testing.assert_array_equal([own.places.starts, own.places.stops], near)
+    inner = find_near(axis, cuts, near_share(50.0) / 4, 10)
+    np.testing.assert_array_equal(own.places.inner, inner)
     assert own.window is measure.window
     assert own.nearby is measure.nearby
     total = replace(task, measures=(own,))(chunk).totals[0]
@@ -209,6 +253,7 @@ def test_the_share_of_rows_near_a_place_is_that_of_the_user():
     axis = Axis(1.0, 6.0, np.linspace(1.0, 6.0, 80), np.ones(80), 80.0)
     own = measure.in_region(axis).places
     np.testing.assert_array_equal(own.starts, find_near(axis, own.places, 0.3)[0])
+    assert own.inner is None  # rows that the user asks for are averaged alike
 
 
 def test_regions_are_to_tell_secants_over_places_near_apart():
