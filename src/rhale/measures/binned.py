@@ -361,9 +361,7 @@ def choose_cells(
         raise BadSettingError(msg)
     edges = reachable_limits(feature, partitions[0], offered[0])
     own = (Edges(edges, closed),) * len(partitions)
-    cells = CellChoice(
-        Grid(edges, closed), own, "bins", can_change=False, notes=notes, given=given
-    )
+    cells = CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes, given=given)
     return _part_minimum(cells) if isinstance(partitions[0], Ceilings) else cells
 
 

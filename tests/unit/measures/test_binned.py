@@ -274,7 +274,9 @@ def ale_by_predictions(predict, rows, limits):
 def test_ale_on_given_whole_limits_is_asked_at_these(kind, largest):
     """R's iml asks at 4 and 12, whatever the largest value is, and across gaps of the rows."""
     rng = np.random.default_rng(largest)
-    rows = np.column_stack([np.append(rng.poisson(2, 299).clip(0, 5), largest), rng.normal(size=300)])
+    rows = np.column_stack(
+        [np.append(rng.poisson(2, 299).clip(0, 5), largest), rng.normal(size=300)]
+    )
     limits = np.array([0.0, 1.0, 2.0, 4.0, 12.0])
 
     def predict(x):

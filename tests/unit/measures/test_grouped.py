@@ -246,7 +246,9 @@ def test_regions_ask_nothing_again_where_every_row_is_kept(kind, weighted, alike
     """Only of rows that are alike and have weights nobody knows how many they are."""
     rng = np.random.default_rng(5)
     n = 400
-    rows = pd.DataFrame({"x": rng.normal(size=n), "k": rng.integers(0, 4, n), "z": rng.normal(size=n)})
+    rows = pd.DataFrame(
+        {"x": rng.normal(size=n), "k": rng.integers(0, 4, n), "z": rng.normal(size=n)}
+    )
     if alike:
         rows = pd.concat([rows, rows[:150], rows[:20]], ignore_index=True)
     weights = rng.uniform(0.5, 2, len(rows)) if weighted else None
