@@ -29,6 +29,7 @@ from rhale.tables.open import require_two_rows
 
 SURVEY_ROWS = 20_000  # distinct rows behind quantiles and windows
 PROBE_ROWS = 32, 256  # rows that a model is asked about first, at least and at most
+MOST_COMBINED = 100  # columns of a table whose combinations of levels are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +46,15 @@ class Columns:
         The explained features, in order.
     splitters : tuple of Feature
         Features that regions may be told by, in the order of the table.
+    sampled : tuple of int
+        Columns of the table that the sample has values of, as they stand there.
     """
 
     table: Table
     survey: Survey
     features: tuple[Feature, ...]
     splitters: tuple[Feature, ...] = ()
+    sampled: tuple[int, ...] = ()
 
     @property
     def probe(self) -> Chunk:
@@ -101,8 +105,10 @@ class FirstPass:
         check_columns(table, columns, said)
         splitters = find_splitters(table, settings, said)
         surveyed = {*columns, *splitters}
-        unordered = any(has_no_order(table, c, said.get(c)) for c in surveyed)
-        beside = [c for c in range(len(table.names)) if c not in surveyed] if unordered else []
+        # levels are put in order by the other columns, and only moved to where these have rows
+        looks = len(table.names) <= MOST_COMBINED
+        looks = looks or any(has_no_order(table, c, said.get(c)) for c in surveyed)
+        beside = [c for c in range(len(table.names)) if c not in surveyed] if looks else []
         return cls(table, settings, columns, beside, said, splitters)
 
     @property
@@ -129,7 +135,8 @@ class FirstPass:
         survey = replace(survey, probe=replace(probe, chunk=table.settle_chunk(probe.chunk)))
         reader = replace(reader, table=table, survey=survey)
         features = list_features(reader, len(self.columns))
-        return Columns(table, survey, tuple(features), self.list_splitters(reader, features))
+        splitters, sampled = self.list_splitters(reader, features), (*self.surveyed, *self.beside)
+        return Columns(table, survey, tuple(features), splitters, sampled)
 
     def list_splitters(self, reader: Reader, features: Sequence[Feature]) -> tuple[Feature, ...]:
         """Features that regions may be told by: those that some row has a value of."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,27 +67,19 @@ class LevelMoments:
     @property
     def steps(self) -> Steps:
         """What is known of every step: from the rows on both its sides; nothing where none are."""
-        low, high = slice(None, -1), slice(1, None)
-        weight = self.weight[low] + self.weight[high]
-        squares = self.weight_squares[low] + self.weight_squares[high]
-        rows = divide(weight**2, squares)
-        up, down = self.mean[:, low, UP], self.mean[:, high, DOWN]
-        share = divide(self.weight[high], weight)
-        mean = up + (down - up) * share
-        squares = self.products[:, low, UP, UP] + self.products[:, high, DOWN, DOWN]
-        squares = squares + self.weight[low] * share * (down - up) ** 2
-        free = np.where(rows - 1 > 1e-9, rows - 1, np.nan)
-        std = np.sqrt(divide(squares, weight) * rows / free)
-        return Steps(
-            self.count[low] + self.count[high], weight, rows, mean, std, self._correlation(mean)
-        )
+        return join_steps((self,))
 
-    def _correlation(self, mean: FloatArray) -> FloatArray:
-        """Correlation of the mean steps: a row counts for the step below and the one above."""
+    @property
+    def down(self) -> FloatArray:
+        """Mean step down from every level, shape (n_outputs, n_levels)."""
+        return self.mean[:, :, DOWN]
+
+    def joint_products(self, mean: FloatArray, ways: tuple[bool, bool]) -> FloatArray:
+        """Products of deviations from the mean steps, of steps that rows of each level have both."""
         n_outputs, n_steps = mean.shape
         ends = np.pad(mean, ((0, 0), (1, 1)))
         around = np.stack([ends[:, :-1], ends[:, 1:]], axis=-1)  # the steps on either side
-        used = np.ones((n_steps + 1, 2))
+        used = np.ones((n_steps + 1, 2)) * ways
         used[0, DOWN] = used[-1, UP] = 0.0
         gap = (self.mean - around) * used
         about = self.products + self.weight[:, None, None] * _outer(gap)
@@ -94,11 +88,73 @@ class LevelMoments:
         k = np.arange(n_steps)
         joint[:, k, k] = about[:, :-1, UP, UP] + about[:, 1:, DOWN, DOWN]
         joint[:, k[:-1], k[1:]] = joint[:, k[1:], k[:-1]] = about[:, 1:-1, DOWN, UP]
-        size = np.sqrt(joint[:, k, k])
-        size = np.where(size > 0, size, np.inf)
-        correlation = joint / (size[:, :, None] * size[:, None, :])
-        correlation[:, k, k] = 1.0
-        return np.asarray(correlation)
+        return joint
+
+
+# which steps rows have, down and up: all of them, only up, only down, none
+CLASSES = ((True, True), (False, True), (True, False), (False, False))
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class LevelClasses:
+    """Moments of rows, some of which are not moved down or not up: as in `CLASSES`."""
+
+    classes: tuple[LevelMoments, ...]
+
+    def __add__(self, other: LevelClasses) -> LevelClasses:
+        return LevelClasses(tuple(map(operator.add, self.classes, other.classes)))
+
+    @property
+    def count(self) -> IntArray:
+        """Rows of every level."""
+        return np.asarray(sum(one.count for one in self.classes))
+
+    @property
+    def weight(self) -> FloatArray:
+        """Their weight."""
+        return np.asarray(sum(one.weight for one in self.classes))
+
+    def between(self, some: slice) -> LevelClasses:
+        """Keep neighbouring levels, and no steps to others."""
+        return LevelClasses(tuple(one.between(some) for one in self.classes))
+
+    @property
+    def steps(self) -> Steps:
+        """What is known of every step, from the rows that have it."""
+        return join_steps(self.classes)
+
+    @property
+    def down(self) -> FloatArray:
+        """Mean step down of the rows of every level that have it."""
+        return (self.classes[0] + self.classes[2]).down
+
+
+def join_steps(classes: Sequence[LevelMoments]) -> Steps:
+    """What is known of every step, from the rows of one class or of all `CLASSES`."""
+    low, high = slice(None, -1), slice(1, None)
+    ups = downs = classes[0]
+    if len(classes) > 1:
+        ups, downs = classes[0] + classes[1], classes[0] + classes[2]
+    weight = ups.weight[low] + downs.weight[high]
+    squares = ups.weight_squares[low] + downs.weight_squares[high]
+    rows = divide(weight**2, squares)
+    up, down = ups.mean[:, low, UP], downs.mean[:, high, DOWN]
+    share = divide(downs.weight[high], weight)
+    mean = up + (down - up) * share
+    squares = ups.products[:, low, UP, UP] + downs.products[:, high, DOWN, DOWN]
+    squares = squares + ups.weight[low] * share * (down - up) ** 2
+    free = np.where(rows - 1 > 1e-9, rows - 1, np.nan)
+    std = np.sqrt(divide(squares, weight) * rows / free)
+    joint = np.zeros((len(mean), mean.shape[1], mean.shape[1]))
+    for one, ways in zip(classes, CLASSES, strict=False):  # a row may count for two steps
+        joint = joint + one.joint_products(mean, ways)
+    k = np.arange(mean.shape[1])
+    size = np.sqrt(joint[:, k, k])
+    size = np.where(size > 0, size, np.inf)
+    correlation = joint / (size[:, :, None] * size[:, None, :])
+    correlation[:, k, k] = 1.0
+    return Steps(ups.count[low] + downs.count[high], weight, rows, mean, std, correlation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +235,25 @@ def measure_levels(
         products[output, :, DOWN, UP] = products[output, :, UP, DOWN] = total(w * below * above)
     mean = np.where(count > 0, anchor + shift, 0.0).transpose(0, 2, 1)
     return LevelMoments(count, weight, squares, mean, products)
+
+
+def measure_classes(
+    level: IntArray,
+    down: FloatArray,
+    up: FloatArray,
+    n_levels: int,
+    weights: FloatArray | None = None,
+) -> LevelClasses:
+    """Measure the steps of rows of which some are not moved down or up: nan there."""
+    own = np.isnan(down[0]) + 2 * np.isnan(up[0])
+    down, up = (np.where(np.isnan(one), 0.0, one) for one in (down, up))
+
+    def measure_class(place: int) -> LevelMoments:
+        some = np.flatnonzero(own == place)
+        w = None if weights is None else weights[some]
+        return measure_levels(level[some], down[:, some], up[:, some], n_levels, w)
+
+    return LevelClasses(tuple(measure_class(place) for place in range(len(CLASSES))))
 
 
 def divide(parts: FloatArray, wholes: FloatArray) -> FloatArray:

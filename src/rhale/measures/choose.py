@@ -43,7 +43,7 @@ from rhale.measures.probe import probe_reactions, probe_smoothness
 from rhale.measures.questions import Asker
 from rhale.measures.removal import Of, Removal, refuse_missing
 from rhale.measures.secant import OwnBin, Secant
-from rhale.measures.steps import Steps
+from rhale.measures.steps import Steps, find_empty_combinations
 from rhale.measures.tracing import TracedMethod, Tracing, choose_points
 from rhale.measures.walked import JumpEffects
 from rhale.results.note import Note
@@ -128,7 +128,8 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
             measured[feature.name] = Constant(feature, missing[feature.name])
         elif feature.levels is not None:
             near = find_nearby(feature, is_stepped=False)
-            measured[feature.name] = Steps(feature, near, missing[feature.name])
+            empty = find_empty_combinations(feature, columns)
+            measured[feature.name] = Steps(feature, near, missing[feature.name], empty)
             how[feature.name] = BY_STEPS
     gone = _removals(columns.features, refused, "change")
     explained = [measured[f.name] for f in columns.features]

@@ -158,7 +158,8 @@ class Nearby:
         kept, weight, key = sampled
         x, size = kept[:, 0], self.places.n_asked - 1
         own = kept[:, kept.shape[1] - self.n_kept :][:, output * size : (output + 1) * size]
-        axis, known = self.feature.axis, ~np.isnan(own[:, 0]) & (weight > 0)
+        # infinite: rows that are not moved, as they would leave the data
+        axis, known = self.feature.axis, np.isfinite(own[:, 0]) & (weight > 0)
         # missing values are on no axis, nor is what lies beyond limits that the user gave
         known &= ~np.isnan(x) if self.feature.levels else (x >= axis.low) & (x <= axis.high)
         row = np.flatnonzero(known)

