@@ -140,12 +140,6 @@ def log_text(value: float, position: int | None) -> str:  # noqa: ARG001
     return plain_number(value, 3)
 
 
-def name_log(ax: Axes, *, small: bool = False) -> None:
-    """Say below an axis that it is logarithmic, after what stands there."""
-    size: dict[str, Any] = {"fontsize": style.NUMBER_TEXT} if small else {}
-    ax.set_xlabel(f"{ax.get_xlabel()} (log scale)".strip(), **size, **LITERAL)
-
-
 def has_calendar(result: Result) -> bool:
     """Tell whether dates are in the years 1 to 9999; others are shown in days."""
     return in_calendar(reach(result))
