@@ -240,11 +240,12 @@ def fit_limits(ax: Axes, *, strip: bool, view: View = PLAIN) -> None:
     below = style.ROOM_FOR_STRIP if strip else style.MARGIN
     if view.is_log:
         ax.set_xscale("log")
-    low, high = view.scaled(np.array(x if view.limits is None else view.limits, dtype=np.float64))
-    margins = view.margins
-    if any(margins):
-        low, high = widen(low, high, *margins)
-    ax.set_xlim(*view.unscaled(np.array([low, high])), auto=True)
+    low, high = x if view.limits is None else view.limits
+    if any(view.margins):
+        ends = widen(*view.scaled(np.array([low, high])), *view.margins)
+        first, last = view.unscaled(np.array(ends))
+        low, high = low if view.cut[0] else first, high if view.cut[1] else last
+    ax.set_xlim(low, high, auto=True)
     ax.set_ylim(widen(y[0], y[1], below, style.MARGIN), auto=True)
 
 

@@ -19,7 +19,7 @@ from rhale.report.wording import (
     plus_minus,
 )
 from rhale.results.result import Difference, Result, axis_kind, is_constant, reach
-from rhale.results.row_quantiles import is_skewed
+from rhale.results.row_quantiles import shown_part
 
 N_POINTS = 201
 MOST_STRETCHES = 4
@@ -266,10 +266,10 @@ def at(result: Result, value: float) -> str:
     """Write a place on the axis of a feature."""
     if result.labels:
         return levels_of(result)[int(np.searchsorted(result.axis, value))]
-    if is_skewed(result):
+    part = shown_part(result)
+    if part.is_log:
         return number(value)  # far to the left a hundredth of the axis is no place
-    low, high = reach(result)
-    return place(value, axis_kind(result), high - low)
+    return place(value, axis_kind(result), part.high - part.low)
 
 
 def levels_of(result: Result) -> list[str]:
