@@ -18,8 +18,7 @@ from matplotlib.ticker import (
 )
 
 from rhale.kernels.times import AxisKind, written
-from rhale.plots import style
-from rhale.plots.lettering import LITERAL, MINUS, plain_number, shown
+from rhale.plots.lettering import MINUS, plain_number, shown
 from rhale.results.result import Result, axis_kind, reach
 
 CALENDAR = (-719_162.0, 2_932_896.0)  # days from 1970 to the years 1 and 9999

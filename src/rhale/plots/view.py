@@ -182,6 +182,14 @@ def usual_view(results: Sequence[Result], xscale: Any = "auto") -> View:
     return View((low, high), is_log, beyond=beyond, cut=(first < low, last > high))
 
 
+def read_common_view(results: Sequence[Result]) -> View:
+    """Show all that any of some results of one feature shows, on a plain axis."""
+    curved = [result for result in results if not is_constant(result)]
+    if not curved or any(result.labels for result in curved):
+        return PLAIN
+    return usual_view(curved, "linear")
+
+
 def of_feature(setting: Any, name: str, otherwise: Any) -> Any:
     """Give the setting of one feature, where there is one for each."""
     return setting.get(name, otherwise) if isinstance(setting, Mapping) else setting

@@ -289,12 +289,17 @@ def is_inside(x: FloatArray, part: ShownPart) -> BoolArray:
 
 def simplify_parts(path: Trace, part: ShownPart) -> IntArray:
     """Positions of the points that a drawing of all needs, and one of the part that is shown."""
-    seen = along(path, log=part.is_log)
-    inside = np.flatnonzero(is_inside(path.x, part))
-    kept = simplify(seen)
+    lines = np.array([path.curve, path.low, path.high, path.curve + path.spread])
+    return thin_parts(path.x, lines, part)
+
+
+def thin_parts(x: FloatArray, lines: FloatArray, part: ShownPart) -> IntArray:
+    """The same for any lines over the same places, (n_lines, n_x)."""
+    seen, inside = np.log(x) if part.is_log else x, np.flatnonzero(is_inside(x, part))
+    kept = thin(seen, lines)
     if not part.beyond or inside.size < 2:
         return kept
-    return np.union1d(kept, inside[simplify(Trace(*(values[inside] for values in seen)))])
+    return np.union1d(kept, inside[thin(seen[inside], lines[:, inside])])
 
 
 def along(path: Trace, *, log: bool) -> Trace:
@@ -417,20 +422,25 @@ def where_rows_are(result: Result, part: ShownPart) -> tuple[Numbers, Numbers]:
     """
     if result.labels:
         return (), rounded(result.level_rows().rows[order_levels(result)], 1.0, 0)
-    _, limits, density, _ = result.support()
-    if part.is_log or part.beyond:
-        low, high, first, last = *part[:2], *reach(result)
-        limits = (np.geomspace if part.is_log else np.linspace)(low, high, N_PART_CELLS + 1)
-        limits[[0, -1]] = low, high
-        limits = np.union1d(limits, [first, last])
-        values, weight = row_weights(result)
-        counted = np.histogram(values, limits, weights=weight)[0]
-        density = counted / np.diff(np.log(limits) if part.is_log else limits)
+    limits, density = count_along(result, part)
     top, width = float(density.max()), np.diff(limits)
     if not part.beyond and (part.is_log or np.allclose(width, width.mean())):
         limits = limits[[0, -1]]
     heights = rounded(100 * density / top, 1.0, 0) if top > 0 else ()
     return places(result, limits, part), heights
+
+
+def count_along(result: Result, part: ShownPart) -> tuple[FloatArray, FloatArray]:
+    """Limits of cells along the axis as it is shown, and the weight of rows by their length."""
+    _, limits, density, _ = result.support()
+    if not (part.is_log or part.beyond) or not part.low < part.high:
+        return limits, density
+    limits = (np.geomspace if part.is_log else np.linspace)(*part[:2], N_PART_CELLS + 1)
+    limits[[0, -1]] = part[:2]
+    limits = np.union1d(limits, reach(result))
+    values, weight = row_weights(result)
+    counted = np.histogram(values, limits, weights=weight)[0]
+    return limits, counted / np.diff(np.log(limits) if part.is_log else limits)
 
 
 def missing_point(result: Result) -> MissingPoint | None:

@@ -24,6 +24,7 @@ from rhale.report.chart_numbers import (
     rounded,
     tell_shown,
     thin,
+    thin_parts,
     titles_of,
     where_rows_are,
 )
@@ -122,10 +123,7 @@ def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
         return RefitShape("constant", n_trainings=effect.n_trainings)
     middle, part = np.stack([path.curve, path.low, path.high]), part_shown(first)
     seen, inside = np.log(path.x) if part.is_log else path.x, is_inside(path.x, part)
-    kept = order_levels(first) if first.labels else thin(seen, middle)
-    if part.beyond and not first.labels and inside.any():
-        own = np.flatnonzero(inside)[thin(seen[inside], middle[:, inside])]
-        kept = np.union1d(kept, own)
+    kept = order_levels(first) if first.labels else thin_parts(path.x, middle, part)
     limits, rows = where_rows_are(first, part)
     form = form_of(first)
     heights = [values[kept] for values in (path.curve, path.low, path.high, path.between)]
