@@ -174,7 +174,7 @@ def choose_evenly(n: int, most: int) -> list[int]:
 
 
 def thin_curves(
-    path: RefitTrace, order: IntArray | None, inside: BoolArray
+    path: RefitTrace, order: IntArray | None, inside: BoolArray | None = None
 ) -> tuple[IntArray, tuple[TrainingCurve, ...]]:
     """Points of single curves that can be seen beside the others.
 
@@ -184,8 +184,8 @@ def thin_curves(
         With distances along the axis for its places.
     order : ndarray of shape (n_levels,) or None
         Of levels, which are all there.
-    inside : ndarray of shape (n_places,)
-        Which places are shown at first.
+    inside : ndarray of shape (n_places,), optional
+        Which places are shown at first; all if not given.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def thin_curves(
     """
     shown = [path.curves[i] for i in choose_evenly(len(path.curves), MOST_CURVES)]
     shown += [] if path.own is None else [path.own]
-    finite = path.curves[:, inside]
+    finite = path.curves if inside is None else path.curves[:, inside]
     finite = finite[np.isfinite(finite)]
     span = float(np.ptp(finite)) if finite.size else 1.0
     if order is not None:
