@@ -185,9 +185,7 @@ def usual_view(results: Sequence[Result], xscale: Any = "auto") -> View:
 def read_common_view(results: Sequence[Result]) -> View:
     """Show all that any of some results of one feature shows, on a plain axis."""
     curved = [result for result in results if not is_constant(result)]
-    if not curved or any(result.labels for result in curved):
-        return PLAIN
-    return usual_view(curved, "linear")
+    return usual_view(curved, "linear") if curved else PLAIN
 
 
 def of_feature(setting: Any, name: str, otherwise: Any) -> Any:

@@ -176,7 +176,7 @@ def shape_of(result: Result, *, sampled: bool = False) -> Shape:
     """Read off a result what is drawn of it; with `sampled`, curves of sampled rows, too."""
     if is_constant(result):
         return Shape("constant")
-    form, part = form_of(result), part_shown(result)
+    form, part = form_of(result), shown_part(result)
     path = trace_along(result, part)
     kept = order_levels(result) if result.labels else simplify_parts(path, part)
     limits, rows = where_rows_are(result, part)
@@ -203,14 +203,6 @@ def shape_of(result: Result, *, sampled: bool = False) -> Shape:
     )
 
 
-def part_shown(*results: Result) -> ShownPart:
-    """The part of the axis that a chart shows at first; levels below one another are all there."""
-    if form_of(results[0]) == "levels":
-        low, high = reach(results[0])
-        return ShownPart(low, high)
-    return shown_part(*results)
-
-
 def tell_shown(result: Result, part: ShownPart) -> dict[str, Any]:
     """Which part of the axis is shown, and what that leaves out; nothing where all is shown."""
     if not part.beyond:
@@ -233,13 +225,10 @@ def shown_first(shape: T) -> T:
         for one in fields(shape)
         if one.name in along_x
     }
-    if shape.dots:
-        cut["rows"] = tuple(shape.rows[i] for i in inside)
-    elif shape.limits:
-        ends = [low <= float(end or 0.0) <= high for end in shape.limits]
-        cut["limits"] = tuple(end for end, seen in zip(shape.limits, ends, strict=True) if seen)
-        both = zip(shape.rows, ends[:-1], ends[1:], strict=True)
-        cut["rows"] = tuple(row for row, left, right in both if left and right)
+    ends = [low <= float(end or 0.0) <= high for end in shape.limits]
+    cut["limits"] = tuple(end for end, seen in zip(shape.limits, ends, strict=True) if seen)
+    both = zip(shape.rows, ends[:-1], ends[1:], strict=False)  # no rows may be known
+    cut["rows"] = tuple(row for row, left, right in both if left and right)
     return replace(shape, **cut)
 
 

@@ -90,7 +90,7 @@ def shape_of_comparison(one: FeatureComparison) -> CompareShape:
         return CompareShape("constant")
     first, form = curved[0], form_of(curved[0])
     labels = tuple(dict.fromkeys(label for result in curved for label in result.labels))
-    part = compared_part(curved)
+    part = shown_part(*curved, scale="linear")
     axis = Axis(first, labels if form == "levels" else (), part)
     lines = [
         line_of(axis, one, k) for k, r in enumerate(one.results[:MOST_DRAWN]) if not is_constant(r)
@@ -112,13 +112,6 @@ def shape_of_comparison(one: FeatureComparison) -> CompareShape:
         titles=(*titles_of(first)[:2], clean(f"difference to {one.names[0]}", LONGEST_LEVEL)),
         **tell_shown(first, part),
     )
-
-
-def compared_part(curved: list[Result]) -> ShownPart:
-    """The part of the axis that is shown at first: all that any of the results shows."""
-    if any(result.labels for result in curved):
-        return ShownPart(*reach(curved[0]))
-    return shown_part(*curved, scale="linear")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from rhale.report.chart_numbers import (
     known,
     on_scale,
     order_levels,
-    part_shown,
     places,
     rounded,
     tell_shown,
@@ -31,7 +30,7 @@ from rhale.report.chart_numbers import (
 from rhale.report.wording import clean
 from rhale.results.refit_effect import RefitEffect, RefitTrace
 from rhale.results.result import is_constant, reach
-from rhale.results.row_quantiles import has_free_order
+from rhale.results.row_quantiles import has_free_order, shown_part
 
 MOST_CURVES = 20
 MOST_POINTS = 48  # of one thin curve among many
@@ -108,7 +107,7 @@ def trace_refits(effect: RefitEffect) -> RefitTrace | None:
     first = effect.effects[0]
     if is_constant(first):
         return None
-    part = part_shown(first)
+    part = shown_part(first)
     if effect.parts != "bins" or not part.beyond:
         return effect.trace("mean", LEVEL, N_LOG_POINTS if part.is_log else N_POINTS)
     even = (np.geomspace if part.is_log else np.linspace)(part.low, part.high, N_POINTS)
@@ -121,7 +120,7 @@ def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
     first = effect.effects[0]
     if path is None:
         return RefitShape("constant", n_trainings=effect.n_trainings)
-    middle, part = np.stack([path.curve, path.low, path.high]), part_shown(first)
+    middle, part = np.stack([path.curve, path.low, path.high]), shown_part(first)
     seen, inside = np.log(path.x) if part.is_log else path.x, is_inside(path.x, part)
     kept = order_levels(first) if first.labels else thin_parts(path.x, middle, part)
     limits, rows = where_rows_are(first, part)

@@ -46,10 +46,8 @@ def row_weights(result: Result) -> tuple[FloatArray, FloatArray]:
     -----
     A result tells the weight of the rows between its limits; rows between two limits share it,
     unless each has kept its own. Where no rows were kept, places in the middle of the limits stand
-    for them. Levels have theirs.
+    for them.
     """
-    if result.labels:
-        return result.axis, result.level_rows().weight
     values, limits, density, _ = result.support()
     sample = getattr(result, "sample", None)
     if sample is not None and sample.x.size:
@@ -123,7 +121,7 @@ def shown_part(*results: Result, scale: Literal["auto", "linear", "log"] = "auto
     Parameters
     ----------
     *results : Result
-        Of one feature of numbers, dates or durations; of several all that any of them shows.
+        Of one feature; of several all that any of them shows. Levels are all shown.
     scale : {"auto", "linear", "log"}
         Of the axis.
 
@@ -140,7 +138,7 @@ def shown_part(*results: Result, scale: Literal["auto", "linear", "log"] = "auto
     """
     low, high = min(reach(r)[0] for r in results), max(reach(r)[1] for r in results)
     first = results[0]
-    if any(r.labels and r.column_kind != "steps" for r in results) or not low < high:
+    if any(r.labels for r in results) or not low < high:
         return ShownPart(low, high)
     if scale == "auto" and is_skewed(first) and cut_tails(first, is_log=True) == reach(first):
         return ShownPart(low, high, is_log=True)
@@ -188,11 +186,8 @@ def tell_beyond(results: Sequence[Result], low: float, high: float) -> str:
         values, weight = row_weights(result)
         far = (values < low) | (values > high)
         beyond, total = beyond + float(weight[far].sum()), total + float(weight.sum())
-        if result.labels:
-            n_beyond += int(result.level_rows().rows[far].sum())
-        else:
-            n_beyond += int(np.count_nonzero(far))
-            is_known &= abs(result.total_rows - result.support().values.size) < 0.5
+        n_beyond += int(np.count_nonzero(far))
+        is_known &= abs(result.total_rows - result.support().values.size) < 0.5
     count = "1 row" if n_beyond == 1 else f"{n_beyond:,} rows"
     if not (is_known and n_beyond):
         share = beyond / total if total > 0 else 0.0

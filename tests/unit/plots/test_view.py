@@ -264,7 +264,9 @@ def test_all_panels_share_the_y_axis_of_what_they_show(make_effect, stretched, f
 def test_long_words_below_a_small_panel_are_folded(stretched):
     from matplotlib.figure import Figure
 
-    named = replace(stretched, name="width of the stone, measured by hand in the workshop of the jeweller")
+    named = replace(
+        stretched, name="width of the stone, measured by hand in the workshop of the jeweller"
+    )
     figure = Figure(figsize=(3, 3))
     ax = named.plot(ax=figure.add_subplot(), kind="curve")
     name, *told = ax.get_xlabel().split("\n")

@@ -82,7 +82,6 @@ function shownFirst(shape) {
   };
   const made = { ...cut(shape), ends: shape.shown }, kept = keep(shape.x);
   if (shape.singles) made.singles = shape.singles.map((ys) => pick(ys, kept));
-  if (shape.dots && !shape.limits && shape.rows?.length === shape.x.length) made.rows = pick(shape.rows, kept);
   if (shape.jumps) made.jumps = shape.jumps.filter(([x]) => inside(x));
   if (shape.lines) made.lines = shape.lines.map((line) => (line.path ? { ...line, path: cut(line.path) } : cut(line)));
   if (shape.gaps) made.gaps = shape.gaps.map(cut);
@@ -322,8 +321,9 @@ class Chart {
   // The stretch that holds everything: dots at the ends need some room; null is all of a curve.
   whole() {
     const { shape } = this, [first, last] = shape.ends ?? [shape.x[0], shape.x.at(-1)];
-    const room = shape.dots ? (last - first) / 40 : 0;
-    return shape.dots || shape.ends ? [first - room, last + room] : null;
+    const room = (last - first) / 40;
+    if (shape.ends) return shape.ends;
+    return shape.dots ? [first - room, last + room] : null;
   }
 
   labels() {
