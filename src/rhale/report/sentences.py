@@ -269,7 +269,9 @@ def at(result: Result, value: float) -> str:
     part = shown_part(result)
     if part.is_log:
         return number(value)  # far to the left a hundredth of the axis is no place
-    return place(value, axis_kind(result), part.high - part.low)
+    is_seen = axis_kind(result) == "number" and part.low <= value <= part.high
+    low, high = part[:2] if is_seen else reach(result)  # far values leave small ones their digits
+    return place(value, axis_kind(result), high - low)
 
 
 def levels_of(result: Result) -> list[str]:

@@ -174,14 +174,14 @@ def tell_beyond(results: Sequence[Result], low: float, high: float) -> str:
 
     Notes
     -----
-    Rows are counted where results have kept all of them, and have no weights; else their share is
-    told.
+    Rows are counted where one result has kept all of its own, and they have no weights; else their
+    share is told.
     """
     first, last = min(reach(r)[0] for r in results), max(reach(r)[1] for r in results)
     if first >= low and last <= high:
         return ""
     beyond = total = 0.0
-    n_beyond, is_known = 0, True
+    n_beyond, is_known = 0, len(results) == 1
     for result in results:
         values, weight = row_weights(result)
         far = (values < low) | (values > high)

@@ -126,7 +126,12 @@ def test_weighted_rows_beyond_are_told_by_their_share():
     assert (low, high) == (FAR.min(), FAR.max())  # a value with 1.5 % of the weight is none of few
     assert not beyond
     light = RNG.uniform(0.5, 1.5, FAR.size)
-    assert shown_part(effect_of(FAR, light)).beyond == "1 % of rows beyond, up to 58.9"
+    order = np.argsort(FAR)
+    share = np.cumsum(light[order]) / light.sum()
+    first = int(np.searchsorted(share, 0.99))  # the first value with 99 % at or below it
+    part = shown_part(effect_of(FAR, light))
+    assert part.high == FAR[order][first]
+    assert part.beyond == f"{100 * (1 - share[first]):.1g} % of rows beyond, up to 58.9"
 
 
 def test_a_logarithmic_axis_comes_before_a_cut_where_it_gives_rows_their_room():
@@ -146,7 +151,8 @@ def test_of_several_results_all_is_shown_that_any_of_them_shows():
     other = effect_of(np.append(RNG.normal(9.0, 0.9, N_ROWS - 1), 70.0))
     part = shown_part(near, other, scale="linear")
     assert part.high == shown_part(other).high
-    assert part.beyond.endswith("rows beyond, up to 70")
+    far = np.count_nonzero(FAR > part.high) + 20  # of 2,000 and 2,000
+    assert part.beyond == f"{100 * far / 4_000:.1g} % of rows beyond, up to 70"
 
 
 def test_where_most_rows_have_one_value_all_is_shown():
