@@ -242,7 +242,8 @@ def fit_limits(ax: Axes, *, strip: bool, view: View = PLAIN) -> None:
         ax.set_xscale("log")
     low, high = x if view.limits is None else view.limits
     if any(view.margins):
-        ends = widen(*view.scaled(np.array([low, high])), *view.margins)
+        start, stop = view.scaled(np.array([low, high]))
+        ends = widen(start, stop, *view.margins)
         first, last = view.unscaled(np.array(ends))
         low, high = low if view.cut[0] else first, high if view.cut[1] else last
     ax.set_xlim(low, high, auto=True)

@@ -347,9 +347,12 @@ def is_number(label: str) -> bool:
 
 
 def axis_unit(result: Result) -> str:
-    """Unit of the axis, in one word."""
-    low, high = reach(result)
-    return {"date": "day", "duration": unit_of(high - low), "number": ""}[axis_kind(result)]
+    """Unit of the axis, in one word: of durations one that suits the part that is shown."""
+    kind = axis_kind(result)
+    if kind != "duration":
+        return {"date": "day", "number": ""}[kind]
+    part = shown_part(result)
+    return unit_of(part.high - part.low)
 
 
 def factor(result: Result) -> float:
@@ -383,7 +386,7 @@ def bins_of(effect: Result, part: ShownPart | None = None) -> Bins:
     return Bins(limits[:-1], limits[1:], tuple(table["count"][:n_bins]), *shown)
 
 
-def cut_jumps(result: Result) -> dict[str, tuple[Any, ...]]:
+def cut_jumps(result: Result) -> dict[str, Any]:
     """Say how far the axis of slopes reaches, and where jumps go on beyond; nothing if none do."""
     found = reach_slopes(result)
     if found is None:

@@ -29,7 +29,7 @@ from rhale.report.chart_numbers import (
 )
 from rhale.report.wording import clean
 from rhale.results.refit_effect import RefitEffect, RefitTrace
-from rhale.results.result import is_constant, reach
+from rhale.results.result import is_constant
 from rhale.results.row_quantiles import has_free_order, shown_part
 
 MOST_CURVES = 20
@@ -110,9 +110,10 @@ def trace_refits(effect: RefitEffect) -> RefitTrace | None:
     part = shown_part(first)
     if effect.parts != "bins" or not part.beyond:
         return effect.trace("mean", LEVEL, N_LOG_POINTS if part.is_log else N_POINTS)
+    first_x, last_x = effect.axis[0], effect.axis[-1]
     even = (np.geomspace if part.is_log else np.linspace)(part.low, part.high, N_POINTS)
-    x = np.unique([*effect.axis, *np.linspace(*reach(effect), N_POINTS), *even, *part[:2]])
-    return effect.trace("mean", LEVEL, x=x.clip(*reach(effect)))
+    x = np.unique([*effect.axis, *np.linspace(first_x, last_x, N_POINTS), *even, *part[:2]])
+    return effect.trace("mean", LEVEL, x=x.clip(first_x, last_x))
 
 
 def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:

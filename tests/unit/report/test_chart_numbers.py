@@ -310,7 +310,7 @@ def test_the_part_that_is_shown_has_the_points_and_digits_that_can_be_seen():
     drawn = np.interp(x, first.x, first.y)
     assert np.abs(drawn - effect.curve(x)).max() < height / 200  # all of it is 20 times as high
     assert len(first.rows) == 80
-    counted = np.histogram(FAR[FAR <= np.sort(FAR)[-21]], 80)[0]
+    counted = np.histogram(FAR[np.sort(FAR)[-21] >= FAR], 80)[0]
     np.testing.assert_allclose(first.rows, 100 * counted / counted.max(), atol=3)
 
 
