@@ -102,17 +102,26 @@ def is_skewed(result: Result, within: tuple[float, float] | None = None) -> bool
     So a lognormal tail has such an axis, and an exponential or uniform feature does not: the many
     small values of these would take the room instead.
     """
+    plain, logged = room_of_middle(result, within)
+    return plain < SQUEEZED and logged >= MORE_ROOM * plain
+
+
+def room_of_middle(
+    result: Result, within: tuple[float, float] | None = None
+) -> tuple[float, float]:
+    """Shares of a plain and of a logarithmic axis on which the middle 90 % of the rows stand.
+
+    All of the first and nothing of the second where there is no logarithmic axis.
+    """
     if result.labels or axis_kind(result) != "number" or is_constant(result):
-        return False
+        return 1.0, 0.0
     low, high = reach(result) if within is None else within
     if not 0 < low < high:
-        return False
+        return 1.0, 0.0
     start, stop = row_quantiles(result, MIDDLE, (low, high))
     if not start < stop:
-        return False
-    plain = float((stop - start) / (high - low))
-    logged = float(np.log(stop / start) / np.log(high / low))
-    return plain < SQUEEZED and logged >= MORE_ROOM * plain
+        return 1.0, 0.0
+    return float((stop - start) / (high - low)), float(np.log(stop / start) / np.log(high / low))
 
 
 def shown_part(*results: Result, scale: Literal["auto", "linear", "log"] = "auto") -> ShownPart:
@@ -132,15 +141,15 @@ def shown_part(*results: Result, scale: Literal["auto", "linear", "log"] = "auto
     side on which one row in a hundred would take more room than these 98 %. Uniform, normal and
     exponential features are never cut (from 200,000 rows on an exponential one may be).
 
-    Of positive numbers a logarithmic axis comes first: where it gives the rows their room
-    (`is_skewed`), and its own tails are not too long for it, all is shown along it. Else the axis is
-    cut, and is logarithmic if that helps in the part that is left.
+    Of positive numbers a logarithmic axis comes first: where it helps (`is_skewed`) so far that the
+    middle 90 % of the rows have a third of it, all is shown along it. Else the axis is cut, and is
+    logarithmic if that helps in the part that is left.
     """
     low, high = min(reach(r)[0] for r in results), max(reach(r)[1] for r in results)
     first = results[0]
     if any(r.labels for r in results) or not low < high:
         return ShownPart(low, high)
-    if scale == "auto" and is_skewed(first) and cut_tails(first, is_log=True) == reach(first):
+    if scale == "auto" and is_skewed(first) and room_of_middle(first)[1] >= SQUEEZED:
         return ShownPart(low, high, is_log=True)
     parts = [cut_tails(r, is_log=scale == "log") for r in results if not is_constant(r)]
     start, stop = min(part[0] for part in parts), max(part[1] for part in parts)

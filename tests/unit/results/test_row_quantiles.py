@@ -175,3 +175,11 @@ def test_points_of_a_profile_are_cut_at_points():
     part, ninety_nine = shown_part(ice), np.sort(FAR)[1979]
     assert part.high in ice.axis
     assert ninety_nine <= part.high < ninety_nine + 2 * np.diff(ice.axis)[0]
+
+
+def test_a_logarithmic_axis_that_leaves_little_room_gives_way_to_a_cut():
+    rooms = np.concatenate([RNG.lognormal(7.6, 0.7, N_ROWS - 2), [2.0, 40_000.0]])
+    start, stop = np.quantile(rooms, [0.05, 0.95])
+    assert np.log(stop / start) / np.log(20_000) < 1 / 3
+    part = shown_part(effect_of(rooms))
+    assert (part.low, part.high, part.is_log) == (2.0, np.sort(rooms)[1979], False)
