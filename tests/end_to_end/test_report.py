@@ -490,3 +490,27 @@ def test_50_features_are_less_than_2_megabytes(wide, page):  # noqa: ARG001 - ne
     some = [replace(wide.features[i % 2], parts=wide.features[i % 2].parts[:1]) for i in range(50)]
     text = render(replace(wide, features=tuple(some), outputs=wide.outputs[:1]))
     assert len(text.encode()) < 2 * MEGABYTE
+
+
+def test_far_values_are_beyond_at_first_and_can_be_had(page, tmp_path):
+    x = np.append(np.random.default_rng(4).normal(5.7, 0.9, 1_999), 58.9)
+    effect = rhale.effect(x, np.where(x < 50, 1.0, -50.0), bins=10, name="y")
+    fx = rhale.explain(lambda rows: rows[:, 0], x[:, None])
+    fx = replace(fx, features=("y",), effects=(replace(effect, output=fx.outputs[0]),))
+    page.open(fx.report(tmp_path / "far.html"))
+    page.show("#f0")
+    highest = "Math.max(...view().scale('x').domain().map(Number))"
+    lowest = "Math.min(...view().scale('concat_0_y').domain())"
+    page.driver.execute_script("window.view = () => charts.get(0).view")
+    cut, steep = np.sort(x)[-21], page.ask(lowest)
+    assert page.ask(highest) == pytest.approx(cut, abs=1e-3)
+    assert "y (20 rows beyond, up to 58.9)" in page.texts("#f0 .role-axis-title text")
+    page.find("#f0 [data-zoom='0']").click()
+    assert page.ask(highest) == pytest.approx(58.9)
+    assert page.ask(lowest) < 10 * steep < 0
+    assert "y" in page.texts("#f0 .role-axis-title text")
+    page.find("#f0 [data-zoom='0']").click()
+    assert page.ask(highest) == pytest.approx(cut, abs=1e-3)
+    page.find("#f0 [data-zoom='2']").click()
+    assert cut < page.ask(highest) < 58.9
+    assert page.complaints() == []

@@ -23,7 +23,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from rhale.errors import BadSettingError
 from rhale.plots import style, theme
 from rhale.plots.axes_array import TwoPanels
-from rhale.plots.lettering import LITERAL, number, shown
+from rhale.plots.lettering import LITERAL, folded, number, shown
 from rhale.plots.view import PLAIN, View
 
 MANY_LINES = ("rhale:rows", "rhale:trainings")
@@ -240,14 +240,38 @@ def fit_limits(ax: Axes, *, strip: bool, view: View = PLAIN) -> None:
     below = style.ROOM_FOR_STRIP if strip else style.MARGIN
     if view.is_log:
         ax.set_xscale("log")
-    if view.limits is not None:
-        ax.set_xlim(view.limits, auto=True)
-    elif view.is_log:
-        low, high = np.exp(widen(np.log(x[0]), np.log(x[1]), 0.02, 0.02))
-        ax.set_xlim(low, high, auto=True)
-    else:
-        ax.set_xlim(widen(x[0], x[1], 0.02, 0.02), auto=True)
+    low, high = x if view.limits is None else view.limits
+    if any(view.margins):
+        start, stop = view.scaled(np.array([low, high]))
+        ends = widen(start, stop, *view.margins)
+        first, last = view.unscaled(np.array(ends))
+        low, high = low if view.cut[0] else first, high if view.cut[1] else last
+    ax.set_xlim(low, high, auto=True)
     ax.set_ylim(widen(y[0], y[1], below, style.MARGIN), auto=True)
+
+
+def mark_beyond(ax: Axes, view: View) -> None:
+    """Draw a triangle at each end of the x axis beyond which there are rows."""
+    for x, shape, is_cut in ((0.0, "<", view.cut[0]), (1.0, ">", view.cut[1])):
+        if is_cut:
+            (mark,) = ax.plot(x, 0.0, shape, transform=ax.transAxes, scalex=False, scaley=False)
+            mark.set(color=style.NOTE, markersize=5.0, zorder=6, clip_on=False)
+            mark.set_gid("rhale:beyond")
+
+
+def name_view(ax: Axes, view: View, *, small: bool = False) -> None:
+    """Say below an axis, after what stands there, that it is logarithmic and what it leaves out."""
+    told = ["log scale"] if view.is_log else []
+    told += [view.beyond] if view.beyond else []
+    if not told:
+        return
+    size = style.NUMBER_TEXT if small else "medium"
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    length = wide_letters(inches, size)
+    words = f"{ax.get_xlabel()} ({'; '.join(told)})".strip()
+    if view.beyond and len(words) > length:
+        words = "\n".join(filter(None, [ax.get_xlabel(), folded("; ".join(told), length)]))
+    ax.set_xlabel(words, fontsize=size, **LITERAL)
 
 
 def say_constant(ax: Axes, value: float, words: str, *, heights: bool = False) -> Text:

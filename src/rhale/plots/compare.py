@@ -12,6 +12,7 @@ from rhale.kernels.curve import Center
 from rhale.plots import canvas, style, ticks
 from rhale.plots.board import Board, explain, label_board
 from rhale.plots.fields import Field, Item, open_field, read_item
+from rhale.plots.view import read_common_view
 from rhale.results.differences import offset
 from rhale.results.result import Result, Trace, axis_kind, is_constant, reach
 
@@ -66,10 +67,12 @@ def plot_compare(
     if not curved:
         board = say_constant(items, ax)
     else:
-        field = open_field(results, ax)
+        view = read_common_view(results)
+        field = open_field(results, ax, view)
         board = field.board
         read = {
-            name: read_item(result, center, LEVEL, smooth=smooth) for name, result in curved.items()
+            name: read_item(result, center, LEVEL, smooth=smooth, view=view)
+            for name, result in curved.items()
         }
         if center == "mean":
             read = {
@@ -80,6 +83,8 @@ def plot_compare(
         field.name_places(results[0])
         explain(board, explained, new=ax is None)
     label_board(board, list(items.values()), center)
+    if curved:
+        field.name_scale()
     return board.ax
 
 

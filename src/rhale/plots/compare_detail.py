@@ -19,6 +19,7 @@ from rhale.plots.compare_marks import draw_curves, draw_difference, draw_rows, d
 from rhale.plots.fields import Field, LineField, SlotField
 from rhale.plots.lettering import LITERAL, joined, shown
 from rhale.plots.slots import gather_slots
+from rhale.plots.view import read_common_view
 from rhale.results.feature_comparison import FeatureComparison
 from rhale.results.numerals import write_number
 from rhale.results.result import axis_kind, is_constant, reach
@@ -84,6 +85,7 @@ def plot_difference(
         keep_scale(fields[0].board, fields[1].board)
     dress(fields, comparison)
     write_words(panels, comparison, explained, new=axes is None)
+    fields[-1].name_scale()
     return panels
 
 
@@ -139,7 +141,7 @@ def make_field(one: FeatureComparison, ax: Axes, *, turned: bool) -> Field:
     """Choose how a feature is drawn on axes: along numbers, or at levels."""
     if all(result.labels for result in one.results):
         return SlotField(Board(ax, turned), gather_slots(one.results))
-    return LineField(ax)
+    return LineField(ax, view=read_common_view(one.results))
 
 
 def draw_all_differences(field: Field, one: FeatureComparison, looks: Sequence[style.Look]) -> None:
@@ -158,7 +160,7 @@ def fit(field: Field) -> None:
     if isinstance(field, SlotField):
         field.board.fit(field.slots, strip=False)
     else:
-        canvas.fit_limits(field.ax, strip=False)
+        canvas.fit_limits(field.ax, strip=False, view=field.view)
 
 
 def keep_scale(curves: Board, differences: Board) -> None:

@@ -13,6 +13,7 @@ from rhale.plots import dots, style
 from rhale.plots.board import Board
 from rhale.plots.compare import moved
 from rhale.plots.fields import Field, Item, LineField, SlotField, read_item
+from rhale.plots.view import PLAIN, View
 from rhale.results.curve_difference import CurveDifference
 from rhale.results.feature_comparison import FeatureComparison
 from rhale.results.result import is_constant
@@ -21,13 +22,13 @@ STRIP = 0.055  # of a small panel, for the rows of one explanation
 ROOM = 0.72  # of a slot, for all explanations side by side
 
 
-def read_curves(one: FeatureComparison, *, smooth: bool) -> list[Item | None]:
+def read_curves(one: FeatureComparison, *, smooth: bool, view: View = PLAIN) -> list[Item | None]:
     """Read the curves of all explanations, moved to one zero; None where there is no curve."""
     level = one.differences[0].level
     return [
         None
         if is_constant(result)
-        else moved(read_item(result, "mean", level, smooth=smooth), lift)
+        else moved(read_item(result, "mean", level, smooth=smooth, view=view), lift)
         for result, lift in zip(one.results, one.lifts, strict=True)
     ]
 
@@ -38,7 +39,7 @@ def draw_curves(
     """Draw the curves of all explanations with thin intervals; return what a legend explains."""
     level, n_items = one.differences[0].level, len(one.names)
     explained: list[Artist] = []
-    for index, item in enumerate(read_curves(one, smooth=smooth)):
+    for index, item in enumerate(read_curves(one, smooth=smooth, view=field.view)):
         if item is not None:
             name = one.names[index]
             explained += field.draw_among(item, name, level, index, n_items, looks[index])
@@ -49,7 +50,7 @@ def draw_difference(
     field: Field, found: CurveDifference, look: style.Look, index: int, n_items: int
 ) -> None:
     """Draw one difference and its interval: a line and a ribbon, or dots and whiskers."""
-    path = found.trace()
+    path = found.trace(within=field.view.limits)
     if not path.x.size:
         return
     if isinstance(field, LineField):
@@ -101,7 +102,7 @@ def draw_rows(
     for index, (result, look) in enumerate(zip(one.results, looks, strict=True)):
         if is_constant(result):
             continue
-        _, limits, density, _ = result.support()
+        limits, density = field.view.count_rows(result)
         floor = height - (index + 1) * part
         draw_strip(field.ax, limits, density, (floor, floor + 0.85 * part), look)
 

@@ -20,6 +20,7 @@ from rhale.plots.compare_marks import STRIP, draw_curves, draw_rows, draw_zero
 from rhale.plots.fields import Field, place_field
 from rhale.plots.lettering import LITERAL, shown
 from rhale.plots.small_pictures import choose_columns
+from rhale.plots.view import read_common_view
 from rhale.results.differences import can_compare
 from rhale.results.feature_comparison import FeatureComparison
 from rhale.results.numerals import write_number
@@ -116,13 +117,15 @@ def draw_panel(
         note = ax.text(0.5, 0.5, "categories and numbers", transform=ax.transAxes, ha="center")
         note.set(color=style.NOTE, fontsize=style.LEGEND_TEXT)
         return []
-    field = place_field(Board(ax), one.results, small=True)
+    view = read_common_view(one.results)
+    field = place_field(Board(ax), one.results, small=True, view=view)
     draw_zero(field)
     explained = draw_curves(field, one, looks, smooth=smooth)
     explained += field.explain_intervals(one.differences[0].level, len(looks))
     draw_rows(field, one, looks, height=STRIP * len(looks))
     reach_over(field)
     field.name_places(one.results[0])
+    field.name_scale()
     return explained
 
 

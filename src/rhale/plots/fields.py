@@ -231,11 +231,11 @@ class LineField(NamedTuple):
             ticks.dress_log(self.ax, ticks=most)
         else:
             ticks.dress(self.ax, result, ticks=most)
+        canvas.mark_beyond(self.ax, self.view)
 
     def name_scale(self) -> None:
-        """Say that the axis is logarithmic, where it is."""
-        if self.view.is_log:
-            ticks.name_log(self.ax, small=self.small)
+        """Say that the axis is logarithmic, or that it ends before some rows, where it does."""
+        canvas.name_view(self.ax, self.view, small=self.small)
 
 
 class SlotField(NamedTuple):

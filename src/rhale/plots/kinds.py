@@ -26,14 +26,16 @@ def choose_kind(
     Notes
     -----
     Steps lead from a level to the next in the order in which they were measured, so that levels
-    which are sorted otherwise have none to show.
+    which are sorted otherwise have none to show. Between two names there is one step, which their
+    curve tells.
     """
     if kind is not None:
         require_choice("kind", kind, KINDS)
     has_two = ax is not None and not isinstance(ax, Axes)
     if kind is None and not has_two:
         is_sorted = (sort or "effect") == "effect" if has_free_order(result) else sort == "effect"
-        return ("curve" if is_sorted and result.labels else "both"), sort
+        is_one_step = result.column_kind == "categories" and len(result.labels) == 2
+        return ("curve" if (is_sorted and result.labels) or is_one_step else "both"), sort
     if kind in ("curve", "bins") and has_two:
         msg = f"kind={kind!r} draws one panel, and ax has several axes; give one of them"
         raise BadSettingError(msg)

@@ -18,8 +18,7 @@ from matplotlib.ticker import (
 )
 
 from rhale.kernels.times import AxisKind, written
-from rhale.plots import style
-from rhale.plots.lettering import LITERAL, MINUS, plain_number, shown
+from rhale.plots.lettering import MINUS, plain_number, shown
 from rhale.results.result import Result, axis_kind, reach
 
 CALENDAR = (-719_162.0, 2_932_896.0)  # days from 1970 to the years 1 and 9999
@@ -138,12 +137,6 @@ def count_log(low: float, high: float, parts: Sequence[float]) -> int:
 def log_text(value: float, position: int | None) -> str:  # noqa: ARG001
     """Write the number at a tick (a function with a name, so that figures can be pickled)."""
     return plain_number(value, 3)
-
-
-def name_log(ax: Axes, *, small: bool = False) -> None:
-    """Say below an axis that it is logarithmic, after what stands there."""
-    size: dict[str, Any] = {"fontsize": style.NUMBER_TEXT} if small else {}
-    ax.set_xlabel(f"{ax.get_xlabel()} (log scale)".strip(), **size, **LITERAL)
 
 
 def has_calendar(result: Result) -> bool:

@@ -18,14 +18,17 @@ from rhale.results.row_quantiles import (
     is_skewed,
     row_quantiles,
     row_weights,
+    shown_part,
 )
 
 Limits = str | Sequence[Any] | Mapping[str, Any] | None
 Scale = Literal["auto", "linear", "log"]
 Sort = Literal["effect", "order"]
+EVERYTHING = "all"  # as limits
 SCALES, SORTS = ("auto", "linear", "log"), ("effect", "order")
 QUANTILES = re.compile(r"\s*([\d.]+)\s*%\s*\.\.\s*([\d.]+)\s*%\s*")
 N_POINTS, N_CELLS = 401, 80  # of a curve, of the strip of counts
+EDGE = 0.02  # of the axis, beside all values
 
 
 class View(NamedTuple):
@@ -39,11 +42,17 @@ class View(NamedTuple):
         Whether the axis is logarithmic.
     order : tuple of str
         Levels in the order in which they stand; none where they stand as they were measured.
+    beyond : str
+        What far values are not shown, in words, where nobody asked for limits.
+    cut : pair of bool
+        Whether there are some on the left, and on the right.
     """
 
     limits: tuple[float, float] | None = None
     is_log: bool = False
     order: tuple[str, ...] = ()
+    beyond: str = ""
+    cut: tuple[bool, bool] = (False, False)
 
     @property
     def is_plain(self) -> bool:
@@ -56,6 +65,14 @@ class View(NamedTuple):
         if result.parts != "points":  # which has its points, and straight lines between them
             x = np.union1d(x, self.evenly(low, high, N_POINTS) if low < high else [])
         return np.asarray(x[(x >= low) & (x <= high)])
+
+    @property
+    def margins(self) -> tuple[float, float]:
+        """Room on either side of what is shown, in shares of it: none where the axis is cut."""
+        if self.limits is not None and not self.beyond:
+            return 0.0, 0.0
+        left, right = (0.0 if cut else EDGE for cut in self.cut)
+        return left, right
 
     def ends(self, result: Result) -> tuple[float, float]:
         """First and last value of the feature that is shown; the wrong way round where none is."""
@@ -137,6 +154,8 @@ def read_view(
     require_choice("xscale", xscale, SCALES)
     if sort is not None:
         require_choice("sort", sort, SORTS)
+    show_all = isinstance(limits, str) and limits.strip() == EVERYTHING
+    limits = None if show_all else limits
     if is_constant(first):
         return PLAIN
     if first.labels:
@@ -146,8 +165,27 @@ def read_view(
     if alone and sort is not None:
         msg = f"sort={sort!r} orders levels, and {first.name!r} has none; leave it out"
         raise BadSettingError(msg)
+    if limits is None and not show_all:
+        return usual_view([first], xscale)
     ends = read_limits(first, limits)
     return View(ends, is_log=choose_log(first, xscale, ends))
+
+
+def usual_view(results: Sequence[Result], xscale: Any = "auto") -> View:
+    """Show all of the axis, but for far values that would take most of it."""
+    if xscale == "log":
+        choose_log(results[0], xscale, None)  # which refuses it where it cannot be
+    low, high, is_log, beyond = shown_part(*results, scale=xscale)
+    if not beyond:
+        return View(is_log=is_log)
+    first, last = min(reach(r)[0] for r in results), max(reach(r)[1] for r in results)
+    return View((low, high), is_log, beyond=beyond, cut=(first < low, last > high))
+
+
+def read_common_view(results: Sequence[Result]) -> View:
+    """Show all that any of some results of one feature shows, on a plain axis."""
+    curved = [result for result in results if not is_constant(result)]
+    return usual_view(curved, "linear") if curved else PLAIN
 
 
 def of_feature(setting: Any, name: str, otherwise: Any) -> Any:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from heapq import heappop, heappush
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.report.wording import UNITS, clean, named_output, unit_of
 from rhale.results.effect import Effect
 from rhale.results.result import Result, Trace, axis_kind, is_constant, reach
-from rhale.results.row_quantiles import has_free_order, is_skewed, row_weights
+from rhale.results.row_quantiles import ShownPart, has_free_order, row_weights, shown_part
 from rhale.results.slope_reach import reach_slopes
+
+if TYPE_CHECKING:
+    from rhale.report.refit_numbers import RefitShape
 
 Numbers = tuple[float | None, ...]  # None where a number is not known
 Form = Literal["curve", "dates", "levels", "constant"]
@@ -28,7 +31,7 @@ MOST_JUMPS = 3  # written beside their bars
 FEW_LEVELS = 3
 LONGEST_LEVEL = 200
 MILLISECONDS = 86_400_000.0
-N_LOG_CELLS = 80  # of the histogram below a logarithmic axis
+N_PART_CELLS = 80  # of the histogram below a logarithmic axis, or a part of one
 LONGEST_TITLE = 80  # letters beside an axis
 
 
@@ -138,6 +141,10 @@ class Shape:
         Whether levels, which have no order of their own, stand by their effect.
     titles : tuple of str
         What stands beside the axes: of the effect, of the feature, of slopes.
+    shown : tuple of float
+        Ends of the part of the axis that is shown at first; nothing where all of it is.
+    beyond : str
+        What this leaves out, in words.
     """
 
     form: Form
@@ -161,60 +168,127 @@ class Shape:
     log: bool = False
     sorted: bool = False
     titles: tuple[str, ...] = ()
+    shown: Numbers = ()
+    beyond: str = ""
 
 
 def shape_of(result: Result, *, sampled: bool = False) -> Shape:
     """Read off a result what is drawn of it; with `sampled`, curves of sampled rows, too."""
     if is_constant(result):
         return Shape("constant")
-    form, log = form_of(result), is_skewed(result)
-    path = trace_along(result, log=log)
-    kept = order_levels(result) if result.labels else simplify(along(path, log=log))
-    limits, rows = where_rows_are(result, log=log)
+    form, part = form_of(result), shown_part(result)
+    path = trace_along(result, part)
+    kept = order_levels(result) if result.labels else simplify_parts(path, part)
+    limits, rows = where_rows_are(result, part)
     labels = tuple(clean(result.labels[i], LONGEST_LEVEL) for i in kept) if result.labels else ()
     by_effect = form == "levels" and has_free_order(result)
     return Shape(
         form,
-        **vars(line_of(result, path, kept)),
+        **vars(line_of(result, path, kept, part)),
         dots=bool(result.labels),
         unit=axis_unit(result),
-        bins=Bins() if by_effect else bins_of(result),  # steps of an order that means nothing
+        bins=Bins() if by_effect else bins_of(result, part),  # steps of an order that means nothing
         limits=limits,
         rows=rows,
         labels=labels if form == "levels" else (),
         missing=missing_point(result),
-        singles=single_curves(result, kept),
+        singles=single_curves(result, kept, part),
         row_lines=row_lines(result) if sampled else None,
-        smooth=smooth_line(result, path, log=log),
+        smooth=smooth_line(result, path, part),
         **cut_jumps(result),
-        log=log,
+        log=part.is_log,
         sorted=by_effect,
         titles=titles_of(result),
+        **tell_shown(result, part),
     )
 
 
-def line_of(result: Result, path: Trace, kept: IntArray) -> Line:
+def tell_shown(result: Result, part: ShownPart) -> dict[str, Any]:
+    """Which part of the axis is shown, and what that leaves out; nothing where all is shown."""
+    if not part.beyond:
+        return {}
+    return {"shown": places(result, np.array(part[:2]), part), "beyond": part.beyond}
+
+
+T = TypeVar("T", bound="Shape | RefitShape")
+
+
+def shown_first(shape: T) -> T:
+    """The same without what a chart does not show at first."""
+    if not shape.shown:
+        return shape
+    low, high = (float(end or 0.0) for end in shape.shown)
+    inside = [i for i, x in enumerate(shape.x) if x is not None and low <= x <= high]
+    along_x = {"x", "y", "spread", "low", "high", "between"}
+    cut: dict[str, Any] = {
+        one.name: tuple(getattr(shape, one.name)[i] for i in inside)
+        for one in fields(shape)
+        if one.name in along_x
+    }
+    ends = [low <= float(end or 0.0) <= high for end in shape.limits]
+    cut["limits"] = tuple(end for end, seen in zip(shape.limits, ends, strict=True) if seen)
+    both = zip(shape.rows, ends[:-1], ends[1:], strict=False)  # no rows may be known
+    cut["rows"] = tuple(row for row, left, right in both if left and right)
+    return replace(shape, **cut)
+
+
+def line_of(result: Result, path: Trace, kept: IntArray, part: ShownPart) -> Line:
     """Some points of what is drawn, with the digits that can be seen."""
     x, *heights = (values[kept] for values in path)
-    return Line(places(result, x), *on_scale(heights))
+    return Line(places(result, x, part), *on_scale(heights, is_inside(x, part)))
 
 
-def smooth_line(result: Result, path: Trace, *, log: bool = False) -> Line | None:
+def smooth_line(result: Result, path: Trace, part: ShownPart) -> Line | None:
     """The curve without its small steps; None where nobody could tell the two apart."""
     if not steps_differ(result, path):
         return None
-    even = trace_along(result, log=log, smooth=True)
-    return line_of(result, even, simplify(along(even, log=log)))
+    even = trace_along(result, part, smooth=True)
+    return line_of(result, even, simplify_parts(even, part), part)
 
 
-def trace_along(result: Result, *, log: bool, smooth: bool = False) -> Trace:
-    """What is drawn, at places that are close together on the axis, which may be logarithmic."""
+def trace_along(result: Result, part: ShownPart, *, smooth: bool = False) -> Trace:
+    """What is drawn, at places that are close together on the axis as it is shown."""
     path = result.trace("mean", LEVEL, N_POINTS, smooth=smooth)
-    if not log or result.parts == "points" or (result.stairs is not None and not smooth):
-        return path  # straight from point to point, or flat
-    x = np.union1d(path.x, np.clip(np.geomspace(*reach(result), N_POINTS), *reach(result)))
+    first, last = reach(result)
+    low, high = max(part.low, first), min(part.high, last)
+    if result.labels or not low < high:
+        return path
+    if result.parts == "points" or (result.stairs is not None and not smooth):
+        return with_places(path, np.array([low, high]))  # straight from point to point, or flat
+    if not (part.is_log or part.beyond):
+        return path
+    even = (np.geomspace if part.is_log else np.linspace)(low, high, N_POINTS).clip(low, high)
+    x = np.union1d(path.x, np.append(even, [low, high]))
     curve, spread = result.curve(x, smooth=smooth), result.spread(x)
     return Trace(x, curve, spread, *result.ci(x, level=LEVEL, smooth=smooth))
+
+
+def with_places(path: Trace, x: FloatArray) -> Trace:
+    """The same with points at other places, too, which lie between its own; jumps stay."""
+    new = x[~np.isin(x, path.x)]
+    at = np.searchsorted(path.x, new)
+    heights = (np.insert(v, at, np.interp(new, path.x, v)) for v in path[1:])
+    return Trace(np.insert(path.x, at, new), *heights) if new.size else path
+
+
+def is_inside(x: FloatArray, part: ShownPart) -> BoolArray:
+    """Tell which places are shown at first."""
+    return np.asarray((x >= part.low) & (x <= part.high))
+
+
+def simplify_parts(path: Trace, part: ShownPart) -> IntArray:
+    """Positions of the points that a drawing of all needs, and one of the part that is shown."""
+    lines = np.array([path.curve, path.low, path.high, path.curve + path.spread])
+    return thin_parts(path.x, lines, part)
+
+
+def thin_parts(x: FloatArray, lines: FloatArray, part: ShownPart) -> IntArray:
+    """The same for any lines over the same places, (n_lines, n_x)."""
+    seen, inside = np.log(x) if part.is_log else x, np.flatnonzero(is_inside(x, part))
+    kept = thin(seen, lines)
+    if not part.beyond or inside.size < 2:
+        return kept
+    return np.union1d(kept, inside[thin(seen[inside], lines[:, inside])])
 
 
 def along(path: Trace, *, log: bool) -> Trace:
@@ -273,9 +347,12 @@ def is_number(label: str) -> bool:
 
 
 def axis_unit(result: Result) -> str:
-    """Unit of the axis, in one word."""
-    low, high = reach(result)
-    return {"date": "day", "duration": unit_of(high - low), "number": ""}[axis_kind(result)]
+    """Unit of the axis, in one word: of durations one that suits the part that is shown."""
+    kind = axis_kind(result)
+    if kind != "duration":
+        return {"date": "day", "number": ""}[kind]
+    part = shown_part(result)
+    return unit_of(part.high - part.low)
 
 
 def factor(result: Result) -> float:
@@ -285,22 +362,22 @@ def factor(result: Result) -> float:
     return 1.0 / UNITS[axis_unit(result)] if axis_kind(result) == "duration" else 1.0
 
 
-def places(result: Result, x: FloatArray) -> Numbers:
-    """Places on the axis as drawn."""
+def places(result: Result, x: FloatArray, part: ShownPart | None = None) -> Numbers:
+    """Places on the axis as drawn, with digits for the part that is shown."""
     if form_of(result) == "levels":
         return tuple(range(x.size))
-    low, high = reach(result)
+    low, high = reach(result) if part is None else part[:2]
     seen = min(high - low, 100 * low) if low > 0 else high - low  # on a logarithmic axis, too
     return rounded(factor(result) * x, factor(result) * seen, DIGITS + 1)
 
 
-def bins_of(effect: Result) -> Bins:
+def bins_of(effect: Result, part: ShownPart | None = None) -> Bins:
     """Bins, or steps between levels; nothing for points."""
     if effect.parts == "points":
         return Bins()
     is_named = form_of(effect) == "levels"
     by = np.diff(effect.axis) if is_named else slope_unit(effect)  # whole steps, or per unit
-    limits, table = places(effect, effect.axis), effect.table()
+    limits, table = places(effect, effect.axis, part), effect.table()
     n_bins = len(limits) - 1  # without the row of missing values
     names = ("mean", "slope", "std", "standard_error")
     mean, slope, std, error = (by * np.array(table[name][:n_bins]) for name in names)
@@ -309,7 +386,7 @@ def bins_of(effect: Result) -> Bins:
     return Bins(limits[:-1], limits[1:], tuple(table["count"][:n_bins]), *shown)
 
 
-def cut_jumps(result: Result) -> dict[str, tuple[Any, ...]]:
+def cut_jumps(result: Result) -> dict[str, Any]:
     """Say how far the axis of slopes reaches, and where jumps go on beyond; nothing if none do."""
     found = reach_slopes(result)
     if found is None:
@@ -330,27 +407,32 @@ def slope_unit(result: Result) -> float:
     return UNITS[axis_unit(result)] if axis_kind(result) == "duration" else 1.0
 
 
-def where_rows_are(result: Result, *, log: bool = False) -> tuple[Numbers, Numbers]:
-    """A histogram of the rows, or the rows of each level."""
+def where_rows_are(result: Result, part: ShownPart) -> tuple[Numbers, Numbers]:
+    """A histogram of the rows, or the rows of each level.
+
+    Its cells are equally wide on the axis; what lies beyond the part that is shown is one cell.
+    """
     if result.labels:
         return (), rounded(result.level_rows().rows[order_levels(result)], 1.0, 0)
-    if log:
-        return where_rows_are_on_log(result)
-    _, limits, density, _ = result.support()
+    limits, density = count_along(result, part)
     top, width = float(density.max()), np.diff(limits)
-    if np.allclose(width, width.mean()):
+    if not part.beyond and (part.is_log or np.allclose(width, width.mean())):
         limits = limits[[0, -1]]
-    return places(result, limits), rounded(100 * density / top, 1.0, 0) if top > 0 else ()
+    heights = rounded(100 * density / top, 1.0, 0) if top > 0 else ()
+    return places(result, limits, part), heights
 
 
-def where_rows_are_on_log(result: Result) -> tuple[Numbers, Numbers]:
-    """A histogram of the rows in cells that are equally wide on a logarithmic axis."""
-    ends = reach(result)
-    limits = np.geomspace(*ends, N_LOG_CELLS + 1)
-    limits[[0, -1]] = ends
+def count_along(result: Result, part: ShownPart) -> tuple[FloatArray, FloatArray]:
+    """Limits of cells along the axis as it is shown, and the weight of rows by their length."""
+    _, limits, density, _ = result.support()
+    if not (part.is_log or part.beyond) or not part.low < part.high:
+        return limits, density
+    limits = (np.geomspace if part.is_log else np.linspace)(*part[:2], N_PART_CELLS + 1)
+    limits[[0, -1]] = part[:2]
+    limits = np.union1d(limits, reach(result))
     values, weight = row_weights(result)
     counted = np.histogram(values, limits, weights=weight)[0]
-    return places(result, np.array(ends)), rounded(100 * counted / counted.max(), 1.0, 0)
+    return limits, counted / np.diff(np.log(limits) if part.is_log else limits)
 
 
 def missing_point(result: Result) -> MissingPoint | None:
@@ -362,13 +444,14 @@ def missing_point(result: Result) -> MissingPoint | None:
     return MissingPoint(y, low, high, spread, float(result.missing.share))
 
 
-def single_curves(result: Result, kept: IntArray) -> tuple[Numbers, ...]:
+def single_curves(result: Result, kept: IntArray, part: ShownPart) -> tuple[Numbers, ...]:
     """Curves of a few rows, where a line can show them."""
     curves = result.single_curves(MOST_SINGLE_CURVES)
     if result.labels or not curves.size:
         return ()
     curves = curves[:, kept]
-    span = float(np.ptp(curves))
+    seen = curves[:, is_inside(result.axis[kept], part)]
+    span = float(np.ptp(seen if seen.size else curves))
     return tuple(rounded(curve, span, 3) for curve in curves)
 
 
@@ -445,9 +528,10 @@ def farthest(
     return -float(off.max()), first, first + int(off.argmax()), last
 
 
-def on_scale(values: list[FloatArray]) -> list[Numbers]:
-    """Round numbers that share an axis."""
-    finite = np.concatenate([v[np.isfinite(v)] for v in values])
+def on_scale(values: list[FloatArray], inside: BoolArray | None = None) -> list[Numbers]:
+    """Round numbers that share an axis, by those inside of what is shown of it."""
+    seen = values if inside is None or not inside.any() else [v[inside] for v in values]
+    finite = np.concatenate([v[np.isfinite(v)] for v in seen])
     span = float(np.ptp(finite)) if finite.size else 1.0
     return [rounded(v, span) for v in values]
 

@@ -319,7 +319,19 @@ def strip_panel(x: Any) -> Any:
         .mark_rule(style="count-rule", strokeWidth=6, clip=True)
         .encode(x, y=alt.Y("y:Q", axis=None), y2=alt.datum(0)),
         hover_line(x),
+        *beyond_marks(),
     ).properties(width=WIDTH, height=STRIP)
+
+
+def beyond_marks() -> list[Any]:
+    """Triangles at the ends of the axis beyond which there are rows."""
+    marks, places = data("beyond"), {"left": 0, "right": alt.ExprRef("width")}
+    return [
+        marks.transform_filter(f"datum.side === '{side}'")
+        .mark_point(style="beyond-mark", shape=f"triangle-{side}", size=70, opacity=1, filled=True)
+        .encode(x=alt.value(place), y=alt.value(STRIP))
+        for side, place in places.items()
+    ]
 
 
 def bins_panel(x: Any) -> Any:

@@ -13,17 +13,21 @@ from rhale.report.chart_numbers import (
     Form,
     Numbers,
     axis_unit,
+    count_along,
     factor,
     form_of,
     on_scale,
     rounded,
-    thin,
+    tell_shown,
+    thin_parts,
     titles_of,
+    trace_along,
 )
 from rhale.report.wording import clean
-from rhale.results.curve_difference import CurveDifference
+from rhale.results.curve_difference import CurveDifference, DifferenceTrace
 from rhale.results.feature_comparison import FeatureComparison
 from rhale.results.result import Result, is_constant, reach
+from rhale.results.row_quantiles import ShownPart, shown_part
 
 MOST_DRAWN = 8  # explanations in one chart: there are as many inks
 N_READ = 81  # places along a curve that a reader steps through
@@ -56,7 +60,7 @@ class CompareShape:
 
     Attributes
     ----------
-    form, dots, unit, labels, titles
+    form, dots, unit, labels, titles, shown, beyond
         As in `Shape`; the last title is that of differences.
     x : tuple of float
         Places that a reader steps through.
@@ -75,6 +79,8 @@ class CompareShape:
     unit: str = ""
     labels: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
+    shown: Numbers = ()
+    beyond: str = ""
 
 
 def shape_of_comparison(one: FeatureComparison) -> CompareShape:
@@ -84,7 +90,8 @@ def shape_of_comparison(one: FeatureComparison) -> CompareShape:
         return CompareShape("constant")
     first, form = curved[0], form_of(curved[0])
     labels = tuple(dict.fromkeys(label for result in curved for label in result.labels))
-    axis = Axis(first, labels if form == "levels" else ())
+    part = shown_part(*curved, scale="linear")
+    axis = Axis(first, labels if form == "levels" else (), part)
     lines = [
         line_of(axis, one, k) for k, r in enumerate(one.results[:MOST_DRAWN]) if not is_constant(r)
     ]
@@ -103,6 +110,7 @@ def shape_of_comparison(one: FeatureComparison) -> CompareShape:
         unit=axis_unit(first),
         labels=tuple(clean(label, LONGEST_LEVEL) for label in axis.labels),
         titles=(*titles_of(first)[:2], clean(f"difference to {one.names[0]}", LONGEST_LEVEL)),
+        **tell_shown(first, part),
     )
 
 
@@ -112,14 +120,15 @@ class Axis:
 
     first: Result
     labels: tuple[str, ...]
+    part: ShownPart
 
     def places(self, result: Result, x: FloatArray) -> Numbers:
         """Places of a result as drawn."""
         if self.labels:
             names = [result.labels[i] for i in np.searchsorted(result.axis, x)]
             return tuple(self.labels.index(name) for name in names)
-        low, high = reach(self.first)
-        return rounded(factor(self.first) * x, factor(self.first) * (high - low), DIGITS)
+        span = self.part.high - self.part.low
+        return rounded(factor(self.first) * x, factor(self.first) * span, DIGITS)
 
     def steps(self, results: list[Result]) -> Numbers:
         """Places that a reader steps through: levels, or evenly along the axis."""
@@ -129,25 +138,35 @@ class Axis:
             return self.places(self.first, np.unique(np.concatenate([r.axis for r in results])))
         ends = [reach(result) for result in results]
         x = np.linspace(min(low for low, _ in ends), max(high for _, high in ends), N_READ)
+        if self.part.beyond:
+            x = np.union1d(x, np.linspace(self.part.low, self.part.high, N_READ))
         return self.places(self.first, x)
 
 
 def line_of(axis: Axis, one: FeatureComparison, k: int) -> CompareLine:
     """The curve of one explanation, moved to the common zero."""
     result = one.results[k]
-    path = result.trace("mean", one.differences[0].level, N_POINTS)
+    if axis.part.beyond:
+        path = trace_along(result, axis.part)
+    else:
+        path = result.trace("mean", one.differences[0].level, N_POINTS)
     heights = np.stack([path.curve, path.low, path.high]) + one.lifts[k]
-    kept = np.arange(path.x.size) if result.labels else thin(path.x, heights)
+    kept = np.arange(path.x.size) if result.labels else thin_parts(path.x, heights, axis.part)
     return CompareLine(k, axis.places(result, path.x[kept]), *on_scale(list(heights[:, kept])))
 
 
 def gap_of(axis: Axis, found: CurveDifference, k: int) -> CompareLine:
     """The difference of one explanation to the first."""
     path = found.trace(N_POINTS)
+    if axis.part.beyond:
+        more = found.trace(N_POINTS, within=axis.part[:2])
+        x, first = np.unique(np.append(path.x, more.x), return_index=True)
+        both = zip(path[1:], more[1:], strict=True)
+        path = DifferenceTrace(x, *(np.append(a, b)[first] for a, b in both))
     heights = np.stack([path.difference, path.low, path.high])
     kept = np.arange(path.x.size)
     if not found.first.labels or not found.second.labels:
-        kept = thin(path.x, heights)
+        kept = thin_parts(path.x, heights, axis.part)
     places = axis.places(found.first, path.x[kept])
     return CompareLine(k, places, *on_scale(list(heights[:, kept])))
 
@@ -155,7 +174,9 @@ def gap_of(axis: Axis, found: CurveDifference, k: int) -> CompareLine:
 def rows_of(axis: Axis, result: Result, k: int) -> CompareRows:
     """Where the rows of one explanation are; at levels their shares in per cent."""
     if not result.labels:
-        _, limits, density, _ = result.support()
+        low, high = reach(result)
+        part = axis.part._replace(low=max(axis.part.low, low), high=min(axis.part.high, high))
+        limits, density = count_along(result, part)
         top, width = float(density.max()), np.diff(limits)
         limits = limits[[0, -1]] if np.allclose(width, width.mean()) else limits
         rows = rounded(100 * density / top, 1.0, 0) if top > 0 else ()

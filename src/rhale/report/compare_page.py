@@ -204,7 +204,12 @@ def make_row(
     known = found.is_known
     flat = None if found.differs else 0.0  # noise, as large as the picture, would look like a shape
     lines = [
-        Small(line.x, tuple(y if flat is None else flat for y in line.y), dots=shape.dots)
+        Small(
+            line.x,
+            tuple(y if flat is None else flat for y in line.y),
+            dots=shape.dots,
+            shown=shape.shown,
+        )
         for line in shape.gaps
         if line.k == k
     ]
@@ -233,6 +238,7 @@ class Small:
     y: tuple[float | None, ...]
     dots: bool
     log: bool = False
+    shown: tuple[float | None, ...] = ()
 
 
 def signed(value: float) -> str:

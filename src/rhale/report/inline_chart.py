@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rhale.report.chart_numbers import MissingPoint, Numbers, Shape
+from rhale.report.chart_numbers import MissingPoint, Numbers, Shape, shown_first
 from rhale.report.inline_svg import (
     LETTER,
     Scale,
@@ -69,6 +70,7 @@ def chart(shape: Shape, text: Words) -> str:
         return ""
     if shape.form == "levels":
         return level_chart(shape, shape.spread, text)
+    shape = shown_first(shape)
     bands = [Band(*low_high(shape.y, shape.spread), inks.SPREAD, BAND, 7.0)]
     bands.append(Band(shape.low, shape.high, inks.UNCERTAINTY, RIBBON))
     held = lay_out(shape, [v for band in bands for v in (*band.low, *band.high)])
@@ -84,11 +86,18 @@ def refit_chart(shape: RefitShape, text: Words) -> str:
         return ""
     if shape.form == "levels":
         return level_chart(shape, (), text)
-    held = lay_out(shape, [*shape.low, *shape.high, *(y for one in shape.curves for y in one.y)])
+    shape = shown_first(shape)
+    low, high = (float(end or 0.0) for end in shape.shown or (-math.inf, math.inf))
+    places = [tuple(float(shape.grid[i] or 0.0) for i in one.at) for one in shape.curves]
+    curves = [
+        [(x, y) for x, y in zip(at, one.y, strict=True) if low <= x <= high]
+        for at, one in zip(places, shape.curves, strict=True)
+    ]
+    held = lay_out(shape, [*shape.low, *shape.high, *(y for one in curves for _, y in one)])
     thin = [
         stroke([(held.x(x), held.y(y)) for x, y in run], inks.BETWEEN, 1.0, 0.55)
-        for one in shape.curves
-        for run in known_runs([tuple(shape.grid[i] for i in one.at), one.y])
+        for one in curves
+        for run in known_runs([tuple(x for x, _ in one), tuple(y for _, y in one)])
         if not shape.dots
     ]
     bands = [Band(shape.low, shape.high, inks.BETWEEN, BAND)]
@@ -132,7 +141,9 @@ def draw_frame(held: Area, shape: Shape | RefitShape, text: Words) -> Iterator[s
         yield words((x, bottom + 15), told)
     unit = "" if shape.form == "dates" or not shape.unit else f", {shape.unit}"
     middle = (LEFT + held.right) / 2
-    yield words((middle, HEIGHT - 5), shortened(text.along, LONGEST_LABEL) + unit)
+    beyond = f" ({shape.beyond})" if shape.beyond else ""
+    longest = max(10, LONGEST_LABEL - len(beyond))
+    yield words((middle, HEIGHT - 5), shortened(text.along, longest) + unit + beyond)
     longest = int((HEIGHT - 2 * TOP) / LETTER)
     yield words((12, HEIGHT / 2), shortened(text.upward, longest), turned=True)
 

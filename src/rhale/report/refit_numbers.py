@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhale.kernels import IntArray
+from rhale.kernels import BoolArray, IntArray
 from rhale.report.chart_numbers import (
     LEVEL,
     LONGEST_LEVEL,
@@ -15,19 +15,22 @@ from rhale.report.chart_numbers import (
     Numbers,
     axis_unit,
     form_of,
+    is_inside,
     known,
     on_scale,
     order_levels,
     places,
     rounded,
+    tell_shown,
     thin,
+    thin_parts,
     titles_of,
     where_rows_are,
 )
 from rhale.report.wording import clean
 from rhale.results.refit_effect import RefitEffect, RefitTrace
 from rhale.results.result import is_constant
-from rhale.results.row_quantiles import has_free_order, is_skewed
+from rhale.results.row_quantiles import has_free_order, shown_part
 
 MOST_CURVES = 20
 MOST_POINTS = 48  # of one thin curve among many
@@ -60,7 +63,7 @@ class RefitShape:
 
     Attributes
     ----------
-    form, dots, unit, limits, rows, labels, log, sorted, titles
+    form, dots, unit, limits, rows, labels, log, sorted, titles, shown, beyond
         As in `Shape`; levels without an order stand by the effect in the first training.
     x, y, low, high, between : tuple of float
         The mean of the trainings, its interval, and the deviation between trainings.
@@ -95,6 +98,8 @@ class RefitShape:
     log: bool = False
     sorted: bool = False
     titles: tuple[str, ...] = ()
+    shown: Numbers = ()
+    beyond: str = ""
 
 
 def trace_refits(effect: RefitEffect) -> RefitTrace | None:
@@ -102,8 +107,13 @@ def trace_refits(effect: RefitEffect) -> RefitTrace | None:
     first = effect.effects[0]
     if is_constant(first):
         return None
-    n_points = N_LOG_POINTS if is_skewed(first) else N_POINTS
-    return effect.trace("mean", LEVEL, n_points)
+    part = shown_part(first)
+    if effect.parts != "bins" or not part.beyond:
+        return effect.trace("mean", LEVEL, N_LOG_POINTS if part.is_log else N_POINTS)
+    first_x, last_x = effect.axis[0], effect.axis[-1]
+    even = (np.geomspace if part.is_log else np.linspace)(part.low, part.high, N_POINTS)
+    x = np.unique([*effect.axis, *np.linspace(first_x, last_x, N_POINTS), *even, *part[:2]])
+    return effect.trace("mean", LEVEL, x=x.clip(first_x, last_x))
 
 
 def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
@@ -111,18 +121,18 @@ def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
     first = effect.effects[0]
     if path is None:
         return RefitShape("constant", n_trainings=effect.n_trainings)
-    middle, log = np.stack([path.curve, path.low, path.high]), is_skewed(first)
-    seen = np.log(path.x) if log else path.x
-    kept = order_levels(first) if first.labels else thin(seen, middle)
-    limits, rows = where_rows_are(first, log=log)
+    middle, part = np.stack([path.curve, path.low, path.high]), shown_part(first)
+    seen, inside = np.log(path.x) if part.is_log else path.x, is_inside(path.x, part)
+    kept = order_levels(first) if first.labels else thin_parts(path.x, middle, part)
+    limits, rows = where_rows_are(first, part)
     form = form_of(first)
     heights = [values[kept] for values in (path.curve, path.low, path.high, path.between)]
-    y, low, high, between = on_scale(heights)
+    y, low, high, between = on_scale(heights, None if first.labels else inside[kept])
     order = kept if first.labels else None
-    used, curves = thin_curves(path._replace(x=seen), order)
+    used, curves = thin_curves(path._replace(x=seen), order, inside)
     return RefitShape(
         form,
-        places(first, path.x[kept]),
+        places(first, path.x[kept], part),
         y,
         low,
         high,
@@ -132,14 +142,15 @@ def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
         limits=limits,
         rows=rows,
         labels=tuple(clean(first.labels[i], LONGEST_LEVEL) for i in kept if form == "levels"),
-        grid=places(first, path.x[used]),
+        grid=places(first, path.x[used], part),
         curves=curves if path.own is None else curves[:-1],
         n_trainings=effect.n_trainings,
         own=None if path.own is None else curves[-1],
         missing=missing_mean(effect),
-        log=log,
+        log=part.is_log,
         sorted=form == "levels" and has_free_order(first),
         titles=titles_of(first),
+        **tell_shown(first, part),
     )
 
 
@@ -163,7 +174,7 @@ def choose_evenly(n: int, most: int) -> list[int]:
 
 
 def thin_curves(
-    path: RefitTrace, order: IntArray | None
+    path: RefitTrace, order: IntArray | None, inside: BoolArray | None = None
 ) -> tuple[IntArray, tuple[TrainingCurve, ...]]:
     """Points of single curves that can be seen beside the others.
 
@@ -173,6 +184,8 @@ def thin_curves(
         With distances along the axis for its places.
     order : ndarray of shape (n_levels,) or None
         Of levels, which are all there.
+    inside : ndarray of shape (n_places,), optional
+        Which places are shown at first; all if not given.
 
     Returns
     -------
@@ -181,7 +194,8 @@ def thin_curves(
     """
     shown = [path.curves[i] for i in choose_evenly(len(path.curves), MOST_CURVES)]
     shown += [] if path.own is None else [path.own]
-    finite = path.curves[np.isfinite(path.curves)]
+    finite = path.curves if inside is None else path.curves[:, inside]
+    finite = finite[np.isfinite(finite)]
     span = float(np.ptp(finite)) if finite.size else 1.0
     if order is not None:
         every = tuple(range(order.size))

@@ -13,6 +13,7 @@ from rhale.report.chart_numbers import (
     Numbers,
     along,
     form_of,
+    is_inside,
     order_levels,
     places,
     rounded,
@@ -27,7 +28,7 @@ from rhale.results.listing import write_share
 from rhale.results.region_heights import align
 from rhale.results.region_tree import Region, RegionTree
 from rhale.results.result import Result, Trace, is_constant
-from rhale.results.row_quantiles import is_skewed
+from rhale.results.row_quantiles import shown_part
 
 MOST_LINES = 4  # more cannot be told apart
 MOST_POINTS = 80  # of a line: it is one of several
@@ -139,8 +140,10 @@ def draw_lines(effect: Result, regions: Sequence[Region]) -> tuple[RegionLine, .
     able = [i for i, region in enumerate(regions) if not is_constant(region.effect)]
     largest = sorted(able, key=lambda i: -regions[i].share_of_rows)[:MOST_LINES]
     drawn = {i: trace_region(effect, regions[i].effect) for i in sorted(largest)}
-    heights = [path.curve for path in drawn.values()]
-    span = float(np.ptp(np.concatenate([effect.trace().curve, *heights])))
+    part = shown_part(effect)
+    paths = [effect.trace(), *drawn.values()]
+    seen = np.concatenate([path.curve[is_inside(path.x, part)] for path in paths])
+    span = float(np.ptp(seen))
     return tuple(
         RegionLine(
             i,
@@ -153,7 +156,7 @@ def draw_lines(effect: Result, regions: Sequence[Region]) -> tuple[RegionLine, .
 
 def trace_region(effect: Result, region: Result, *, smooth: bool = False) -> Trace:
     """The curve of a region, where it has rows, on the scale of the common one; no spread."""
-    path = trace_along(region, log=is_skewed(effect), smooth=smooth)
+    path = trace_along(region, shown_part(effect), smooth=smooth)
     shift = align(region, effect)
     if not region.labels:
         low, high = rows_reach(region)
@@ -177,9 +180,10 @@ def place_points(
         order = {effect.labels[i]: place for place, i in enumerate(order_levels(effect))}
         kept = np.array([i for i, n in enumerate(region.labels) if n in order], dtype=np.int64)
         return tuple(order[region.labels[i]] for i in kept.tolist()), kept
-    seen = along(path, log=is_skewed(effect))
+    part = shown_part(effect)
+    seen = along(path, log=part.is_log)
     kept = np.arange(path.x.size) if region.labels else simplify(seen, MOST_POINTS, span)
-    return places(effect, inside(effect, path.x[kept])), kept
+    return places(effect, inside(effect, path.x[kept]), part), kept
 
 
 def inside(effect: Result, x: FloatArray) -> FloatArray:

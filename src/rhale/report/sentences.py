@@ -19,7 +19,7 @@ from rhale.report.wording import (
     plus_minus,
 )
 from rhale.results.result import Difference, Result, axis_kind, is_constant, reach
-from rhale.results.row_quantiles import is_skewed
+from rhale.results.row_quantiles import shown_part
 
 N_POINTS = 201
 MOST_STRETCHES = 4
@@ -266,9 +266,11 @@ def at(result: Result, value: float) -> str:
     """Write a place on the axis of a feature."""
     if result.labels:
         return levels_of(result)[int(np.searchsorted(result.axis, value))]
-    if is_skewed(result):
+    part = shown_part(result)
+    if part.is_log:
         return number(value)  # far to the left a hundredth of the axis is no place
-    low, high = reach(result)
+    is_seen = axis_kind(result) == "number" and part.low <= value <= part.high
+    low, high = part[:2] if is_seen else reach(result)  # far values leave small ones their digits
     return place(value, axis_kind(result), high - low)
 
 

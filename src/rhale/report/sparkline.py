@@ -29,6 +29,10 @@ class Curve(Protocol):
     def dots(self) -> bool:
         """Whether the points are all there is."""
 
+    @property
+    def shown(self) -> Numbers:
+        """Ends of the part of the axis that is shown; nothing where all is."""
+
 
 def path_of(shape: Curve) -> str:
     """Write the curve as the path of a picture of WIDTH by HEIGHT; levels become short strokes.
@@ -39,10 +43,11 @@ def path_of(shape: Curve) -> str:
     >>> path_of(Shape("curve", x=(0.0, 1.0), y=(0.0, 1.0)))
     'M2 22L94 2'
     """
+    low, high = shape.shown or (-math.inf, math.inf)
     points = [
         (math.log(x) if shape.log else x, y)
         for x, y in zip(shape.x, shape.y, strict=True)
-        if x is not None and y is not None
+        if x is not None and y is not None and (low or 0.0) <= x <= (high or 0.0)
     ]
     if not points:
         return ""

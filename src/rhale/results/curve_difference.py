@@ -435,13 +435,18 @@ class CurveDifference:
         half = np.where(half <= self._rounding, 0.0, half)
         return gap - half, gap + half
 
-    def trace(self, n_points: int = N_POINTS) -> DifferenceTrace:
+    def trace(
+        self, n_points: int = N_POINTS, *, within: tuple[float, float] | None = None
+    ) -> DifferenceTrace:
         """What is drawn: the difference wherever either curve may bend; nothing if it is not known.
 
         Parameters
         ----------
         n_points : int
             Places from end to end, besides those where either curve bends.
+        within : pair of float, optional
+            Only between these values of a feature of numbers, dates or durations, with as many
+            places; all of the stretch that both share if not given.
 
         Returns
         -------
@@ -460,6 +465,10 @@ class CurveDifference:
         if not self.is_known:
             return DifferenceTrace(*np.empty((4, 0)))
         x = self._drawn_at(n_points)
+        if within is not None:
+            low, high = max(within[0], x[0]), min(within[1], x[-1])
+            even = np.linspace(low, high, n_points) if low < high else np.empty(0)
+            x = np.union1d(x[(x >= low) & (x <= high)], even)
         other = self._across(x)
         low, high = self._ends(x, other)
         return DifferenceTrace(x, self._gap(x, other), low, high)

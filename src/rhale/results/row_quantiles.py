@@ -1,15 +1,42 @@
-"""Where the rows of a result stand along its axis, and whether a few of them stretch it."""
+"""Where the rows of a result stand along its axis, and which part of it pictures show."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from rhale.kernels import FloatArray
+from rhale.kernels.times import AxisKind, written
+from rhale.results.numerals import write_number
 from rhale.results.result import Result, axis_kind, is_constant, reach
 
 MIDDLE = (0.05, 0.95)  # of the rows
-SQUEEZED = 1 / 3  # of the axis: less room for the middle of the rows is little
+TAILS = (0.01, 0.99)  # beyond these a picture may end
+SQUEEZED = 1 / 3  # of the axis: less room for most of the rows is little
 MORE_ROOM = 1.5  # that a logarithmic axis must give them
+TIMES = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0}
+MINUS = "\u2212"
+
+
+class ShownPart(NamedTuple):
+    """The part of an axis that pictures show where nobody asked for another one.
+
+    Attributes
+    ----------
+    low, high : float
+        Its ends: those of all values, or the 1 % and 99 % quantiles of the rows.
+    is_log : bool
+        Whether the axis is logarithmic.
+    beyond : str
+        How many rows are not shown, and how far they reach; nothing where all are shown.
+    """
+
+    low: float
+    high: float
+    is_log: bool = False
+    beyond: str = ""
 
 
 def row_weights(result: Result) -> tuple[FloatArray, FloatArray]:
@@ -17,10 +44,16 @@ def row_weights(result: Result) -> tuple[FloatArray, FloatArray]:
 
     Notes
     -----
-    A result tells the weight of the rows between its limits; rows between two limits share it.
-    Where no rows were kept, places in the middle of the limits stand for them.
+    A result tells the weight of the rows between its limits; rows between two limits share it,
+    unless each has kept its own. Where no rows were kept, places in the middle of the limits stand
+    for them.
     """
     values, limits, density, _ = result.support()
+    sample = getattr(result, "sample", None)
+    if sample is not None and sample.x.size:
+        order = np.argsort(sample.x, kind="stable")
+        inside = (sample.x[order] >= limits[0]) & (sample.x[order] <= limits[-1])
+        return sample.x[order][inside], sample.weight[order][inside]
     weight = density * np.diff(limits)
     if not values.size:
         return limits[:-1] + 0.5 * np.diff(limits), weight
@@ -69,17 +102,125 @@ def is_skewed(result: Result, within: tuple[float, float] | None = None) -> bool
     So a lognormal tail has such an axis, and an exponential or uniform feature does not: the many
     small values of these would take the room instead.
     """
+    plain, logged = room_of_middle(result, within)
+    return plain < SQUEEZED and logged >= MORE_ROOM * plain
+
+
+def room_of_middle(
+    result: Result, within: tuple[float, float] | None = None
+) -> tuple[float, float]:
+    """Shares of a plain and of a logarithmic axis on which the middle 90 % of the rows stand.
+
+    All of the first and nothing of the second where there is no logarithmic axis.
+    """
     if result.labels or axis_kind(result) != "number" or is_constant(result):
-        return False
+        return 1.0, 0.0
     low, high = reach(result) if within is None else within
     if not 0 < low < high:
-        return False
+        return 1.0, 0.0
     start, stop = row_quantiles(result, MIDDLE, (low, high))
     if not start < stop:
-        return False
-    plain = float((stop - start) / (high - low))
-    logged = float(np.log(stop / start) / np.log(high / low))
-    return plain < SQUEEZED and logged >= MORE_ROOM * plain
+        return 1.0, 0.0
+    return float((stop - start) / (high - low)), float(np.log(stop / start) / np.log(high / low))
+
+
+def shown_part(*results: Result, scale: Literal["auto", "linear", "log"] = "auto") -> ShownPart:
+    """Find the part of the axis that pictures show, and whether it is logarithmic.
+
+    Parameters
+    ----------
+    *results : Result
+        Of one feature; of several all that any of them shows. Levels are all shown.
+    scale : {"auto", "linear", "log"}
+        Of the axis.
+
+    Notes
+    -----
+    An axis that few far values stretch leaves no room for the others. It is cut at the 1 % or 99 %
+    quantile of the rows where the 98 % between these would have less than a third of it, on each
+    side on which one row in a hundred would take more room than these 98 %. Uniform, normal and
+    exponential features are never cut (from 200,000 rows on an exponential one may be).
+
+    Of positive numbers a logarithmic axis comes first: where it helps (`is_skewed`) so far that the
+    middle 90 % of the rows have a third of it, all is shown along it. Else the axis is cut, and is
+    logarithmic if that helps in the part that is left.
+    """
+    low, high = min(reach(r)[0] for r in results), max(reach(r)[1] for r in results)
+    first = results[0]
+    if any(r.labels for r in results) or not low < high:
+        return ShownPart(low, high)
+    if scale == "auto" and is_skewed(first) and room_of_middle(first)[1] >= SQUEEZED:
+        return ShownPart(low, high, is_log=True)
+    parts = [cut_tails(r, is_log=scale == "log") for r in results if not is_constant(r)]
+    start, stop = min(part[0] for part in parts), max(part[1] for part in parts)
+    is_log = scale == "log" or (scale == "auto" and is_skewed(first, (start, stop)))
+    return ShownPart(start, stop, is_log, tell_beyond(results, start, stop))
+
+
+def cut_tails(result: Result, *, is_log: bool) -> tuple[float, float]:
+    """Cut the axis of one result, plain or logarithmic, where few rows would take most of it."""
+    low, high = reach(result)
+    if is_log and not low > 0:
+        return low, high
+    start, stop = map(float, row_quantiles(result, TAILS))
+    if not low <= start < stop <= high:
+        return low, high
+    first, left, right, last = (
+        np.log([low, start, stop, high]) if is_log else np.array([low, start, stop, high])
+    )
+    inner = right - left
+    if inner >= SQUEEZED * (last - first):
+        return low, high
+    if result.parts == "points":  # a line between points that are known
+        grid = result.axis
+        start = float(grid[np.searchsorted(grid, start, "right") - 1])
+        stop = float(grid[np.searchsorted(grid, stop)])
+    return start if left - first > inner else low, stop if last - right > inner else high
+
+
+def tell_beyond(results: Sequence[Result], low: float, high: float) -> str:
+    """Say how many rows stand beyond two values, and how far away; nothing where none can.
+
+    Notes
+    -----
+    Rows are counted where one result has kept all of its own, and they have no weights; else their
+    share is told.
+    """
+    first, last = min(reach(r)[0] for r in results), max(reach(r)[1] for r in results)
+    if first >= low and last <= high:
+        return ""
+    beyond = total = 0.0
+    n_beyond, is_known = 0, len(results) == 1
+    for result in results:
+        values, weight = row_weights(result)
+        far = (values < low) | (values > high)
+        beyond, total = beyond + float(weight[far].sum()), total + float(weight.sum())
+        n_beyond += int(np.count_nonzero(far))
+        is_known &= abs(result.total_rows - result.support().values.size) < 0.5
+    count = "1 row" if n_beyond == 1 else f"{n_beyond:,} rows"
+    if not (is_known and n_beyond):
+        share = beyond / total if total > 0 else 0.0
+        count = f"{100 * share:.1g} % of rows" if share >= 0.0005 else "few rows"
+    kind = axis_kind(results[0])
+    ends = (write_end(first, kind), write_end(last, kind))
+    if first < low and last > high:
+        return f"{count} beyond, from {ends[0]} to {ends[1]}"
+    return f"{count} beyond, {f'up to {ends[1]}' if last > high else f'down to {ends[0]}'}"
+
+
+def write_end(value: float, kind: AxisKind) -> str:
+    """Write a far value in few letters.
+
+    Examples
+    --------
+    >>> write_end(58.9, "number"), write_end(7200.0, "duration"), write_end(0.25, "date")
+    ('58.9', '2 h', '1970-01-01')
+    """
+    if kind == "date":
+        return written(float(np.floor(value)), kind)
+    unit = next((u for u, s in TIMES.items() if abs(value) >= s), "s")
+    words = f"{write_number(value / TIMES[unit])} {unit}" if kind == "duration" else ""
+    return (words or write_number(value)).replace("-", MINUS)
 
 
 def has_free_order(result: Result) -> bool:

@@ -104,3 +104,12 @@ def test_a_constant_feature_has_each_panel(make_effect, render):
     constant = make_effect(np.full(5, 3.0), np.ones(5), [3, 3])
     for kind in ("curve", "bins"):
         assert render(constant.plot(kind=kind))
+
+
+def test_two_names_have_one_panel_whatever_their_order(make_levels, find):
+    two = make_levels(("no", "yes"), [2.0], rows=[30, 20])
+    ax = Figure().subplots()
+    assert two.plot(ax=ax) is ax
+    assert ax.figure.axes == [ax]
+    assert not find(ax, "steps")
+    assert len(two.plot(kind="both")) == 2

@@ -143,7 +143,7 @@ def test_the_direction_can_be_chosen(effect, one, turned):
 @pytest.mark.parametrize("length", [1, 8, 1000])
 def test_names_of_levels_do_not_touch(make_levels, n_levels, length):
     effect = make_levels([f"{i}".ljust(length, "m") for i in range(n_levels)], 1.0)
-    top, bottom = plot_effect(effect)
+    top, bottom = plot_effect(effect, kind="both")
     top.figure.draw_without_rendering()
     axis = top.yaxis if top.yaxis_inverted() else bottom.xaxis
     texts = [text for text in axis.get_ticklabels() if text.get_text()]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rhale
+import rhale.plots
 from rhale.errors import BadSettingError
 from rhale.plots.view import PLAIN, View, read_limits, read_shares, read_view
 
@@ -199,3 +200,75 @@ def test_where_no_rows_were_kept_their_bins_are_counted(make_effect):
     np.testing.assert_allclose(density, [20 / 20, 80 / 79])
     limits, density = View(is_log=True).count_rows(effect)
     np.testing.assert_allclose(density, [20 / np.log(21), 80 / np.log(100 / 21)])
+
+
+FAR = np.append(np.random.default_rng(4).normal(5.7, 0.9, 1_999), 58.9)
+N_BEYOND = 20  # of 2,000 rows: one in a hundred
+
+
+@pytest.fixture
+def stretched(make_effect):
+    """A slope of 1 near the rows, and of -30 on the way to a lone far value."""
+    cut = np.sort(FAR)[-21]
+    return make_effect(FAR, np.where(cut < FAR, -30.0, 1.0), [FAR.min(), 5.0, cut, 58.9])
+
+
+def test_an_axis_ends_before_few_far_values_and_says_so(stretched, one, find):
+    cut = np.sort(FAR)[-1 - N_BEYOND]
+    top, bottom = stretched.plot()
+    assert top.get_xlim()[1] == bottom.get_xlim()[1] == cut
+    assert top.get_xlim()[0] == pytest.approx(FAR.min() - 0.02 * (cut - FAR.min()))
+    assert bottom.get_xlabel() == f"age ({N_BEYOND} rows beyond, up to 58.9)"
+    for ax in (top, bottom):
+        (mark,) = find(ax, "beyond")
+        assert (mark.get_marker(), mark.get_xydata().tolist()) == (">", [[1.0, 0.0]])
+    x, y = one(top, "curve").get_data()
+    np.testing.assert_allclose(y, stretched.curve(x))
+    assert top.get_ylim()[0] > -10  # the curve goes down to -1,500 beyond
+
+
+def test_on_both_sides_there_are_two_marks(make_effect, find):
+    x = np.append(FAR, -50.0)
+    ax = make_effect(x, np.ones(x.size)).plot(kind="curve")
+    assert [mark.get_marker() for mark in find(ax, "beyond")] == ["<", ">"]
+    assert ax.get_xlabel().endswith("rows beyond, from \u221250 to 58.9)")
+
+
+def test_limits_of_the_user_win_and_all_shows_all(stretched, find):
+    ax = stretched.plot(kind="curve", limits="all", xscale="linear")
+    assert ax.get_xlim()[1] > 58.9
+    assert not find(ax, "beyond")
+    assert ax.get_xlabel() == "age"
+    ax = stretched.plot(kind="curve", limits=(None, 30))
+    assert ax.get_xlim() == (FAR.min(), 30)
+    assert not find(ax, "beyond")
+
+
+def test_all_panels_share_the_y_axis_of_what_they_show(make_effect, stretched, find):
+    x = np.linspace(0.0, 1.0, 500)
+    other = make_effect(x, np.full(500, 4.0), name="other")
+    first, second = rhale.plots.plot_all([stretched, other])
+    cut = np.sort(FAR)[-1 - N_BEYOND]
+    heights = [stretched.ci(np.linspace(FAR.min(), cut, 20_001)), other.ci(np.linspace(0, 1, 101))]
+    low, high = min(np.min(h) for h in heights), max(np.max(h) for h in heights)
+    shown = first.get_ylim()
+    assert shown == second.get_ylim()
+    room = high - low
+    assert low - 0.2 * room < shown[0] < low  # the strip of rows, and a margin
+    assert high < shown[1] < high + 0.1 * room
+    assert first.get_xlabel() == f"({N_BEYOND} rows beyond, up to 58.9)"
+    assert second.get_xlabel() == ""
+    assert not find(second, "beyond")
+
+
+def test_long_words_below_a_small_panel_are_folded(stretched):
+    from matplotlib.figure import Figure
+
+    named = replace(
+        stretched, name="width of the stone, measured by hand in the workshop of the jeweller"
+    )
+    figure = Figure(figsize=(3, 3))
+    ax = named.plot(ax=figure.add_subplot(), kind="curve")
+    name, *told = ax.get_xlabel().split("\n")
+    assert name.startswith("width of the")
+    assert " ".join(told) == f"{N_BEYOND} rows beyond, up to 58.9"

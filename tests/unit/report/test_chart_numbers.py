@@ -10,7 +10,14 @@ from hypothesis.extra.numpy import arrays
 import rhale
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.staircase import Staircase
-from rhale.report.chart_numbers import MOST_POINTS, TOLERANCE, rounded, shape_of, simplify
+from rhale.report.chart_numbers import (
+    MOST_POINTS,
+    TOLERANCE,
+    rounded,
+    shape_of,
+    shown_first,
+    simplify,
+)
 from rhale.results.captions import Captions
 from rhale.results.missing import Missing
 from rhale.results.note import Note
@@ -271,3 +278,44 @@ def test_rows_of_sorted_levels_stand_where_the_levels_do():
     lines = shape.row_lines
     for row in lines.rows:  # all rows agree, so that each is the mean
         np.testing.assert_allclose(lines.low + lines.step * np.array(row), 0.0, atol=1e-2)
+
+
+FAR = np.append(np.random.default_rng(4).normal(5.7, 0.9, 1_999), 58.9)
+
+
+def stretched():
+    """A wave among the rows; on the way to a lone far value the curve falls by a thousand."""
+    slopes = np.where(FAR < 50, 3 * np.cos(3 * FAR), -20.0)
+    cut = np.sort(FAR)[-21]
+    edges = np.append(np.linspace(FAR.min(), cut, 60), 58.9)
+    return rhale.effect(FAR, slopes, bins=rhale.Edges(edges, linear=True), name="y")
+
+
+def test_a_chart_shows_at_first_what_pictures_show_and_all_is_there():
+    effect = stretched()
+    shape = shape_of(effect)
+    cut = np.sort(FAR)[-21]
+    np.testing.assert_allclose(shape.shown, (FAR.min(), cut), atol=1e-4)
+    assert shape.beyond == "20 rows beyond, up to 58.9"
+    assert not shape.log
+    assert shape.x[-1] == pytest.approx(58.9)
+
+
+def test_the_part_that_is_shown_has_the_points_and_digits_that_can_be_seen():
+    effect = stretched()
+    first = shown_first(shape_of(effect))
+    assert (first.x[0], first.x[-1]) == first.shown
+    x = np.linspace(*first.shown, 5_001)[1:-1]
+    height = np.ptp(effect.curve(x))
+    drawn = np.interp(x, first.x, first.y)
+    assert np.abs(drawn - effect.curve(x)).max() < height / 200  # all of it is 20 times as high
+    assert len(first.rows) == 80
+    counted = np.histogram(FAR[np.sort(FAR)[-21] >= FAR], 80)[0]
+    np.testing.assert_allclose(first.rows, 100 * counted / counted.max(), atol=3)
+
+
+def test_ordinary_features_have_no_part_that_is_shown_first():
+    x = np.random.default_rng(0).normal(size=1_000)
+    shape = shape_of(rhale.effect(x, np.cos(x)))
+    assert (shape.shown, shape.beyond) == ((), "")
+    assert shown_first(shape) is shape

@@ -100,7 +100,7 @@ def test_links_lead_to_parts_that_are_there(html):
 
 def test_a_page_of_numbers_alone_comes_without_vega():
     html = render_pairs(make_pair_page(indices(5)))
-    assert len(html) < 65 * KILOBYTE
+    assert len(html) < 68 * KILOBYTE
     assert "vegaEmbed = vegaEmbed" not in html
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
     assert policy.count("sha256-") == 2

@@ -189,3 +189,9 @@ def test_a_probability_is_called_so():
     words = Captions(outputs={"y0": "probability of churn = 1"})
     (told,) = read(replace(effect_of(np.full(401, 2.0)), captions=words))
     assert told.startswith("From 0 to 10 the probability of churn = 1 rises by 20")
+
+
+def test_a_far_value_leaves_small_ones_their_digits():
+    x = np.append(np.random.default_rng(4).normal(size=1_999), 1e6)
+    told = " ".join(read(rhale.effect(x, np.where(x < 0, 3.0, -2.0), bins=20)))
+    assert f"From {x.min():.2f}".replace("-", "\u2212") in told

@@ -62,6 +62,40 @@ const regionStep = (shape) => 12 + 12 * shape.lines.length;
 const along = (shape, x) => (shape.log ? Math.log(x) : x);
 const back = (shape, place) => (shape.log ? Math.exp(place) : place);
 
+// ---- what is shown first ----
+
+const ALONG = ["x", "y", "spread", "low", "high", "between", "half"];
+
+// A shape without what lies beyond the part of its axis that is shown first.
+function shownFirst(shape) {
+  if (!shape.shown) return shape;
+  const [low, high] = shape.shown, inside = (x) => x >= low && x <= high;
+  const keep = (places) => places.flatMap((x, i) => (inside(x) ? [i] : []));
+  const pick = (values, kept) => kept.map((i) => values[i]);
+  const cut = (line) => {
+    const kept = keep(line.x), found = ALONG.filter((name) => line[name]).map((name) => [name, pick(line[name], kept)]);
+    return { ...line, ...Object.fromEntries(found) };
+  };
+  const thin = (curve) => {
+    const kept = keep(curve.at.map((place) => shape.grid[place]));
+    return { at: pick(curve.at, kept), y: pick(curve.y, kept) };
+  };
+  const made = { ...cut(shape), ends: shape.shown }, kept = keep(shape.x);
+  if (shape.singles) made.singles = shape.singles.map((ys) => pick(ys, kept));
+  if (shape.jumps) made.jumps = shape.jumps.filter(([x]) => inside(x));
+  if (shape.lines) made.lines = shape.lines.map((line) => (line.path ? { ...line, path: cut(line.path) } : cut(line)));
+  if (shape.gaps) made.gaps = shape.gaps.map(cut);
+  if (shape.curves) made.curves = shape.curves.map(thin);
+  if (shape.own) made.own = thin(shape.own);
+  return made;
+}
+
+// On which sides of a chart there is more.
+function beyondRows({ ends, full }) {
+  if (!ends) return [];
+  return [...(full[0] < ends[0] ? [{ side: "left" }] : []), ...(full[1] > ends[1] ? [{ side: "right" }] : [])];
+}
+
 // ---- rows ----
 
 function columns(names, arrays) {
@@ -86,6 +120,7 @@ function rowsOf(shape) {
     band: shape.dots ? [] : points,
     dots: shape.dots ? points : [],
     missing,
+    beyond: beyondRows(shape),
     room: roomRows(shape.room ?? []),
     singles: (shape.singles ?? []).flatMap((ys, k) => ys.map((y, i) => ({ k, x: shape.x[i], y }))),
     jumps: (shape.jumps ?? []).map(([x, size]) => jumpRow(shape, x, size)),
@@ -198,6 +233,7 @@ function countRows(shape) {
 const PIECES = 8; // of a sloped bar on a logarithmic axis, where it bends
 
 function binRows(bins, shape = {}) {
+  const [first, last] = shape.ends ?? [-Infinity, Infinity];
   const shares = shape.log ? [...Array(PIECES + 1)].map((_, i) => i / PIECES) : [0, 1];
   const all = bins.mean.map((y, k) => {
     const [left, right, error] = [bins.left[k], bins.right[k], SURE * (bins.error[k] ?? NaN)];
@@ -207,10 +243,14 @@ function binRows(bins, shape = {}) {
     return { ...row, low: known ? y - error : null, high: known ? y + error : null };
   });
   return {
-    bins: around(all.filter((row) => bins.count[row.k] > 0)),
+    bins: around(all.filter((row) => bins.count[row.k] > 0 && row.x >= first && row.x <= last)),
     gaps: all.filter((row) => bins.count[row.k] === 0).map((row) => ({ x: row.left, x2: row.right })),
-    bars: all.flatMap((row) =>
-      shares.map((t) => ({ k: row.k, x: row.left + t * (row.right - row.left), y: row.y + (2 * t - 1) * row.tilt }))),
+    bars: all.flatMap((row) => {
+      const [left, right] = [Math.max(row.left, first), Math.min(row.right, last)], middle = (row.left + row.right) / 2;
+      if (!(left < right)) return [];
+      const steep = row.tilt / ((row.right - row.left) / 2);
+      return shares.map((t) => left + t * (right - left)).map((x) => ({ k: row.k, x, y: row.y + steep * (x - middle) }));
+    }),
   };
 }
 
@@ -220,12 +260,20 @@ function binRows(bins, shape = {}) {
 class Chart {
   constructor(frame, shape, say) {
     this.frame = frame;
-    this.shape = shape;
+    this.stretch = null; // that the reader asked for
+    this.take(shape);
     this.say = say;
     this.at = null;
     this.withRows = false;
     this.levels = shape.form === "levels";
     this.draw();
+  }
+
+  // Keep all of a shape, and show what is shown first unless the reader wants more.
+  take(full) {
+    this.full = full;
+    this.shape = this.everything ? full : shownFirst(full);
+    if (this.shape.ends) this.shape.full = [full.x[0], full.x.at(-1)];
   }
 
   draw() {
@@ -260,7 +308,7 @@ class Chart {
 
   // Draw another curve of the same feature and output, over the stretch that is shown.
   show(shape) {
-    this.shape = shape;
+    this.take(shape);
     this.look(null);
     for (const [name, rows] of Object.entries(this.rows())) this.fill(name, rows);
     this.view.run();
@@ -272,9 +320,10 @@ class Chart {
 
   // The stretch that holds everything: dots at the ends need some room; null is all of a curve.
   whole() {
-    const [first, last] = [this.shape.x[0], this.shape.x.at(-1)];
+    const { shape } = this, [first, last] = shape.ends ?? [shape.x[0], shape.x.at(-1)];
     const room = (last - first) / 40;
-    return this.shape.dots ? [first - room, last + room] : null;
+    if (shape.ends) return shape.ends;
+    return shape.dots ? [first - room, last + room] : null;
   }
 
   labels() {
@@ -286,7 +335,13 @@ class Chart {
     const most = Math.max(12, Math.floor(room / 6.5));
     const [value, place, slope] = this.shape.titles ?? ["", "", ""];
     this.view.signal("value_title", shorten(value, this.levels ? 0.7 * most : most));
-    this.view.signal("place_title", shorten(place, most)).signal("slope_title", shorten(slope, most));
+    this.view.signal("place_title", this.tellPlace(place, most)).signal("slope_title", shorten(slope, most));
+  }
+
+  // The title of the axis of places, and what is not shown of it.
+  tellPlace(place, most) {
+    const told = this.shape.ends ? ` (${this.shape.beyond})` : "";
+    return shorten(place, Math.max(10, most - told.length)) + told;
   }
 
   resize(room = this.frame.clientWidth) {
@@ -352,18 +407,33 @@ class Chart {
   // Show one stretch of the axis, or all.
   zoom(stretch) {
     if (this.levels) return;
+    this.stretch = stretch;
+    const { shown } = this.full, everything = Boolean(stretch && shown && (stretch[0] < shown[0] || stretch[1] > shown[1]));
+    if (everything !== Boolean(this.everything)) {
+      this.everything = everything;
+      this.show(this.full);
+      this.entitle(this.frame.clientWidth);
+    }
     this.view.signal("zoom", stretch ?? this.whole()).run();
+  }
+
+  // All that is shown first; where that is not everything, everything after that.
+  zoomOut() {
+    const { full } = this, more = full.shown && this.stretch === null;
+    this.zoom(more ? [full.x[0], full.x.at(-1)] : null);
   }
 
   zoomBy(share) {
     if (this.levels) return;
-    const { shape } = this;
+    const { shape, full } = this;
     const [low, high] = this.view.scale("x").domain().map((x) => along(shape, Number(x)));
     const middle = this.at === null ? (low + high) / 2 : along(shape, shape.x[this.at]);
-    const [first, last] = [along(shape, shape.x[0]), along(shape, shape.x.at(-1))];
+    const [first, last] = [along(full, full.x[0]), along(full, full.x.at(-1))];
     const half = ((high - low) * share) / 2;
     const stretch = [Math.max(first, middle - half), Math.min(last, middle + half)];
-    this.zoom(stretch[1] - stretch[0] >= last - first ? null : stretch.map((place) => back(shape, place)));
+    const all = stretch[1] - stretch[0] >= last - first;
+    if (all) this.zoom(full.shown ? [full.x[0], full.x.at(-1)] : null);
+    else this.zoom(stretch.map((place) => back(shape, place)));
   }
 
   drag(stretch) {
@@ -423,7 +493,7 @@ const KEYS = {
   Escape: (chart) => (chart.look(null), chart.zoom(null)),
   "+": (chart) => chart.zoomBy(0.5),
   "-": (chart) => chart.zoomBy(2),
-  0: (chart) => chart.zoom(null),
+  0: (chart) => chart.zoomOut(),
 };
 
 // Let a frame be hovered, dragged over and stepped through; `chartOf` gives its chart of now.
@@ -457,7 +527,7 @@ function listen(frame, chartOf) {
     drop(chart);
     if (document.activeElement !== frame) chart.look(null);
   }));
-  frame.addEventListener("dblclick", withChart((chart) => chart.zoom(null)));
+  frame.addEventListener("dblclick", withChart((chart) => chart.zoomOut()));
   frame.addEventListener("keydown", withChart((chart, event) => {
     if (!(event.key in KEYS) || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();

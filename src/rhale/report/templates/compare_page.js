@@ -19,7 +19,7 @@ class CompareChart extends Chart {
     const [value, place, gap] = this.shape.titles;
     const share = (part) => (this.levels ? Math.max(10, part * most) : most);
     this.view.signal("value_title", shorten(value, share(0.34))).signal("slope_title", shorten(gap, share(0.26)));
-    if (!this.levels) this.view.signal("place_title", shorten(place, most));
+    if (!this.levels) this.view.signal("place_title", this.tellPlace(place, most));
   }
 
   rows() {
@@ -64,7 +64,7 @@ class CompareChart extends Chart {
   }
 
   whole() {
-    const [first, last] = [this.shape.x[0], this.shape.x.at(-1)];
+    const [first, last] = this.shape.ends ?? [this.shape.x[0], this.shape.x.at(-1)];
     const room = this.shape.dots ? (last - first) / 40 : 0;
     return [first - room, last + room];
   }

@@ -26,7 +26,8 @@ function chosenShape(part) {
 }
 
 function regionHeights(part) {
-  return (part.regions?.lines ?? []).flatMap(({ path }) => path.y.flatMap((y, i) => [y, y - path.half[i], y + path.half[i]]));
+  const lines = part.regions?.lines ?? [];
+  return (shownFirst({ ...part.shape, lines }).lines ?? []).flatMap(({ path }) => path.y.flatMap((y, i) => [y, y - path.half[i], y + path.half[i]]));
 }
 
 // The same for its regions.
@@ -35,7 +36,7 @@ function regionShapeOf(part) {
   const lines = () => part.regions.lines.map(({ row, path, smooth }) => ({
     rule: part.regions.rows[row].rule, path: (state.smooth && smooth) || path,
   }));
-  return (part[name] ??= { ...own, lines: lines(), room: [...heightsOf(part.shape), ...regionHeights(part)] });
+  return (part[name] ??= { ...own, lines: lines(), room: [...heightsOf(shownFirst(part.shape)), ...regionHeights(part)] });
 }
 
 // ---- the ranking ----
@@ -169,8 +170,8 @@ function drawRegions(feature) {
   const section = sections.get(feature), part = partOf(feature), shown = regionCharts.get(feature);
   if (!part.regions?.lines.length) return;
   const shape = regionShapeOf(part);
-  if (shown?.shape === shape) return;
-  if (shown && [part.exactRegions, part.evenRegions].includes(shown.shape)) return shown.show(shape);
+  if (shown?.full === shape) return;
+  if (shown && [part.exactRegions, part.evenRegions].includes(shown.full)) return shown.show(shape);
   const place = find(".regions", section), readout = find(".readout", place);
   shown?.view.finalize();
   const say = (words) => (readout.textContent = words);
@@ -226,7 +227,7 @@ function drawSection(feature) {
   if (part.shape.form === "constant") return;
   const shape = shapeOf(part), shown = charts.get(feature);
   if (part.choice && !part.positions) showSlider(section, part);
-  if (shown?.shape === shape) return;
+  if (shown?.full === shape) return;
   const name = find(".curve-name", section);
   if (name) name.textContent = chosenShape(part) === part.shape ? "" : ", small steps evened out";
   if (shown?.part === part) return shown.show(shape);
@@ -403,7 +404,7 @@ function listenToFigure(figure, chartOf) {
   listen(find(".chart", figure), chartOf);
   for (const button of findAll("[data-zoom]", figure)) {
     const share = Number(button.dataset.zoom);
-    button.addEventListener("click", () => (share ? chartOf().zoomBy(share) : chartOf().zoom(null)));
+    button.addEventListener("click", () => (share ? chartOf().zoomBy(share) : chartOf().zoomOut()));
   }
 }
 

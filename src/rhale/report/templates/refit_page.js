@@ -19,7 +19,7 @@ class TrainingsChart extends RegionChart {
     const missing = shape.missing ? [shape.missing] : [];
     if (this.levels) return { dots: [...points, ...missing.map((row) => ({ ...row, x: points.length, m: true }))], trainings, own };
     const lines = shape.dots ? { band: [], line: points, dots: points } : { band: points, line: points, dots: [] };
-    return { ...lines, trainings, own, missing, ...countRows(shape) };
+    return { ...lines, trainings, own, missing, beyond: beyondRows(shape), ...countRows(shape) };
   }
 
   settle() {
