@@ -493,7 +493,7 @@ class Explanation:
 
         `share` is what a split explains of the spread, with the splits below it, in `rows` that the
         search did not see. `threshold` is nan, and `levels` names those that go first, where the
-        splitter has levels.
+        splitter has levels. `above` is the lower limit of an interval, nan where there is none.
 
         Parameters
         ----------

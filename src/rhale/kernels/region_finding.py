@@ -20,6 +20,7 @@ Reason = Literal[
     "nothing found",
     "not confirmed",
     "too little",
+    "any direction",
 ]
 
 

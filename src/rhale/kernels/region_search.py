@@ -15,6 +15,7 @@ from rhale.kernels.residuals import Residuals
 from rhale.kernels.rules import Branch, Rule, list_rules, locate_rows
 
 ENOUGH = 0.9  # of the spread: a tree that explains so much is not looked beyond
+FEW_ENDS = 16  # of cells: limits of intervals, before both are moved to any end
 PLACES = 128  # where a threshold may lie inside the cells beside a cut
 LOOKED_AT, MOST_PAIRED = 4_000, 64  # rows and splitters that pairs are looked for among
 PAIR_NUMBERS = 10_000_000  # of the histograms of all pairs, at most
@@ -66,19 +67,21 @@ class Search:
         """All effects that are looked at: either side of a split has a share of their weight."""
         total = float(self.residuals.weight[some].sum())
         least_rows = self.settings.min_rows / max(self.residuals.count_rows(some), 1)
-        return Part(some, total * max(self.settings.min_share, least_rows))
+        limit = self.settings.min_gain * float(self.residuals.spreads(some).sum())
+        return Part(some, total * max(self.settings.min_share, least_rows), limit)
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some effects, and what either side of a split must weigh."""
+    """Some effects, what either side of a split must weigh, and what a second limit must gain."""
 
     some: IntArray
     least: float
+    limit: float = 0.0
 
     def divide(self, first: BoolArray) -> tuple[Part, Part]:
         """Divide it into those that go first and those that do not."""
-        return Part(self.some[first], self.least), Part(self.some[~first], self.least)
+        return replace(self, some=self.some[first]), replace(self, some=self.some[~first])
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,8 @@ def split(search: Search, part: Part) -> Cut | None:
 
     Notes
     -----
+    An interval (some years, the hours of the day) is one rule with two limits. It is taken where it
+    gains more than the best rule with one limit by as much as a further rule must explain.
     O(n_effects n_splitters), and as much again for every cell of a splitter, not of rows.
     """
     if part.some.size == 0 or search.splitters.size == 0:
@@ -117,7 +122,17 @@ def split(search: Search, part: Part) -> Cut | None:
         one = histogram[int(place)]
         k = int(search.splitters[place])
         cuts.extend(_cut_levels(k, one[slice(0, n_levels)], one[-1], (factor, least)))
-    return best_of(sorted(cuts, key=lambda cut: cut.rule.splitter))
+    best = best_of(sorted(cuts, key=lambda cut: cut.rule.splitter))
+    needed = part.limit + (0.0 if best is None else best.gain)
+    # no groups of a splitter's codes explain more than the codes do: few splitters are looked at
+    most = squares(histogram, factor).sum(axis=-1) - squares(histogram.total(), factor)
+    between = [
+        _cut_between(int(k), histogram[int(place)], codes.ends[k], (factor, least))
+        for place, k in enumerate(search.splitters)
+        if most[place] > needed and codes.ends[k].size > 1
+    ]
+    interval = best_of(between)
+    return best if interval is None or interval.gain <= needed else interval
 
 
 def _gains_in_order(histogram: Histogram, factor: FloatArray, least: float) -> FloatArray:
@@ -155,6 +170,39 @@ def _cut_numbers(splitter: int, gains: FloatArray, ends: FloatArray) -> Cut:
 def _first_best(gains: FloatArray) -> int:
     top = gains.max()
     return int(np.argmax(gains >= top - ALIKE * abs(top))) if top > -np.inf else 0
+
+
+def _cut_between(
+    splitter: int, cells: Histogram, ends: FloatArray, how: tuple[FloatArray, float]
+) -> Cut:
+    """Find the best interval of a splitter: the rows between two ends of cells against all others.
+
+    Notes
+    -----
+    All pairs of a few ends, then each limit at every end while the other is kept.
+    """
+    factor, least = how
+    known, missing, total = cells.cumulate(), cells[-1], cells.total()[None]
+    few = np.unique(np.linspace(0, ends.size - 1, FEW_ENDS).astype(int))
+    pairs = few[np.stack(np.triu_indices(few.size, 1))]
+    found = []
+    for with_missing in (False, True) if missing.weight.any() else (False,):
+
+        def gains(low: IntArray, high: IntArray, more: Histogram | None) -> FloatArray:
+            first = known[high] - known[low]
+            return _gain_of_sides(first if more is None else first + more, total, factor, least)
+
+        more = missing[None] if with_missing else None
+        low, high = pairs[:, _first_best(gains(*pairs, more))]
+        for _ in range(2):
+            above = np.arange(low + 1, ends.size)
+            high = above[_first_best(gains(np.full(above.size, low), above, more))]
+            below = np.arange(high)
+            low = below[_first_best(gains(below, np.full(below.size, high), more))]
+        gain = float(gains(np.array([low]), np.array([high]), more)[0])
+        rule = Rule(splitter, float(ends[high]), missing_first=with_missing, above=float(ends[low]))
+        found.append(Cut(gain, rule))
+    return max(found, key=lambda cut: cut.gain)
 
 
 def _cut_levels(
@@ -203,8 +251,10 @@ def order_levels(levels: Histogram, factor: FloatArray) -> IntArray:
     return np.argsort(score, kind="stable")
 
 
-def move(search: Search, tree: Branch, part: Part, limits: tuple[float, float]) -> Branch:
-    """Move the first threshold to the best place near it, whatever comes below it kept.
+def move(
+    search: Search, tree: Branch, part: Part, ends: FloatArray | None = None, reach: int = 1
+) -> Branch:
+    """Move the limits of the first rule to the best places near them, whatever comes below it kept.
 
     Parameters
     ----------
@@ -214,36 +264,59 @@ def move(search: Search, tree: Branch, part: Part, limits: tuple[float, float]) 
         The tree.
     part : Part
         Effects that it splits.
-    limits : pair of float
-        Values between which it may go.
+    ends : ndarray, optional
+        Where cells of its splitter end; many cells by default.
+    reach : int
+        How many cells a limit may go to either side.
+    """
+    ends = search.coded.fine.ends[tree.rule.splitter] if ends is None else ends
+    for is_lower in (False, True):
+        limit = tree.rule.above if is_lower else tree.rule.threshold
+        if not tree.rule.levels and np.isfinite(limit):
+            tree = _move_limit(search, tree, part, around(limit, ends, reach), is_lower=is_lower)
+    return tree
+
+
+def _move_limit(
+    search: Search, tree: Branch, part: Part, limits: tuple[float, float], *, is_lower: bool
+) -> Branch:
+    """Move one limit of the first rule; it is looked at closer and closer, until every row is a place.
 
     Notes
     -----
-    It is looked at closer and closer, until every row is a place.
+    Rows beyond the other limit of an interval stay where they are: on the side of the first code,
+    or of the last.
     """
     rule = tree.rule
-    if rule.levels or not np.isfinite(rule.threshold):
-        return tree
     x = search.coded.rows.values[search.residuals.row[part.some], rule.splitter]
+    beyond = x > rule.threshold if is_lower else x <= rule.above
     low, high = limits
-    inside = np.unique(x[(x > low) & (x <= high)])
+    inside = np.unique(x[(x > low) & (x <= high) & ~beyond])
     cuts = cut_evenly(inside, PLACES)
     if cuts.size == 0:
         return tree
     code = np.searchsorted(cuts, np.where(np.isnan(x), np.inf, x), side="left")
-    code[np.isnan(x)] = 0 if rule.missing_first else cuts.size
-    gains = _gains_of_places(search, tree, part, code)
+    code[beyond] = 0 if is_lower else cuts.size
+    code[np.isnan(x)] = 0 if rule.missing_first != is_lower else cuts.size
+    sides = (tree.second, tree.first) if is_lower else (tree.first, tree.second)
+    gains = _gains_of_places(search, sides, part, code)
     if not np.any(gains > -np.inf):
         return tree
     best = _first_best(gains)
     cut, ends = float(cuts[best]), np.concatenate([[low], cuts, [high]])
     if cuts.size + 1 < inside.size:
         near = float(ends[best]), float(ends[best + 2])
-        return move(search, replace(tree, rule=replace(rule, threshold=cut)), part, near)
+        return _move_limit(search, _with_limit(tree, cut, is_lower), part, near, is_lower=is_lower)
     above = float(inside[np.searchsorted(inside, cut, side="right")])
     column = search.coded.rows.values[:, rule.splitter]
     gap = np.sort(column[(column >= cut) & (column < above)])  # rows that were not looked at, too
-    return replace(tree, rule=replace(rule, threshold=float(gap[gap.size // 2])))
+    return _with_limit(tree, float(gap[gap.size // 2]), is_lower)
+
+
+def _with_limit(tree: Branch, limit: float, is_lower: bool) -> Branch:  # noqa: FBT001
+    """The same tree with another limit of its first rule."""
+    field = "above" if is_lower else "threshold"
+    return replace(tree, rule=replace(tree.rule, **{field: limit}))
 
 
 def around(threshold: float, ends: FloatArray, reach: int) -> tuple[float, float]:
@@ -253,15 +326,17 @@ def around(threshold: float, ends: FloatArray, reach: int) -> tuple[float, float
     return low, float(ends[at + reach]) if at + reach < ends.size else np.inf
 
 
-def _gains_of_places(search: Search, tree: Branch, part: Part, code: IntArray) -> FloatArray:
-    """Sum of squares of the regions for every place of the first threshold.
+def _gains_of_places(
+    search: Search, sides: tuple[Branch | None, Branch | None], part: Part, code: IntArray
+) -> FloatArray:
+    """Sum of squares of the regions for every place of a limit, below and above it.
 
     Rows on the wrong side of a place are those whose code lies beyond it; each side keeps its
     regions, whichever rows they get.
     """
     n_codes, factor = int(code.max()) + 1, search.residuals.factor
     gains = np.zeros(n_codes - 1)
-    for side, below in enumerate((tree.first, tree.second)):
+    for side, below in enumerate(sides):
         region = search.locate(below, part.some)
         weight = 0.0
         for one in range(int(region.max(initial=0)) + 1):
@@ -286,8 +361,7 @@ def grow_greedily(
         cut = split(search, part)
         if cut is None:
             return None
-        limits = around(cut.rule.threshold, search.coded.fine.ends[cut.rule.splitter], 1)
-        rule = move(search, Branch(cut.rule), part, limits).rule
+        rule = move(search, Branch(cut.rule), part).rule
     sides = part.divide(search.goes_first(rule, part.some))
     return Branch(rule, *(grow_greedily(search, side, depth - 1) for side in sides))
 
@@ -313,7 +387,7 @@ def grow(search: Search, part: Part) -> Branch | None:
         if other is None or other.n_rules == 1:
             return greedy
         coarse = search.coded.coarse.ends[other.rule.splitter]
-        moved = move(search, other, part, around(other.rule.threshold, coarse, 1))
+        moved = move(search, other, part, coarse)
         other = grow_greedily(search, part, settings.depth, moved.rule)
     better = search.explained(other, part.some) > found + settings.min_gain * total
     return other if better else greedy
@@ -322,7 +396,7 @@ def grow(search: Search, part: Part) -> Branch | None:
 def look_ahead(search: Search, part: Part) -> Rule | None:
     """Find the first split of the best two on coarse cells; None where there are none."""
     coded, residuals = search.coded, search.residuals
-    some = _first_rows(search, part.some)
+    some = first_rows(search, part.some, LOOKED_AT)
     weight = residuals.weight
     least = part.least * float(weight[some].sum() / weight[part.some].sum())
     pair = find_pair(residuals, some, (coded.coarse, _pair_splitters(search, some)), least)
@@ -348,19 +422,18 @@ def _pair_splitters(search: Search, some: IntArray) -> IntArray:
     return np.sort(splitters[np.argsort(-gains, kind="stable")[:most]])
 
 
-def _first_rows(search: Search, some: IntArray) -> IntArray:
+def first_rows(search: Search, some: IntArray, n_rows: int) -> IntArray:
     """Take some effects where there are many: those of rows that come first by their codes."""
     ranks = search.coded.rank[search.residuals.row[some]]
     rows = np.unique(ranks)
-    return some[ranks <= rows[LOOKED_AT - 1]] if rows.size > LOOKED_AT else some
+    return some[ranks <= rows[n_rows - 1]] if rows.size > n_rows else some
 
 
 def settle(search: Search, tree: Branch | None, part: Part) -> Branch | None:
     """Move all thresholds of a tree once more, with more rows than it was grown with."""
     if tree is None:
         return None
-    fine = search.coded.fine.ends[tree.rule.splitter]
-    moved = move(search, tree, part, around(tree.rule.threshold, fine, 3))
+    moved = move(search, tree, part, reach=3)
     first, second = part.divide(search.goes_first(moved.rule, part.some))
     return Branch(
         moved.rule, settle(search, tree.first, first), settle(search, tree.second, second)

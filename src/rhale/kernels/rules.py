@@ -30,6 +30,8 @@ class Rule:
         Whether rows without a value go first.
     first, second : int
         What comes next on either side: the place of a further rule, or -1 - region.
+    above : float
+        Values up to this one do not go first: with a finite one, those between two limits do.
     """
 
     splitter: int
@@ -38,6 +40,7 @@ class Rule:
     missing_first: bool = False
     first: int = -1
     second: int = -2
+    above: float = float("-inf")
 
     def goes_first(self, values: FloatArray) -> BoolArray:
         """Tell which rows go first.
@@ -48,8 +51,11 @@ class Rule:
         array([ True,  True, False, False])
         >>> Rule(0, levels=(0, 2), missing_first=True).goes_first(np.array([1.0, 2.0, np.nan]))
         array([False,  True,  True])
+        >>> Rule(0, 2.0, above=1.0).goes_first(np.array([1.0, 2.0, 3.0]))
+        array([False,  True, False])
         """
-        known = np.isin(values, self.levels) if self.levels else values <= self.threshold
+        within = (values > self.above) & (values <= self.threshold)
+        known = np.isin(values, self.levels) if self.levels else within
         return known | np.isnan(values) if self.missing_first else known
 
 

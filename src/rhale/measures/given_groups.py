@@ -198,7 +198,8 @@ def read_split(split: Split, place: int, splitters: Sequence[Feature]) -> Rule:
                 "table"
             )
             raise BadSettingError(msg)
-        return replace(rule, threshold=split.threshold)
+        above = -inf if split.above is None else split.above
+        return replace(rule, threshold=split.threshold, above=above)
     if levels is None:
         msg = (
             f"regions look at levels of {split.feature!r}, which has none in this table: it holds "

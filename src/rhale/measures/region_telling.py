@@ -27,6 +27,7 @@ REASONS: dict[Reason, str] = {
     "itself": "the groups are made of this feature itself",
     "nothing found": "no split tells rows apart",
     "not confirmed": "no split holds in rows that the search did not see",
+    "any direction": "splits on features that are mixed at random explain as much",
     "too little": "what splits explain in rows that the search did not see is too little to matter",
 }
 
@@ -225,6 +226,7 @@ def write_split(rule: Rule, feature: Feature, depth: int) -> Split:
         first=rule.first,
         second=rule.second,
         kind=feature.axis_kind,
+        above=rule.above if np.isfinite(rule.above) else None,
     )
     levels = feature.levels
     if levels is None or (levels.is_number and not is_truth(levels.names)):
@@ -235,6 +237,7 @@ def write_split(rule: Rule, feature: Feature, depth: int) -> Split:
     return replace(
         split,
         threshold=None,
+        above=None,
         levels=tuple(names[goes]),
         others=tuple(names[~goes]),
         rest="first" if pooled.any() else "second",

@@ -56,21 +56,28 @@ def describe_splits(splits: Sequence[Split], n_trainings: int) -> dict[str, obje
 
     Notes
     -----
-    `at` is the mean threshold in words, or the levels that go first in most of the trainings; a
-    deviation between trainings needs two thresholds.
+    `at` is the mean threshold in words, the mean limits where most trainings found an interval, or
+    the levels that go first in most of them; a deviation between trainings needs two thresholds.
     """
     thresholds = np.array([s.threshold for s in splits if s.threshold is not None])
+    above = np.array([s.above for s in splits if s.above is not None])
     shares = np.array([split.share for split in splits])
     known = shares[np.isfinite(shares)]
     return {
         "found_in": len(splits) / n_trainings,
-        "at": name_levels(splits)
-        if not thresholds.size
-        else write_mean(thresholds, splits[0].kind),
+        "at": write_limits(above, thresholds, splits[0].kind)
+        if thresholds.size
+        else name_levels(splits),
         "threshold": float(average(thresholds)) if thresholds.size else np.nan,
         "threshold_between": float(deviate(thresholds)) if thresholds.size > 1 else np.nan,
         "share": float(known.mean()) if known.size else np.nan,
     }
+
+
+def write_limits(above: FloatArray, thresholds: FloatArray, kind: AxisKind) -> str:
+    """Write where rows part on average: at one value, or at both ends of an interval."""
+    high = write_mean(thresholds, kind)
+    return f"{write_mean(above, kind)} to {high}" if 2 * above.size > thresholds.size else high
 
 
 def write_mean(thresholds: FloatArray, kind: AxisKind) -> str:

@@ -47,6 +47,7 @@ SPLIT_FIELDS: dict[str, Kind] = {
     "kind": Text(get_args(AxisKind)),
     "others": Several(TEXT, unique=True),
     "rest": Text(get_args(Side)),
+    "above": Maybe(ANY_NUMBER),
 }
 
 
@@ -54,6 +55,8 @@ def _agree_split(split: Split, where: str) -> None:
     """A threshold is a number, and levels belong to splits without one, each to one side."""
     if split.threshold is not None and isnan(split.threshold):
         refuse(f"{where}threshold is unknown")
+    if split.above is not None and not (split.threshold is not None and split.above < split.threshold):
+        refuse(f"{where}above is not below a threshold")
     if split.threshold is not None and (split.levels or split.others):
         refuse(f"{where}levels has entries beside a threshold")
     if not set(split.levels).isdisjoint(split.others):

@@ -55,6 +55,9 @@ class Split:
     rest : {"first", "second"}
         Where rows go whose level is named nowhere: the side of the rare ones that are pooled;
         "second" where none are.
+    above : float or None
+        The lower limit of an interval: rows with values above this one, and up to the threshold, go
+        first, all others second. None where there is one limit.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Split:
     kind: AxisKind = "number"
     others: tuple[str, ...] = ()
     rest: Side = "second"
+    above: float | None = None
 
 
 class Group(NamedTuple):
@@ -339,6 +343,7 @@ def rule_of(split: Split, place: int) -> Rule:
     return Rule(
         place,
         threshold=float("nan") if split.threshold is None else split.threshold,
+        above=float("-inf") if split.above is None else split.above,
         levels=(1,) if split.threshold is None else (),
         missing_first=split.missing == "first",
         first=split.first,

@@ -41,8 +41,8 @@ class Condition:
         The feature.
     kind : {"number", "date", "duration"}
         What its values are.
-    low, high : float
-        Values are above one and up to the other.
+    ranges : tuple of (float, float)
+        Where values lie, from low to high: above one number and up to the other.
     levels, others : tuple of str
         Levels that rows have, and levels that they do not have; none where values are numbers.
     missing : bool
@@ -53,8 +53,7 @@ class Condition:
 
     feature: str
     kind: AxisKind = "number"
-    low: float = -inf
-    high: float = inf
+    ranges: tuple[tuple[float, float], ...] = ((-inf, inf),)
     levels: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     missing: bool = True
@@ -63,12 +62,17 @@ class Condition:
     @property
     def has_all(self) -> bool:
         """Whether every known value is allowed."""
-        return self.low == -inf and self.high == inf and not self.others
+        return self.ranges == ((-inf, inf),) and not self.others
 
     @property
     def has_none(self) -> bool:
         """Whether no known value is allowed."""
-        return self.low == inf or self.high == -inf or bool(self.others and not self.levels)
+        return not self.ranges or bool(self.others and not self.levels)
+
+    def between(self, *ranges: tuple[float, float]) -> Condition:
+        """The same where values lie in one of these ranges, too."""
+        both = [(max(a, low), min(b, high)) for a, b in self.ranges for low, high in ranges]
+        return replace(self, ranges=tuple((low, high) for low, high in both if low < high))
 
 
 def rules_of(splits: Sequence[Split]) -> tuple[str, ...]:
@@ -238,9 +242,10 @@ def _narrow(before: Condition, split: Split, side: Side) -> Condition:
     goes = "second" if split.missing == "none" else split.missing
     after = replace(before, missing=before.missing and goes == side)
     if split.threshold is not None:
+        above = -inf if split.above is None else split.above
         if side == "first":
-            return replace(after, high=min(before.high, split.threshold))
-        return replace(after, low=max(before.low, split.threshold))
+            return after.between((above, split.threshold))
+        return after.between((-inf, above), (split.threshold, inf))
     sides = dict.fromkeys(split.levels, "first") | dict.fromkeys(split.others, "second")
     kept = tuple(level for level in before.levels if sides.get(level, split.rest) == side)
     dropped = tuple(level for level in before.levels if level not in kept)
@@ -258,7 +263,7 @@ def _condition_of(groups: Groups, group: Group, every: tuple[str, ...], *, gone:
     """What the rule of one group says; a name of the user's own stands for its levels."""
     base = Condition(groups.feature, groups.kind, missing=group.missing, tells_missing=gone)
     if groups.is_cut:
-        return replace(base, low=group.low, high=group.high)
+        return base.between((group.low, group.high))
     named = (group.name,) if group.name else group.levels
     others = tuple(level for level in every if level not in group.levels)
     if group.rest and not named:
@@ -270,9 +275,13 @@ def _condition_of(groups: Groups, group: Group, every: tuple[str, ...], *, gone:
 
 def _in_words(conditions: Sequence[Condition], brevity: Brevity = AT_LENGTH) -> str:
     """Join what is said about each feature; nothing is said about all rows."""
-    said = [text for condition in conditions if (text := _say(condition, brevity))]
-    if len(said) > 1:
-        said = [f"({text})" if OR_MISSING in text and " = " not in text else text for text in said]
+    pairs = [(c, text) for c in conditions if (text := _say(c, brevity))]
+    if len(pairs) == 1:
+        return pairs[0][1]
+    said = [
+        f"({text})" if len(c.ranges) > 1 or (OR_MISSING in text and " = " not in text) else text
+        for c, text in pairs
+    ]
     return " and ".join(said) or ALL_ROWS
 
 
@@ -290,15 +299,17 @@ def _say(condition: Condition, brevity: Brevity) -> str:
 
 
 def _say_range(name: str, condition: Condition, brevity: Brevity) -> str:
-    """Say between which values rows are."""
+    """Say between which values rows are: "hour ≤ 5 or > 21" where they lie on both sides."""
     write = write_threshold if brevity.in_full else write_short
-    low, high = (
-        write(end, condition.kind) if abs(end) < inf else ""
-        for end in (condition.low, condition.high)
-    )
-    if not low:
-        return f"{name} ≤ {high}"
-    return f"{low} < {name} ≤ {high}" if high else f"{name} > {low}"
+    said = list[str]()
+    for ends in condition.ranges:
+        low, high = (write(end, condition.kind) if abs(end) < inf else "" for end in ends)
+        if low and high:
+            said.append(f"{low} < {name} ≤ {high}")
+        else:
+            only = f"≤ {high}" if high else f"> {low}"
+            said.append(only if said else f"{name} {only}")
+    return join_words(said, "or")
 
 
 def _say_levels(condition: Condition, with_missing: bool, brevity: Brevity) -> str:  # noqa: FBT001

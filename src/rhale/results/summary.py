@@ -95,6 +95,7 @@ def split_rows(effects: Sequence[Result]) -> Columns:
         "depth": [split.depth for _, split in splits],
         "splitter": [split.feature for _, split in splits],
         "threshold": [NAN if s.threshold is None else float(s.threshold) for _, s in splits],
+        "above": [NAN if s.above is None else float(s.above) for _, s in splits],
         "levels": [", ".join(split.levels) for _, split in splits],
         "missing": [split.missing for _, split in splits],
         "share": [float(split.share) for _, split in splits],

@@ -333,3 +333,72 @@ def test_a_splitter_is_credited_with_the_regions_that_it_makes_alone():
     assert found.partner_share[1] == pytest.approx(found.share)
     assert found.partner_error[1] == pytest.approx(found.error)
     assert found.partner_share[2] < found.share
+
+
+def years_of(n_rows=3_000):
+    values = uniform(n_rows, 4, seed=11)
+    values[:, 1] = np.random.default_rng(11).integers(2000, 2020, n_rows)
+    return values
+
+
+@pytest.mark.parametrize("turned", [1, -1], ids=["inside", "outside"])
+def test_an_interval_of_years_is_one_rule_with_two_limits(turned):
+    """One cut explains a fifth of it and eight cells two thirds: it was called gradual."""
+    values = years_of()
+    inside = (values[:, 1] >= 2008) & (values[:, 1] <= 2012)
+    found = find(values, turned * np.where(inside, 1.0, -1.0))
+    assert [(rule.splitter, rule.above, rule.threshold) for rule in found.rules] == [
+        (1, 2007.0, 2012.0)
+    ]
+    assert found.gradual == -1
+    assert found.share > 0.97
+    region = locate_rows(found.rules, lambda k: values[:, k], len(values))
+    np.testing.assert_array_equal(region == 0, inside)
+
+
+def test_an_interval_lies_between_the_rows_that_differ():
+    values = uniform(2_000, 4, seed=12)
+    inside = (values[:, 2] > -0.1234) & (values[:, 2] <= 0.2345)
+    found = find(values, np.where(inside, 2.0, 0.0))
+    (rule,) = found.rules
+    np.testing.assert_array_equal(rule.goes_first(values[:, 2]), inside)
+
+
+def test_an_interval_stands_below_another_rule():
+    values = years_of(4_000)
+    inside = (values[:, 1] >= 2005) & (values[:, 1] <= 2014) & (values[:, 2] > 0)
+    found = find(values, np.where(inside, 2.0, -0.5))
+    assert [(rule.splitter, rule.above > -np.inf) for rule in found.rules] == [(2, False), (1, True)]
+    assert found.share > 0.97
+
+
+@pytest.mark.parametrize(
+    "effect", [lambda z: np.cos(3 * z), lambda z: z**2, np.tanh], ids=["hump", "square", "tanh"]
+)
+def test_what_rises_and_falls_smoothly_stays_gradual(effect):
+    values = uniform(3_000, 4, seed=13)
+    assert find(values, effect(2 * values[:, 1])).gradual == 1
+
+
+def mixed_effects(values, direction, share, seed=14):
+    """Effects of which a smooth wave in some direction makes a share, and fine noise the rest."""
+    wave = np.sin(values @ direction)
+    noise = np.random.default_rng(seed).normal(size=len(values))
+    return wave / wave.std() * np.sqrt(share) + noise * np.sqrt(1 - share)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_weak_rule_in_no_direction_of_its_own_is_not_told(seed):
+    """What networks do by mistake goes with many features at once, and each explains some."""
+    values = np.random.default_rng(seed).normal(size=(2_000, 7))
+    direction = np.array([0, 1, 1, -1, 0, 0, 0]) / np.sqrt(3)
+    found = find(values, mixed_effects(values, direction, 0.9))
+    assert found.rules == ()
+    assert found.reason == "any direction"
+
+
+def test_a_weak_rule_on_one_feature_is_told():
+    values = np.random.default_rng(0).normal(size=(1_500, 6))
+    found = find(values, mixed_effects(values, np.eye(6)[3], 0.45))
+    assert splitters_of(found) == [3]
+    assert found.share < 0.5

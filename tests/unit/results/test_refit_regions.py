@@ -67,3 +67,9 @@ def test_levels_are_those_that_part_in_most_trainings_whatever_side_is_first():
 def test_dates_part_at_dates(effect):
     when = Split(0, "day", 1, 10.0, kind="date")
     assert rule_rows([searched(effect, (when,), (when,))])["at"] == ["1970-01-11"]
+
+
+def test_an_interval_has_two_limits(effect):
+    years = Split(0, "year", 1, 2012.0, above=2007.0)
+    later = Split(0, "year", 1, 2014.0, above=2009.0)
+    assert rule_rows([searched(effect, (years,), (later,))])["at"] == ["2008 to 2013"]

@@ -321,3 +321,26 @@ def test_groups_and_what_acts_gradually_are_called_so_too():
 def test_without_captions_a_tree_stays_as_it_is():
     tree = tree_of([cut(40.0)], 2)
     assert call_features(tree, Captions()) is tree
+
+
+def test_an_interval_and_what_lies_on_both_sides_of_it():
+    hours = Split(0, "hour", 1, 21.0, above=5.0)
+    assert rules_of([hours]) == ("5 < hour ≤ 21", "hour ≤ 5 or > 21")
+    gone = replace(hours, missing="second")
+    assert rules_of([gone]) == ("5 < hour ≤ 21", "hour ≤ 5 or > 21 or missing")
+
+
+def test_an_interval_beside_other_conditions_is_in_brackets():
+    sex = Split(0, "sex", 0, None, levels=("f",), others=("m",), first=1, second=-3)
+    hours = Split(1, "hour", 1, 21.0, above=5.0)
+    assert rules_of([sex, hours]) == (
+        "sex = f and 5 < hour ≤ 21",
+        "sex = f and (hour ≤ 5 or > 21)",
+        "sex = m",
+    )
+
+
+def test_an_interval_within_another_leaves_what_both_leave():
+    outer = Split(0, "x", 0, 9.0, above=1.0, first=-1, second=1)
+    inner = Split(1, "x", 0, 12.0, above=0.0, first=-2, second=-3)
+    assert rules_of([outer, inner]) == ("1 < x ≤ 9", "0 < x ≤ 1 or 9 < x ≤ 12", "x ≤ 0 or > 12")
