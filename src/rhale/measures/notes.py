@@ -29,7 +29,10 @@ ACROSS = (
     "is straight, and rises or falls as the predictions of the nearest rows do when they are moved "
     "from one end to the other"
 )
-OVER_BIN = "is that of the bin around it, whose rows are moved from one end to the other"
+OVER_BIN = (
+    "is that of the bins: rows of one around it are moved from end to end, and bins without rows "
+    "are interpolated"
+)
 BY_JUMPS = "has the jumps of the trees, as they are for the nearest rows"
 ON_NEIGHBOURS = "rests on its neighbours"
 

@@ -686,7 +686,9 @@ class Effect(FrozenResult):
             if asked is None:
                 return None
             none = np.zeros_like(asked.rise)
-            shift = rng.multivariate_normal(none, asked.covariance, method="eigh")
+            shift = rng.multivariate_normal(
+                none, asked.covariance, check_valid="ignore", method="eigh"
+            )
             return asked._replace(rise=asked.rise + shift)
 
         # rows that agree are kept once, with their weights added up, so that rows are drawn in

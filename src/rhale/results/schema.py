@@ -401,7 +401,7 @@ CROSSINGS = Record(
         "right": Numbers((Side("stretches"),), -FAR, FAR, rising=True),
         "rise": Numbers((Side("stretches"),), -LARGEST, LARGEST),
         "covariance": Numbers((Side("stretches"), Side("stretches")), -(LARGEST**2), LARGEST**2),
-        "empty": Numbers((Side("empty stretches"),), whole=True, least=0),
+        "empty": Numbers((Side("empty stretches", least=1),), whole=True, least=0, rising=True),
     },
     _agree_crossings,
 )

@@ -590,8 +590,11 @@ def test_ale_and_jumps_reach_across_a_gap_by_themselves():
     forest = RandomForestRegressor(10, max_depth=4, random_state=0)
     forest.fit(rows, logistic(rows[:, 0]))
     trees = rhale.explain(forest, rows, features=[0])["x0"]
-    ale = rhale.explain(forest, rows, features=[0], method="ale", bins=20)["x0"]
-    for effect, words in ((trees, "the jumps of the trees"), (ale, "the bin around it")):
+    ale = rhale.explain(forest, rows, features=[0], method="ale", bins=rhale.Quantile(20))["x0"]
+    for effect, words in (
+        (trees, "the jumps of the trees"),
+        (ale, "rows of one around it are moved"),
+    ):
         assert effect.crossings is None
         assert any(note.kind == "gap" and words in note for note in effect.notes)
         assert effect.curve(9.0) - effect.curve(1.0) == pytest.approx(3, abs=0.1)

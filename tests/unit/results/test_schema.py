@@ -82,6 +82,38 @@ def test_how_rows_differ_must_be_possible(wavy):
     )
 
 
+@pytest.fixture(scope="module")
+def crossed():
+    """Rows were moved across a gap."""
+    rows = WAVY[:400].copy()
+    rows[:200, 0] += 20
+    fx = rhale.explain(lambda x: np.tanh(x[:, 0] - 9) + x[:, 0] * x[:, 1], rows)
+    assert fx["x0"].crossings is not None
+    return fx
+
+
+def told_of_crossings(fx, **changes):
+    spread = fx.effects[0].row_spread
+    return told_of_spread(fx, crossings=spread.crossings._replace(**changes))
+
+
+def test_what_rows_say_across_a_gap_is_kept_in_files(crossed):
+    content = json.loads(json.dumps({VERSION: FORMAT, **pack(crossed)}))
+    at, read = np.array([0.0, 5.0, 20.0]), unpacked(content, "it")["x0"]
+    np.testing.assert_array_equal(read.ci(at), crossed["x0"].ci(at))
+    np.testing.assert_array_equal(read.curve(at), crossed["x0"].curve(at))
+
+
+def test_what_rows_say_across_a_gap_must_be_possible(crossed):
+    known = crossed["x0"].crossings
+    far = known.empty + known.rise.size
+    assert "crossings.empty names a stretch" in told_of_crossings(crossed, empty=far)
+    assert "a variance below zero" in told_of_crossings(crossed, covariance=-known.covariance)
+    for changes in ({"right": known.left}, {"left": known.left - 30, "right": known.right + 30}):
+        assert "are no stretches one after the other" in told_of_crossings(crossed, **changes)
+    assert "rise" in told_of_crossings(crossed, rise=known.rise[1:])
+
+
 def as_before(fx):
     """What a file of format 10 holds of levels without an order: covariances of their heights."""
     content = json.loads(json.dumps({VERSION: 10, **pack(fx)}))

@@ -33,7 +33,7 @@ def saved(fx, tmp_path):
 
 def test_a_file_is_plain_json_with_its_format(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
-    assert content["rhale_format"] == 11
+    assert content["rhale_format"] == 12
     assert content["features"] == ["x0", "x1"]
 
 
@@ -128,7 +128,7 @@ def test_json_of_another_program_is_refused(tmp_path, content):
         rhale.load(path)
 
 
-@pytest.mark.parametrize("version", [12, 99])
+@pytest.mark.parametrize("version", [13, 99])
 def test_a_format_of_the_future_says_upgrade(saved, version):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
@@ -162,7 +162,7 @@ def test_a_file_of_format_1_is_read_and_its_empty_bin_interpolated():
 def test_an_unknown_format_is_refused(saved, version, told):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
-    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 11") as error:
+    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 12") as error:
         rhale.load(saved)
     assert len(str(error.value)) < 300
 
