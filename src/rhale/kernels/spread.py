@@ -183,11 +183,11 @@ class RowSpread:
         if self.mean is None or not np.isfinite(self.curve_error):
             return None
         mean = np.where(np.isfinite(self.mean), self.mean, curve)
-        sizes = [
-            float(typical_spread(np.outer(each, each), self.shares))
-            for each in (mean, curve, mean - curve)
-        ]
-        return CurveAudit(*sizes, self.curve_error)
+
+        def size(steps: FloatArray) -> float:
+            return float(typical_spread(np.outer(steps, steps), self.shares))
+
+        return CurveAudit(size(mean), size(curve), size(mean - curve), self.curve_error)
 
     @property
     def behind(self) -> FloatArray:

@@ -368,8 +368,10 @@ class Effect(FrozenResult):
     def _audit_notes(self) -> tuple[Note, ...]:
         """Whether moved rows contradict the curve: a note that it cannot be trusted, or none."""
         own = self.row_spread
-        found = own and own.audit(np.diff(self.curve(own.places, center="start")))
-        if own is None or found is None:
+        if own is None:
+            return ()
+        found = own.audit(np.diff(self.curve(own.places, center="start")))
+        if found is None:
             return ()
         if self.stairs is not None:
             cause = ""
