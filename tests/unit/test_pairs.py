@@ -130,7 +130,9 @@ def test_importance_and_strengths_add_up_to_the_variance(ix):
     """Independent features, no three of them together."""
     total = (ix.importance**2).sum() / ix.variance[0] + ix.explained
     np.testing.assert_allclose(total, 1.0)
-    both = f"pairs have {100 * ix.explained:.0f} %, single features {100 - 100 * ix.explained:.0f} %"
+    both = (
+        f"pairs have {100 * ix.explained:.0f} %, single features {100 - 100 * ix.explained:.0f} %"
+    )
     assert f"of the variance of the predictions, these {both}" in str(ix)
 
 

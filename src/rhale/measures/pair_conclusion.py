@@ -200,8 +200,8 @@ def mark_alike(
     -----
     Let b and c be near copies. Data cannot tell a learner whether a acts together with b or with c,
     and what b and c do together is hardly told from a curve of one of them. So all pairs that have
-    b or c are marked: at correlation .9, the pairs that stood before the true one were all of this
-    kind (accuracy.md). Pairs that do not act together in this model at all are not.
+    b or c are marked: at correlation .9, nearly all pairs that stood before the true one were of
+    this kind (accuracy.md). Pairs that do not act together in this model at all are not.
     """
     alike = {two: r for two, r in correlations.items() if abs(r) > CORRELATED}
     copied = frozenset[str]().union(*alike)
