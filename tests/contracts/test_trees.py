@@ -236,12 +236,14 @@ def test_curves_are_those_of_predictions_beside_every_threshold(family, n_classe
     x = table(0)[:120]
     more = {"zero_as_missing": False} if family.name == "lightgbm" else {}
     model = simple(family.name, x, n_classes, **more)
-    fx, ask = rhale.explain(model, x, features=[0]), wrap(model, walk=False)
+    share = near_share(len(x))  # one share: all rows near a threshold count alike
+    fx = rhale.explain(model, x, features=[0], window=share)
+    ask = wrap(model, walk=False)
     chosen = [1] if n_classes == 2 else range(len(fx.outputs))
     for output, effect in zip(chosen, fx, strict=True):
         stairs = effect.stairs
         axis = Axis(*effect.edges[[0, -1]], *np.unique(x[:, 0], return_counts=True), len(x))
-        near = np.column_stack(find_near(axis, stairs.places, near_share(len(x))))
+        near = np.column_stack(find_near(axis, stairs.places, share))
         expected = curve_by_predictions(ask, x, 0, stairs, near)[:, output]
         found = effect.curve(stairs.places, center="start")
         assert found == pytest.approx(

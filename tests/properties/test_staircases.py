@@ -35,22 +35,22 @@ def learn(seed: int, make=None):
     return make().fit(rows, answers)
 
 
-def near_rows(x: np.ndarray, place: float) -> np.ndarray:
+def near_rows(x: np.ndarray, place: float, part: float) -> np.ndarray:
     """Which rows are near a place: counted one by one, as the design says."""
-    n, ordered = x.size, np.sort(x)
+    n, ordered, least = x.size, np.sort(x), 20 if part == 1 else 10
     below = int(np.sum(x < place))
-    half = min(max(min(below, n - below), 10), max(near_share(n) * n, 20) / 2)
+    half = min(max(min(below, n - below), least / 2), max(part * near_share(n) * n, least) / 2)
     first, last = max(int(np.floor(below - half)), 0), min(int(np.ceil(below + half)), n)
-    if last - first < 20:
-        first, last = (max(n - 20, 0), n) if last == n else (0, min(20, n))
+    if last - first < least:
+        first, last = (max(n - least, 0), n) if last == n else (0, min(least, n))
     return (x >= ordered[first]) & (x <= ordered[last - 1])
 
 
-def curve_of_predictions(predict, rows: np.ndarray, column: int, places: np.ndarray):
+def curve_of_predictions(predict, rows: np.ndarray, column: int, places: np.ndarray, part=1.0):
     """The mean change of the predictions across each place, over the rows near it, added up."""
     jumps = []
     for place in places:
-        near = rows[near_rows(rows[:, column], place)]
+        near = rows[near_rows(rows[:, column], place, part)]
         above, below = near.copy(), near.copy()
         above[:, column], below[:, column] = place, np.nextafter(place, -np.inf)
         jumps.append(np.mean(predict(above) - predict(below)))
@@ -62,11 +62,29 @@ def curve_of_predictions(predict, rows: np.ndarray, column: int, places: np.ndar
     return lambda x: curve(x) - curve(rows[:, column]).mean()
 
 
+def assert_between(effect, predict, rows, column):
+    """The curve lies between that of all rows near each place and that of the nearest quarter."""
+    every, nearest = (
+        curve_of_predictions(predict, rows, column, effect.stairs.places, part)
+        for part in (1.0, 0.25)
+    )
+    x = np.linspace(effect.edges[0], effect.edges[-1], 301)
+    apart = nearest(x) - every(x)
+    w = np.clip(apart @ (effect.curve(x) - every(x)) / max(apart @ apart, 1e-30), 0, 1)
+    np.testing.assert_allclose(effect.curve(x), every(x) + w * apart, atol=1e-9)
+    at = rows[:, column]
+    size = (every(at) + w * (nearest(at) - every(at))).std()
+    np.testing.assert_allclose(effect.importance, size, atol=1e-9)
+
+
 @few
 @given(SEEDS)
 def test_the_curve_is_made_of_predictions_on_both_sides_of_every_threshold(seed):
     model, rows = learn(seed), draw(seed)
     for column, effect in enumerate(rhale.explain(model, rows, features=[0, 1])):
+        assert_between(effect, model.predict, rows, column)
+    share = near_share(len(rows))  # one share is that of all rows
+    for column, effect in enumerate(rhale.explain(model, rows, features=[0, 1], window=share)):
         by_hand = curve_of_predictions(model.predict, rows, column, effect.stairs.places)
         x = np.linspace(effect.edges[0], effect.edges[-1], 301)
         np.testing.assert_allclose(effect.curve(x), by_hand(x), atol=1e-9)
@@ -81,11 +99,7 @@ def test_probabilities_jump_as_predictions_do(seed):
     model = HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=5).fit(rows, label)
     fx = rhale.explain(model, new, features=[0])
     for output, effect in enumerate(fx):
-        by_hand = curve_of_predictions(
-            lambda r, k=output: model.predict_proba(r)[:, k], new, 0, effect.stairs.places
-        )
-        x = np.linspace(effect.edges[0], effect.edges[-1], 101)
-        np.testing.assert_allclose(effect.curve(x), by_hand(x), atol=1e-9)
+        assert_between(effect, lambda r, k=output: model.predict_proba(r)[:, k], new, 0)
 
 
 @few
@@ -132,7 +146,9 @@ def test_a_monotone_map_of_x_moves_thresholds_only(seed):
     for factor in (1.0, 8.0):
         scale = np.array([factor, 1.0, 1.0])
         model = RandomForestRegressor(5, random_state=0, max_depth=4).fit(rows * scale, answers)
-        found.append(rhale.explain(model, new * scale, features=[0])[0])
+        # how far the nearest rows count is told by groups of rows, whose keys change with the values
+        share = near_share(len(new))
+        found.append(rhale.explain(model, new * scale, features=[0], window=share)[0])
     one, other = found
     np.testing.assert_array_equal(other.stairs.places, 8 * one.stairs.places)
     np.testing.assert_array_equal(other.stairs.jumps, one.stairs.jumps)
