@@ -12,7 +12,10 @@ from rhale.measures.questions import Asker
 from rhale.measures.secant import known_ends
 from rhale.tables import Chunk
 
-ROUGH = 0.5  # a smooth curve bends by a few per cent over the window, a staircase by 200 % or more
+ROUGH = (
+    1 / 3
+)  # smooth curves reach .28 (fast waves) and exponentials .03, forests and neighbours .39
+ROUNDING = 1e-6  # of the predictions: smaller changes are digits, of single precision at least
 
 
 def probe_smoothness(
@@ -39,9 +42,12 @@ def probe_smoothness(
 
     Notes
     -----
-    Compares the slopes left and right of each row. Along a smooth curve they nearly agree; a
-    staircase has its step on one side. A feature without any reaction counts as stepped: its
-    steps may lie elsewhere, and wide windows find them.
+    Compares the slopes l and r left and right of each row: |r - l| / (|l| + |r|), the mean over
+    the rows that react. Along a smooth curve they nearly agree, also where it bends fast; a
+    staircase has its step on one side (1), and many small ones at random. Each row counts alike:
+    mean squares were those of the few rows in the tail of an exponential, whose windows are wide. A
+    feature without any reaction counts as stepped: its steps may lie elsewhere, and wide windows
+    find them.
     """
     base = asker.predictor.predict(probe.rows, probe.n_rows)
     changes, places = [], []
@@ -60,9 +66,7 @@ def probe_smoothness(
         low, mid, high = answers[2 * i][inner], base[inner], answers[2 * i + 1][inner]
         left = (mid - low) / (x - a)[inner, None]
         right = (high - mid) / (b - x)[inner, None]
-        whole = (high - low) / (b - a)[inner, None]
-        bend, size = _rms(right - left), _rms(whole)
-        smooth[i] = bool(np.any(size > 0)) and bool(np.all(bend <= ROUGH * size))
+        smooth[i] = _mostly_agree(left, right, ROUNDING * np.abs(mid).max() / (b - a)[inner, None])
     return smooth, probe.n_rows * (1 + len(changes))
 
 
@@ -80,7 +84,11 @@ def probe_reactions(
     return moved, probe.n_rows * len(changes)
 
 
-def _rms(values: FloatArray) -> FloatArray:
-    """Root mean square over the rows."""
-    with np.errstate(over="ignore"):  # infinite is rough, and refused later with its reason
-        return np.asarray(np.sqrt(np.mean(values**2, axis=0)))
+def _mostly_agree(left: FloatArray, right: FloatArray, digits: FloatArray) -> bool:
+    """Whether slopes on both sides of rows are alike on average, on every output that reacts."""
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite is refused later with its reason
+        size = np.abs(left) + np.abs(right)
+        reacts = size > digits
+        share = np.divide(np.abs(right - left), size, out=np.zeros_like(size), where=reacts)
+    n_rows = reacts.sum(axis=0)
+    return bool(np.any(n_rows > 0) and np.all(share.sum(axis=0) <= ROUGH * n_rows))

@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.neighbors import KNeighborsRegressor
 from tests.unit.measures.askers import asker_for
 
+import rhale
 from rhale.kernels.axis import Axis
 from rhale.kernels.windows import window
 from rhale.measures.probe import probe_reactions, probe_smoothness
@@ -62,3 +65,46 @@ def test_a_reaction_is_seen_across_wide_windows():
     moved, asked = probed(probe_reactions, lambda rows: np.sign(rows[:, 1]), share=0.5)
     assert moved.tolist() == [False, True, False]
     assert asked == 300 * 2 * 3
+
+
+GRID = np.random.default_rng(11)
+ON_A_GRID = np.column_stack(
+    [
+        (3.7 + GRID.gamma(1, 1.5, 1_500)).round(2),  # hundredths, as the lengths of diamonds
+        GRID.poisson(300, 1_500),
+        GRID.normal(size=1_500).astype(np.float32),
+    ]
+).astype(float)
+
+
+def ways(model, rows=ON_A_GRID):
+    """What is said of each feature of a black box."""
+    told = rhale.explain(model, rows).provenance["local_effects"]
+    return [way.partition("(")[2].partition(")")[0] for way in told.values()]
+
+
+@pytest.mark.parametrize("steep", [1.0, 3.0])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_an_exponential_over_a_grid_of_values_is_smooth(kind, steep):
+    """Its windows are wide in the tail, where slopes on both sides differ by as much as they are."""
+
+    def model(rows):
+        return np.exp(steep * (rows[:, 0] + rows[:, 1] / 30 + rows[:, 2]) / 2).astype(kind)
+
+    assert ways(model) == ["smooth"] * 3
+
+
+@pytest.mark.parametrize("kind", ["forest", "boosting", "neighbours"])
+def test_steps_stay_steps_at_every_distance(kind):
+    made = {
+        "forest": RandomForestRegressor(30, min_samples_leaf=5, random_state=0),
+        "boosting": HistGradientBoostingRegressor(max_iter=40, random_state=0),
+        "neighbours": KNeighborsRegressor(10),
+    }[kind]
+    scaled = (ON_A_GRID - ON_A_GRID.mean(axis=0)) / ON_A_GRID.std(axis=0)
+    made.fit(scaled, np.exp(scaled.sum(axis=1) / 2))
+
+    def model(rows):
+        return made.predict((rows - ON_A_GRID.mean(axis=0)) / ON_A_GRID.std(axis=0))
+
+    assert ways(model) == ["stepped"] * 3
