@@ -67,3 +67,14 @@ def test_of_many_features_the_first_are_listed(lines):
     told = refits_as_text(many, lines.provenance, []).splitlines()
     assert told[22] == "and 5 more: rx.replication() has all"
     assert len(told) == 2 + 20 + 2
+
+
+def test_regions_stand_beside_the_number_of_trainings_that_found_them():
+    """The gate of one model tells rows apart, its additive twin has none: one of two trainings."""
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(800, 2))
+    models = [lambda x: x[:, 0] * np.sign(x[:, 1]), lambda x: x[:, 0] + x[:, 1]]
+    halves = [np.arange(400), np.arange(400, 800)]
+    rx = rhale.refits(models, rows, train=halves, regions=True, features=["x0"])
+    _, names, line, *_ = listed(rx)
+    assert names.endswith("differs by (in so many trainings)")
+    assert line.endswith("x1 (1 of 2)")
