@@ -1,7 +1,13 @@
-"""Regions of walked trees whose effects are steps at a threshold, or curves, or the same for all."""
+"""Regions of trees and networks: thresholds, intervals, and effects that are the same for all rows.
+
+    python accuracy/tree_regions.py [intervals] [networks]
+
+Names of parts print these alone; without any, all is measured and written.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +15,9 @@ import numpy as np
 from parts import FloatArray, write_part
 from report import table
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import rhale
 
@@ -101,8 +110,105 @@ def count_flags() -> list[tuple[str, str]]:
     return found
 
 
+# --- Intervals -----------------------------------------------------------------------------------
+
+INTERVALS = {"years 2008-12 of 2000-19": (2000, 2020, 2008, 2012), "hours 6-21": (0, 24, 6, 21)}
+ABOUT_INTERVALS = """
+**Intervals.** The effect of $x_1$ is 1 within the interval of $x_2$ and -1 outside; {n:,} rows, seeds from {first} on
+(nothing was chosen on them). *Right*: two regions, the interval and all others, with both limits exact, not "gradually".
+"""
+
+
+def find_interval(model: Any, span: tuple[int, int, int, int], seed: int) -> tuple[bool, float]:
+    """Whether the interval is told, and the share of the spread that it explains."""
+    start, stop, low, high = span
+    rng = np.random.default_rng([seed, start])
+    rows = rng.normal(size=(3_000, 5))
+    rows[:, 1] = rng.integers(start, stop, 3_000)
+
+    def gate(x: FloatArray) -> FloatArray:
+        inside = (x[:, 1] >= low) & (x[:, 1] <= high)
+        return np.asarray(x[:, 0] * np.where(inside, 1.0, -1.0) + x[:, 2])
+
+    learned = gate if model is None else model().fit(rows, gate(rows) + rng.normal(0, 0.4, 3_000))
+    tree = rhale.explain(learned, rows, regions=True, n_jobs=1)[0].regions
+    told = [(split.column, split.above, split.threshold) for split in tree.splits]
+    return told == [(1, low - 1, high)] and tree.gradual is None, tree.share
+
+
+def intervals() -> str:
+    """The table of intervals."""
+    lines = []
+    for kind, model in {"the function": None, **MODELS}.items():
+        for name, span in INTERVALS.items():
+            found = [find_interval(model, span, seed) for seed in SEEDS]
+            shares = [share for _, share in found]
+            right = sum(one for one, _ in found)
+            lines.append((name, kind, f"{right} of {len(found)}", f"{np.mean(shares):.2f}"))
+    about = ABOUT_INTERVALS.format(n=3_000, first=SEEDS[0])
+    return about + "\n" + table(("interval", "model", "right", "share"), lines)
+
+
+# --- Networks ------------------------------------------------------------------------------------
+
+TABLES: dict[str, Callable[[np.random.Generator, FloatArray], FloatArray]] = {
+    "even, independent": lambda rng, z: rng.uniform(-1, 1, z.shape),
+    "normal, correlated by .6": lambda _, z: z,
+    "log-normal": lambda _, z: np.exp(0.8 * z),
+    "whole numbers beside others": lambda _, z: np.where(np.arange(6) % 2, z, np.round(2 * z)),
+}
+SHAPES: tuple[Callable[[FloatArray], FloatArray], ...] = (
+    np.sin,
+    np.tanh,
+    np.abs,
+    np.square,
+    lambda z: 1.0 * (z > 0.3),
+    lambda z: z,
+)
+ABOUT_NETWORKS = """
+**Networks.** Two layers of 32 units with early stopping that learned from {n:,} rows an additive response, one shape for each
+of six columns, with noise of .3 deviations, and the same response permuted; seeds from {first} on. How many columns are split.
+"""
+
+
+def split_falsely(make: Callable[..., FloatArray], seed: int, *, permuted: bool) -> list[bool]:
+    """Which columns of a network that was taught no interaction have regions."""
+    rng = np.random.default_rng([seed, 6])
+    correlation = 0.6 ** np.abs(np.subtract.outer(range(6), range(6)))
+    rows = make(rng, rng.normal(size=(2_000, 6)) @ np.linalg.cholesky(correlation).T)
+    scaled = np.clip(StandardScaler().fit_transform(rows), -3, 3)
+    parts = [shape(z) for shape, z in zip(SHAPES, scaled.T, strict=True)]
+    response = sum(part / part.std() for part in parts)
+    response = response / response.std() + rng.normal(0, 0.3, len(rows))
+    response = rng.permutation(response) if permuted else response
+    net = MLPRegressor(
+        hidden_layer_sizes=(32, 32), early_stopping=True, max_iter=500, random_state=seed
+    )
+    model = make_pipeline(StandardScaler(), net).fit(rows, response)
+    return [len(e.regions) > 1 for e in rhale.explain(model, rows, regions=True, n_jobs=1)]
+
+
+def networks() -> str:
+    """The table of networks."""
+    lines = []
+    for name, make in TABLES.items():
+        counts = []
+        for permuted in (False, True):
+            found = [one for s in SEEDS for one in split_falsely(make, s, permuted=permuted)]
+            counts.append(f"{sum(found)} of {len(found)}")
+        lines.append((name, *counts))
+    about = ABOUT_NETWORKS.format(n=2_000, first=SEEDS[0])
+    return about + "\n" + table(("table", "additive", "permuted"), lines)
+
+
+PARTS = {"intervals": intervals, "networks": networks}
+
+
 def main() -> None:
     """Write the section."""
+    if asked := sys.argv[1:]:
+        print(*(PARTS[name]() for name in asked), sep="\n")
+        return
     lines = [
         (name, model, *count(name, make, SEEDS))
         for name in FUNCTIONS
@@ -113,8 +219,11 @@ def main() -> None:
     )
     head = ("function", "model", "$x_1$ by $x_2$", "$x_2$ by $x_1$", "split falsely")
     flags = table(("model", "split falsely"), count_flags())
-    flags = FLAGS.format(seeds=len(FLAG_SEEDS)) + "\n" + flags
-    write_part("tree_regions", about, table(head, lines) + "\n" + flags)
+    flags = FLAGS.format(seeds=len(FLAG_SEEDS)) + "
+" + flags
+    parts = (make() for make in PARTS.values())
+    write_part("tree_regions", about, table(head, lines) + "
+" + flags, *parts)
 
 
 if __name__ == "__main__":

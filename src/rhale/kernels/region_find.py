@@ -231,7 +231,10 @@ def _beats_mixtures(search: Search, tree: Branch | None, share: float) -> bool:
         rotation, upper = np.linalg.qr(rng.normal(size=(numbers.size, numbers.size)))
         mixed = scores @ (rotation * np.sign(np.diag(upper)))
         rows = replace(coded.rows, values=mixed, n_levels=np.zeros(numbers.size, dtype=np.intp))
-        if _regrow(replace(search, coded=CodedRows(rows), splitters=np.arange(numbers.size))) >= own:
+        if (
+            _regrow(replace(search, coded=CodedRows(rows), splitters=np.arange(numbers.size)))
+            >= own
+        ):
             return False
     return True
 

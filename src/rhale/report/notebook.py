@@ -26,7 +26,13 @@ KEY = (
     ("± spread of the rows", inks.SPREAD, BAND),
     ("where rows are", inks.COUNT, 0.6),
 )
-WORDS = ("feature", "output", "curve", "differs by", "kind")  # columns that are no numbers
+WORDS = (
+    "feature",
+    "output",
+    "curve",
+    "differs by (in this model)",
+    "kind",
+)  # columns that are no numbers
 NUMBER = ' style="text-align:right;white-space:nowrap"'
 WORD = ' style="text-align:left"'
 
@@ -46,7 +52,7 @@ def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequ
     several = len({effect.output for effect in ranked}) > 1
     heads = ["feature", *(["output"] if several else []), "curve", "importance ± error"]
     differ = any(effect.regions is not None for effect in ranked)
-    heads += ["typical spread", *(["differs by"] if differ else []), "kind"]
+    heads += ["typical spread", *(["differs by (in this model)"] if differ else []), "kind"]
     shown = ranked[:MOST_ROWS]
     rows = "".join(
         row(effect, scale, several=several, differ=differ)
@@ -105,7 +111,7 @@ def effect_as_html(effect: Result) -> str:
     counted = f"{effect.n_parts} {effect.parts if effect.n_parts != 1 else effect.parts[:-1]}"
     facts = [told, f"typical spread {spread_of(*spread)}", counted]
     if effect.regions is not None and (who := differs_by(effect.regions, captions)):
-        facts.append(f"differs by {who}")
+        facts.append(f"differs in this model by {who}")
     shape, name = shape_of(effect), captions.axis(effect.name)
     drawn = chart(shape, Words(name, on, clean(f"{name}: {on}, {told}", LONGEST_NOTE)))
     hidden = len(shape.labels) - MOST_LEVELS

@@ -41,6 +41,7 @@ from rhale.report.wording import (
 )
 from rhale.results.captions import Captions
 from rhale.results.refit_effect import RefitEffect
+from rhale.results.refit_listing import write_rules
 from rhale.results.refit_pair import RefitPair, rank_pairs
 from rhale.results.refit_table import find_correlated
 
@@ -145,6 +146,7 @@ class RefitRow:
     replicated: float | None
     p: str
     comes_back: str
+    rules: str = ""
     correlated: str = ""
     sparkline: str = ""
     notes: tuple[int, ...] = ()
@@ -191,6 +193,11 @@ class RefitPage:
     notes: tuple[Footnote, ...]
     code: str
     has_intervals: bool
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether some trainings found regions."""
+        return any(part.row.rules for output in self.outputs for part in output.parts)
 
     @property
     def has_correlated(self) -> bool:
@@ -269,6 +276,7 @@ def make_part(
     shape = shape_of_refits(effect, path)
     row = replace(
         effect_row(effect, ends, scale),
+        rules=clean(write_rules(effect)),
         correlated=listed([isolated(clean(name, 60)) for name in alike], most=3),
         sparkline=path_of(shape),
         notes=tuple(texts.index(clean(text)) for text in texts_of(effect)),

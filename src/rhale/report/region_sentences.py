@@ -242,14 +242,19 @@ def explained(tree: RegionTree) -> str:
 
 def which_explains(tree: RegionTree) -> str:
     """Say how much a gradual change explains."""
-    return f", which explains {explained(tree)} of the spread" if explained(tree) else ""
+    return f", which explains {explained(tree)} {of_the_spread(tree)}" if explained(tree) else ""
 
 
 def this_explains(tree: RegionTree) -> str:
     """The same as the end of a sentence."""
-    return f"; this explains {explained(tree)} of the spread." if explained(tree) else "."
+    return f"; this explains {explained(tree)} {of_the_spread(tree)}." if explained(tree) else "."
 
 
 def they_explain(tree: RegionTree) -> str:
     """The same as a sentence of its own."""
-    return f" They explain {explained(tree)} of the spread." if explained(tree) else ""
+    return f" They explain {explained(tree)} {of_the_spread(tree)}." if explained(tree) else ""
+
+
+def of_the_spread(tree: RegionTree) -> str:
+    """Say what a share is of; what a search found was found in one model."""
+    return "of the spread in this model" if tree.state == "found" else "of the spread"

@@ -85,7 +85,7 @@ def ranking(
     if {e.column_kind for e in ranked} != {"number"}:
         columns["kind"] = [e.column_kind for e in ranked]
     if any(e.regions is not None for e in ranked):
-        columns["differs by"] = [differs_by(e.regions, e.captions) for e in ranked]
+        columns["differs by (in this model)"] = [differs_by(e.regions, e.captions) for e in ranked]
     n_left = len(columns)
     told = [numbers_of(e, scale) for e, scale in zip(ranked, scales(effects, ranked), strict=True)]
     columns["importance ± error"] = align_signs([write_with_error(*one[:2]) for one in told])

@@ -13,6 +13,7 @@ from rhale.results.pair_effect import write_p
 from rhale.results.pair_listing import MOST_PAIRS, captioned, name_pair
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.refit_pair import RefitPair, rank_pairs
+from rhale.results.refit_regions import find_splits
 
 LEGEND = (
     "importance: mean of the trainings [95 % interval]; replicated: the same without chance; "
@@ -51,6 +52,9 @@ def refits_as_text(
     columns["replicated"] = [write_known(e.replicated) for e in shown]
     columns["p"] = [write_p(e.p_value) or "?" for e in shown]
     columns["comes back"] = [write_answer(e) for e in shown]
+    rules = [write_rules(e) for e in shown]
+    if any(rules):
+        columns["differs by (in so many trainings)"] = rules
     copies = [
         name_few([e.captions.feature(name) for name in (correlated or {}).get(e.name, ())])
         for e in shown
@@ -96,6 +100,20 @@ def refit_head(effects: Sequence[RefitEffect], provenance: Mapping[str, Any]) ->
     if len(outputs) != 1:
         return refit_title(provenance)
     return f"{refit_title(provenance)}; on {shorten(effects[0].captions.value_axis(outputs.pop()))}"
+
+
+def write_rules(effect: RefitEffect) -> str:
+    """Name the features that tell rows apart, and in how many trainings: the verdict on regions.
+
+    Examples
+    --------
+    "sex (20 of 20), age (3 of 20)" where most trainings agree; nothing where none has regions.
+    """
+    found = find_splits(effect)
+    named = sorted(found, key=lambda name: -len(found[name]))
+    return name_few(
+        [f"{effect.captions.feature(n)} ({len(found[n])} of {effect.n_trainings})" for n in named]
+    )
 
 
 def write_answer(effect: RefitEffect | RefitPair) -> str:

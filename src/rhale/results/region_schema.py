@@ -55,7 +55,9 @@ def _agree_split(split: Split, where: str) -> None:
     """A threshold is a number, and levels belong to splits without one, each to one side."""
     if split.threshold is not None and isnan(split.threshold):
         refuse(f"{where}threshold is unknown")
-    if split.above is not None and not (split.threshold is not None and split.above < split.threshold):
+    if split.above is not None and not (
+        split.threshold is not None and split.above < split.threshold
+    ):
         refuse(f"{where}above is not below a threshold")
     if split.threshold is not None and (split.levels or split.others):
         refuse(f"{where}levels has entries beside a threshold")

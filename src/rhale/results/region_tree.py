@@ -217,7 +217,8 @@ class RegionTree:
     feature, output : str
         Whose effect.
     state : {"found", "doubtful", "none", "given"}
-        "found": rows that the search did not see agree. "doubtful": they do, but the difference
+        "found" (in this model): rows that the search did not see agree; whether other trainings
+        have them, `rhale.refit(..., regions=True)` tells. "doubtful": rows agree, but the difference
         is no larger than the steps of the model. "none": there are no regions. "given": the user
         named the groups.
     why : str
@@ -293,7 +294,8 @@ class RegionTree:
 
     def __repr__(self) -> str:
         rules = ", ".join(repr(region.rule) for region in self.regions)
-        return f"RegionTree({self.feature!r}, {self.state}, {rules})"
+        state = "found in this model" if self.state == "found" else self.state
+        return f"RegionTree({self.feature!r}, {state}, {rules})"
 
     @property
     def splitters(self) -> tuple[str, ...]:

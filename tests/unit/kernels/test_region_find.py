@@ -368,7 +368,10 @@ def test_an_interval_stands_below_another_rule():
     values = years_of(4_000)
     inside = (values[:, 1] >= 2005) & (values[:, 1] <= 2014) & (values[:, 2] > 0)
     found = find(values, np.where(inside, 2.0, -0.5))
-    assert [(rule.splitter, rule.above > -np.inf) for rule in found.rules] == [(2, False), (1, True)]
+    assert [(rule.splitter, rule.above > -np.inf) for rule in found.rules] == [
+        (2, False),
+        (1, True),
+    ]
     assert found.share > 0.97
 
 

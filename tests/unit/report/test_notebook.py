@@ -44,7 +44,12 @@ def test_who_differs_is_a_column_where_that_was_asked_for(fx):
     html = make_regional()._repr_html_()
     cells = [tag for tag, _ in tags(html)]
     assert (cells.count("th"), cells.count("td")) == (6, 18)
-    for told in (">differs by<", "gradually with x1, x2 (99 ± 1 %)", "perhaps x1", "with regions"):
+    for told in (
+        ">differs by (in this model)<",
+        "gradually with x1, x2 (99 ± 1 %)",
+        "perhaps x1",
+        "with regions",
+    ):
         assert told in html
 
 

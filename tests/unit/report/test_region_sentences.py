@@ -24,7 +24,7 @@ def test_twice_the_effect_is_called_so():
     assert tell_regions(divide(X, {RULES[0]: 4.0, RULES[1]: 2.0}, **SHARE)) == (
         "Where sex = male the effect of age is about twice that where sex = female "
         "(from 0 to 10 the prediction rises by 40 and by 20); "
-        "this explains 92 ± 1 % of the spread."
+        "this explains 92 ± 1 % of the spread in this model."
     )
 
 
@@ -44,7 +44,7 @@ def test_a_long_rule_is_not_said_twice():
 def test_curves_that_go_opposite_ways_are_told_one_by_one():
     assert tell_regions(divide(X, {"z > 0": 0.3, "z ≤ 0": -0.2}, **SHARE)) == (
         "From 0 to 10 the prediction rises by 3 where z > 0, and falls by 2 where z ≤ 0; "
-        "this explains 92 ± 1 % of the spread."
+        "this explains 92 ± 1 % of the spread in this model."
     )
 
 
@@ -122,7 +122,7 @@ def test_what_chance_could_make_is_not_told_as_a_difference():
     found = tell_regions(divide(X, slopes, bins=1, **SHARE))
     assert found == (
         "The effect of age differs between 2 regions in its shape; "
-        "this explains 92 ± 1 % of the spread."
+        "this explains 92 ± 1 % of the spread in this model."
     )
 
 
@@ -198,7 +198,7 @@ def test_a_gradual_change_is_told_from_its_lowest_to_its_highest_third():
     thirds = divide(X, {"low": 0.5, "middle": 2.0, "high": 3.5}).regions.regions
     tree = replace(effect.regions, gradual="income", thirds=thirds)
     assert tell_regions(replace(effect, regions=tree)) == (
-        "The effect of age changes gradually with income, which explains 88 ± 2 % of the spread: "
+        "The effect of age changes gradually with income, which explains 88 ± 2 % of the spread in this model: "
         "from 0 to 10 the prediction rises by 5 in the lowest third of income, and by 35 in the "
         "highest."
     )
@@ -225,13 +225,14 @@ def test_a_gradual_change_has_the_share_of_its_partner_and_names_other_splitters
     tree = replace(effect.regions, gradual="z", partners=(Partner("z", 0.95, 0.01),))
     told = tell_regions(replace(effect, regions=tree))
     assert (
-        told == "The effect of age changes gradually with z, which explains 95 ± 1 % of the spread."
+        told
+        == "The effect of age changes gradually with z, which explains 95 ± 1 % of the spread in this model."
     )
     tree = replace(tree, splits=(Split(0, "z", 1, 0.0), Split(1, "sex", 2, None, ("male",))))
     told = tell_regions(replace(effect, regions=tree))
     assert told == (
         "The effect of age changes gradually with z, and differs by sex, "
-        "which explains 70 ± 2 % of the spread."
+        "which explains 70 ± 2 % of the spread in this model."
     )
 
 

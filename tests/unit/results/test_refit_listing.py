@@ -88,3 +88,14 @@ def test_pairs_that_were_measured_follow_with_what_comes_back_first():
     strengths = {pair.names: pair.strength for pair in rx.pairs}
     assert strengths["x0", "x2"] > strengths["x0", "x1"]
     assert lines[-1 - len(rx.notes)] == LEGEND
+
+
+def test_regions_stand_beside_the_number_of_trainings_that_found_them():
+    """The gate of one model tells rows apart, its additive twin has none: one of two trainings."""
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(800, 2))
+    models = [lambda x: x[:, 0] * np.sign(x[:, 1]), lambda x: x[:, 0] + x[:, 1]]
+    halves = [np.arange(400), np.arange(400, 800)]
+    rx = rhale.refits(models, rows, train=halves, regions=True, features=["x0"])
+    _, names, line, *_ = listed(rx)
+    assert names.endswith("differs by (in so many trainings)")
+    assert line.endswith("x1 (1 of 2)")

@@ -56,7 +56,7 @@ def test_regions_come_back_as_they_were(fx):
 
 
 def test_all_sorts_of_rules_come_back(fx):
-    ends = (replace(SPLIT, threshold=INF, missing="second", kind="date"), *TWO[1:])
+    ends = (replace(SPLIT, threshold=INF, missing="second", kind="date", above=1.0), *TWO[1:])
     groups = (Group(levels=("a",), name="n"), Group(levels=("b",), missing=True), Group(rest=True))
     changes = {"splits": (), "groups": Groups("x1", 1, groups), "state": "given", "share": NAN}
     for changed in (
@@ -196,6 +196,9 @@ def test_a_split_has_a_threshold_or_levels(fx):
         return told(with_tree(fx, splits=(replace(first, **changes), second)))
 
     assert "threshold is unknown" in of(threshold=NAN)
+    assert "above is not below a threshold" in of(above=1.0, threshold=1.0)
+    assert "above is not below a threshold" in of(above=NAN)
+    assert "above is not below a threshold" in of(above=0.0, threshold=None, levels=("a",))
     assert "levels has entries beside a threshold" in of(levels=("a",))
     assert "others has a level that goes first" in of(threshold=None, levels=("a",), others=("a",))
     assert "missing is 'third'" in of(missing="third")

@@ -97,7 +97,7 @@ def test_a_tree_is_a_sequence_of_regions():
     assert [region.rule for region in BY_SEX_AND_AGE] == ["rule 0", "rule 1", "rule 2"]
     assert BY_SEX_AND_AGE[-1].rule == "rule 2"
     assert BY_SEX_AND_AGE.splitters == ("sex", "age")
-    assert repr(BY_SEX_AND_AGE).startswith("RegionTree('x', found, 'rule 0', ")
+    assert repr(BY_SEX_AND_AGE).startswith("RegionTree('x', found in this model, 'rule 0', ")
 
 
 CHANGES = [
