@@ -65,6 +65,11 @@ class Staircase:
     has the least mean squared error of all such mixtures (V is that of B - A, as the rows of B are
     among those of A). What w leaves out, (1 - w)² (B - A)², counts as squared bias, and
     w (1 - w) (B - A)² as that of the choice itself: together (1 - w) (B - A)².
+
+    That holds for rows that the model does not know. Trees that are deeper than the rows can carry
+    remember the rows they learned from: beside each of these they jump as its target does, all of
+    B sees that, and no other row would. Such a jump is made by one row or two, so halves of the
+    rows do not agree about it: w counts as far as they do (`halves_agree`).
     """
 
     places: FloatArray
@@ -103,6 +108,7 @@ class Staircase:
             told = row_shares @ _add_up(more, row_shares) ** 2
             noise = row_shares @ np.sum(_add_up(more_influence, row_shares) ** 2, axis=0)
             w = max(0.0, 1.0 - noise / told) if told > 0 else 0.0
+            w *= halves_agree(sums.inner, output)
             jumps, influence = jumps + w * more, influence + w * more_influence
             influence = np.vstack([influence, np.sqrt(1 - w) * more])
             stand, group_shares = np.vstack([stand, 0 * row_shares]), np.append(group_shares, 0.0)
@@ -286,6 +292,28 @@ def _mean_jumps(sums: JumpSums, output: int) -> tuple[FloatArray, FloatArray, Fl
     jumps = sums.jumps[:, :, output].sum(axis=0) * sums.unit / rows
     off = sums.jumps[:, :, output] * sums.unit - near / WHOLE * jumps
     return jumps, off / rows / kept_root(near / WHOLE / rows), rows
+
+
+def halves_agree(sums: JumpSums, output: int) -> float:
+    """Correlation, 0 to 1, of what two halves of the rows near each place say about its jump.
+
+    Parameters
+    ----------
+    sums : JumpSums
+        Of the rows.
+    output : int
+        The output.
+
+    Notes
+    -----
+    With s the share of the squared jumps that is noise, 1 - s is what two halves have in common and
+    2 s the noise of each: their correlation is (1 - s) / (1 + s). A jump that is the doing of p of n
+    rows has s = (1 - p) / (p n), so one half is what jumps have that three rows make.
+    """
+    jumps, influence, _ = _mean_jumps(sums, output)
+    squared = float(np.sum(jumps**2))
+    noise = float(np.sum(influence**2))
+    return max(0.0, (squared - noise) / (squared + noise)) if squared > 0 else 1.0
 
 
 def _add_up(jumps: FloatArray, row_shares: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rhale.errors import BadSettingError
 from rhale.kernels.axis import Axis
 from rhale.kernels.jumps import N_GROUPS, WHOLE, JumpCells, JumpSums, find_jump_cells
-from rhale.kernels.staircase import Staircase
+from rhale.kernels.staircase import Staircase, halves_agree
 from rhale.kernels.student import student_quantile
 
 CENTERS = ("mean", "start", "uniform")
@@ -370,3 +370,27 @@ def test_between_limits_a_place_counts_by_how_much_rows_differ_there():
 def test_a_jump_at_a_limit_lies_before_it():
     found = stairs_that_differ([0.5], [1.0])
     assert found.shares_between(np.array([0.0, 0.5, 1.0])).tolist() == [[0.0, 0.0], [1.0, 0.0]]
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
+def test_halves_agree_as_two_random_halves_of_the_rows_do(share):
+    rng = np.random.default_rng(int(100 * share))
+    n, n_cells = 640, 400
+    x, group = np.zeros(n), np.repeat(np.arange(N_GROUPS), n // N_GROUPS)
+    every = np.arange(n_cells, dtype=float)
+    cells = JumpCells(every, np.full(n_cells, -1.0), np.full(n_cells, 1.0), np.arange(n_cells))
+    # a share of the rows makes each jump, other rows each time
+    jumps = (rng.random((n, n_cells)) < share) * rng.choice([-1.0, 1.0], n_cells)
+    told = halves_agree(sums_of(cells, x, jumps, group), 0)
+    found = []
+    for _ in range(40):
+        first = np.isin(group, rng.permutation(N_GROUPS)[: N_GROUPS // 2])
+        one, two = jumps[first].mean(axis=0), jumps[~first].mean(axis=0)
+        found.append(np.sum(one * two) / np.sqrt(np.sum(one**2) * np.sum(two**2)))
+    assert told == pytest.approx(np.mean(found), abs=0.03)
+
+
+def test_halves_agree_where_nothing_jumps_and_where_all_rows_do():
+    x, cells, jumps, group, _ = make(3)
+    assert halves_agree(sums_of(cells, x, 0 * jumps, group), 0) == 1.0
+    assert halves_agree(sums_of(cells, x, 0 * jumps + 2.0, group), 0) == pytest.approx(1.0)
