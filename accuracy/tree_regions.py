@@ -219,11 +219,9 @@ def main() -> None:
     )
     head = ("function", "model", "$x_1$ by $x_2$", "$x_2$ by $x_1$", "split falsely")
     flags = table(("model", "split falsely"), count_flags())
-    flags = FLAGS.format(seeds=len(FLAG_SEEDS)) + "
-" + flags
+    flags = FLAGS.format(seeds=len(FLAG_SEEDS)) + "\n" + flags
     parts = (make() for make in PARTS.values())
-    write_part("tree_regions", about, table(head, lines) + "
-" + flags, *parts)
+    write_part("tree_regions", about, table(head, lines) + "\n" + flags, *parts)
 
 
 if __name__ == "__main__":

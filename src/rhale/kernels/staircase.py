@@ -68,6 +68,11 @@ class Staircase:
     by (B - A) / 3 where bias grows with the width of a neighbourhood, which adds w (B - A)² / 9. Two
     curves that disagree cross somewhere, which makes neither of them right there: where they are
     closer to each other than on average over the rows, D stands for (B - A)².
+
+    That holds for rows that the model does not know. Trees that are deeper than the rows can carry
+    remember the rows they learned from: beside each of these they jump as its target does, all of
+    B sees that, and no other row would. Such a jump is made by one row or two, so halves of the
+    rows do not agree about it: w counts as far as they do (`halves_agree`).
     """
 
     places: FloatArray
@@ -110,6 +115,7 @@ class Staircase:
             # of one group it is not known what is noise
             is_known = square > 0 and np.count_nonzero(group_shares) > 1
             w = max(0.0, 1.0 - noise / square) if is_known else 0.0
+            w *= halves_agree(sums.inner, output)
             off = np.stack([off, np.sqrt(np.maximum(square - off**2, 0.0))])
             bias = np.sqrt(1 - w + w * (INNER / (1 - INNER)) ** 2) * off
             jumps, influence = jumps + w * more, influence + w * more_influence
@@ -294,6 +300,28 @@ def _mean_jumps(sums: JumpSums, output: int) -> tuple[FloatArray, FloatArray, Fl
     jumps = sums.jumps[:, :, output].sum(axis=0) * sums.unit / rows
     off = sums.jumps[:, :, output] * sums.unit - near / WHOLE * jumps
     return jumps, off / rows / kept_root(near / WHOLE / rows), rows
+
+
+def halves_agree(sums: JumpSums, output: int) -> float:
+    """Correlation, 0 to 1, of what two halves of the rows near each place say about its jump.
+
+    Parameters
+    ----------
+    sums : JumpSums
+        Of the rows.
+    output : int
+        The output.
+
+    Notes
+    -----
+    With s the share of the squared jumps that is noise, 1 - s is what two halves have in common and
+    2 s the noise of each: their correlation is (1 - s) / (1 + s). A jump that is the doing of p of n
+    rows has s = (1 - p) / (p n), so one half is what jumps have that three rows make.
+    """
+    jumps, influence, _ = _mean_jumps(sums, output)
+    squared = float(np.sum(jumps**2))
+    noise = float(np.sum(influence**2))
+    return max(0.0, (squared - noise) / (squared + noise)) if squared > 0 else 1.0
 
 
 def _add_up(jumps: FloatArray, row_shares: FloatArray) -> FloatArray:

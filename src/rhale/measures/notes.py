@@ -35,6 +35,8 @@ OVER_BIN = (
 )
 BY_JUMPS = "has the jumps of the trees, as they are for the nearest rows"
 ON_NEIGHBOURS = "rests on its neighbours"
+FEW_ROWS = "few rows jump"
+AGREE = 0.5  # correlation of two halves: below it, their noise is larger than what they share
 
 
 def describe_missing(feature: Feature, survey: Survey, end: str = "") -> tuple[Note, ...]:
@@ -251,3 +253,26 @@ def describe_places(places: JumpCells, n_cuts: int, share: float) -> tuple[Note,
         return (Note("jumps", text),)
     told = f"{n_cuts:,} thresholds are too many: close ones are taken together at "
     return Note("jumps", text), Note("merged jumps", f"{told}{places.n_cells:,} places")
+
+
+def describe_agreement(correlation: float) -> tuple[Note, ...]:
+    """Say that single jumps are noise, where two halves of the rows do not agree about them.
+
+    Parameters
+    ----------
+    correlation : float
+        Of what two halves of the rows say (see `halves_agree`).
+
+    Examples
+    --------
+    >>> describe_agreement(0.9)
+    ()
+    """
+    if correlation >= AGREE:
+        return ()
+    text = (
+        "single jumps of this curve are noise: most are made by three rows or fewer, and two halves "
+        "of the rows do not agree about them. The trees are deeper than the rows can carry, or few "
+        "rows react to this feature; smooth=True evens such jumps out"
+    )
+    return (Note(FEW_ROWS, text),)

@@ -25,7 +25,7 @@ from rhale.kernels.jumps import (
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
-from rhale.kernels.staircase import Staircase
+from rhale.kernels.staircase import Staircase, halves_agree
 from rhale.kernels.windows import Window
 from rhale.measures.binned import CellChoice, gather_notes, sample_effects
 from rhale.measures.measure import (
@@ -39,7 +39,7 @@ from rhale.measures.measure import (
     Tally,
 )
 from rhale.measures.nearby import Nearby
-from rhale.measures.notes import BY_JUMPS, describe_gaps
+from rhale.measures.notes import BY_JUMPS, describe_agreement, describe_gaps
 from rhale.results.effect_statistics import remove_noise
 from rhale.results.fit import ModelCells, Unbinned
 from rhale.results.note import Note
@@ -167,10 +167,12 @@ class JumpEffects:
         ends = float(self.cells.grid.edges[0]), float(self.cells.grid.edges[-1])
         outputs = range(len(about.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
+        nearest = total.sums.inner or total.sums
+        told = [describe_agreement(halves_agree(nearest, output)) for output in outputs]
         made = tuple(
             self.unbinned(
                 total.cells, kept, about, (output, found),
-                notes + self.describe_cuts(total.sums, found, output),
+                notes + (told[output] or self.describe_cuts(total.sums, found, output)),
             )
             for output, found in enumerate(stairs)
         )  # fmt: skip

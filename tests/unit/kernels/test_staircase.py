@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rhale.errors import BadSettingError
 from rhale.kernels.axis import Axis
 from rhale.kernels.jumps import N_GROUPS, WHOLE, JumpCells, JumpSums, find_jump_cells
-from rhale.kernels.staircase import Staircase
+from rhale.kernels.staircase import Staircase, halves_agree
 from rhale.kernels.student import student_quantile
 
 CENTERS = ("mean", "start", "uniform")
@@ -392,7 +392,8 @@ def make_fading(seed, n=600, *, fade=0.02, noise=1.0, n_cuts=12):
 
 
 def curves_by_hand(x, cells, jumps, group):
-    """Heights with all rows and with the innermost ones, and what each group does to these."""
+    """Heights with all rows and with the innermost ones, what each group does to these; and how far
+    halves of the innermost rows agree about jumps."""
     heights, moves = [], []
     for starts, stops in ((cells.starts, cells.stops), cells.inner):
         inside = (starts <= x[:, None]) & (x[:, None] <= stops)
@@ -403,16 +404,17 @@ def curves_by_hand(x, cells, jumps, group):
         before = cells.places <= x[:, None]
         heights.append(before @ mean - (before @ mean).mean())
         moves.append(own @ before.T - (own @ before.T).mean(axis=1, keepdims=True))
-    return np.array(heights), np.array(moves)
+    common, noise = (mean**2).sum() - (own**2).sum(), (own**2).sum()  # of the innermost rows
+    return np.array(heights), np.array(moves), max(0.0, common / (common + 2 * noise))
 
 
 @given(SEEDS, st.sampled_from([0.0, 0.02, 0.1]), st.sampled_from([0.1, 1.0, 4.0]))
 def test_inner_rows_count_as_far_as_they_disagree_by_more_than_noise(seed, fade, noise):
     x, cells, jumps, group, _ = make_fading(seed, 300, fade=fade, noise=noise)
     found = stairs_of(x, cells, jumps, group, None)
-    (every, inner), moves = curves_by_hand(x, cells, jumps, group)
+    (every, inner), moves, agreement = curves_by_hand(x, cells, jumps, group)
     apart = (inner - every) ** 2
-    w = max(0.0, 1 - ((moves[1] - moves[0]) ** 2).sum(0).mean() / apart.mean())
+    w = agreement * max(0.0, 1 - ((moves[1] - moves[0]) ** 2).sum(0).mean() / apart.mean())
     np.testing.assert_allclose(found.curve(x, "mean"), every + w * (inner - every), atol=1e-12)
     # what is left out counts as squared bias, where curves cross too
     # and of a quarter of the width a third of the difference may be left
@@ -470,3 +472,27 @@ def test_drawings_of_groups_drawn_anew_hold_what_is_counted_as_bias():
     z = np.linspace(0.1, 0.9, 5)
     shifts = found.redraw(found.moved(z, "mean"), draws=4000, seed=0)
     np.testing.assert_allclose(shifts.var(axis=0), found.of_curve(z, "mean").variance, rtol=0.1)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
+def test_halves_agree_as_two_random_halves_of_the_rows_do(share):
+    rng = np.random.default_rng(int(100 * share))
+    n, n_cells = 640, 400
+    x, group = np.zeros(n), np.repeat(np.arange(N_GROUPS), n // N_GROUPS)
+    every = np.arange(n_cells, dtype=float)
+    cells = JumpCells(every, np.full(n_cells, -1.0), np.full(n_cells, 1.0), np.arange(n_cells))
+    # a share of the rows makes each jump, other rows each time
+    jumps = (rng.random((n, n_cells)) < share) * rng.choice([-1.0, 1.0], n_cells)
+    told = halves_agree(sums_of(cells, x, jumps, group), 0)
+    found = []
+    for _ in range(40):
+        first = np.isin(group, rng.permutation(N_GROUPS)[: N_GROUPS // 2])
+        one, two = jumps[first].mean(axis=0), jumps[~first].mean(axis=0)
+        found.append(np.sum(one * two) / np.sqrt(np.sum(one**2) * np.sum(two**2)))
+    assert told == pytest.approx(np.mean(found), abs=0.03)
+
+
+def test_halves_agree_where_nothing_jumps_and_where_all_rows_do():
+    x, cells, jumps, group, _ = make(3)
+    assert halves_agree(sums_of(cells, x, 0 * jumps, group), 0) == 1.0
+    assert halves_agree(sums_of(cells, x, 0 * jumps + 2.0, group), 0) == pytest.approx(1.0)

@@ -283,3 +283,46 @@ def test_a_region_of_one_row_has_no_effect():
     about = About(columns.survey, asker.outputs, (), np.ones(1), np.uint64(2**64 - 1))
     one = task(chunk.take(np.arange(1)))
     assert measure.conclude_region(one.totals[0], np.empty((0, 2)), about, 0) is None
+
+
+def noisy_rows(n_rows, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.random((n_rows, 5))
+    return rows, 4 * rows[:, 0] + 2 * np.sin(6 * rows[:, 1]) + rng.normal(size=n_rows)
+
+
+def few_rows_notes(fx):
+    return [effect.name for effect in fx if any(n.kind == "few rows jump" for n in effect.notes)]
+
+
+def friedman(n_rows, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.random((n_rows, 7))
+    target = 10 * np.sin(np.pi * rows[:, 0] * rows[:, 1]) + 20 * (rows[:, 2] - 0.5) ** 2
+    return rows, target + 10 * rows[:, 3] + 5 * rows[:, 4] + rng.normal(size=n_rows)
+
+
+def test_trees_deeper_than_the_rows_can_carry_keep_their_own_curve_beside_rows_they_remember():
+    rows, target = friedman(600, 0)
+    deep = GradientBoostingRegressor(n_estimators=30, max_depth=14, learning_rate=0.3)
+    deep.set_params(random_state=0).fit(rows, target)
+    ours = rhale.explain(deep, rows, features=[0, 2, 4, 5])
+    # brute force: how predictions of rows that it did not learn from change over whole bins
+    other, edges = friedman(4000, 50)[0], np.linspace(0.0, 1.0, 21)
+    off = []
+    for name, column in (("x0", 0), ("x2", 2), ("x4", 4)):
+        place = np.minimum(np.floor(other[:, column] * 20).astype(int), 19)
+        low, high = other.copy(), other.copy()
+        low[:, column], high[:, column] = edges[place], edges[place + 1]
+        change = deep.predict(high) - deep.predict(low)
+        steps = np.bincount(place, change) / np.bincount(place)
+        theirs = np.append(0.0, np.cumsum(steps))[1:-1]
+        off.append(np.std(ours[name].curve(edges[1:-1]) - theirs) / np.std(theirs))
+    assert max(off) < 0.25  # .34, were the nearest rows believed where halves of them disagree
+    assert "x5" in few_rows_notes(ours)  # does nothing, and what it does was remembered
+
+
+def test_trees_that_fit_the_rows_are_not_told_to_be_too_deep():
+    rows, target = noisy_rows(500, 2)
+    model = HistGradientBoostingRegressor(max_iter=60, min_samples_leaf=20).fit(rows, target)
+    assert few_rows_notes(rhale.explain(model, rows)) == []
