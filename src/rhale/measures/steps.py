@@ -101,7 +101,7 @@ class EmptyCombinations:
     def leave(self, level: IntArray, chunk: Chunk) -> BoolArray:
         """Which rows would leave the data one level down, and one level up; shape (2, n_rows)."""
         codes = [pair.code(chunk.key(pair.column)) for pair in self.pairs]
-        return self.leave_by(level, codes) & ~self.is_whole(level)
+        return np.asarray(self.leave_by(level, codes) & ~self.is_whole(level))
 
     def leave_by(self, level: IntArray, codes: Sequence[IntArray]) -> BoolArray:
         """The same of all steps, for rows whose values are known."""
@@ -110,7 +110,7 @@ class EmptyCombinations:
         for pair, code in zip(self.pairs, codes, strict=True):
             found[0] |= pair.empty[np.clip(level - 1, 0, last), code] & (level > 0)
             found[1] |= pair.empty[np.clip(level + 1, 0, last), code] & (level < last)
-        return found & (level >= 0)
+        return np.asarray(found & (level >= 0))
 
     def is_whole(self, level: IntArray) -> BoolArray:
         """Whether the steps down and up from the rows' levels are measured from every row."""
