@@ -204,7 +204,7 @@ class Grouped:
         totals = list[Any]()
         for part in self.parts:
             inside = np.repeat(np.arange(times.size), times * (groups[part.division] == part.group))
-            own = SampledRows(*(each[inside] for each in some))
+            own = SampledRows(some.kept[inside], some.weight[inside], some.key[inside])
             totals.append(part.measure.recall(own))
         return None if any(total is None for total in totals) else GroupTotals(tuple(totals))
 

@@ -101,7 +101,7 @@ class EmptyCombinations:
     def leave(self, level: IntArray, chunk: Chunk) -> BoolArray:
         """Which rows would leave the data one level down, and one level up; shape (2, n_rows)."""
         codes = [pair.code(chunk.key(pair.column)) for pair in self.pairs]
-        return self.leave_by(level, codes) & ~self.is_whole(level)
+        return np.asarray(self.leave_by(level, codes) & ~self.is_whole(level))
 
     def leave_by(self, level: IntArray, codes: Sequence[IntArray]) -> BoolArray:
         """The same of all steps, for rows whose values are known."""
@@ -314,7 +314,7 @@ class Steps:
             left_out = self.empty.leave(level, rows.chunk)
             steps.down[:, left_out[0]] = steps.up[:, left_out[1]] = np.nan
             if self.levels.size == 2:  # its one step is what the spread is about, too
-                near[left_out.any(axis=0)[sampled]] = np.inf
+                near[(left_out[0] | left_out[1])[sampled]] = np.inf
         total = self.measure(
             level[known],
             steps.down[:, known],
