@@ -314,7 +314,7 @@ class Steps:
             left_out = self.empty.leave(level, rows.chunk)
             steps.down[:, left_out[0]] = steps.up[:, left_out[1]] = np.nan
             if self.levels.size == 2:  # its one step is what the spread is about, too
-                near[left_out.any(axis=0)[sampled]] = np.inf
+                near[(left_out[0] | left_out[1])[sampled]] = np.inf
         total = self.measure(
             level[known],
             steps.down[:, known],

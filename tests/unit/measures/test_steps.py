@@ -340,3 +340,12 @@ def test_rows_that_may_go_one_way_only_count_for_that_step():
     alone = first.var() * first.size, second.var() * second.size
     expected = both[:, 0] @ both[:, 1] / np.sqrt(alone[0] * alone[1])
     assert effect.correlation[0, 1] == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_group_whose_rows_all_stay_where_they_are_has_no_step():
+    table = computers()
+    fx = rhale.explain(additive, table, features=["multi"], regions=rhale.By("cd"))
+    without, having = (region.effect for region in fx["multi"].regions)
+    assert having.step == pytest.approx([2.0], abs=1e-12)
+    assert without.count.sum() == 0
+    assert without.importance == 0.0
