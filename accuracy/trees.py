@@ -435,10 +435,11 @@ explained on the rows it learned from. Squared errors against the world, not the
 
 Such a model remembers its rows: beside each of them it jumps as that row's target does, and a mean over the
 nearest rows sees all of it. Halves of the rows do not agree about jumps that one row makes, so nearest rows
-count for less, and a note says so. On draws 1001 to 1003 (chosen on), default errors without that: .583, .486, .272, .324, .605, .012, .018;
-with it .217, .213, .218, .250, .123, .008, .013; 20 quantile bins .127, .170, .205, .233, .078, .015, .027. What
-is left of the gap is no noise that smoothing could take off: on fresh rows the model's own curve is .132, .124, .399, .239, .133 off the
-world, so that bins over rows that it learned from are nearer to the world than the model is.
+count for less, and a note says so. Draws 1001 to 1003, on which that was chosen, default: .583, .486, .272, .324,
+.605, .012, .018 without it, .217, .213, .218, .250, .123, .008, .013 with it (20 bins: .127, .170, .205, .233, .078,
+.015, .027). Their correlated problem (XGBoost as there, draws 0 to 3), x1 to x4: `smooth=True` .019, .060, .003, .003,
+20 bins .028, .057, .006, .007. What is left on x1 is no noise that smoothing could take off: bins over rows that a
+model learned from are there nearer to the world than its own curve over fresh rows.
 """
 
 
