@@ -12,11 +12,11 @@ from rhale.kernels import FloatArray
 from rhale.kernels.jumps import JumpCells
 from rhale.kernels.moments import Moments
 from rhale.kernels.piles import Piles
+from rhale.kernels.sorting import correlate, rank_values
 from rhale.kernels.times import AxisKind, write_short, written
 from rhale.results.listing import shorten
 from rhale.results.note import Note
 from rhale.results.numerals import write_number
-from rhale.kernels.sorting import correlate, rank_values
 from rhale.results.result import Result
 
 MISSING_POINT = ": they are no part of the curve, 'missing' is a point of its own"
