@@ -14,6 +14,7 @@ from rhale.kernels.uncertainty import Estimate
 
 BITS = 24  # of a short number
 TINY = 1e-9  # beside places where rows differ, others hardly count
+N_BIASES = 2  # groups without rows: how far inner and all rows disagree, and the rest of D
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +208,11 @@ class Staircase:
         """Variance of the curve at x less its mean at given places, which are no draw."""
         moved = self.moved(x, "start")
         return self.squared(moved - (self.moved(zero.x, "start") @ zero.weight)[:, None])
+
+    def bias_from(self, x: FloatArray, zero: RowPlaces) -> FloatArray:
+        """How far off the curve at x may be by bias, less its mean at given places: (2, n_x)."""
+        moved = self.moved(x, "start") - (self.moved(zero.x, "start") @ zero.weight)[:, None]
+        return np.asarray(moved[self.group_shares == 0][-N_BIASES:])
 
     def of_changes(self, start: FloatArray, stop: FloatArray) -> Estimate:
         """Variance of the change of the curve from each start to its stop."""

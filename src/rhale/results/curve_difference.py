@@ -218,6 +218,7 @@ class CurveDifference:
         found = [self.first.errors_from(x, zero), self.second.errors_from(other, other_zero)]
         drawn = 0.0 if self.zero_at is not None else self.size**2 / self._n_standing
         variance = found[0].variance + found[1].variance
+        variance -= self._bias_of_both(x, other, zero, other_zero)
         inverse = np.zeros(x.size)
         for one in found:
             share = np.divide(
@@ -226,6 +227,24 @@ class CurveDifference:
             inverse += share**2 / np.maximum(one.degrees, 1.0)
         degrees = np.divide(1.0, inverse, out=np.full(x.size, np.inf), where=inverse > 0)
         return np.sqrt(variance + drawn), degrees
+
+    def _bias_of_both(
+        self, x: FloatArray, other: FloatArray, zero: RowPlaces, other_zero: RowPlaces
+    ) -> FloatArray:
+        """How much of the squared biases of two curves of trees is in both, and no difference.
+
+        Notes
+        -----
+        Bias is no chance: curves that are averaged over as wide neighbourhoods of rows are off alike
+        where their jumps fade alike. With b1 and b2 that of each, their difference is off by b1 - b2,
+        whose square is 2 b1 b2 less than what both squares add up to.
+        """
+        stairs = getattr(self.first, "stairs", None), getattr(self.second, "stairs", None)
+        if stairs[0] is None or stairs[1] is None:
+            return np.zeros(x.size)
+        mine, theirs = stairs[0].bias_from(x, zero), stairs[1].bias_from(other, other_zero)
+        alike = mine.shape == theirs.shape
+        return 2 * np.sum(mine * theirs, axis=0) if alike else np.zeros(x.size)
 
     @property
     def _n_standing(self) -> float:
@@ -349,10 +368,13 @@ class CurveDifference:
     @cached_property
     def _covariance(self) -> FloatArray:
         """Covariance of the errors of the difference at these places, less their mean."""
-        changes = np.zeros((self.few.x.size, self.few.x.size))
-        for one, x in ((self.first, self.few.x), (self.second, self.few.other_x)):
-            for row, place in zip(changes, x, strict=True):
-                row += one.errors_from(x, RowPlaces(np.array([place]), np.ones(1))).variance
+        x, other = self.few.x, self.few.other_x
+        changes = np.zeros((x.size, x.size))
+        for row, *places in zip(changes, x, other, strict=True):
+            zero, other_zero = (RowPlaces(np.array([place]), np.ones(1)) for place in places)
+            row += self.first.errors_from(x, zero).variance
+            row += self.second.errors_from(other, other_zero).variance
+            row -= self._bias_of_both(x, other, zero, other_zero)
         return covariance_from_changes(changes, self.few.weight)
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Literal
@@ -38,6 +39,8 @@ def holds(column: Series) -> Holds | None:
         return "date"
     if dtype in (nw.Categorical, nw.Enum):
         return "category"
+    if dtype == nw.Object and has_decimals(column):
+        return "number"
     known: dict[Any, Holds] = {nw.String: "name", nw.Duration: "duration", nw.Object: "object"}
     return known.get(type(dtype))
 
@@ -88,6 +91,17 @@ def is_object(column: Series) -> bool:
     return column.dtype == nw.Object or getattr(column.to_native(), "dtype", None) == object
 
 
+def has_decimals(column: Series) -> bool:
+    """Tell whether a column of objects holds decimals alone, as databases give them to pandas."""
+    known = [v for v in column.to_list() if isinstance(v, Decimal) or not _is_missing(v)]
+    return bool(known) and all(isinstance(v, Decimal) for v in known)
+
+
+def _is_missing(value: Any) -> bool:
+    """Tell whether an object stands for a missing value: None, nan, NA."""
+    return value is None or type(value).__name__ == "NAType" or value != value
+
+
 # --- reading -----------------------------------------------------------------------------------
 
 
@@ -104,6 +118,8 @@ def numbers_of(column: Series) -> FloatArray:
 
 
 def _floats(column: Series) -> FloatArray:
+    if column.dtype == nw.Object:
+        return np.array([np.nan if _is_missing(v) else float(v) for v in column.to_list()])
     if column.dtype in (nw.Float64, nw.Float32):  # missing is nan by itself: NumPy copies once
         return np.array(column.to_numpy(), dtype=np.float64)
     if column.dtype not in (nw.Int64, nw.UInt64):
@@ -250,6 +266,8 @@ def new_column(like: Series, values: FloatArray) -> Series:
     """Make a column of the same name and type with other values; nan becomes missing."""
     missing = np.isnan(values)
     dtype = dtype_of(like)
+    if dtype == nw.Object:  # names are written by `Labels`
+        return make_like(like, [None if np.isnan(v) else Decimal(repr(v)) for v in values.tolist()])
     kind = holds(like)
     if kind == "number":
         known = np.where(missing, 0.0, values)

@@ -138,7 +138,7 @@ class FrameChunk:
 
     def distinct(self, index: int) -> Distinct | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
-        if self.holds(index) not in NAMES:
+        if index not in self.labels and self.holds(index) not in NAMES:
             return None
         if index not in self._distinct:
             self._distinct[index] = factorize(self.series(index))

@@ -14,7 +14,7 @@ from rhale.errors import BadTableError
 from rhale.kernels import FloatArray
 from rhale.tables.array import ArrayTable
 from rhale.tables.chunk import TableInMemory
-from rhale.tables.columns import is_number, numbers_of, repeated_in
+from rhale.tables.columns import holds, is_number, numbers_of, repeated_in
 from rhale.tables.frame import Frame, FrameTable
 from rhale.tables.weights import FEWEST_ROWS, check_weights, find_weights
 
@@ -68,7 +68,7 @@ def as_matrix(rows: Any) -> FloatArray:
         return np.asarray(rows)
     frame = nw.from_native(rows, eager_only=True)
     for name, dtype in frame.schema.items():
-        if not is_number(dtype):
+        if not (is_number(dtype) or holds(frame[name]) == "number"):
             msg = f"the model takes a matrix of numbers, but column {name!r} holds {dtype}"
             raise BadTableError(msg)
     return np.stack([numbers_of(s) for s in frame.iter_columns()], axis=1)
