@@ -193,7 +193,7 @@ def _cut_between(
             return _gain_of_sides(first if more is None else first + more, total, factor, least)
 
         more = missing[None] if with_missing else None
-        low, high = pairs[:, _first_best(gains(*pairs, more))]
+        low, high = pairs[:, _first_best(gains(pairs[0], pairs[1], more))].tolist()
         for _ in range(2):
             above = np.arange(low + 1, ends.size)
             high = above[_first_best(gains(np.full(above.size, low), above, more))]
@@ -315,8 +315,9 @@ def _move_limit(
 
 def _with_limit(tree: Branch, limit: float, is_lower: bool) -> Branch:  # noqa: FBT001
     """The same tree with another limit of its first rule."""
-    field = "above" if is_lower else "threshold"
-    return replace(tree, rule=replace(tree.rule, **{field: limit}))
+    rule = tree.rule
+    other = replace(rule, above=limit) if is_lower else replace(rule, threshold=limit)
+    return replace(tree, rule=other)
 
 
 def around(threshold: float, ends: FloatArray, reach: int) -> tuple[float, float]:
