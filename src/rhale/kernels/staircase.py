@@ -263,7 +263,7 @@ class Staircase:
             How many draws, and of which random numbers.
         """
         has_rows = self.group_shares > 0
-        n_groups, rng = np.count_nonzero(has_rows), np.random.default_rng(seed)
+        n_groups, rng = int(np.count_nonzero(has_rows)), np.random.default_rng(seed)
         times = rng.multinomial(n_groups, np.full(n_groups, 1 / max(n_groups, 1)), draws)
         rest = moved[~has_rows]
         return np.asarray(
