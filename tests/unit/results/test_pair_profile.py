@@ -121,7 +121,7 @@ def test_sides_can_be_exchanged():
 def test_it_says_what_it_is_and_what_is_not_known():
     found = profile_of(product, notes=(Note("leaves the data", "2 of 12 cells hold no row"),))
     assert found.method == "pdp"
-    assert str(found).startswith(f"a x b on y: strength {found.strength:.4g}")
+    assert str(found).startswith(f"a \u00d7 b on y: strength {found.strength:.4g}")
     assert "two-way partial dependence; 2 of 12 cells hold no row" in str(found)
     assert np.isnan([found.strength_error, found.p_value, found.h2]).all()
     assert np.isnan(found.standard_error).all()
