@@ -93,13 +93,9 @@ def is_object(column: Series) -> bool:
 
 def has_decimals(column: Series) -> bool:
     """Tell whether a column of objects holds decimals alone, as databases give them to pandas."""
-    known = [v for v in column.to_list() if isinstance(v, Decimal) or not _is_missing(v)]
+    empty = column.is_null().to_numpy()
+    known = [v for v, e in zip(column.to_list(), empty, strict=True) if not e]
     return bool(known) and all(isinstance(v, Decimal) for v in known)
-
-
-def _is_missing(value: Any) -> bool:
-    """Tell whether an object stands for a missing value: None, nan, NA."""
-    return value is None or type(value).__name__ == "NAType" or value != value
 
 
 # --- reading -----------------------------------------------------------------------------------
@@ -119,7 +115,9 @@ def numbers_of(column: Series) -> FloatArray:
 
 def _floats(column: Series) -> FloatArray:
     if column.dtype == nw.Object:
-        return np.array([np.nan if _is_missing(v) else float(v) for v in column.to_list()])
+        empty = column.is_null().to_numpy()
+        values = zip(column.to_list(), empty, strict=True)
+        return np.array([np.nan if e else float(v) for v, e in values], dtype=np.float64)
     if column.dtype in (nw.Float64, nw.Float32):  # missing is nan by itself: NumPy copies once
         return np.array(column.to_numpy(), dtype=np.float64)
     if column.dtype not in (nw.Int64, nw.UInt64):

@@ -101,8 +101,8 @@ def test_whoever_insists_gets_the_gradient_and_a_note(method):
     fx = rhale.explain(
         curved, X, gradient=lambda r: -slopes(r), local="gradient", method=method, bins=1
     )
-    (note,) = fx["x1"].notes
-    assert note.kind == "gradient"
+    doubt, note = fx["x1"].notes
+    assert (doubt.kind, note.kind) == ("audit", "gradient")  # predictions contradict the curve, too
     assert note.startswith("local effects by gradient, as was asked for, although the gradient of")
     assert "is -1 in row" in note
     assert fx["x1"].mean == pytest.approx([-1.0])

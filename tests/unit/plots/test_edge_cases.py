@@ -81,7 +81,7 @@ LEVEL_CASES = {
 @pytest.mark.parametrize("case", LEVEL_CASES)
 def test_an_effect_of_levels_is_drawn_without_a_warning(case, make_levels, render):
     effect = LEVEL_CASES[case](make_levels)
-    assert render(plot_effect(effect)[0])
+    assert render(plot_effect(effect, kind="both")[0])
     assert render(plot_all([effect])[0])
     assert render(plot_compare({effect.name: effect, "_again": effect}))
 

@@ -67,7 +67,7 @@ def test_an_explanation_draws_all_outputs_of_a_feature_or_the_one_asked_for(fx):
 def test_an_explanation_draws_every_kind_of_result(fx, make_levels, find):
     levels = tuple(make_levels(("a", "b"), 1.0, name="x1", output=o) for o in fx.outputs)
     mixed = replace(fx, effects=fx.effects[:3] + levels)
-    assert find(mixed.plot("x1", output="y0")[0], "levels")
+    assert find(mixed.plot("x1", output="y0"), "levels")
     assert len(mixed.plot("x1")) == 3
     assert len(mixed.plot()) == 2
     ax = mixed.compare({"other": mixed}, "x1", output="y2")

@@ -74,7 +74,7 @@ def test_a_legend_can_be_left_out(effect, make_profile, by_sex, make_levels, mak
         *effect.plot(legend=False),
         make_profile().plot(legend=False),
         by_sex.plot(regions=True, legend=False),
-        *make_levels(("a", "b"), 1.0).plot(legend=False),
+        make_levels(("a", "b"), 1.0).plot(legend=False),
         *make_levels(tuple(f"quite a long name {i}" for i in range(20)), 1.0).plot(legend=False),
         make_refits([1.0, 2.0]).plot(legend=False),
         *draw(plot_all, [effect], legend=False),

@@ -53,7 +53,7 @@ def test_what_is_saved_comes_back_without_the_models(rx, tmp_path):
 
 def test_the_file_says_what_it_is(rx):
     content = content_of(rx)
-    assert (content["rhale_format"], content["kind"]) == (11, "refits")
+    assert (content["rhale_format"], content["kind"]) == (12, "refits")
 
 
 def test_what_all_trainings_share_stands_there_once(rx):

@@ -237,7 +237,7 @@ def test_splits_have_a_row_each(regional, fx):
 def test_no_splits_are_a_frame_without_rows(fx, backend):
     pytest.importorskip(backend)
     frame = nw.from_native(summary.as_frame(summary.split_rows(fx.effects), backend))
-    assert frame.shape == (0, 12)
+    assert frame.shape == (0, 13)
 
 
 def test_the_summary_says_who_differs_where_that_was_asked_for(regional, fx):

@@ -71,6 +71,7 @@ NUMBERS = {
     "pandas Arrow double": (of_pandas(REAL, "double[pyarrow]"), REAL),
     "pandas boolean": (of_pandas(TRUTH, "boolean"), TRUTH),
     "pandas Arrow bool": (of_pandas(TRUTH, "bool[pyarrow]"), TRUTH),
+    "pandas decimals as objects": (of_pandas(CENTS, object), CENTS),
     "pandas Arrow decimal": (of_pandas(CENTS, pd.ArrowDtype(pa.decimal128(12, 2))), CENTS),
     **{f"polars {t}": (of_polars(WHOLE, t), WHOLE) for t in (pl.Int8, pl.Int64, pl.UInt64)},
     "polars Int128": (of_polars(WHOLE, pl.Int128), WHOLE),

@@ -344,33 +344,33 @@ function student(degrees) {
     const terms = [(z ** 3 + z) / 4, (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96, (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384];
     return z + sum(terms.map((term, k) => term / free ** (k + 1)));
   }
-  const below = Math.floor(free), lower = wholeStudent(below), upper = wholeStudent(below + 1);
-  return lower * (upper / lower) ** ((1 / below - 1 / free) * below * (below + 1));
+  if (!quantiles.has(free)) {
+    let [low, high] = [0, Math.PI / 2];
+    for (let i = 0; i < 60; i++) {
+      const angle = (low + high) / 2;
+      if (insideAngle(angle, free) > 0.95) high = angle;
+      else low = angle;
+    }
+    quantiles.set(free, Math.sqrt(free) * Math.tan(low));
+  }
+  return quantiles.get(free);
 }
 
 const quantiles = new Map();
 
-function wholeStudent(degrees) {
-  if (!quantiles.has(degrees)) {
-    let [low, high] = [0, Math.PI / 2];
-    for (let i = 0; i < 60; i++) {
-      const angle = (low + high) / 2;
-      if (insideAngle(angle, degrees) > 0.95) high = angle;
-      else low = angle;
-    }
-    quantiles.set(degrees, Math.sqrt(degrees) * Math.tan(low));
+// Probability that |t| is below sqrt(degrees) tan(angle): the series of the incomplete beta function.
+function insideAngle(angle, degrees) {
+  const cosine = Math.cos(angle), sine = Math.sin(angle);
+  let term = 1, total = 1;
+  for (let k = 0; term > 1e-13 * total; k++) {
+    term *= (sine ** 2 * (degrees + 1 + 2 * k)) / (3 + 2 * k);
+    total += term;
   }
-  return quantiles.get(degrees);
+  return (2 * gammaRatio(degrees / 2) * sine * cosine ** degrees * total) / Math.sqrt(Math.PI);
 }
 
-// Probability that |t| is below sqrt(degrees) tan(angle).
-function insideAngle(angle, degrees) {
-  if (degrees === 1) return (2 * angle) / Math.PI;
-  const odd = degrees % 2, cosine = Math.cos(angle), sine = Math.sin(angle);
-  let term = odd ? cosine : 1, total = 0;
-  for (let k = 2 + odd; k <= degrees; k += 2) {
-    total += term;
-    term *= (cosine ** 2 * (k - 1)) / k;
-  }
-  return odd ? (2 / Math.PI) * (angle + sine * total) : sine * total;
+// Gamma(z + 1/2) / Gamma(z), from its expansion for large z.
+function gammaRatio(z) {
+  if (z < 20) return (gammaRatio(z + 1) * z) / (z + 0.5);
+  return Math.sqrt(z) * (1 - 1 / (8 * z) + 1 / (128 * z ** 2) + 5 / (1024 * z ** 3));
 }
