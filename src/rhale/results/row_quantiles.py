@@ -142,7 +142,8 @@ def shown_part(*results: Result, scale: Literal["auto", "linear", "log"] = "auto
     exponential features are never cut (from 200,000 rows on an exponential one may be).
 
     Of positive numbers a logarithmic axis comes first: where it helps (`is_skewed`) so far that the
-    middle 90 % of the rows have a third of it, all is shown along it. Else the axis is cut, and is
+    middle 90 % of the rows have a third of it, and no one row in a hundred takes more of it than
+    the 98 % (a lone far value is far on any axis), all is shown along it. Else the axis is cut, and is
     logarithmic if that helps in the part that is left.
     """
     low, high = min(reach(r)[0] for r in results), max(reach(r)[1] for r in results)
@@ -150,7 +151,9 @@ def shown_part(*results: Result, scale: Literal["auto", "linear", "log"] = "auto
     if any(r.labels for r in results) or not low < high:
         return ShownPart(low, high)
     if scale == "auto" and is_skewed(first) and room_of_middle(first)[1] >= SQUEEZED:
-        return ShownPart(low, high, is_log=True)
+        _, left, middle, right = rooms_of_tails(first, is_log=True)
+        if max(left, right) <= middle:
+            return ShownPart(low, high, is_log=True)
     parts = [cut_tails(r, is_log=scale == "log") for r in results if not is_constant(r)]
     start, stop = min(part[0] for part in parts), max(part[1] for part in parts)
     is_log = scale == "log" or (scale == "auto" and is_skewed(first, (start, stop)))
@@ -160,22 +163,27 @@ def shown_part(*results: Result, scale: Literal["auto", "linear", "log"] = "auto
 def cut_tails(result: Result, *, is_log: bool) -> tuple[float, float]:
     """Cut the axis of one result, plain or logarithmic, where few rows would take most of it."""
     low, high = reach(result)
-    if is_log and not low > 0:
-        return low, high
-    start, stop = map(float, row_quantiles(result, TAILS))
-    if not low <= start < stop <= high:
-        return low, high
-    first, left, right, last = (
-        np.log([low, start, stop, high]) if is_log else np.array([low, start, stop, high])
-    )
-    inner = right - left
-    if inner >= SQUEEZED * (last - first):
+    (start, stop), left, middle, right = rooms_of_tails(result, is_log=is_log)
+    if not middle < SQUEEZED * (left + middle + right):
         return low, high
     if result.parts == "points":  # a line between points that are known
         grid = result.axis
         start = float(grid[np.searchsorted(grid, start, "right") - 1])
         stop = float(grid[np.searchsorted(grid, stop)])
-    return start if left - first > inner else low, stop if last - right > inner else high
+    return start if left > middle else low, stop if right > middle else high
+
+
+def rooms_of_tails(
+    result: Result, *, is_log: bool
+) -> tuple[tuple[float, float], float, float, float]:
+    """The 1 % and 99 % quantiles, and the room before, between and behind them; nan for none."""
+    low, high = reach(result)
+    start, stop = map(float, row_quantiles(result, TAILS))
+    if not low <= start < stop <= high or (is_log and not low > 0):
+        return (low, high), np.nan, np.nan, np.nan
+    ends = np.array([low, start, stop, high])
+    left, middle, right = np.diff(np.log(ends) if is_log else ends).tolist()
+    return (start, stop), left, middle, right
 
 
 def tell_beyond(results: Sequence[Result], low: float, high: float) -> str:
