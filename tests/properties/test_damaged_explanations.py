@@ -67,7 +67,7 @@ def use(fx, path):
         assert len(told.to_frame("pandas")) == len(told)
     with suppress(RhaleError):  # regions that nobody asked for
         assert len(fx.to_frame("pandas", regions=True)) >= len(fx)
-        assert fx.splits_frame("pandas").shape[1] == 12  # labels are the last two
+        assert fx.splits_frame("pandas").shape[1] == 13  # labels are the last two
     assert len(rhale.compare(fx, fx)) == len(fx)
     for effect in fx:
         use_effect(effect)

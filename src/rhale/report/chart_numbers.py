@@ -192,7 +192,7 @@ def shape_of(result: Result, *, sampled: bool = False) -> Shape:
         rows=rows,
         labels=labels if form == "levels" else (),
         missing=missing_point(result),
-        singles=single_curves(result, kept, part),
+        singles=single_curves(result, path.x[kept], kept, part),
         row_lines=row_lines(result) if sampled else None,
         smooth=smooth_line(result, path, part),
         **cut_jumps(result),
@@ -444,13 +444,15 @@ def missing_point(result: Result) -> MissingPoint | None:
     return MissingPoint(y, low, high, spread, float(result.missing.share))
 
 
-def single_curves(result: Result, kept: IntArray, part: ShownPart) -> tuple[Numbers, ...]:
+def single_curves(
+    result: Result, x: FloatArray, kept: IntArray, part: ShownPart
+) -> tuple[Numbers, ...]:
     """Curves of a few rows, where a line can show them."""
     curves = result.single_curves(MOST_SINGLE_CURVES)
     if result.labels or not curves.size:
         return ()
     curves = curves[:, kept]
-    seen = curves[:, is_inside(result.axis[kept], part)]
+    seen = curves[:, is_inside(x, part)]
     span = float(np.ptp(seen if seen.size else curves))
     return tuple(rounded(curve, span, 3) for curve in curves)
 
