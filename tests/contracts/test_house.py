@@ -27,9 +27,7 @@ COMPILED = {
     "gpu/fused_moments.py",
 }  # numba and Triton know no keywords
 SCRIPTS = [  # that no other test imports
-    path
-    for folder in ("accuracy", "benchmarks")
-    for path in sorted((ROOT / folder).glob("*.py"))
+    path for folder in ("accuracy", "benchmarks") for path in sorted((ROOT / folder).glob("*.py"))
 ]
 
 
