@@ -94,7 +94,7 @@ test-lowest: $(LOWEST_STAMP) ## Run units and contracts with the lowest versions
 		-m "not slow and not browser" -W default --disable-warnings
 
 # AGAINST=commit names the other one; results of many calls must agree to the bit.
-golden: $(STAMP) ## Compare the numbers of two commits: this tree and AGAINST, HEAD by default
+golden: $(STAMP) ## Compare what users see of two commits: this tree and AGAINST, HEAD by default
 	rm -rf .golden && mkdir .golden && git worktree prune
 	git worktree add --quiet --detach .golden/tree $(or $(AGAINST),HEAD)
 	rm -rf .golden/tree/tests/golden && cp -r tests/golden .golden/tree/tests/golden
