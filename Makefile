@@ -51,7 +51,7 @@ docs: $(STAMP) ## Build the site into site/, from pages that are run, and check 
 paper: $(STAMP) ## Reproduce every experiment of the paper; writes docs/paper/
 	@for name in $(PAPER); do \
 		echo "paper/$$name.py"; \
-		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") $(VENV)/bin/python paper/$$name.py || exit 1; \
+		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") PYTHONPATH=. $(VENV)/bin/python paper/$$name.py || exit 1; \
 	done
 
 # The scripts share the nets and the tables of the paper's scripts. FULL=1 measures the jumps and the
@@ -59,7 +59,7 @@ paper: $(STAMP) ## Reproduce every experiment of the paper; writes docs/paper/
 accuracy: $(STAMP) ## Measure bins, curves and intervals against known truths; writes docs/accuracy.md
 	@for name in $(ACCURACY); do \
 		echo "accuracy/$$name.py"; \
-		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") PYTHONPATH=paper OMP_NUM_THREADS=1 \
+		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") PYTHONPATH=.:paper OMP_NUM_THREADS=1 \
 			$(VENV)/bin/python accuracy/$$name.py \
 			$$(case $$name in (jumps|regions|pairs|refits) echo "--jobs $(JOBS) $(if $(FULL),--full)";; esac) || exit 1; \
 	done
@@ -137,7 +137,7 @@ clean: ## Remove environments, caches and everything that was made
 		docs/_live docs/gallery docs/sg_execution_times.rst docs/reference/generated paper/.parts accuracy/.parts \
 		htmlcov .coverage .coverage.* .benchmarks \
 		.golden .hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	find src tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src problems tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # $(call install,FOLDER,REQUIREMENTS,CONSTRAINTS[,OPTIONS OF PIP]): hatchling comes from the pinned
 # environment itself, so that the build is pinned too.

@@ -18,7 +18,7 @@ from rhale.errors import (
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.curve import Center
-from rhale.kernels.fixed import Edges
+from rhale.kernels.fixed import Edges, Quantile
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import same_fields, same_value
@@ -38,7 +38,6 @@ from rhale.results.explained import SampledCurves
 from rhale.results.fit import MOVED_LIMITS, ModelCells, Unbinned, bin_all
 from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
-from rhale.results.plain_bins import find_other_bins
 from rhale.results.read_only import as_read_only
 from rhale.results.result import Outside, Result, is_constant
 from rhale.settings import PROFILES, describe_bins, name_keys, partition_for, read_bins
@@ -58,6 +57,10 @@ TIED = Note(
     "bins stay: beside a value that many rows share they belong to its local effects; call explain "
     "again with the bins you want",
 )
+
+OTHER_BINS = (5, 10, 20)  # numbers of bins that a reader of a page may choose instead
+FEWEST_IN_BIN = 5  # rows
+MOST_CHOICES = 60  # features
 
 REGIONS_STAY = Note(
     "regions", "regions stay with the bins that they had; call explain again for other ones"
@@ -675,14 +678,26 @@ class Explanation:
         from rhale.report.sections import add_comparison, add_interactions, add_refits
 
         page = make_page(self.effects, self.provenance, **self._told(title))
-        others = find_other_bins(self.effects, self.cells, self.outputs)
-        page = with_choices(page, self.effects, others)
+        page = with_choices(page, self.effects, self._other_bins())
         page = add_partners(page, self._partners_told())
         page = page if interactions is None else add_interactions(page, interactions)
         page = page if refits is None else add_refits(page, refits)
         page = page if comparison is None else add_comparison(page, comparison)
         write_text(path, render(page))
         return Path(path)
+
+    def _other_bins(self) -> list[tuple[Result, ...]]:
+        """The effects with some numbers of bins of equal counts, where bins can be had.
+
+        Only features with the largest effects, so that a page stays small.
+        """
+        names = [effect.name for effect in self.ranked() if effect.name in self.cells]
+        names = list(dict.fromkeys(names))[:MOST_CHOICES]
+        asked = [
+            {n: Quantile(k) for n in names if self.cells[n].total_rows >= FEWEST_IN_BIN * k}
+            for k in OTHER_BINS
+        ]
+        return [rebin_alike([self], bins)[0].effects for bins in asked]
 
     def _partners_told(self) -> dict[tuple[str, str], str]:
         """With whom spreads go, in words, by feature and output; nothing where nobody knows."""

@@ -24,7 +24,7 @@ from rhale.results import inks
 
 jinja2 = load("jinja2")
 
-SCRIPTS = ("format.js", "elements.js", "chart.js", "bins.js", "slider.js", "parts.js", "page.js")
+SCRIPTS = ("format.js", "elements.js", "chart.js", "parts.js", "page.js")
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
 UNSAFE = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}  # in JSON within a script element
 COLOURS = {
@@ -299,10 +299,8 @@ def without_empty(part: dict[str, Any]) -> dict[str, Any]:
         del part["partners"]
     if not part["shape"]["bins"]["mean"]:
         del shape["bins"]
-    if part["choice"] is None:
+    if not part["choice"]:
         del part["choice"]
-    else:
-        part["choice"] = {name: value for name, value in part["choice"].items() if value}
     if part["regions"] is None:
         part = {name: value for name, value in part.items() if name not in ("differs", "regions")}
     return {**part, "shape": shape}

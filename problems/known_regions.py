@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import Polynomial
 
-from rhale.problems.truth import FloatArray
+from problems.truth import FloatArray
 
 Function = Callable[[FloatArray], FloatArray]
 Sampler = Callable[[np.random.Generator, int], FloatArray]
@@ -84,7 +84,7 @@ class RegionalProblem:
 
     Examples
     --------
-    >>> from rhale.problems import both_gates
+    >>> from problems import both_gates
     >>> problem = both_gates()
     >>> rows = np.array([[0.5, 0.9, 0.9, 0, 0], [0.5, 0.9, -0.9, 0, 0]])
     >>> problem.gradient(rows)[:, 0], problem.labels(rows)
@@ -124,7 +124,7 @@ class RegionalProblem:
 
         Examples
         --------
-        >>> from rhale.problems import both_gates
+        >>> from problems import both_gates
         >>> both_gates().draw(5, seed=1).shape
         (5, 5)
         """
@@ -144,7 +144,7 @@ class RegionalProblem:
 
         Examples
         --------
-        >>> from rhale.problems import both_gates
+        >>> from problems import both_gates
         >>> rows = np.array([[0.5, 1, 1, 0, 0], [0.5, 1, -1, 0, 0]])
         >>> both_gates().predict(rows)
         array([ 1. , -0.5])
@@ -170,7 +170,7 @@ class RegionalProblem:
 
         Examples
         --------
-        >>> from rhale.problems import both_gates
+        >>> from problems import both_gates
         >>> rows = np.array([[0.5, 1, 1, 0, 0], [0.5, 1, -1, 0, 0]])
         >>> both_gates().gradient(rows)[:, 0]
         array([ 2., -1.])
@@ -200,7 +200,7 @@ class RegionalProblem:
 
         Examples
         --------
-        >>> from rhale.problems import both_gates
+        >>> from problems import both_gates
         >>> rows = np.array([[0.5, 1, 1, 0, 0], [0.5, 1, -1, 0, 0]])
         >>> both_gates().labels(rows)
         array([1, 0])

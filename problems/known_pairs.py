@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from rhale.problems.truth import FloatArray
+from problems.truth import FloatArray
 
 Function = Callable[[FloatArray], FloatArray]
 N_COLUMNS = 10

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from rhale.problems.known_regions import (
+from problems.known_regions import (
     LINE,
     LOGARITHM,
     SIZE,
@@ -20,7 +20,7 @@ from rhale.problems.known_regions import (
     power,
     sign_of_x2,
 )
-from rhale.problems.truth import FloatArray
+from problems.truth import FloatArray
 
 
 def gradual_product() -> RegionalProblem:

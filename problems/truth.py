@@ -31,7 +31,7 @@ class Truth:
 
     Examples
     --------
-    >>> from rhale.problems import study_2
+    >>> from problems import study_2
     >>> truth = study_2().truths["x1"]
     >>> truth.mean(np.array([0.0, 1.0]))
     array([0., 9.])
@@ -70,7 +70,7 @@ class Problem:
 
     Examples
     --------
-    >>> from rhale.problems import intro
+    >>> from problems import intro
     >>> problem = intro()
     >>> problem.names
     ('x1', 'x2', 'x3')
@@ -107,7 +107,7 @@ class Problem:
 
         Examples
         --------
-        >>> from rhale.problems import case_a
+        >>> from problems import case_a
         >>> case_a().draw(5, seed=1).shape
         (5, 3)
         """

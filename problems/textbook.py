@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from rhale.problems.truth import (
+from problems.truth import (
     UNIFORM_STD,
     FloatArray,
     Limits,

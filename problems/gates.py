@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from rhale.problems.known_regions import (
+from problems.known_regions import (
     LINE,
     LOGARITHM,
     SIZE,
@@ -21,7 +21,7 @@ from rhale.problems.known_regions import (
     power,
     sign_of_x2,
 )
-from rhale.problems.truth import FloatArray
+from problems.truth import FloatArray
 
 
 def opposite_slopes() -> RegionalProblem:

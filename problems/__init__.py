@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from rhale.problems.edgeless import (
+from problems.edgeless import (
     additive_curves,
     additive_steps,
     additive_tails,
@@ -12,7 +12,7 @@ from rhale.problems.edgeless import (
     soft_gate,
     ten_partners,
 )
-from rhale.problems.gates import (
+from problems.gates import (
     both_gates,
     category_or,
     copied_splitter,
@@ -29,7 +29,7 @@ from rhale.problems.gates import (
     weighted_gate,
     year_gate,
 )
-from rhale.problems.known_pairs import (
+from problems.known_pairs import (
     PairedProblem,
     copied_factor,
     four_products,
@@ -40,8 +40,8 @@ from rhale.problems.known_pairs import (
     three_factors,
     two_factors,
 )
-from rhale.problems.known_regions import RegionalProblem
-from rhale.problems.paper import (
+from problems.known_regions import RegionalProblem
+from problems.paper import (
     case_a,
     case_b,
     case_c,
@@ -51,7 +51,7 @@ from rhale.problems.paper import (
     study_2,
     study_samples,
 )
-from rhale.problems.textbook import (
+from problems.textbook import (
     additive,
     correlated,
     lognormal,
@@ -60,7 +60,7 @@ from rhale.problems.textbook import (
     square,
     threshold,
 )
-from rhale.problems.truth import FloatArray, Problem, Truth
+from problems.truth import FloatArray, Problem, Truth
 
 __all__ = [
     "ALL",
