@@ -35,9 +35,8 @@ demo: export PYTHONDONTWRITEBYTECODE := 1
 demo: $(DEMO_STAMP) ## Explain a small model; tables on screen, pictures and a page in demo/
 	$(DEMO)/bin/rhale demo
 
-figures: export PYTHONDONTWRITEBYTECODE := 1
-figures: $(DEMO_STAMP) ## Draw the pictures of the README anew: those of the demo
-	$(DEMO)/bin/rhale demo --no-open
+figures: $(STAMP) ## Draw the pictures of the README anew: those of the demo, its trees walked
+	$(VENV)/bin/rhale demo --no-open
 	cp demo/all_features.png demo/one_feature.png demo/three_inks.png docs/images/
 
 # Every page and every example of the gallery is run; then links are followed and pages are opened.

@@ -130,7 +130,7 @@ def explain(
     method : {"rhale", "dale", "ale", "pdp", "ice", "mplot"}
         "rhale": local effects and bins chosen by the method. "dale": gradients in equal bins.
         "ale": secants over quantile bins. The others are profiles of predictions.
-    bins : Adaptive, Optimal, Fixed, Quantile, Ceilings, Edges, int, Explanation or mapping, optional
+    bins : Adaptive, Optimal, Fixed, Quantile, Edges, int, Explanation or mapping, optional
         How bins are chosen; limits that are listed, [18, 25, 30], are `Edges`, and a mapping goes
         from feature to any of these. For profiles their limits are the grid, or all values of a
         feature that has no more; `Edges` stay as given.

@@ -109,7 +109,7 @@ def test_kernels_know_numpy_alone():
     for path in (HOUSE / "kernels").glob("*.py"):
         known = {"numpy", "rhale", *sys.stdlib_module_names}
         if path.name.endswith("_loop.py"):  # numba's rooms; only `when_compiled` opens them
-            known |= {"numba", "llvmlite"}  # which is numba's compiler
+            known |= {"numba"}
         tree = trees()[path]
         for node in ast.walk(tree):
             found = [node.module] if isinstance(node, ast.ImportFrom) else []

@@ -14,7 +14,6 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import NO_LIMIT, KeyArray, Sample, collect, column_keys, small_keys
-from rhale.kernels.sorting import sort_numbers
 from rhale.tables.chunk import Chunk
 from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 
@@ -184,7 +183,7 @@ class Survey:
         outermost = float(self.low[feature]), float(self.high[feature])
         ends = tuple(value for value in outermost if low <= value <= high)
         if np.all(weight == weight[0]):  # counting is cheaper than adding up
-            values, count = count_sorted(sort_numbers(column), low, high)
+            values, count = count_sorted(np.sort(column), low, high)
             return Axis(low, high, values, count * weight[0], rows, ends)
         inside = (column >= low) & (column <= high)
         values, place = np.unique(column[inside], return_inverse=True)

@@ -744,11 +744,8 @@ class Effect(FrozenResult):
         `method="ale"` the curve is read as R's package ale does: in the middles of the bins, and
         its range at their limits.
 
-        The package's numbers to the last digits: `explain(f, X, method="ale",
-        bins=rhale.Ceilings(max_num_bins))["age"].statistics(y)`, with the same observed target. R
-        rounds some ranks of its quantiles up by one; where it did, pass the ceilings that it
-        printed, `rhale.Ceilings([...])`. `aled_sd` and `naled_sd` are its `aled_fun = "sd"`. With
-        other bins of `method="ale"` rows at the smallest value are in the mean of the first bin.
+        `aled_sd` and `naled_sd` are the package's `aled_fun = "sd"`. Its bins leave the rows at
+        the smallest value out of the mean of the first bin; here they are in it.
 
         A range is decided by the emptiest ends of the axis, and grows with the number of bins:
         compare ALER only between features with as many. What `importance_denoised` leaves out is
