@@ -51,8 +51,6 @@ class Reader:
     has_trial : bool
         Whether rhale tries such files in a child process before this one reads them; what ends
         a fork is then read once more, with that trial.
-    pickled : tuple of str
-        Modules whose names a pickle that was inspected may mention.
     cold : tuple of str
         Variants that are not read before forking: their library starts threads for good.
     """
@@ -64,7 +62,6 @@ class Reader:
     use: Callable[[Any, str], None]
     libraries: tuple[str, ...] = ()
     has_trial: bool = False
-    pickled: tuple[str, ...] = ()
     cold: tuple[str, ...] = ()
 
 
@@ -167,13 +164,6 @@ READERS = {
         ending=".skops",
         mutations=ZIP,
         libraries=("skops.io", "sklearn.ensemble"),
-    ),
-    "pt2": model(
-        make=samples.make_programs,
-        ending=".pt2",
-        mutations=ZIP,
-        libraries=("torch.export",),
-        pickled=("torch", "collections"),
     ),
     "parquet": table(make=samples.make_parquet, ending=".parquet", mutations=PARQUET),
     "arrow": table(

@@ -42,9 +42,12 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
         raise BadFileError(msg)
     part = target.with_name(f".{secrets.token_hex(8)}{PART}{target.suffix}")
     try:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        if target.exists():  # whoever closed a file to others does not open it by saving again
-            part.chmod(stat.S_IMODE(target.stat().st_mode))
+        mode = _mode_of(target)
+        os.close(
+            os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
+        )
+        if mode is not None:  # whoever closed a file to others does not open it by saving again
+            part.chmod(mode)
         yield part
         part.replace(target)
     except OSError as error:
@@ -53,6 +56,13 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
         raise OSError(error.errno, error.strerror, str(target)) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _mode_of(path: Path) -> int | None:
+    """Who may read and write a file; None where there is none. What a link leads to is another."""
+    if path.is_symlink() or not path.exists():
+        return None
+    return stat.S_IMODE(path.stat().st_mode) & 0o777
 
 
 def require_folder(path: Path) -> None:

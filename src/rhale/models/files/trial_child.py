@@ -37,7 +37,6 @@ WIDTHS: tuple[Callable[[Any], Any], ...] = (
     lambda model: len(model.feature_names_),  # CatBoost
     lambda model: len(model.columns),  # an ONNX graph of named columns
     lambda model: model.session_.get_inputs()[0].shape[1],  # an ONNX graph of one matrix
-    lambda model: model.module.rows.sizes[1][1],  # an exported program
 )
 
 

@@ -35,8 +35,8 @@ def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
             msg = f"{library} is not installed; {INSTALL}"
             raise CannotReadError(msg)
     classes = getattr(ensemble, "classes_", None)  # CatBoost's regressors have none in a list
-    is_classifier = classes is not None and len(classes) and hasattr(ensemble, "predict_proba")
     try:
+        is_classifier = classes is not None and len(classes) and hasattr(ensemble, "predict_proba")
         found = reader(ensemble)
         found = prepend_steps(steps, found) if steps else found
     except CannotReadError:
