@@ -46,9 +46,9 @@ from rhale.system.writing import write_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rhale.report.compare_page import Compared
-    from rhale.report.pair_page import PairTable
-    from rhale.report.refit_page import RefitTable
+    from rhale.comparison import Comparison
+    from rhale.pairs import Interactions
+    from rhale.trainings import Refits
 
 Bins = Any  # Partition, int, limits, Explanation, or a mapping from feature to one of these
 
@@ -637,9 +637,9 @@ class Explanation:
         path: str | PathLike[str],
         *,
         title: str | None = None,
-        interactions: PairTable | None = None,
-        refits: RefitTable | None = None,
-        comparison: Compared | None = None,
+        interactions: Interactions | None = None,
+        refits: Refits | None = None,
+        comparison: Comparison | None = None,
     ) -> Path:
         """Write one HTML page that needs no network: ranking, charts, sentences, notes.
 

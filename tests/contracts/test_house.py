@@ -24,8 +24,7 @@ COMPILED = {
     "models/trees/walk.py",
     "models/trees/jump_walk.py",
     "models/trees/pair_walk.py",
-    "gpu/fused_moments.py",
-}  # numba and Triton know no keywords
+}  # numba knows no keywords
 SCRIPTS = [  # that no other test imports
     path for folder in ("accuracy", "benchmarks") for path in sorted((ROOT / folder).glob("*.py"))
 ]

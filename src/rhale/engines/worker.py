@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from rhale.engines.parcel import AsksModel, Parcel
 from rhale.errors import BadTableError, RhaleError
@@ -18,28 +18,6 @@ from rhale.tables.pieces.reader import naming
 from rhale.tables.pieces.table import PiecedTable
 
 Task = Callable[[Chunk], Any]
-
-
-@runtime_checkable
-class Learns(Protocol):
-    """A task that can do with less of further chunks, once something is known."""
-
-    def __call__(self, chunk: Chunk) -> Any:
-        """What a chunk has to say."""
-
-    def after(self, total: Any) -> Learns:
-        """The task for further chunks."""
-
-
-@runtime_checkable
-class Trims(Protocol):
-    """A task that need not send back all that a part of a table has to say."""
-
-    def __call__(self, chunk: Chunk) -> Any:
-        """What a chunk has to say."""
-
-    def trim(self, term: Any, part: int) -> Any:
-        """What is sent of the sum of a part, given its number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +59,9 @@ class Latest:
 
     def learn(self, total: Any) -> None:
         """Let the task know what was found so far, if anything was."""
-        task: Any = self.task
-        if total is not None and isinstance(task, Learns):
-            self.task = task.after(total)
+        after = getattr(self.task, "after", None)  # a task that asks less of further chunks
+        if total is not None and after is not None:
+            self.task = after(total)
 
 
 def summarise(task: Task, chunk: Chunk) -> Summary:
@@ -132,9 +110,10 @@ class PartTask:
         for chunk in self.table.cut(pieces, self.size, where=where, start=start):
             found = unite(found, now.summarise(chunk))
             now.learn(found.term)
-        if found.term is None or not isinstance(self.task, Trims):
+        trim = getattr(self.task, "trim", None)  # a task that need not send back all it knows
+        if found.term is None or trim is None:
             return found
-        return replace(found, term=self.task.trim(found.term, index))
+        return replace(found, term=trim(found.term, index))
 
     def _count(self, index: int, pieces: Iterable[Any]) -> Iterator[Any]:
         """Pass pieces on; rows are drawn by their places, so parts must have as many as before."""
