@@ -692,10 +692,14 @@ class Explanation:
         Only features with the largest effects, so that a page stays small.
         """
         names = [effect.name for effect in self.ranked() if effect.name in self.cells]
-        names = list(dict.fromkeys(names))[:MOST_CHOICES]
+        some = {name: self.cells[name] for name in list(dict.fromkeys(names))[:MOST_CHOICES]}
         asked = [
-            {n: Quantile(k) for n in names if self.cells[n].total_rows >= FEWEST_IN_BIN * k}
-            for k in OTHER_BINS
+            {
+                name: Quantile(n_bins, cells.grid.closed)
+                for name, cells in some.items()
+                if cells.total_rows >= FEWEST_IN_BIN * n_bins
+            }
+            for n_bins in OTHER_BINS
         ]
         return [rebin_alike([self], bins)[0].effects for bins in asked]
 

@@ -724,11 +724,13 @@ def test_rebin_to_the_same_bins_says_nothing_about_regions(regional):
     assert again.regions == regional["x0"].regions
 
 
-def test_a_page_offers_other_bins_where_rows_are_enough(tmp_path):
+@pytest.mark.parametrize("closed", ["left", "right"])
+def test_a_page_offers_other_bins_where_rows_are_enough(tmp_path, closed):
     pytest.importorskip("jinja2")
     rows = np.random.default_rng(0).normal(size=(60, 3))
     rows[:, 1] = 1.0
-    fx = rhale.explain(lambda r: r[:, 0] ** 3 + r[:, 2], rows, categorical=["x2"])
+    bins = rhale.Adaptive(closed=closed)
+    fx = rhale.explain(lambda r: r[:, 0] ** 3 + r[:, 2], rows, categorical=["x2"], bins=bins)
     text = fx.report(tmp_path / "page.html").read_text(encoding="utf-8")
     (data,) = re.findall(r'id="page-data"[^>]*>(.*?)</script>', text)
     offered = [one["parts"][0].get("choice", []) for one in json.loads(data)["features"]]

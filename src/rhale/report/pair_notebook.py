@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from rhale.report.inline_map import map_chart
 from rhale.report.notebook import (
     LONGEST_NOTE,
     NUMBER,
@@ -30,7 +29,7 @@ from rhale.results.pair_sections import with_surface
 
 MOST_ROWS = 15
 WIDTH, HEIGHT = 96, 8  # of a bar
-COLOURS = "Colours say what the two do beyond their own effects; cells without rows are empty."
+COLOURS = "Colours say what the two do beyond their own effects; cells without rows are hatched."
 
 
 def pairs_as_html(
@@ -80,18 +79,24 @@ def deviation(pairs: Sequence[PairResult]) -> float:
 
 
 def pair_as_html(pair: PairResult) -> str:
-    """Write one pair: its map with sides and key, strength, a sentence, notes."""
+    """Write one pair: its map, strength, a sentence, notes."""
     names = captioned(pair)
     on = f"interaction on {pair.captions.value_axis(pair.output)}"
     told = write_head(pair)
     parts = [line_of(told)]
     for surface in with_surface([pair]):  # an index has none
-        axes = (pair.captions.axis(pair.names[0]), pair.captions.axis(pair.names[1]))
-        shape = map_of(surface)
-        if shape.reach > 0:
-            parts = [map_chart(shape, axes, clean(told, LONGEST_NOTE)), line_of(COLOURS), *parts]
+        if map_of(surface).reach > 0:
+            parts = [draw_map(surface, clean(told, LONGEST_NOTE)), line_of(COLOURS), *parts]
         parts.append(line_of(tell_surface(surface, 1)))
     return card(TIMES.join(names), on, [*parts, folded_notes(pair.notes)])
+
+
+def draw_map(surface: Any, told: str) -> str:
+    """Draw the surface of a pair."""
+    from rhale.plots.choice import draw_pair  # tables need no Matplotlib
+    from rhale.report import inline_svg
+
+    return inline_svg.picture(draw_pair, told, surface, "map")
 
 
 def line(row: RankedPair, largest: float, pair: PairResult, *, several: bool) -> str:
