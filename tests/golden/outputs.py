@@ -239,7 +239,7 @@ def _command(made: Callable[[], dict[str, str]], line: str, folder: Path) -> See
     )
     both = [
         re.sub(
-            r"\d+(\.\d+)? (s|ms|seconds?|minutes?)\b",
+            r"\b(a|\d+(\.\d+)?) (s|ms|seconds?|minutes?)\b",
             "SOME TIME",
             out.replace(str(folder), "FOLDER"),
         )
