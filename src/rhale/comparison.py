@@ -329,7 +329,7 @@ class Comparison:
         >>> folder.cleanup()
         """
         from rhale.report.compare_page import make_compare_page
-        from rhale.report.compare_render import render_comparison
+        from rhale.report.render import render_comparison
 
         write_text(path, render_comparison(make_compare_page(self, title)))
         return Path(path)

@@ -431,7 +431,7 @@ class Interactions:
         >>> folder.cleanup()
         """
         from rhale.report.pair_page import make_pair_page
-        from rhale.report.pair_render import render_pairs
+        from rhale.report.render import render_pairs
 
         write_text(path, render_pairs(make_pair_page(self, title)))
         return Path(path)

@@ -464,7 +464,7 @@ class Refits:
         >>> folder.cleanup()
         """
         from rhale.report.refit_page import make_refit_page
-        from rhale.report.refit_render import render_refits
+        from rhale.report.render import render_refits
 
         write_text(path, render_refits(make_refit_page(self, title)))
         return Path(path)

@@ -56,10 +56,17 @@ def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequ
     doubted = [(e, note) for e in shown for note in e.notes if note.kind == "audit"]
     after += [clean(f"{e.captions.feature(e.name)}: {note}", LONGEST_NOTE) for e, note in doubted]
     after += [clean(note, LONGEST_NOTE) for note in notes]
+    return table(head(ranked, provenance), heads, WORDS, rows, after)
+
+
+def table(
+    title: str, heads: Sequence[str], words: Sequence[str], body: str, after: Sequence[str]
+) -> str:
+    """Put a table together; `words` are the columns that hold no numbers, `after` stands below."""
     return (
-        f"<div><p>{escape(clean(head(ranked, provenance), LONGEST_NOTE))}</p><table><thead><tr>"
-        + "".join(f"<th{WORD if h in WORDS else NUMBER}>{h}</th>" for h in heads)
-        + f"</tr></thead><tbody>{rows}</tbody></table>"
+        f"<div><p>{escape(clean(title, LONGEST_NOTE))}</p><table><thead><tr>"
+        + "".join(f"<th{WORD if h in words else NUMBER}>{h}</th>" for h in heads)
+        + f"</tr></thead><tbody>{body}</tbody></table>"
         + "".join(f"<p>{escape(line)}</p>" for line in after)
         + "</div>"
     )

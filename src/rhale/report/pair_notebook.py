@@ -16,6 +16,7 @@ from rhale.report.notebook import (
     line_of,
     named,
     sized,
+    table,
 )
 from rhale.report.pair_numbers import map_of
 from rhale.report.pair_page import METHODS, RankedPair, percent, rank
@@ -62,14 +63,8 @@ def pairs_as_html(
     after += [clean(note, LONGEST_NOTE) for note in told]
     method = METHODS[shown[0].method] if shown else ""
     model = provenance.get("model", "model")
-    title = clean(f"{model}: {method}{tell_output(ranked)}", LONGEST_NOTE)
-    return (
-        f"<div><p>{escape(title)}</p><table><thead><tr>"
-        + "".join(f"<th{WORD if h in words else NUMBER}>{h}</th>" for h in heads)
-        + f"</tr></thead><tbody>{body}</tbody></table>"
-        + "".join(f"<p>{escape(text)}</p>" for text in after)
-        + "</div>"
-    )
+    title = f"{model}: {method}{tell_output(ranked)}"
+    return table(title, heads, words, body, after)
 
 
 def deviation(pairs: Sequence[PairResult]) -> float:

@@ -16,6 +16,7 @@ from rhale.report.notebook import (
     folded_notes,
     line_of,
     named,
+    table,
 )
 from rhale.report.refit_numbers import shape_of_refits, trace_refits
 from rhale.report.refit_page import (
@@ -63,13 +64,7 @@ def refits_as_html(
     more = len(ranked) - len(shown)
     after = [f"and {more} more: rx.replication() has all"] if more > 0 else []
     after += [clean(remark, LONGEST_NOTE) for remark in remarks]
-    return (
-        f"<div><p>{escape(clean(refit_head(ranked, provenance), LONGEST_NOTE))}</p><table><thead><tr>"
-        + "".join(f"<th{WORD if h in WORDS else NUMBER}>{h}</th>" for h in heads)
-        + f"</tr></thead><tbody>{body}</tbody></table>"
-        + "".join(f"<p>{escape(text)}</p>" for text in after)
-        + "</div>"
-    )
+    return table(refit_head(ranked, provenance), heads, WORDS, body, after)
 
 
 def refit_as_html(effect: RefitEffect) -> str:
