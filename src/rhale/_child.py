@@ -58,7 +58,7 @@ def main() -> None:
         lambda: _call_of(request["call"]),
         request,
         too_much,
-        "load the model yourself (rhale.models.wrap) to see where",
+        "load the model yourself (rhale.models.load_file) to see where",
     )
 
 

@@ -131,7 +131,7 @@ def run_child(
     if not sys.executable:
         msg = (
             f"{limits.model} cannot be read in a process of its own, because this Python does not know "
-            "its program; load the model yourself (rhale.models.wrap) and pass that"
+            "its program; load the model yourself (rhale.models.load_file) and pass that"
         )
         raise ModelStoppedError(msg)
     with ExitStack() as stack:
@@ -146,7 +146,7 @@ def run_child(
             own = stack.enter_context(
                 TemporaryDirectory(prefix="rhale-", ignore_cleanup_errors=True)
             )
-            surroundings = {**usual, **_own_places(own)}
+            surroundings = {**usual, **own_places(own)}
             opened = {**opened, "writes": [*opened["writes"], own]}
         # -P: imports nothing from this folder
         command = (sys.executable, "-P", str(closed.__file__))
@@ -164,7 +164,7 @@ def run_child(
         if not keeps:
             answer = _listen(child, limits, hear, debug=debug)
             if opened is not None:
-                _compile_again(own, *compiles, usual)
+                compile_again(own, *compiles, usual)
             return answer
         interrupts = stack.enter_context(_passing_on(child, hear))
         try:
@@ -286,7 +286,7 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
 
 
-def _own_places(folder: str) -> dict[str, str]:
+def own_places(folder: str) -> dict[str, str]:
     """Variables of a child that may write to one folder only.
 
     What numba has compiled is read through links, and what it compiles anew is not kept: a child
@@ -311,7 +311,7 @@ def _link(there: Path, here: Path) -> None:
             (mine / name).symlink_to(Path(place, name).absolute())
 
 
-def _compile_again(folder: str, ending: str, call: str, env: Mapping[str, str]) -> None:
+def compile_again(folder: str, ending: str, call: str, env: Mapping[str, str]) -> None:
     """Have what a child compiled compiled once more, and kept, by a process that reads no file."""
     new = [one for one in Path(folder, "cache", "rhale").rglob("*.nbi") if not one.is_symlink()]
     if not new or ending not in TREES:
@@ -388,7 +388,7 @@ def _contained(call: str, files: Sequence[str], named: dict[str, Any]) -> Any:
     for file in files:
         require_file(Path(file))
     name = ", ".join(files) if len(files) <= 3 else f"{len(files)} models"
-    load_it = "load the model yourself (rhale.models.wrap) and pass that"
+    load_it = "load the model yourself (rhale.models.load_file) and pass that"
     data, checkpoint = named["data"], named.get("checkpoint")
     if type(data).__module__.partition(".")[0] in ENGINES:
         msg = (

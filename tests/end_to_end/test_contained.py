@@ -163,20 +163,22 @@ def test_progress_notes_warnings_and_errors_are_passed_on(caplog):
 def test_what_belongs_to_this_program_alone_is_named(monkeypatch):
     saved("m.skops")
     with pytest.raises(
-        BadSettingError, match=r"gradient=.* cannot be passed .*rhale\.models\.wrap"
+        BadSettingError, match=r"gradient=.* cannot be passed .*rhale\.models\.load_file"
     ):
         rhale.explain("m.skops", X, gradient=lambda rows: rows)
     monkeypatch.setattr(sys, "executable", "")
-    with pytest.raises(ModelStoppedError, match=r"m\.skops cannot be read .*rhale\.models\.wrap"):
+    with pytest.raises(
+        ModelStoppedError, match=r"m\.skops cannot be read .*rhale\.models\.load_file"
+    ):
         rhale.explain("m.skops", X)
 
 
 def test_a_table_of_an_engine_is_sent_to_the_other_way():
     frame = pytest.importorskip("dask.dataframe").from_pandas(X, npartitions=2)
     saved("m.skops")
-    with pytest.raises(BadSettingError, match=r"a dask table.*rhale\.models\.wrap"):
+    with pytest.raises(BadSettingError, match=r"a dask table.*rhale\.models\.load_file"):
         rhale.explain("m.skops", frame)
-    assert rhale.explain(rhale.models.wrap("m.skops"), frame).features == ("a", "b", "c")
+    assert rhale.explain(rhale.models.load_file("m.skops"), frame).features == ("a", "b", "c")
 
 
 # --- what it may touch ----------------------------------------------------------------------------

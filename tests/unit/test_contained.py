@@ -4,10 +4,12 @@ import os
 import signal
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.children import PATIENCE
 
+from rhale import _contained
 from rhale._child import described
 from rhale._contained import INTERRUPTED, Limits, retold, run_child, stopped
 from rhale.cli.parent import limits_of
@@ -195,3 +197,33 @@ def test_an_error_of_the_system_is_that_error_here():
     assert isinstance(error, FileNotFoundError)
     assert error.filename == "a.json"
     assert isinstance(retold({**told, "errno": "2"}, debug=False), BaseException)
+
+
+def test_what_a_closed_child_compiled_is_compiled_again_once_by_a_process_of_ours(
+    tmp_path, monkeypatch
+):
+    own, kept, ran = tmp_path / "own", tmp_path / "kept", []
+    monkeypatch.setenv("XDG_CACHE_HOME", str(kept))
+    monkeypatch.setattr(_contained, "run", lambda command, **_: ran.append(command[-1]))
+    folder = Path("rhale", "compiled", "numba-1")
+    (kept / folder).mkdir(parents=True)
+    (kept / folder / "old.nbi").write_text("index")
+    places = _contained.own_places(str(own))
+    assert Path(places["XDG_CACHE_HOME"], folder, "old.nbi").read_text() == "index"
+    _contained.compile_again(str(own), ".txt", "explain", {})
+    assert ran == []  # it found all there was
+    Path(places["XDG_CACHE_HOME"], folder, "new.nbi").write_text("code of a stranger")
+    for ending in (".onnx", ".txt", ".txt"):
+        _contained.compile_again(str(own), ending, "explain", {})
+    assert ran == ["from rhale._child import compile_again; compile_again('.txt', 'explain')"]
+    assert sorted(one.name for one in (kept / folder).iterdir()) == ["again-explain", "old.nbi"]
+
+
+def test_names_and_patterns_of_tables_are_what_a_child_may_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a/1.csv", "a/2.csv", "b/3.csv", "m.txt"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("x")
+    found = _contained.open_for(["m.txt"], ["a/*.csv", Path("b")], "kept")
+    assert sorted(found["reads"][1:]) == ["a/1.csv", "a/2.csv", "b", "m.txt"]
+    assert (found["lists"], found["writes"]) == (["a"], ["kept"])

@@ -62,6 +62,14 @@ def load_file(
     -----
     No code comes with the file, but its library may crash on a damaged one, now or when it is asked,
     and then this process ends. Calls that are given the path do all that in a process of its own.
+
+    Examples
+    --------
+    >>> try:
+    ...     load_file("no-such-model.onnx")
+    ... except BadFileError as error:
+    ...     print(error)
+    there is no model file 'no-such-model.onnx'; give the path of a saved model
     """
     place = Path(path)
     require_file(place)
