@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
+from rhale._contained import containing
 from rhale._interact import explain_pairs
 from rhale._run import conclude, open_run
 from rhale.engines.fold import Progress
@@ -80,6 +81,7 @@ def explain(
     units: Mapping[str, str] | None = None,
 ) -> Explanation: ...
 @answering_unknown()
+@containing
 def explain(
     model: Any,
     data: Any,

@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from rhale._contained import containing
 from rhale._run import Run, conclude, describe_run, open_run, sign
 from rhale.engines.fold import SECOND_LOOK, Progress
 from rhale.errors import BadSettingError
@@ -67,6 +68,7 @@ LATER_LOOK = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass,
 
 
 @answering_unknown()
+@containing
 def interactions(
     model: Any,
     data: Any,

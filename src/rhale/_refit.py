@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rhale._contained import containing
 from rhale._interact import interactions, pairs_among
 from rhale._run import Run, conclude, open_run, say_settings
 from rhale.engines.fold import Progress
@@ -47,7 +48,7 @@ from rhale.models.fitting import as_trainer, check_target
 from rhale.models.given_models import FEWEST, read_models, refuse_rows, require_rows
 from rhale.models.lesson import Lesson
 from rhale.models.model_size import is_larger
-from rhale.models.wrap import unbind
+from rhale.models.wrap import read_model, unbind
 from rhale.names import answering_unknown, find_feature
 from rhale.pairs import Interactions
 from rhale.results.note import Note, as_notes
@@ -89,6 +90,7 @@ WRONG = (
 
 
 @answering_unknown(*OPTIONS)
+@containing
 def refit(
     estimator: Any,
     data: Any,
@@ -204,6 +206,7 @@ def refit(
 
 
 @answering_unknown(*OPTIONS)
+@containing
 def refits(
     models: Any,
     data: Any,
@@ -253,6 +256,7 @@ def refits(
     array([2.1])
     """
     models, train, test = read_models(models, train, test)
+    models = [read_model(one) for one in models]
     asked = read_options(options, seed, n_jobs)
     if scheme == "independent":
         refuse_rows(train=train, test=test, groups=groups)

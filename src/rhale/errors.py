@@ -74,10 +74,6 @@ class UnsafeFileError(BadFileError):
     """Reading the file could run code that came with it."""
 
 
-class ModelFileError(BadFileError):
-    """A model file crashes or exhausts the process that reads it; it was tried in a child."""
-
-
 class ModelStoppedError(RhaleError, RuntimeError):
     """The process that held the model crashed, or was stopped at its limits."""
 

@@ -234,7 +234,6 @@ WRITERS = {
     "torch legacy": lambda m, p: by_torch(m, p, _use_new_zipfile_serialization=False),
 }
 PACKERS = ("zlib", "gzip", "bz2", "xz", "lzma")
-SLOWLY = [PACKERS[0], *(pytest.param(name, marks=pytest.mark.slow) for name in PACKERS[1:])]
 SUFFIXES = [".pkl", ".joblib", ".pt", ".skops", ".onnx", ".json", ".txt", ".cbm", ".pt2", ""]
 
 
@@ -246,15 +245,6 @@ def test_a_pickle_is_refused_whatever_its_name(writer):
         with pytest.raises(UnsafeFileError, match=r"is a pickle .* runs whatever code") as refused:
             load_file(path)
         assert hash_of(Path(path).read_bytes()) in str(refused.value)
-
-
-@pytest.mark.parametrize("packer", SLOWLY)  # six processes each
-def test_no_reader_takes_a_compressed_pickle(packer):
-    for suffix in SUFFIXES:
-        path = f"model{suffix}"
-        by_joblib(Bite(), path, compress=(packer, 3))
-        with pytest.raises(BadFileError, match=f"model{suffix}"):
-            load_file(path)
 
 
 @pytest.mark.parametrize("packer", PACKERS)
@@ -304,24 +294,15 @@ def test_python_reads_no_pickle_either():
 # --- files that are nothing --------------------------------------------------------------------
 
 
-NO_ARCHIVE = [".onnx", ".json", ".ubj", ".txt", ".cbm"]
 EMPTY_ARCHIVE = b"PK\x05\x06" + bytes(18)
 
 
-@pytest.mark.parametrize(
-    ("suffix", "content"),
-    [
-        *((suffix, b"nothing") for suffix in [*NO_ARCHIVE, ".skops"]),
-        (".skops", EMPTY_ARCHIVE),
-        *((suffix, b"") for suffix in NO_ARCHIVE),
-    ],
-)
-def test_a_damaged_file_is_an_error_that_names_it(suffix, content):
+@pytest.mark.parametrize("content", [b"nothing", EMPTY_ARCHIVE])
+def test_a_damaged_archive_is_an_error_that_names_it(content):
     pytest.importorskip("skops")
-    pytest.importorskip("onnxruntime")
-    Path(f"m{suffix}").write_bytes(content)
-    with pytest.raises(BadFileError, match=f"m{suffix}"):
-        load_file(f"m{suffix}")
+    Path("m.skops").write_bytes(content)
+    with pytest.raises(BadFileError, match=r"m\.skops"):
+        load_file("m.skops")
 
 
 def test_an_unknown_kind_is_answered_with_the_known_ones():

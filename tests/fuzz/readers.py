@@ -6,7 +6,7 @@ A new reader is a maker in `samples.py` and one line in `READERS`.
 import io
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ from tests.fuzz import mutations as m
 from tests.fuzz.mutations import Mutation
 
 import rhale
+from rhale.cli.parent import ask_child
+from rhale.cli.request import Request
+from rhale.errors import BadFileError, RhaleError
 from rhale.models.files.load import load_file
 from rhale.tables.files.sources import open_files
 
@@ -42,15 +45,15 @@ class Reader:
     mutations : sequence of Mutation
         What is done to a file; the more often one is listed, the more often it is done.
     load : callable
-        Reads a path: an error here must name it. `contained=False` where rhale is to try the
-        file in a child first.
+        Reads a path: an error here must name it. `contained=False` where all of it is to be done by
+        a child of rhale, as for users.
     use : callable
         Takes what was read and the name of the variant, and does what users do with it.
     libraries : tuple of str
         Modules to import before forking.
-    has_trial : bool
-        Whether rhale tries such files in a child process before this one reads them; what ends
-        a fork is then read once more, with that trial.
+    has_child : bool
+        Whether users have such files read by a child of rhale; what ends a fork is then read once
+        more, by that child.
     cold : tuple of str
         Variants that are not read before forking: their library starts threads for good.
     """
@@ -61,17 +64,29 @@ class Reader:
     load: Callable[..., Any]
     use: Callable[[Any, str], None]
     libraries: tuple[str, ...] = ()
-    has_trial: bool = False
+    has_child: bool = False
     cold: tuple[str, ...] = ()
 
 
 def load_model(path: Path, *, contained: bool = True) -> Any:
-    """Load a model; without a trial in a child where the caller is such a child itself."""
-    return load_file(path, trust=TRUSTED, contained=contained)
+    """Load a model, or have it explained by a child of the command, which gives none."""
+    if contained:
+        return load_file(path, trust=TRUSTED)
+    rows = path.with_name("rows.csv")
+    samples.MIXED.to_csv(rows, index=False)
+    request = Request("explain", str(path), (str(rows),), trust=TRUSTED, max_memory=2**31)
+    try:
+        ask_child(replace(request, max_seconds=60.0), lambda _: None)
+    except RhaleError as error:
+        msg = f"{path}: {error}"
+        raise BadFileError(msg) from error
+    return None
 
 
 def ask_model(model: Any, variant: str) -> None:
     """Predict rows with gaps and extremes, then explain."""
+    if model is None:  # a child has done it
+        return
     table = samples.MIXED if variant == "categories" else samples.NUMBERS
     if variant == "categories" and "lightgbm" in type(model).__module__:
         table = table[["city", "a"]]
@@ -125,7 +140,7 @@ NUMBERS = (*[m.change_stored_number] * 8, *m.TEXT)
 ZIP = (*[m.lie_in_zip] * 12, m.damage_end, m.truncate, *m.BYTES)
 PARQUET = (*[m.damage_end] * 6, lies.lie_in_notes, *m.BYTES)
 ARROW = (*[m.damage_end] * 2, *[m.damage_start] * 2, *[m.change_stored_number] * 4, *m.BYTES)
-model = partial(Reader, load=load_model, use=ask_model, has_trial=True)
+model = partial(Reader, load=load_model, use=ask_model, has_child=True)
 table = partial(Reader, load=load_table, use=explain_table, libraries=("pyarrow.dataset",))
 
 READERS = {

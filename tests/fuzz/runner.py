@@ -60,7 +60,7 @@ class Result:
     ----------
     outcome : str
         "read": it worked. "refused": an error of ours, in one line that names the file. "held":
-        it ends the process that reads it, and the trial in a child process has noticed. The
+        it ends the process that reads it, and where users name it, that is a child of rhale. The
         others are faults: "crashed" by a signal; "memory" beyond the limit; "hung"; "raw" is any
         other error; "ran" is code, a written file or a connection.
     """
@@ -167,9 +167,10 @@ def run_case(reader: Reader, case: Case, good: Path, folder: Path) -> Result:
     if keep := os.environ.get("RHALE_FUZZ_KEEP"):
         shutil.copytree(sample, Path(keep) / f"{case.reader}-{case.seed}-{case.number}")
     found = outcome(in_fork(lambda say: read_sample(reader, sample, say)))
-    if found[0] in ("crashed", "memory", "hung") and reader.has_trial:
+    if found[0] in ("crashed", "memory", "hung", "raw") and reader.has_child:
         tried = outcome(in_fork(lambda say: read_sample(reader, sample, say, contained=False)))
-        found = ("held", found[1]) if tried[0] == "refused" else (found[0], f"{found[1]}; {tried}")
+        held = tried[0] in ("refused", "read")
+        found = ("held", found[1]) if held else (found[0], f"{found[1]}; {tried}")
     return Result(*asdict(case).values(), sample.name, names, *found)
 
 

@@ -122,14 +122,14 @@ MISBEHAVIOUR = {
 }
 
 
-def make_trials(folder):
+def make_contained(folder):
     for name in ("noticed", "unnoticed"):
         (folder / name).mkdir(parents=True)
         (folder / name / "word.txt").write_text("hello, hello")
 
 
-def crash_without_trial(path, *, contained):
-    """End the process, unless a trial has noticed before."""
+def crash_without_child(path, *, contained):
+    """End the process, unless a child was told to read the file."""
     if contained or path.parent.name == "unnoticed":
         os.abort()
     raise BadFileError(str(path))
@@ -139,8 +139,8 @@ READERS = {
     "stand-in": Reader(
         make_words, ".txt", BYTES, misbehave, use_nothing, cold=tuple(MISBEHAVIOUR)
     ),
-    "trial": Reader(
-        make_trials, ".txt", BYTES, crash_without_trial, use_nothing, has_trial=True,
+    "contained": Reader(
+        make_contained, ".txt", BYTES, crash_without_child, use_nothing, has_child=True,
         cold=("noticed", "unnoticed"),
     ),
 }  # fmt: skip

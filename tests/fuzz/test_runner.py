@@ -71,8 +71,8 @@ def test_what_never_ends_is_ended(monkeypatch):
     assert words_for(ENDLESS) == dict.fromkeys(ENDLESS, "hung")
 
 
-def test_a_crash_that_the_trial_notices_is_held():
-    results = run_cases("trial", 0, [0, 1], module="tests.fuzz.stand_ins")
+def test_a_crash_of_the_child_is_held():
+    results = run_cases("contained", 0, [0, 1], module="tests.fuzz.stand_ins")
     found = {result.variant: result.outcome for result in results}
     assert found == {"noticed": "held", "unnoticed": "crashed"}
 

@@ -15,7 +15,6 @@ EXPECTED = {
     "BadFileError": ValueError,
     "MissingFolderError": FileNotFoundError,
     "UnsafeFileError": ValueError,
-    "ModelFileError": ValueError,
     "BadEffectsError": ValueError,
     "WrongShapeError": ValueError,
     "BadPredictionError": ValueError,

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rhale._contained import STEERING
 from rhale.cli import options as opt
 from rhale.cli.output import (
     Destinations,
@@ -24,7 +25,7 @@ from rhale.cli.output import (
     write_interactions,
     write_refits,
 )
-from rhale.cli.parent import STEERING, run_child
+from rhale.cli.parent import ask_child
 from rhale.cli.pictures import read_typed_view
 from rhale.cli.progress import shown
 from rhale.cli.request import Request
@@ -322,7 +323,7 @@ def _ask(request: Request) -> dict[str, Any]:
     if not can_limit():
         note_line(NO_LIMITS)
     with shown() as hear:
-        return run_child(request, hear, debug=STATE["debug"])
+        return ask_child(request, hear, debug=STATE["debug"])
 
 
 def in_words(error: Exception) -> str:

@@ -5,36 +5,25 @@ A model that crashes, hangs or eats memory ends this process, and nothing else.
 
 from __future__ import annotations
 
-import logging
-import os
 import signal
 import sys
-import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
+from rhale._child import packed, serve
 from rhale._explain import explain
 from rhale._interact import interactions
 from rhale._refit import refit
 from rhale.cli.learner import find_learner
 from rhale.cli.rehearse import rehearse
 from rhale.cli.request import Request, read_request
-from rhale.cli.sizes import written_size
-from rhale.errors import BadTableError, RhaleError
+from rhale.errors import BadTableError
 from rhale.models.expected_columns import columns_for
 from rhale.models.files.load import is_named_object, load_file, load_named
 from rhale.names import near_names
-from rhale.results import store
-from rhale.system.processes import (
-    Say,
-    claimed_output,
-    end_with_parent,
-    is_about_memory,
-    limit_this_process,
-    speaker,
-)
+from rhale.system.processes import Say, written_size
 from rhale.tables.files.sources import least_size, open_files, read_all
 from rhale.tables.pieces.table import PiecedTable
 
@@ -49,16 +38,9 @@ DOING = {
 def main() -> None:
     """Read one request, do it, answer."""
     request = read_request(sys.stdin.buffer.readline())
-    limit_this_process(request.max_memory, request.max_seconds)
-    end_with_parent()
-    say = speaker(claimed_output())
-    try:
-        say(result=work(request, say))
-    except SystemExit as left:
-        os._exit(left.code if isinstance(left.code, int) else 1)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the parent tells it
-        say(error=described(error, request))
-    os._exit(0)  # no farewell of libraries, some of which hang in it
+    size = written_size(request.max_memory)
+    too_much = f"the model and the table need more than {size} of memory; --max-memory allows more"
+    serve(lambda: partial(work, request), asdict(request), too_much, "--debug shows where")
 
 
 def work(request: Request, say: Say) -> dict[str, Any]:
@@ -71,9 +53,7 @@ def work(request: Request, say: Say) -> dict[str, Any]:
     if is_named_object(request.model):
         model = load_named(request.model)
     else:
-        model = load_file(
-            request.model, trust=request.trust, allow_pickle=request.allow_pickle, contained=True
-        )
+        model = load_file(request.model, trust=request.trust, allow_pickle=request.allow_pickle)
     have = columns_left(table.names, request)
     columns = columns_for(model, have) or have
     left_out = [name for name in have if name not in columns]
@@ -84,12 +64,8 @@ def work(request: Request, say: Say) -> dict[str, Any]:
     if request.task == "check":
         return asdict(rehearse(model, table, **settings))
     settings["progress"] = lambda done, n: say(done=done, of=n)
-    if request.task == "interactions":
-        with told(say):
-            found = store.pack_interactions(interactions(model, table, **settings))
-    else:
-        found = store.pack(explain(model, table, **settings))
-    return {store.VERSION: store.FORMAT, **found}
+    call = interactions if request.task == "interactions" else explain
+    return packed(call(model, table, **settings))
 
 
 def train_again(request: Request, table: PiecedTable, say: Say) -> dict[str, Any]:
@@ -106,9 +82,7 @@ def train_again(request: Request, table: PiecedTable, say: Say) -> dict[str, Any
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     say(doing=DOING[request.task])
-    with told(say):
-        found = refit(learner, rows, request.target, **request.arguments, progress=tell)
-    return {store.VERSION: store.FORMAT, **store.pack_refits(found)}
+    return packed(refit(learner, rows, request.target, **request.arguments, progress=tell))
 
 
 def columns_needed(table: PiecedTable, request: Request) -> PiecedTable:
@@ -138,42 +112,9 @@ def read_rows(table: PiecedTable, max_memory: int) -> Any:
     return read_all(table)
 
 
-@contextmanager
-def told(say: Say) -> Iterator[None]:
-    """Pass on what rhale would warn of: what all pairs cost, before it is paid."""
-    listener = logging.Handler(logging.WARNING)
-    listener.emit = lambda record: say(note=record.getMessage())  # type: ignore[method-assign]
-    log = logging.getLogger("rhale")
-    log.addHandler(listener)
-    try:
-        yield
-    finally:
-        log.removeHandler(listener)
-
-
 def columns_left(names: Sequence[str], request: Request) -> list[str]:
     """Columns that are neither the target nor the weights."""
     if request.target is not None and request.target not in names:
         msg = f"there is no column {request.target!r} to leave out; "
         raise BadTableError(msg + near_names(request.target, names))
     return [name for name in names if name not in (request.target, request.asked.get("weights"))]
-
-
-def described(error: BaseException, request: Request) -> dict[str, str]:
-    """What to tell of an error: its kind, one sentence, and its traceback for those who ask."""
-    trace = "".join(traceback.format_exception(error))
-    if is_about_memory(error):
-        size = written_size(request.max_memory)
-        msg = f"the model and the table need more than {size} of memory; --max-memory allows more"
-        return {"kind": "ModelStoppedError", "message": msg, "trace": trace}
-    if isinstance(error, RhaleError):
-        return {"kind": type(error).__name__, "message": str(error), "trace": trace}
-    if not isinstance(error, Exception):  # Ctrl-C does not come here: it ends the parent
-        msg = f"the model raised {type(error).__name__}, which ends a program: {error}"
-        return {"kind": "ModelFailedError", "message": msg, "trace": trace}
-    msg = f"something unexpected happened ({type(error).__name__}: {error}); --debug shows where"
-    return {"kind": "RhaleError", "message": msg, "trace": trace}
-
-
-if __name__ == "__main__":
-    main()

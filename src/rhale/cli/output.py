@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rhale.cli.parent import STEERING
+from rhale._contained import STEERING
 from rhale.cli.pictures import (
     PLAIN,
     View,

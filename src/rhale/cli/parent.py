@@ -1,43 +1,24 @@
-"""Have a request done by the process that holds the model, and tell how it ended."""
+"""Have a request of the command done by the process that holds the model."""
 
 from __future__ import annotations
 
-import re
-import signal
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from subprocess import Popen
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from rhale._contained import Hear, Limits, open_for, run_child
 from rhale.cli.request import Request
-from rhale.cli.sizes import written_size
-from rhale.errors import ModelStoppedError, RhaleError
-from rhale.system.processes import (
-    ExitedError,
-    NotUnderstoodError,
-    SilentError,
-    TooLongError,
-    heard,
-    last_words,
-    rebuilt,
-    send,
-    started,
-)
-
-COMMAND = (sys.executable, "-P", "-m", "rhale.cli.child")  # -P: imports nothing from this folder
-STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal does not take for text
-INTERRUPTED = "interrupted; trainings that are done are kept, Ctrl-C again ends at once"
-Hear = Callable[[dict[str, Any]], None]
+from rhale.models.files.load import is_named_object
 
 
-def run_child(request: Request, hear: Hear, *, debug: bool = False) -> dict[str, Any]:
-    """Have a request done by a process of its own.
+def ask_child(request: Request, hear: Hear, *, debug: bool = False) -> dict[str, Any]:
+    """Have a request done by a process of its own, which may read what the request names.
 
     Parameters
     ----------
     request : Request
-        What to do, and its limits.
+        What to do, and its limits. Named objects, and what is trained, are the user's own code,
+        which may do all that the user may.
     hear : callable
         Gets what the child says on its way: what it is doing, how far, notes.
     debug : bool
@@ -48,102 +29,22 @@ def run_child(request: Request, hear: Hear, *, debug: bool = False) -> dict[str,
     dict
         The child's answer.
     """
-    with started(COMMAND) as child, echoed(child, debug=debug):
-        send(child, request.written())
-        if request.task != "refit":
-            return listen(child, request, hear, debug=debug)
-        with passing_on(child, hear) as interrupts:
-            try:
-                return listen(child, request, hear, debug=debug)
-            except RhaleError as error:
-                if interrupts:  # it had nothing to give yet
-                    raise KeyboardInterrupt from error
-                raise
+    is_own = request.task == "refit" or is_named_object(request.model)
+    opened = open_for([request.model], request.data, request.asked.get("checkpoint"))
+    return run_child(
+        "rhale.cli.child",
+        asdict(request),
+        limits_of(request),
+        hear,
+        opened=None if is_own else opened,
+        keeps=request.task == "refit",
+        compiles=(Path(request.model).suffix.lower(), request.task.replace("check", "explain")),
+        debug=debug,
+    )
 
 
-def listen(
-    child: Popen[bytes], request: Request, hear: Hear, *, debug: bool = False
-) -> dict[str, Any]:
-    """Hear a child until it answers, fails or ends."""
-    try:
-        for words in heard(child, request.max_seconds):
-            if isinstance(words.get("result"), dict):
-                return dict(words["result"])
-            if isinstance(words.get("error"), dict):
-                raise retold(words["error"], debug=debug)
-            hear(words)
-    except (SilentError, TooLongError, NotUnderstoodError) as error:
-        raise stopped(error, request) from error
-    raise AssertionError  # a child is heard until it answers or ends
-
-
-@contextmanager
-def passing_on(child: Popen[bytes], hear: Hear) -> Iterator[list[int]]:
-    """Let the child, which keeps what is done, have the first Ctrl-C; the next one ends all.
-
-    Gives a list of the signals that came.
-    """
-    came, former = list[int](), signal.getsignal(signal.SIGINT)
-
-    def pass_on(number: int, _frame: object) -> None:
-        came.append(number)
-        signal.signal(signal.SIGINT, former)
-        if sys.platform != "win32":  # where the console tells both
-            child.send_signal(signal.SIGINT)
-        with suppress(RuntimeError):  # of a stream that was being written to
-            hear({"note": INTERRUPTED})
-
-    if former in (signal.SIG_IGN, None):  # of nohup, for one, or of a program around Python
-        yield came
-        return
-    signal.signal(signal.SIGINT, pass_on)
-    try:
-        yield came
-    finally:
-        signal.signal(signal.SIGINT, former)
-
-
-@contextmanager
-def echoed(child: Popen[bytes], *, debug: bool) -> Iterator[None]:
-    """Show the last words of a child, once it has ended, to those who look for mistakes."""
-    printed = bytearray()
-    try:
-        with last_words(child) as printed:
-            yield
-    finally:
-        if debug:
-            sys.stderr.write(STEERING.sub("", bytes(printed).decode(errors="replace")))
-
-
-def stopped(error: Exception, request: Request) -> ModelStoppedError:
-    """Say in one sentence how a child ended without an answer."""
-    if isinstance(error, TooLongError):
-        less = (
-            "--checkpoint keeps trainings" if request.task == "refit" else "--rows uses fewer rows"
-        )
-        msg = (
-            f"the model took longer than {request.max_seconds:g} seconds and was stopped; "
-            f"--max-seconds allows more, {less}"
-        )
-    elif isinstance(error, NotUnderstoodError):
-        msg = "the process of the model answered in a way that rhale does not understand"
-    elif not (how := str(error)):
-        msg = "the model closed the pipe to rhale, so its answers cannot be heard; it was stopped"
-    elif isinstance(error, ExitedError):
-        msg = f"the model ended its process with {how}"
-    elif how == "SIGXCPU":
-        msg = "the model used up its processor time; --max-seconds allows more"
-    else:
-        msg = (
-            f"the model crashed: its process was ended by {how}. It may be damaged, or need more "
-            f"than {written_size(request.max_memory)} of memory (--max-memory)"
-        )
-    return ModelStoppedError(msg)
-
-
-def retold(told: dict[str, Any], *, debug: bool) -> RhaleError:
-    """The child's error, with its traceback for those who look for mistakes."""
-    error = rebuilt(told)
-    if debug:
-        error.add_note(str(told.get("trace")))
-    return error
+def limits_of(request: Request) -> Limits:
+    """What the child may use, and how to allow more."""
+    less = "--checkpoint keeps trainings" if request.task == "refit" else "--rows uses fewer rows"
+    more = f"--max-seconds allows more, {less}"
+    return Limits(request.max_memory, request.max_seconds, "--max-memory", more)

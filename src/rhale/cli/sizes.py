@@ -20,14 +20,3 @@ def size_of(text: str) -> int | None:
     if found is None:
         return None
     return int(float(found[1]) * 2 ** UNITS[found[2].upper()])
-
-
-def written_size(size: int) -> str:
-    """Write a size for people.
-
-    Examples
-    --------
-    >>> written_size(2**29), written_size(3 * 2**29)
-    ('512 MiB', '1.5 GiB')
-    """
-    return f"{size / 2**20:.3g} MiB" if size < 2**30 else f"{size / 2**30:.3g} GiB"

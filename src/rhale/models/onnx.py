@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from rhale.errors import (
     excerpt,
 )
 from rhale.models.adapter import Adapter
+from rhale.models.files.load import files_beside
 from rhale.models.output_words import Answer
 from rhale.tables import as_matrix
 
@@ -37,7 +37,6 @@ NUMBERS = ("tensor(float)", "tensor(double)", "tensor(float16)")
 TAKES_WEIGHTS = hasattr(
     onnxruntime.SessionOptions, "add_external_initializers_from_files_in_memory"
 )
-LOCATION = re.compile(rb"\n\x08location\x12([\x01-\x7f])", re.DOTALL)  # then a name so long
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +84,8 @@ class OnnxModel(Adapter):
         weights = self.weights
         if path is not None:
             content = Path(path).read_bytes()
-            weights = weights_beside(Path(path), content)
+            folder, names = Path(path).parent, files_beside(Path(path))
+            weights = {name: (folder / name).read_bytes() for name in names}
         if weights and not TAKES_WEIGHTS:
             msg = (
                 "weights in files beside an ONNX graph reach other processes with onnxruntime 1.24 or "
@@ -195,19 +195,6 @@ def open_session(
             list(weights), parts, [len(part) for part in parts]
         )
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-
-
-def weights_beside(path: Path, content: bytes) -> dict[str, bytes]:
-    """Files in the graph's own folder that hold weights, by the names that the graph has for them."""
-    folder, found = path.parent.resolve(), dict[str, bytes]()
-    for match in LOCATION.finditer(content):
-        name = content[match.end() : match.end() + match[1][0]].decode(errors="replace")
-        if not name.isprintable():  # no name: numbers that look like the beginning of one
-            continue
-        place = (folder / name).resolve()
-        if place.is_relative_to(folder) and place.is_file():
-            found[name] = place.read_bytes()
-    return found
 
 
 def _unpack(

@@ -245,6 +245,17 @@ def usual_memory() -> int:
     return max(int(SHARE * memory), LEAST)
 
 
+def written_size(size: int) -> str:
+    """Write a size for people.
+
+    Examples
+    --------
+    >>> written_size(2**29), written_size(3 * 2**29)
+    ('512 MiB', '1.5 GiB')
+    """
+    return f"{size / 2**20:.3g} MiB" if size < 2**30 else f"{size / 2**30:.3g} GiB"
+
+
 def can_limit() -> bool:
     """Whether this system lets a process limit its memory."""
     return find_spec("resource") is not None

@@ -150,7 +150,7 @@ def test_a_report_of_interactions_stands_beside_their_numbers(saved):
 @pytest.mark.usefixtures("saved")
 def test_an_answer_about_something_else_is_refused(monkeypatch, capsys):
     answer = json.loads(Path("one.json").read_text())
-    monkeypatch.setattr("rhale.cli.app.run_child", lambda *_, **__: answer)
+    monkeypatch.setattr("rhale.cli.app.ask_child", lambda *_, **__: answer)
     assert ended("interactions", "m.onnx", "a.csv") == 1
     assert "holds no interactions" in capsys.readouterr().err
     assert ended("refit", "shop:make", "a.csv", "--target", "y") == 1

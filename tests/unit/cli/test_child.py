@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.cli.child import columns_left, columns_needed, described, read_rows, work
+from rhale._child import told
+from rhale.cli.child import columns_left, columns_needed, read_rows, work
 from rhale.cli.request import Request
-from rhale.errors import BadTableError, ModelFileError
+from rhale.errors import BadTableError
 from rhale.explanation import unpacked
 from rhale.tables.files.sources import open_files
 from rhale.trainings import unpacked as unpacked_any
@@ -37,7 +38,9 @@ def asked(tmp_path, monkeypatch):
         said = []
         model, data = "priced_by_tests:predict", (str(tmp_path / "rows.csv"),)
         request = Request(task, model, data, target="y", **options)
-        return work(request, lambda **words: said.append(words)), said
+        say = lambda **words: said.append(words)
+        with told(say):
+            return work(request, say), said
 
     return ask
 
@@ -82,35 +85,6 @@ def test_neither_target_nor_weights_are_shown_to_the_model(options, left):
 def test_a_target_that_is_not_there_is_answered_with_near_names():
     with pytest.raises(BadTableError, match=r"no column 'weigth' to leave out.*'weight'"):
         columns_left(["age", "weight"], Request("check", "m", ("t",), target="weigth"))
-
-
-def raised(error):
-    """An error that was raised, as it is told."""
-    with pytest.raises(type(error)) as caught:
-        raise error
-    return described(caught.value, Request("check", "m", ("t",), max_memory=2**30))
-
-
-@pytest.mark.parametrize(
-    ("error", "kind", "words"),
-    [
-        (ModelFileError("it is damaged"), "ModelFileError", "it is damaged"),
-        (MemoryError(), "ModelStoppedError", "more than 1 GiB of memory; --max-memory"),
-        (RuntimeError("std::bad_alloc"), "ModelStoppedError", "more than 1 GiB of memory"),
-        (
-            GeneratorExit("bye"),
-            "ModelFailedError",
-            "raised GeneratorExit, which ends a program: bye",
-        ),
-        (KeyError("a"), "RhaleError", "something unexpected happened (KeyError: 'a'); --debug"),
-    ],
-)
-def test_every_error_has_a_kind_a_sentence_and_its_traceback(error, kind, words):
-    told = raised(error)
-    assert told["kind"] == kind
-    assert words in told["message"]
-    assert type(error).__name__ in told["trace"]
-    assert "Traceback" in told["trace"]
 
 
 def test_interactions_come_back_as_numbers_that_can_be_read_again(asked):

@@ -8,7 +8,7 @@ import sys
 import pytest
 from tests.children import PATIENCE, is_running, wait_until
 
-from rhale.errors import BadTableError, ModelFileError, RhaleError
+from rhale.errors import BadTableError, ModelFailedError, RhaleError
 from rhale.system import processes
 from rhale.system.processes import (
     KEPT,
@@ -146,7 +146,7 @@ def test_a_child_that_ended_already_takes_what_is_sent_without_an_error():
 
 def test_errors_of_a_child_keep_their_kind():
     assert type(rebuilt({"kind": "BadTableError", "message": "m"})) is BadTableError
-    assert type(rebuilt({"kind": "ModelFileError", "message": "m"})) is ModelFileError
+    assert type(rebuilt({"kind": "ModelFailedError", "message": "m"})) is ModelFailedError
     assert type(rebuilt({"kind": "annotations", "message": "m"})) is RhaleError
     assert str(rebuilt({"kind": 3})) == "None"
 

@@ -1,4 +1,4 @@
-"""Files that XGBoost, LightGBM and CatBoost have saved: checked here, then read by them."""
+"""Files that XGBoost, LightGBM and CatBoost have saved, read by them: they hold numbers, no code."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rhale.errors import BadFileError, MissingExtraError
-from rhale.models.files.check_catboost import check_catboost
-from rhale.models.files.check_lightgbm import check_lightgbm
-from rhale.models.files.check_xgboost import check_xgboost
-from rhale.models.files.ubjson import read_json, read_ubj
 from rhale.models.library_errors import first_line
 
 ESTIMATORS = {
@@ -51,18 +47,9 @@ def load_model(path: str | Path) -> Any:
         raise BadFileError(msg) from error
 
 
-def _load_xgboost_json(content: bytes) -> Any:
-    return _load_xgboost(content, read_json(content))
-
-
-def _load_xgboost_ubj(content: bytes) -> Any:
-    return _load_xgboost(content, read_ubj(content))
-
-
-def _load_xgboost(content: bytes, parts: Any) -> Any:
+def _load_xgboost(content: bytes) -> Any:
     """A Booster, or the estimator that saved it: that one stops at its best round."""
     library = import_module("xgboost")
-    check_xgboost(parts, tuple(map(int, library.__version__.split(".")[:2])))
     booster = library.Booster()
     booster.load_model(bytearray(content))
     written = booster.attr("scikit_learn")
@@ -75,13 +62,11 @@ def _load_xgboost(content: bytes, parts: Any) -> Any:
 
 
 def _load_lightgbm(content: bytes) -> Any:
-    check_lightgbm(content)
     return import_module("lightgbm").Booster(model_str=content.decode())
 
 
 def _load_catboost(content: bytes) -> Any:
     """With the face that answers as the saved model did: probabilities, counts or sums."""
-    check_catboost(content)
     library = import_module("catboost")
     with TemporaryDirectory() as folder:  # from bytes, CatBoost forgets its settings
         path = str(Path(folder) / "model.cbm")
@@ -95,8 +80,8 @@ def _load_catboost(content: bytes) -> Any:
 
 
 _LOADERS = {
-    ".json": _load_xgboost_json,
-    ".ubj": _load_xgboost_ubj,
+    ".json": _load_xgboost,
+    ".ubj": _load_xgboost,
     ".txt": _load_lightgbm,
     ".cbm": _load_catboost,
 }

@@ -15,7 +15,6 @@ from typing import Any
 from rhale.errors import BadFileError, MissingExtraError, RhaleError, UnsafeFileError
 from rhale.models.files import pickles
 from rhale.models.files.booster_files import load_model
-from rhale.models.files.trial import require_survivor, stamp_of
 
 KINDS = {
     ".onnx": "ONNX",
@@ -31,6 +30,7 @@ LIBRARIES = {  # what reads a kind, and how to get it
     "ONNX": ("onnxruntime", 'pip install "rhale[onnx]"'),
     "skops": ("skops", 'pip install "rhale[cli]"'),
 }
+LOCATION = re.compile(rb"\n\x08location\x12([\x01-\x7f])", re.DOTALL)  # then a name so long
 NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
@@ -39,7 +39,6 @@ def load_file(
     *,
     trust: Sequence[str] = (),
     allow_pickle: str | None = None,
-    contained: bool = False,
 ) -> Any:
     """Load a model from a file, without running code that the file brings.
 
@@ -51,13 +50,24 @@ def load_file(
         Types that a skops file may make although skops does not know them.
     allow_pickle : str, optional
         "sha256:" and the hash of the one pickle that may be read.
-    contained : bool
-        Whether this process may be ended by a damaged file; else a child tries it first.
 
     Returns
     -------
     object
         What `rhale.explain` takes as a model.
+
+    Notes
+    -----
+    No code comes with the file, but its library may crash on a damaged one, now or when it is asked,
+    and then this process ends. Calls that are given the path do all that in a process of its own.
+
+    Examples
+    --------
+    >>> try:
+    ...     load_file("no-such-model.onnx")
+    ... except BadFileError as error:
+    ...     print(error)
+    there is no model file 'no-such-model.onnx'; give the path of a saved model
     """
     place = Path(path)
     require_file(place)
@@ -81,15 +91,20 @@ def load_file(
     if library and find_spec(library) is None:
         msg = f"{path} is a file of kind {kind}, which {library} reads: {install}"
         raise MissingExtraError(msg)
-    if contained:
-        return _read(kind, place, content, trust)
-    before = stamp_of(place, trust)
-    require_survivor(place, trust)
-    model = _read(kind, place, content, trust)
-    if stamp_of(place, trust) != before:
-        msg = f"{path} changed while it was being read; let it rest, and start again"
-        raise BadFileError(msg)
-    return model
+    return _read(kind, place, content, trust)
+
+
+def files_beside(place: Path) -> list[str]:
+    """Files in an ONNX graph's own folder that may hold its weights, by the graph's names for them."""
+    if place.suffix.lower() != ".onnx" or not place.is_file():
+        return []
+    content, folder = place.read_bytes(), place.parent.resolve()
+    ends = [(match.end(), match[1][0]) for match in LOCATION.finditer(content)]
+    names = dict.fromkeys(content[end : end + n].decode(errors="replace") for end, n in ends)
+    # other names are numbers that look like the beginning of one
+    found = [name for name in names if name.isprintable()]
+    inside = {name: (folder / name).resolve() for name in found}
+    return [n for n, path in inside.items() if path.is_relative_to(folder) and path.is_file()]
 
 
 def require_file(place: Path) -> None:

@@ -14,36 +14,6 @@ def test_a_library_that_is_not_there_is_named(tmp_path, monkeypatch):
         load_model(path)
 
 
-def test_a_file_that_would_crash_xgboost_is_refused(tmp_path):
-    pytest.importorskip("xgboost")
-    path = tmp_path / "deep.json"
-    path.write_text("[" * 200_000 + "]" * 200_000)
-    with pytest.raises(BadFileError, match="nested"):
-        load_model(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "check"),
-    [
-        ("m.json", "read_json"),
-        ("m.ubj", "read_ubj"),
-        ("m.txt", "check_lightgbm"),
-        ("m.cbm", "check_catboost"),
-    ],
-)
-def test_the_bytes_that_were_checked_are_the_ones_that_are_read(name, check, tmp_path, monkeypatch):
-    pytest.importorskip(booster_files.LIBRARY_OF[f".{name.partition('.')[2]}"])
-    (tmp_path / name).write_bytes(b"content")
-
-    def refuse(content):
-        (tmp_path / name).unlink()  # nothing else may be read from there
-        raise ValueError(content.decode())
-
-    monkeypatch.setattr(booster_files, check, refuse)
-    with pytest.raises(BadFileError, match=rf"cannot load .*{name}.*: content\."):
-        load_model(tmp_path / name)
-
-
 def test_an_estimator_of_a_strange_kind_is_refused(tmp_path):
     xgboost = pytest.importorskip("xgboost")
     rows = np.arange(20.0).reshape(10, 2)

@@ -4,39 +4,45 @@ import os
 import signal
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.children import PATIENCE
 
-from rhale.cli import parent
-from rhale.cli.parent import INTERRUPTED, retold, run_child, stopped
-from rhale.cli.request import Request, read_request
-from rhale.errors import BadTableError, ModelStoppedError
+from rhale import _contained
+from rhale._child import described
+from rhale._contained import INTERRUPTED, Limits, retold, run_child, stopped
+from rhale.cli.parent import limits_of
+from rhale.cli.request import Request
+from rhale.errors import BadFileError, BadTableError, ModelStoppedError
+from rhale.system import closed
 from rhale.system.processes import ExitedError, NotUnderstoodError, SilentError, TooLongError
 
-REQUEST = Request("check", "m.onnx", ("a.csv",), max_seconds=PATIENCE)
+LIMITS = Limits(2**30, PATIENCE, "--max-memory", "--max-seconds allows more")
 CHILD = """
 import json, sys
+sys.stdin.readline()
 line = sys.stdin.readline()
 def say(**words): print(json.dumps(words), flush=True)
 """
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def asked(monkeypatch, tmp_path):
     """What comes of a request that a few lines of Python answer, and what is heard on the way."""
 
-    def ask(code, *, task="check", hear=None, **options):
-        monkeypatch.setattr(parent, "COMMAND", (sys.executable, "-c", CHILD + code))
-        words = []
-        return run_child(replace(REQUEST, task=task), hear or words.append, **options), words
+    def ask(code, *, hear=None, **options):
+        (tmp_path / "child.py").write_text(CHILD + code)
+        monkeypatch.setattr(closed, "__file__", str(tmp_path / "child.py"))
+        words, request = [], {"asked": [1.5, "x"]}
+        return run_child("m", request, LIMITS, hear or words.append, opened=None, **options), words
 
     return ask
 
 
 def test_the_child_gets_the_request_and_its_answer_comes_back(asked):
-    answer, _ = asked("say(result={'line': line})")
-    assert read_request(answer["line"].encode()) == REQUEST
+    answer, _ = asked("say(result={'request': json.loads(line)})")
+    assert answer == {"request": {"asked": [1.5, "x"]}}
 
 
 def test_what_it_says_before_its_answer_is_passed_on(asked):
@@ -78,7 +84,7 @@ def test_errors_of_the_child_bring_their_traceback_to_those_who_ask():
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (TooLongError(), "took longer than 9 seconds"),
+        (TooLongError(), "took longer than 9 seconds and was stopped; --max-seconds allows more"),
         (NotUnderstoodError(), "does not understand"),
         (SilentError(""), "closed the pipe"),
         (ExitedError("exit code 3"), "ended its process with exit code 3"),
@@ -87,9 +93,8 @@ def test_errors_of_the_child_bring_their_traceback_to_those_who_ask():
     ],
 )
 def test_each_end_of_the_child_has_its_sentence(error, words):
-    request = Request("check", "m", ("t",), max_memory=2**30, max_seconds=9)
     with pytest.raises(ModelStoppedError, match=words):
-        raise stopped(error, request)
+        raise stopped(error, replace(LIMITS, max_seconds=9))
 
 
 KEEPING = """
@@ -118,7 +123,7 @@ def pressing(words):
 def test_the_first_interrupt_of_trainings_is_the_childs_which_gives_what_it_has(asked):
     words = []
     code = KEEPING.format(then="say(result={'kept': 3})")
-    answer, _ = asked(code, task="refit", hear=pressing(words))
+    answer, _ = asked(code, keeps=True, hear=pressing(words))
     assert answer == {"kept": 3}
     assert words == [{"doing": "training"}, {"note": INTERRUPTED}]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -136,19 +141,19 @@ def test_the_first_interrupt_of_trainings_is_the_childs_which_gives_what_it_has(
 )
 def test_a_child_that_has_nothing_to_give_is_an_interrupt(asked, then):
     with pytest.raises(KeyboardInterrupt):
-        asked(KEEPING.format(then=then), task="refit", hear=pressing([]))
+        asked(KEEPING.format(then=then), keeps=True, hear=pressing([]))
 
 
 @pytest.mark.usefixtures("interrupts")
 def test_without_an_interrupt_errors_of_trainings_are_errors(asked):
     with pytest.raises(ModelStoppedError, match="exit code 3"):
-        asked("sys.exit(3)", task="refit")
+        asked("sys.exit(3)", keeps=True)
 
 
 def test_trainings_that_took_too_long_are_told_how_to_keep_them():
     request = Request("refit", "m:f", ("t",), max_seconds=9)
     with pytest.raises(ModelStoppedError, match=r"9 seconds .* --checkpoint keeps trainings"):
-        raise stopped(TooLongError(), request)
+        raise stopped(TooLongError(), limits_of(request))
 
 
 @pytest.mark.usefixtures("interrupts")
@@ -156,6 +161,69 @@ def test_interrupts_that_are_ignored_stay_so(asked):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     found = []
     hear = lambda _: found.append(signal.getsignal(signal.SIGINT))
-    answer, _ = asked("say(doing='training'); say(result={'kept': 2})", task="refit", hear=hear)
+    answer, _ = asked("say(doing='training'); say(result={'kept': 2})", keeps=True, hear=hear)
     assert (answer, found) == ({"kept": 2}, [signal.SIG_IGN])
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (BadFileError("it is damaged"), "BadFileError", "it is damaged"),
+        (MemoryError(), "ModelStoppedError", "too much"),
+        (RuntimeError("std::bad_alloc"), "ModelStoppedError", "too much"),
+        (
+            GeneratorExit("bye"),
+            "ModelFailedError",
+            "raised GeneratorExit, which ends a program: bye",
+        ),
+        (KeyError("a"), "RhaleError", "something unexpected happened (KeyError: 'a'); look there"),
+        (FileNotFoundError(2, "no such file", "a.json"), "OSError", "no such file"),
+    ],
+)
+def test_every_error_has_a_kind_a_sentence_and_its_traceback(error, kind, words):
+    with pytest.raises(type(error)) as caught:
+        raise error
+    told = described(caught.value, "too much", "look there")
+    assert told["kind"] == kind
+    assert words in told["message"]
+    assert type(error).__name__ in told["trace"]
+    assert "Traceback" in told["trace"]
+
+
+def test_an_error_of_the_system_is_that_error_here():
+    told = {"kind": "OSError", "message": "m", "errno": 2, "filename": "a.json", "trace": "t"}
+    error = retold(told, debug=False)
+    assert isinstance(error, FileNotFoundError)
+    assert error.filename == "a.json"
+    assert isinstance(retold({**told, "errno": "2"}, debug=False), BaseException)
+
+
+def test_what_a_closed_child_compiled_is_compiled_again_once_by_a_process_of_ours(
+    tmp_path, monkeypatch
+):
+    own, kept, ran = tmp_path / "own", tmp_path / "kept", []
+    monkeypatch.setenv("XDG_CACHE_HOME", str(kept))
+    monkeypatch.setattr(_contained, "run", lambda command, **_: ran.append(command[-1]))
+    folder = Path("rhale", "compiled", "numba-1")
+    (kept / folder).mkdir(parents=True)
+    (kept / folder / "old.nbi").write_text("index")
+    places = _contained.own_places(str(own))
+    assert Path(places["XDG_CACHE_HOME"], folder, "old.nbi").read_text() == "index"
+    _contained.compile_again(str(own), ".txt", "explain", {})
+    assert ran == []  # it found all there was
+    Path(places["XDG_CACHE_HOME"], folder, "new.nbi").write_text("code of a stranger")
+    for ending in (".onnx", ".txt", ".txt"):
+        _contained.compile_again(str(own), ending, "explain", {})
+    assert ran == ["from rhale._child import compile_again; compile_again('.txt', 'explain')"]
+    assert sorted(one.name for one in (kept / folder).iterdir()) == ["again-explain", "old.nbi"]
+
+
+def test_names_and_patterns_of_tables_are_what_a_child_may_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a/1.csv", "a/2.csv", "b/3.csv", "m.txt"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("x")
+    found = _contained.open_for(["m.txt"], ["a/*.csv", Path("b")], "kept")
+    assert sorted(found["reads"][1:]) == ["a/1.csv", "a/2.csv", "b", "m.txt"]
+    assert (found["lists"], found["writes"]) == (["a"], ["kept"])
