@@ -30,10 +30,20 @@ SYSTEM = (
     *("/proc/stat", "/proc/filesystems", "/proc/sys/vm", "/dev/urandom", "/dev/random"),
     *("/dev/zero", "/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/ssl/openssl.cnf"),
 )
-# calls that are refused: sockets, io_uring (which opens files and sockets by itself), other processes
+# Calls that are refused, by processor: those that Landlock does not know. In this order: socket,
+# io_uring (which opens files and sockets by itself), ptrace and memory of other processes, groups
+# of its own (which would outlive this one), modes, owners, times and attributes of files.
 REFUSED = {
-    "x86_64": (0xC000003E, (41, 425, 426, 427, 101, 310, 311)),
-    "aarch64": (0xC00000B7, (198, 425, 426, 427, 117, 270, 271)),
+    "x86_64": (
+        0xC000003E,
+        *(41, 425, 426, 427, 101, 310, 311, 109, 112, 90, 91, 268, 452, 92, 93, 94, 260),
+        *(132, 235, 261, 280, 188, 189, 190, 197, 198, 199, 463, 466),
+    ),
+    "aarch64": (
+        0xC00000B7,
+        *(198, 425, 426, 427, 117, 270, 271, 154, 157, 52, 53, 452, 54, 55, 88),
+        *(5, 6, 7, 14, 15, 16, 463, 466),
+    ),
 }
 X32 = 0x40000000  # calls of another kind that the same processor takes
 LOAD, JUMP_IF_EQUAL, JUMP_IF_NOT_LESS, RETURN = 0x20, 0x15, 0x35, 0x06
@@ -118,10 +128,10 @@ def _grant(call: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
 
 
 def _refuse_calls(call: ctypes.CDLL) -> str:
-    """Refuse calls that reach the network or other processes, by a filter that the kernel runs."""
+    """Refuse calls by a filter that the kernel runs; they fail as without permission."""
     if platform.machine() not in REFUSED:
         return f"calls of {platform.machine()} are not known"
-    processor, numbers = REFUSED[platform.machine()]
+    processor, *numbers = REFUSED[platform.machine()]
     last = len(numbers) + 5  # the step that refuses; jumps count from the step after their own
     steps = [
         (LOAD, 0, 0, 4),  # the processor that the call is for
