@@ -279,7 +279,8 @@ def open_for(models: Sequence[str], tables: Any, checkpoint: Any = None) -> dict
 
 def _user_cache() -> Path:
     """Where rhale keeps what numba has compiled, one folder below."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return given if given.is_absolute() else Path.home() / ".cache"
 
 
 def own_places(folder: str) -> dict[str, str]:

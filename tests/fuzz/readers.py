@@ -76,7 +76,7 @@ def load_model(path: Path, *, contained: bool = True) -> Any:
     samples.MIXED.to_csv(rows, index=False)
     request = Request("explain", str(path), (str(rows),), trust=TRUSTED, max_memory=2**31)
     try:
-        ask_child(replace(request, max_seconds=60.0), lambda _: None)
+        ask_child(replace(request, max_seconds=20.0), lambda _: None)
     except RhaleError as error:
         msg = f"{path}: {error}"
         raise BadFileError(msg) from error
