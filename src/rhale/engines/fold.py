@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from rhale.engines import list_work
 from rhale.engines.checkpoint.folder import Checkpoint
-from rhale.engines.worker import Latest
+from rhale.engines.worker import Latest, keep_freed_memory
 from rhale.errors import BadTableError, RhaleError
 from rhale.tables import Chunk, Table
 from rhale.tables.pieces.reader import naming
@@ -87,6 +87,7 @@ class Passes:
         now = Latest(task)
         with self._fitting(kept_as, kept):
             now.learn(so_far.total)
+        keep_freed_memory()
         work = list_work(now, self.table, size, first=so_far.done, n_threads=self.n_threads)
         before = 0 if self.has_parts else so_far.done * size
         try:
