@@ -720,7 +720,7 @@ class Effect(FrozenResult):
         """
         return self.line.importance()
 
-    @property
+    @cached_property
     def importance_error(self) -> float:
         """Standard error of `importance`, over rows drawn from the same population."""
         return drop_rounding(float(np.sqrt(self.doubt.of_importance())), self.importance)
