@@ -149,7 +149,7 @@ class Explanation:
     __repr__ = __str__
 
     def __getitem__(self, key: Any) -> Result:
-        feature, output = key if isinstance(key, tuple) else (key, None)
+        feature, output = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
         place = self._feature(feature)
         number = self._one_output(output, f"fx[{feature!r}, {self.outputs[0]!r}]")
         return self.effects[place * len(self.outputs) + number]
@@ -677,6 +677,13 @@ class Explanation:
         from rhale.report.render import render
         from rhale.report.sections import add_comparison, add_interactions, add_refits
 
+        beside = {"interactions": interactions, "refits": refits, "comparison": comparison}
+        for (name, given), part in zip(
+            beside.items(), ("pairs", "explanations", "names"), strict=True
+        ):
+            if given is not None and not hasattr(given, part):
+                msg = f"{name}={given!r:.60} is nothing that rhale has found; pass its result"
+                raise BadSettingError(msg)
         page = make_page(self.effects, self.provenance, **self._told(title))
         page = with_choices(page, self.effects, self._other_bins())
         page = add_partners(page, self._partners_told())
@@ -885,7 +892,9 @@ class Explanation:
         """Results in the order asked for; the largest first where all are, or a set."""
         if features is None:
             return self._by_importance(self.features, output)
-        names = list(dict.fromkeys(self.features[self._feature(f)] for f in features))
+        given: Any = features
+        wanted = given if isinstance(given, Iterable) else [given]
+        names = list(dict.fromkeys(self.features[self._feature(f)] for f in wanted))
         ranked = self._by_importance(names, output)
         if isinstance(features, AbstractSet):
             return ranked

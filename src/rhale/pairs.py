@@ -308,6 +308,10 @@ class Interactions:
         >>> import matplotlib.pyplot as plt
         >>> plt.close(ax.figure)
         """
+        given: Any = pair
+        if given is not None and not isinstance(given, Sequence):
+            msg = f"{pair!r:.60} names no pair; pass two features, as in ix.plot(('a', 'b'))"
+            raise BadSettingError(msg)
         if pair is not None:
             key = (*pair,) if output is None else (*pair, output)
             return self[key].plot(kind or "map", ax=ax, **options)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -124,9 +124,9 @@ def find_pair(ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None
     return given_pair(ax)
 
 
-def given_pair(axes: Sequence[Axes]) -> TwoPanels:
+def given_pair(axes: Any) -> TwoPanels:
     """Take two panels from the caller."""
-    pair = list(axes)
+    pair = list(axes) if isinstance(axes, Iterable) else []
     if len(pair) != 2 or not all(isinstance(panel, Axes) for panel in pair):
         msg = f"ax must be one Axes, a pair of them, or None; found {axes!r}"
         raise BadSettingError(msg)

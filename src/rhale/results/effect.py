@@ -856,6 +856,7 @@ class Effect(FrozenResult):
         >>> age.places(3)
         array([ 0.,  5., 10.])
         """
+        require_count("n_points", n_points)
         x = np.union1d(self.edges, np.linspace(self.edges[0], self.edges[-1], n_points))
         if self.crossings is not None:
             x = np.union1d(x, np.concatenate(self.crossings[:2]))
@@ -961,7 +962,7 @@ class Effect(FrozenResult):
         >>> round(age.difference(2.0, 7.0).size, 6)
         10.0
         """
-        x = np.array([start, stop], dtype=np.float64)
+        x, _ = as_points([start, stop], self.kind)
         size, own = np.diff(self.curve(x))[0], self.row_spread
         if own is None:
             spread = np.abs(np.diff(self._accumulate(x)))[0]

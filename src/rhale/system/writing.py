@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from rhale.errors import BadFileError, MissingFolderError
 
@@ -34,7 +35,7 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
     OSError
         If the disk says no; it names `path`, whichever step failed.
     """
-    target = Path(path)
+    target = as_path(path)
     require_folder(target)
     if target.exists() and not target.is_file():  # as root one could replace a device
         what = "a folder" if target.is_dir() else "no regular file"
@@ -63,6 +64,14 @@ def _mode_of(path: Path) -> int | None:
     if path.is_symlink() or not path.exists():
         return None
     return stat.S_IMODE(path.stat().st_mode) & 0o777
+
+
+def as_path(path: Any) -> Path:
+    """The path that a user named."""
+    if not isinstance(path, str | PathLike):
+        msg = f"{path!r:.60} is no path of a file; pass a text, or one of pathlib"
+        raise BadFileError(msg)
+    return Path(path)
 
 
 def require_folder(path: Path) -> None:
