@@ -389,6 +389,18 @@ def test_an_interrupt_ends_the_child(monkeypatch):
     assert children[0].returncode is not None
 
 
+def test_the_command_makes_the_folder_of_a_checkpoint_and_goes_on_from_it():
+    pytest.importorskip("typer")
+    saved("m.txt")
+    X.to_csv("rows.csv", index=False)
+    command = [sys.executable, "-m", "rhale.cli", "explain", "m.txt", "rows.csv"]
+    command += ["--checkpoint", "new/kept", "--json", "-"]
+    runs = [subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2)]  # noqa: S603
+    one, two = (json.loads(run) for run in runs)
+    assert one["effects"] == two["effects"]
+    assert list(Path("new/kept").iterdir())
+
+
 def test_a_trusted_tree_that_leads_out_of_its_nodes_is_one_sentence_of_the_command():
     pytest.importorskip("typer")
     skops = pytest.importorskip("skops.io")
