@@ -184,7 +184,7 @@ def test_a_table_of_an_engine_is_sent_to_the_other_way():
 # --- what it may touch ----------------------------------------------------------------------------
 
 PROBE = """
-import json, os, socket, sys
+import json, os, resource, socket, sys
 sys.path.insert(0, {folder!r})
 import closed
 print(closed.close_off({reads!r}, {lists!r}, {writes!r}))
@@ -209,6 +209,9 @@ print(json.dumps([tried(attempt) for attempt in (
     lambda: os.utime("other.txt", (1, 1)),
     lambda: os.setxattr("other.txt", "user.a", b"1"),
     os.setsid,
+    lambda: os.symlink("other.txt", "own/link"),
+    lambda: os.mkfifo("own/pipe"),
+    lambda: resource.prlimit(os.getppid(), resource.RLIMIT_CPU, (9, 9)),
 )]))
 import numpy
 """
