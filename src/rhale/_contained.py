@@ -147,6 +147,8 @@ def run_child(
                 TemporaryDirectory(prefix="rhale-", ignore_cleanup_errors=True)
             )
             surroundings = {**usual, **own_places(own)}
+            for folder in opened["writes"]:
+                stack.enter_context(_folder_made(folder))
             opened = {**opened, "writes": [*opened["writes"], own]}
         # -P: imports nothing from this folder
         command = (sys.executable, "-P", str(closed.__file__))
@@ -336,18 +338,18 @@ def _patterns(tables: Any) -> list[str]:
 
 
 @contextmanager
-def _folder_made(checkpoint: Any) -> Iterator[None]:
+def _folder_made(folder: str) -> Iterator[None]:
     """Make the folder of a checkpoint, which the child cannot make; not kept if nothing is in it."""
-    if checkpoint is None or Path(checkpoint).exists():
-        yield
-        return
-    with suppress(OSError):  # the child says what is wrong with it
-        Path(checkpoint).mkdir(parents=True)
+    is_new = not os.path.lexists(folder)
+    if is_new:
+        with suppress(OSError):  # the child says what is wrong with it
+            Path(folder).mkdir(parents=True)
     try:
         yield
     finally:
-        with suppress(OSError):
-            Path(checkpoint).rmdir()
+        if is_new:
+            with suppress(OSError):
+                Path(folder).rmdir()
 
 
 # --- calls of Python ------------------------------------------------------------------------------
@@ -403,10 +405,7 @@ def _contained(call: str, files: Sequence[str], named: dict[str, Any]) -> Any:
     progress, tables = named.get("progress"), data if names_files(data) else ()
     request = {"call": call, "max_memory": limits.max_memory, "max_seconds": limits.max_seconds}
     sent = {**named, "progress": bool(progress)}
-    with (
-        _folder_made(checkpoint),
-        _hearing(progress, "training" if call == "refit" else "row") as hear,
-    ):
+    with _hearing(progress, "training" if call == "refit" else "row") as hear:
         answer = run_child(
             "rhale._child",
             {**request, "model": name},

@@ -184,7 +184,7 @@ def test_a_table_of_an_engine_is_sent_to_the_other_way():
 # --- what it may touch ----------------------------------------------------------------------------
 
 PROBE = """
-import json, os, socket, sys
+import json, os, resource, socket, sys
 sys.path.insert(0, {folder!r})
 import closed
 print(closed.close_off({reads!r}, {lists!r}, {writes!r}))
@@ -209,6 +209,9 @@ print(json.dumps([tried(attempt) for attempt in (
     lambda: os.utime("other.txt", (1, 1)),
     lambda: os.setxattr("other.txt", "user.a", b"1"),
     os.setsid,
+    lambda: os.symlink("other.txt", "own/link"),
+    lambda: os.mkfifo("own/pipe"),
+    lambda: resource.prlimit(os.getppid(), resource.RLIMIT_CPU, (9, 9)),
 )]))
 import numpy
 """
@@ -387,6 +390,18 @@ def test_an_interrupt_ends_the_child(monkeypatch):
         rhale.explain("m.onnx", X)
     presser.join()
     assert children[0].returncode is not None
+
+
+def test_the_command_makes_the_folder_of_a_checkpoint_and_goes_on_from_it():
+    pytest.importorskip("typer")
+    saved("m.txt")
+    X.to_csv("rows.csv", index=False)
+    command = [sys.executable, "-m", "rhale.cli", "explain", "m.txt", "rows.csv"]
+    command += ["--checkpoint", "new/kept", "--json", "-"]
+    runs = [subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2)]  # noqa: S603
+    one, two = (json.loads(run) for run in runs)
+    assert one["effects"] == two["effects"]
+    assert list(Path("new/kept").iterdir())
 
 
 def test_a_trusted_tree_that_leads_out_of_its_nodes_is_one_sentence_of_the_command():
