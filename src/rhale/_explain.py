@@ -255,7 +255,8 @@ def explain(
         asker = run.meet(found)
         choice = choose(found, asker, run.asked)
         measured = run.measure(asker, found, choice.measures)
-    return conclude(run, found, asker, choice, measured)
+    with run.blaming_checkpoint():
+        return conclude(run, found, asker, choice, measured)
 
 
 @answering_unknown()

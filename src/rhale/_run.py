@@ -17,7 +17,7 @@ from rhale.engines.checkpoint.identity import digest_of, identify
 from rhale.engines.fold import FIRST_LOOK, FIRST_LOOK_AGAIN, SECOND_LOOK, Passes
 from rhale.engines.thread_limits import limit_libraries, limit_threads
 from rhale.engines.threads import count_jobs
-from rhale.errors import BadSettingError
+from rhale.errors import BadSettingError, RhaleError
 from rhale.explanation import Explanation, note_explained
 from rhale.features.first_pass import Columns, name_splitters
 from rhale.features.naming import keep_words, make_captions, name_columns
@@ -170,7 +170,8 @@ class Run:
             about = About(columns.survey, asker.outputs, notes, shown.weight, keys[0])
             is_searched = first is None and self.asked.is_searched
             some = sampled.searched(keys[1]) if is_searched else None
-            done = conclude_all(left, sums.totals, (sampled, shown, some), about)
+            with self.blaming_checkpoint():
+                done = conclude_all(left, sums.totals, (sampled, shown, some), about)
             found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
             rows = None if some is None else read_search_rows(columns, done, some)
@@ -190,6 +191,19 @@ class Run:
         notes = describe_search(self.asked.regions, measures, asker.outputs, columns.survey.n_rows)
         gathered = gather(columns, found, first, n_asked, search)
         return replace(gathered, notes=notes, partners=partners)
+
+    @contextmanager
+    def blaming_checkpoint(self) -> Iterator[None]:
+        """Blame what was read of a checkpoint where nothing can be made of the sums."""
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            read = None if self.memory is None else self.memory.last_read
+            is_told = isinstance(error, RhaleError) and not isinstance(error, BadSettingError)
+            if read is None or is_told:  # what was asked for was checked before
+                raise
+            why = f"nothing can be made of its sums: {error}"[:200]
+            raise self.memory.damaged(read, why) from error
 
     def measure_pairs(self, task: PairPass[Sums], columns: Columns, number: int) -> Sums:
         """Go through the rows once for all pairs."""
