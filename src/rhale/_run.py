@@ -199,9 +199,10 @@ class Run:
             yield
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             read = None if self.memory is None else self.memory.last_read
-            if read is None or isinstance(error, RhaleError):
+            is_told = isinstance(error, RhaleError) and not isinstance(error, BadSettingError)
+            if read is None or is_told:  # what was asked for was checked before
                 raise
-            why = f"nothing can be made of its sums: {type(error).__name__}"
+            why = f"nothing can be made of its sums: {error}"[:200]
             raise self.memory.damaged(read, why) from error
 
     def measure_pairs(self, task: PairPass[Sums], columns: Columns, number: int) -> Sums:

@@ -884,15 +884,18 @@ def test_the_sample_of_an_effect_of_levels_holds_the_steps_of_its_rows():
 
 
 @pytest.mark.parametrize("step", ["rhale._explain.conclude", "rhale._run.conclude_all"])
-def test_sums_of_a_checkpoint_that_nothing_can_be_made_of_are_blamed(tmp_path, monkeypatch, step):
+@pytest.mark.parametrize("error", [OverflowError, errors.BadSettingError])
+def test_sums_of_a_checkpoint_that_nothing_can_be_made_of_are_blamed(
+    tmp_path, monkeypatch, step, error
+):
     def fail(*_):
-        return int(float("inf"))
+        raise error
 
     rows = np.random.default_rng(0).normal(size=(300, 2))
     call = partial(rhale.explain, lambda x: x[:, 0], rows, checkpoint=tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(step, fail)
-        with pytest.raises(OverflowError):  # nothing was read yet
+        with pytest.raises(error):  # nothing was read yet
             call()
         with pytest.raises(
             errors.CheckpointError, match=r"effects-65536.checkpoint is damaged \(noth"
