@@ -265,7 +265,7 @@ class Run:
 
 def _share(n_rows: int) -> int:
     """Rows of a chunk of a table that trees walk: threads share chunks, sums depend on them."""
-    return -(-n_rows // int(np.clip(n_rows // (2 * FEW_ROWS), *CHUNKS)))
+    return -(-n_rows // int(np.clip(n_rows // FEW_ROWS, *CHUNKS)))
 
 
 def conclude_all(
