@@ -35,9 +35,8 @@ demo: export PYTHONDONTWRITEBYTECODE := 1
 demo: $(DEMO_STAMP) ## Explain a small model; tables on screen, pictures and a page in demo/
 	$(DEMO)/bin/rhale demo
 
-figures: export PYTHONDONTWRITEBYTECODE := 1
-figures: $(DEMO_STAMP) ## Draw the pictures of the README anew: those of the demo
-	$(DEMO)/bin/rhale demo --no-open
+figures: $(STAMP) ## Draw the pictures of the README anew: those of the demo, its trees walked
+	$(VENV)/bin/rhale demo --no-open
 	cp demo/all_features.png demo/one_feature.png demo/three_inks.png docs/images/
 
 # Every page and every example of the gallery is run; then links are followed and pages are opened.
@@ -51,7 +50,7 @@ docs: $(STAMP) ## Build the site into site/, from pages that are run, and check 
 paper: $(STAMP) ## Reproduce every experiment of the paper; writes docs/paper/
 	@for name in $(PAPER); do \
 		echo "paper/$$name.py"; \
-		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") $(VENV)/bin/python paper/$$name.py || exit 1; \
+		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") PYTHONPATH=. $(VENV)/bin/python paper/$$name.py || exit 1; \
 	done
 
 # The scripts share the nets and the tables of the paper's scripts. FULL=1 measures the jumps and the
@@ -59,7 +58,7 @@ paper: $(STAMP) ## Reproduce every experiment of the paper; writes docs/paper/
 accuracy: $(STAMP) ## Measure bins, curves and intervals against known truths; writes docs/accuracy.md
 	@for name in $(ACCURACY); do \
 		echo "accuracy/$$name.py"; \
-		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") PYTHONPATH=paper OMP_NUM_THREADS=1 \
+		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") PYTHONPATH=.:paper OMP_NUM_THREADS=1 \
 			$(VENV)/bin/python accuracy/$$name.py \
 			$$(case $$name in (jumps|regions|pairs|refits) echo "--jobs $(JOBS) $(if $(FULL),--full)";; esac) || exit 1; \
 	done
@@ -94,7 +93,7 @@ test-lowest: $(LOWEST_STAMP) ## Run units and contracts with the lowest versions
 		-m "not slow and not browser" -W default --disable-warnings
 
 # AGAINST=commit names the other one; results of many calls must agree to the bit.
-golden: $(STAMP) ## Compare the numbers of two commits: this tree and AGAINST, HEAD by default
+golden: $(STAMP) ## Compare what users see of two commits: this tree and AGAINST, HEAD by default
 	rm -rf .golden && mkdir .golden && git worktree prune
 	git worktree add --quiet --detach .golden/tree $(or $(AGAINST),HEAD)
 	rm -rf .golden/tree/tests/golden && cp -r tests/golden .golden/tree/tests/golden
@@ -137,7 +136,7 @@ clean: ## Remove environments, caches and everything that was made
 		docs/_live docs/gallery docs/sg_execution_times.rst docs/reference/generated paper/.parts accuracy/.parts \
 		htmlcov .coverage .coverage.* .benchmarks \
 		.golden .hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	find src tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src problems tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # $(call install,FOLDER,REQUIREMENTS,CONSTRAINTS[,OPTIONS OF PIP]): hatchling comes from the pinned
 # environment itself, so that the build is pinned too.

@@ -9,8 +9,8 @@ import numpy as np
 from parts import FloatArray, Function, centred_gap, write_part
 from report import table
 
+import problems
 import rhale
-from rhale import problems
 
 SIZES, SEEDS = (100, 1000, 10_000), range(200, 212)
 ABOUT = """

@@ -24,9 +24,9 @@ from jumps import group, run_all
 from parts import FloatArray, write_part
 from report import table
 
+import problems
 import rhale
-from rhale import problems
-from rhale.problems import PairedProblem
+from problems import PairedProblem
 from rhale.results.pair_effect import can_be_ranked
 
 FIRST = 7000  # seed
@@ -254,7 +254,7 @@ def list_tasks(plan: Plan) -> Iterator[tuple[str, Callable[[], list[Row]]]]:
 ABOUT = """
 ## Pairs
 
-`accuracy/pairs.py{option}`, seeds from {first} on; cells were chosen on seeds 0 to 39, bars of partners on seeds below 520, nothing on these. Functions of `rhale.problems.PAIRED`, ten features. *Ratio*: strength by the true one, of the
+`accuracy/pairs.py{option}`, seeds from {first} on; cells were chosen on seeds 0 to 39, bars of partners on seeds below 520, nothing on these. Functions of `problems.PAIRED`, ten features. *Ratio*: strength by the true one, of the
 strongest pair; *read in the middle*: of 20 equal cells, as R's packages do. *Null*: the largest strength of a pair that does not act together, in deviations of the predictions. *Surface*: root mean
 square error at the rows.
 """

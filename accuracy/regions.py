@@ -28,9 +28,9 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import problems
 import rhale
-from rhale import problems
-from rhale.problems import RegionalProblem
+from problems import RegionalProblem
 
 TUNED, FRESH = 0, 300  # first seeds
 NOISE = 0.3  # of what models learn from, in deviations of the function
@@ -83,7 +83,7 @@ BOOSTED = ("HistGradientBoosting", "XGBoost", "LightGBM")
 ABOUT = """
 ## Regions
 
-`accuracy/regions.py{option}`, seeds from {first} on (settings were chosen with 0 to 9). Functions of `rhale.problems.REGIONAL`, explained
+`accuracy/regions.py{option}`, seeds from {first} on (settings were chosen with 0 to 9). Functions of `problems.REGIONAL`, explained
 through `rhale.explain(..., regions=True)`: with their own gradients, or as models that learned from {learned} rows
 with noise of {noise} deviations and are explained on these. *Right*: the features in the rules are the true ones, no more and no fewer.
 *Rows in a wrong region*: of {judged} other rows, those whose kind is not that of most rows of their region. *True share*: of the spread of the

@@ -14,7 +14,7 @@ from parts import FloatArray
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from trees import BY_NAME, LEARNED, NOISE, always, draw_beside, draw_normal, pose, truth
 
-from rhale.problems import Problem
+from problems import Problem
 
 Case = tuple[str, int]  # name of a problem, column of a feature
 

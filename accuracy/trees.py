@@ -30,9 +30,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
+import problems
 import rhale
-from rhale import problems
-from rhale.problems import Problem, Truth
+from problems import Problem, Truth
 
 LEARNED, NOISE, EXPLAINED = 5000, 0.1, 1000
 ALE_BINS = (10, 20, 50, 100, 200)

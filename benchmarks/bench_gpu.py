@@ -1,4 +1,4 @@
-"""A network and its rows on a GPU: what moments cost beyond slopes, rows per second, agreement.
+"""A network and its rows on a GPU: rows per second, agreement.
 
 Runs by itself, on a CPU too, with fewer rows:
 
@@ -11,11 +11,8 @@ Ratios and agreement are what counts; nothing is asserted about times.
 from __future__ import annotations
 
 import argparse
-from functools import reduce
-from operator import add
 from statistics import median
 from time import perf_counter
-from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -24,20 +21,9 @@ from networks import network
 
 import rhale
 from rhale.gpu.device_moments import send
-from rhale.gpu.task import DeviceTask
-from rhale.gpu.tensor_table import TensorTable
-from rhale.kernels.grid import Grid
-from rhale.measures.binned import BinnedEffects, CellChoice
-from rhale.measures.gradient import Gradient
-from rhale.measures.measure import MeasureTask
-from rhale.measures.questions import Asker
-from rhale.models import wrap
-from rhale.models.predictor import Predictor
 
 N_FEATURES = 8
-MOST_ADDED = 0.10
 LEAST_THERE, LEAST_SENT = 115, 90  # million rows a second: rows on the device, on the host
-N_CELLS = 546  # that `explain` takes for so many rows
 CPU_CHECKED = 1_000_000
 FEW_ROWS = 100_000
 
@@ -59,38 +45,6 @@ def wait(device):
         torch.cuda.synchronize(device)
 
 
-def pass_of_slopes(model, rows, batch):
-    """Slopes of all rows, with nothing kept but their sum."""
-    total = torch.zeros(N_FEATURES, dtype=torch.float64, device=rows.device)
-    for start in range(0, len(rows), batch):
-        part = rows[start : start + batch].clone().requires_grad_()
-        (slopes,) = torch.autograd.grad(model(part).sum(), part)
-        total += slopes.sum(dim=0)
-    return total
-
-
-def second_pass(model, table, n_cells=N_CELLS):
-    """The second pass of `explain` alone: slopes, cells and moments, chunk by chunk."""
-    sample = table.tensor[:100_000].double().cpu().numpy()
-    shares = np.linspace(0, 1, n_cells + 1)
-    grids = tuple(Grid(np.unique(np.quantile(c, shares))) for c in sample.T)
-    predictor = Predictor(wrap(model), ("y0",), (0,), 1)
-    last = np.uint64(2**64 * min(1.0, 2000 / table.n_rows) * 0.9)
-    measures = tuple(
-        BinnedEffects(SimpleNamespace(column=c), Gradient(c), CellChoice(grid, (None,)))
-        for c, grid in enumerate(grids)
-    )
-    asker = Asker(predictor, table.names, table.storage.usual_rows)
-    task = DeviceTask(MeasureTask(asker, measures, last, 0))
-
-    def work():
-        starts = range(0, table.n_rows, table.storage.usual_rows)
-        chunks = (table.chunk(s, min(s + table.storage.usual_rows, table.n_rows)) for s in starts)
-        return reduce(add, (task(c) for c in chunks))
-
-    return work
-
-
 def disagreement(ours, theirs):
     """Largest difference of curves, of their range, and of typical spreads, of their size."""
     curves, spreads = [], []
@@ -109,18 +63,6 @@ def run(n_rows, device, rounds):
     ledger, model = Ledger(), network(device)
     size = f"8 features, {n_rows:,} rows, float32"
     rows = torch.randn(n_rows, N_FEATURES, device=device, generator=seeded(device))
-    batches = [2**b for b in ((18, 19, 20) if device.type == "cuda" else (12, 14))]
-    alone, batch = min(
-        (timed(lambda b=b: pass_of_slopes(model, rows, b), rounds, device)[0], b) for b in batches
-    )
-    table = TensorTable(rows, device)
-    whole, measured = timed(second_pass(model, table), rounds, device)
-    assert all(m.count.sum() > 0.9 * n_rows for m in measured.totals)
-    ledger.add(
-        "slopes, cells and moments, against slopes alone", size, per_second(n_rows, whole),
-        f"{per_second(n_rows, alone)} in batches of {batch:,}", f"{whole / alone:.3f}",
-        f"<= {1 + MOST_ADDED:.2f}", met=whole <= (1 + MOST_ADDED) * alone,
-    )  # fmt: skip
     host, is_gpu = rows.cpu().numpy(), device.type == "cuda"
     if is_gpu:
         measure_fixed_costs(ledger, model, rows, torch.from_numpy(host), rounds)

@@ -1,4 +1,4 @@
-"""Moments and row keys of ten long columns: time in plain passes over them, memory, chunkings; sorts."""
+"""Moments and row keys of ten long columns: time in plain passes over them, memory, chunkings."""
 
 import tracemalloc
 from functools import reduce
@@ -6,15 +6,13 @@ from operator import add
 
 import numpy as np
 import pytest
-from measuring import race_of_processor, seconds
+from measuring import race_of_processor
 
 import rhale
-from rhale.features.first_pass import SURVEY_ROWS
 from rhale.kernels import when_compiled
 from rhale.kernels.grid import Grid, uniform_edges
 from rhale.kernels.moments import measure
 from rhale.kernels.sample import column_keys
-from rhale.kernels.sorting import order_keys, sort_numbers
 
 N_FEATURES, N_ROWS, CHUNK = 10, 10_000_000, 2**16
 PASSES = {"NumPy alone": 30, "compiled loop": 15}
@@ -92,48 +90,6 @@ def test_keys_cost_a_few_plain_passes(ledger, columns, way, monkeypatch):
         f"{found.ours * per_element:.1f} ns an element",
         f"{found.other * per_element:.2f} ns an element",
         f"{found.cost:.1f} passes",
-    )
-
-
-@pytest.mark.parametrize("shape", ["even", "normal", "heavy tails"])
-def test_columns_in_order(ledger, shape):
-    draw = np.random.default_rng(0)
-    draws = {
-        "even": draw.random,
-        "normal": draw.standard_normal,
-        "heavy tails": draw.standard_cauchy,
-    }
-    sample = draws[shape]((SURVEY_ROWS, N_FEATURES))
-
-    def sort_all(sort):
-        return [sort(column) for column in sample.T]
-
-    found = race_of_processor(lambda: sort_all(sort_numbers), lambda: sort_all(np.sort), rounds=20)
-
-    np.testing.assert_array_equal(found.our_answer, found.other_answer)
-    ledger.add(
-        "sampled columns in order, against NumPy's sort",
-        f"10 columns of {SURVEY_ROWS:,} rows, {shape}",
-        seconds(found.ours / N_FEATURES),
-        seconds(found.other / N_FEATURES),
-        f"{found.speedup:.3g} times as fast",
-    )
-
-
-def test_keys_in_order(ledger):
-    keys = np.random.default_rng(0).integers(0, 2**62, (N_FEATURES, SURVEY_ROWS), dtype=np.uint64)
-
-    found = race_of_processor(
-        lambda: [order_keys(some) for some in keys], lambda: [np.argsort(some) for some in keys], 20
-    )
-
-    np.testing.assert_array_equal(found.our_answer, found.other_answer)
-    ledger.add(
-        "keys of sampled rows in order, against NumPy's argsort",
-        f"{SURVEY_ROWS:,} keys",
-        seconds(found.ours / N_FEATURES),
-        seconds(found.other / N_FEATURES),
-        f"{found.speedup:.3g} times as fast",
     )
 
 

@@ -10,8 +10,8 @@ import compare
 import numpy as np
 import report
 
+import problems
 import rhale
-from rhale import problems
 
 AUTOMATIC = rhale.Optimal(max_bins=20, discount=0.3, min_points=10, ddof=0)
 LIMITS = {"x1": (0.0, 1.0), "x2": (0.0, 1.0), "x3": (-2.0, 2.0)}

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 import rhale
+from problems import FloatArray, Problem
 from rhale import plots
 from rhale.plots.fields import LineField
-from rhale.problems import FloatArray, Problem
 
 COLUMN, PAGE_WIDTH = 3.4, 7.0  # inches in print
 PRINT = {

@@ -12,8 +12,8 @@ import running
 import settings
 import spread
 
+import problems
 import rhale
-from rhale import problems
 
 CLAIM = """\
 ## Where text, program and mathematics disagree

@@ -9,8 +9,8 @@ from __future__ import annotations
 import compare
 import report
 
+import problems
 import rhale
-from rhale import problems
 
 LIMITS = (-1.0, 1.0)
 WAYS = {

@@ -16,8 +16,8 @@ import compare
 import numpy as np
 import report
 
+import problems
 import rhale
-from rhale import problems
 
 CELLS = (20, 40, 50, 100, 200, 1000)
 ROWS = (500, 15_639, 100_000, 1_000_000)

@@ -10,8 +10,8 @@ import compare
 import numpy as np
 import report
 
+import problems
 import rhale
-from rhale import problems
 
 LIMITS = (-0.5, 0.5)
 AUTOMATIC = rhale.Optimal(max_bins=50, discount=0.1, min_points=5, ddof=0)

@@ -14,8 +14,8 @@ import numpy as np
 import report
 import spread
 
+import problems
 import rhale
-from rhale import problems
 
 CODE = {"discount": 0.3, "min_points": 10, "ddof": 0}
 TEXT = {"discount": 0.2, "min_points": None, "ddof": 1}  # None: a twentieth of the rows

@@ -6,8 +6,8 @@ import compare
 import numpy as np
 import report
 
+import problems
 import rhale
-from rhale import problems
 
 PLOTTED = rhale.Optimal(max_bins=40, discount=0.3, min_points=10, ddof=0)
 GRID = (np.arange(2000) + 0.5) / 2000

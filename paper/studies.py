@@ -17,9 +17,9 @@ import numpy as np
 import report
 from matplotlib.axes import Axes
 
+import problems
 import rhale
-from rhale import problems
-from rhale.problems import FloatArray, Problem, Truth
+from problems import FloatArray, Problem, Truth
 
 LIMITS = (0.0, 1.0)
 MILLION, DENSE_CELLS = 1_000_000, 1000

@@ -9,7 +9,7 @@ from __future__ import annotations
 import report
 import studies
 
-from rhale import problems
+import problems
 
 KINKS = (0.213, 0.387, 0.461, 0.523)
 STUDY = studies.Study(

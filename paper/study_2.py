@@ -9,7 +9,7 @@ from __future__ import annotations
 import report
 import studies
 
-from rhale import problems
+import problems
 
 STUDY = studies.Study(
     problems.study_2(),

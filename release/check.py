@@ -24,7 +24,7 @@ BESIDE = ("scikit-learn", "pandas")  # for the first example of the README
 # Folders and files that whoever has only the source package needs to test, build and cite it.
 IN_SOURCE = (
     *("src/rhale/__init__.py", "src/rhale/py.typed", "tests/conftest.py", "examples", "benchmarks"),
-    *("accuracy", "paper", "docs/conf.py", "changelog.d/README.md", "release/check.py"),
+    *("accuracy", "paper", "problems", "docs/conf.py", "changelog.d/README.md", "release/check.py"),
     *("requirements/dev.txt", "constraints.txt", "constraints-lowest.txt", "Makefile", ".ci/run"),
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "CITATION.cff"),
     *("pyproject.toml", ".github/workflows/ci.yml"),

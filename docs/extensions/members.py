@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 
 from rhale.kernels import partitions
 
-BUILT = ("rhale.kernels.regions", "rhale.models", "rhale.problems")
+BUILT = ("rhale.kernels.regions", "rhale.models")
 
 
 class Default(NamedTuple):
@@ -54,7 +54,7 @@ def _add(found: Members, name: str, value: Any) -> None:
 
 
 def is_built_by_users(cls: type) -> bool:
-    """Tell settings and problems, which users make, from results and protocols."""
+    """Tell settings, which users make, from results and protocols."""
     is_protocol = getattr(cls, "_is_protocol", False)
     return not is_protocol and (
         cls.__module__.startswith(BUILT) or cls.__name__ in partitions.__all__

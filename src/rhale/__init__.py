@@ -72,7 +72,7 @@ _ROOMS = {
 }
 _MODULES = (
     *("comparison", "engines", "explanation", "features", "gpu", "measures", "models", "names"),
-    *("pairs", "plots", "problems", "results", "settings", "system", "tables", "trainings"),
+    *("pairs", "plots", "results", "settings", "system", "tables", "trainings"),
 )
 
 

@@ -156,13 +156,9 @@ def run_child(
         stack.enter_context(_echoed(child, debug=debug))
         first = {"serve": serve, "open": opened}
         send(child, json.dumps(first).encode() + b"\n" + json.dumps(request).encode() + b"\n")
-        try:
-            with suppress(BrokenPipeError):
-                rows(stream_of(child.stdin))
-                stream_of(child.stdin).flush()
-        except BaseException:
-            stream_of(child.stdout).close()  # which nobody reads yet
-            raise
+        with suppress(BrokenPipeError):
+            rows(stream_of(child.stdin))
+            stream_of(child.stdin).flush()
         if not keeps:
             answer = _listen(child, limits, hear, debug=debug)
             if opened is not None:

@@ -118,9 +118,9 @@ def explain(
     Parameters
     ----------
     model : callable, estimator with `predict`, torch module, JAX function or path
-        A fitted model, left as it was; or a model file: ONNX, XGBoost, LightGBM, CatBoost, skops
-        or an exported program of torch. Pickles are refused. A method, `clf.predict_proba`, stands
-        for its estimator and that response.
+        A fitted model, left as it was; or a model file: ONNX, XGBoost, LightGBM, CatBoost or
+        skops. Pickles are refused. A method, `clf.predict_proba`, stands for its estimator and that
+        response.
     data : table, path or paths
         Rows to explain the model on. In memory: NumPy array, pandas, polars or pyarrow table; the
         model sees the same kind, and nothing is modified. Larger: the path of Parquet, CSV or
@@ -132,7 +132,7 @@ def explain(
     method : {"rhale", "dale", "ale", "pdp", "ice", "mplot"}
         "rhale": local effects and bins chosen by the method. "dale": gradients in equal bins.
         "ale": secants over quantile bins. The others are profiles of predictions.
-    bins : Adaptive, Optimal, Fixed, Quantile, Ceilings, Edges, int, Explanation or mapping, optional
+    bins : Adaptive, Optimal, Fixed, Quantile, Edges, int, Explanation or mapping, optional
         How bins are chosen; limits that are listed, [18, 25, 30], are `Edges`, and a mapping goes
         from feature to any of these. For profiles their limits are the grid, or all values of a
         feature that has no more; `Edges` stay as given.
@@ -257,7 +257,8 @@ def explain(
         asker = run.meet(found)
         choice = choose(found, asker, run.asked)
         measured = run.measure(asker, found, choice.measures)
-    return conclude(run, found, asker, choice, measured)
+    with run.blaming_checkpoint():
+        return conclude(run, found, asker, choice, measured)
 
 
 @answering_unknown()

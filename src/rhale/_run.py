@@ -17,7 +17,7 @@ from rhale.engines.checkpoint.identity import digest_of, identify
 from rhale.engines.fold import FIRST_LOOK, FIRST_LOOK_AGAIN, SECOND_LOOK, Passes
 from rhale.engines.thread_limits import limit_libraries, limit_threads
 from rhale.engines.threads import count_jobs
-from rhale.errors import BadSettingError
+from rhale.errors import BadSettingError, RhaleError
 from rhale.explanation import Explanation, note_explained
 from rhale.features.first_pass import Columns, name_splitters
 from rhale.features.naming import keep_words, make_captions, name_columns
@@ -65,9 +65,9 @@ from rhale.tables.pieces.table import PiecedTable
 
 Opened = TableInMemory | PiecedTable
 Sums = TypeVar("Sums")
-WALKED_NUMBERS = 2**23  # answers of all walks in memory; twice as many of wide tables:
+WALKED_NUMBERS = 2**21  # answers of one walk; twice as many of wide tables:
 FEW_ROWS = 2**14  # chunks of fewer feel what every chunk costs for each feature
-FEWEST_NUMBERS = 2**21  # of one walk: fewer are slow, however many walks there are
+CHUNKS = (6, 32)  # of a table, at least and at most, however many threads share them
 CHUNK_BATCHES, CHUNK_NUMBERS = 16, 2**22  # of a chunk, at most: 32 MiB of slopes
 SAMPLE_ROWS = 2_000  # distinct rows kept in the result
 SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table
@@ -146,13 +146,10 @@ class Run:
         """Chunks whose features are all answered by one walk, a few for every core."""
         predictor = asker.predictor
         n_threads = predictor.n_threads if self.n_jobs is None else self.n_jobs
-        n_numbers = max(WALKED_NUMBERS // n_threads, FEWEST_NUMBERS)
-        fit = n_numbers // (4 * len(columns.features) * predictor.n_all)
+        fit = WALKED_NUMBERS // (4 * len(columns.features) * predictor.n_all)
         fit = max(fit, min(2 * fit, FEW_ROWS))
-        n_rows = columns.survey.n_rows
-        shared = -(-n_rows // (3 * n_threads)) if n_threads > 1 else asker.batch_rows
         most = max(asker.batch_rows, FEWEST_WALKED)
-        size = int(np.clip(min(fit, shared), FEWEST_WALKED, most))
+        size = int(np.clip(min(fit, _share(columns.survey.n_rows)), FEWEST_WALKED, most))
         return replace(asker, batch_rows=size, n_threads=n_threads)
 
     def measure(self, asker: Asker, columns: Columns, measures: Sequence[Measure]) -> Findings:
@@ -173,7 +170,8 @@ class Run:
             about = About(columns.survey, asker.outputs, notes, shown.weight, keys[0])
             is_searched = first is None and self.asked.is_searched
             some = sampled.searched(keys[1]) if is_searched else None
-            done = conclude_all(left, sums.totals, (sampled, shown, some), about)
+            with self.blaming_checkpoint():
+                done = conclude_all(left, sums.totals, (sampled, shown, some), about)
             found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
             rows = None if some is None else read_search_rows(columns, done, some)
@@ -194,11 +192,25 @@ class Run:
         gathered = gather(columns, found, first, n_asked, search)
         return replace(gathered, notes=notes, partners=partners)
 
+    @contextmanager
+    def blaming_checkpoint(self) -> Iterator[None]:
+        """Blame what was read of a checkpoint where nothing can be made of the sums."""
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            read = None if self.memory is None else self.memory.last_read
+            if read is None or isinstance(error, RhaleError):
+                raise
+            why = f"nothing can be made of its sums: {type(error).__name__}"
+            raise self.memory.damaged(read, why) from error
+
     def measure_pairs(self, task: PairPass[Sums], columns: Columns, number: int) -> Sums:
         """Go through the rows once for all pairs."""
         n_rows, asker = columns.survey.n_rows, task.asker
         size = task.chunk_rows(self.batch_rows)
-        if asker.n_threads > 1:
+        if asker.predictor.walks:
+            size = min(size, max(_share(n_rows), FEWEST_WALKED))
+        elif asker.n_threads > 1:
             size = min(size, max(-(-n_rows // (3 * asker.n_threads)), FEWEST_WALKED))
         most = most_rows(columns.table, task)
         passes = self._passes(columns.table, n_rows)
@@ -248,6 +260,11 @@ class Run:
             return last_key, last_key
         fit = fit_search_rows(self.asked.regions, measures, n_outputs)
         return last_key, sample.last_key(fit)
+
+
+def _share(n_rows: int) -> int:
+    """Rows of a chunk of a table that trees walk: threads share chunks, sums depend on them."""
+    return -(-n_rows // int(np.clip(n_rows // (2 * FEW_ROWS), *CHUNKS)))
 
 
 def conclude_all(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -159,7 +159,7 @@ class Comparison:
         return tell_differences(self.names, self.explanations, self.comparisons)
 
     def __getitem__(self, key: Any) -> FeatureComparison:
-        feature, output = key if isinstance(key, tuple) else (key, None)
+        feature, output = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
         place = find_feature(self.captions.feature_key(feature), self.features)
         if output is None and len(self.outputs) > 1:
             msg = f"there are several outputs, name one: cx[{feature!r}, {self.outputs[0]!r}]; "
@@ -329,7 +329,7 @@ class Comparison:
         >>> folder.cleanup()
         """
         from rhale.report.compare_page import make_compare_page
-        from rhale.report.compare_render import render_comparison
+        from rhale.report.render import render_comparison
 
         write_text(path, render_comparison(make_compare_page(self, title)))
         return Path(path)
@@ -423,6 +423,10 @@ def name_explanations(given: Sequence[Any], names: Sequence[str] | None) -> dict
         return {str(name): fx for name, fx in given[0].items()}
     if names is None:
         names = default_names(given)
+    given_names: Any = names
+    if not isinstance(given_names, Iterable):
+        msg = f"names={names!r:.60} are no names; pass a list with one for each explanation"
+        raise BadSettingError(msg)
     chosen = [str(name) for name in ([names] if isinstance(names, str) else names)]
     if len(chosen) != len(given) or len(set(chosen)) != len(chosen):
         msg = f"names={chosen} are {len(chosen)} for {len(given)} explanations; give each a name of its own"

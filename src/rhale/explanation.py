@@ -18,7 +18,7 @@ from rhale.errors import (
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.curve import Center
-from rhale.kernels.fixed import Edges
+from rhale.kernels.fixed import Edges, Quantile
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import same_fields, same_value
@@ -38,7 +38,6 @@ from rhale.results.explained import SampledCurves
 from rhale.results.fit import MOVED_LIMITS, ModelCells, Unbinned, bin_all
 from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
-from rhale.results.plain_bins import find_other_bins
 from rhale.results.read_only import as_read_only
 from rhale.results.result import Outside, Result, is_constant
 from rhale.settings import PROFILES, describe_bins, name_keys, partition_for, read_bins
@@ -47,9 +46,9 @@ from rhale.system.writing import write_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rhale.report.compare_page import Compared
-    from rhale.report.pair_page import PairTable
-    from rhale.report.refit_page import RefitTable
+    from rhale.comparison import Comparison
+    from rhale.pairs import Interactions
+    from rhale.trainings import Refits
 
 Bins = Any  # Partition, int, limits, Explanation, or a mapping from feature to one of these
 
@@ -58,6 +57,10 @@ TIED = Note(
     "bins stay: beside a value that many rows share they belong to its local effects; call explain "
     "again with the bins you want",
 )
+
+OTHER_BINS = (5, 10, 20)  # numbers of bins that a reader of a page may choose instead
+FEWEST_IN_BIN = 5  # rows
+MOST_CHOICES = 60  # features
 
 REGIONS_STAY = Note(
     "regions", "regions stay with the bins that they had; call explain again for other ones"
@@ -146,7 +149,7 @@ class Explanation:
     __repr__ = __str__
 
     def __getitem__(self, key: Any) -> Result:
-        feature, output = key if isinstance(key, tuple) else (key, None)
+        feature, output = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
         place = self._feature(feature)
         number = self._one_output(output, f"fx[{feature!r}, {self.outputs[0]!r}]")
         return self.effects[place * len(self.outputs) + number]
@@ -634,9 +637,9 @@ class Explanation:
         path: str | PathLike[str],
         *,
         title: str | None = None,
-        interactions: PairTable | None = None,
-        refits: RefitTable | None = None,
-        comparison: Compared | None = None,
+        interactions: Interactions | None = None,
+        refits: Refits | None = None,
+        comparison: Comparison | None = None,
     ) -> Path:
         """Write one HTML page that needs no network: ranking, charts, sentences, notes.
 
@@ -674,15 +677,38 @@ class Explanation:
         from rhale.report.render import render
         from rhale.report.sections import add_comparison, add_interactions, add_refits
 
+        beside = {"interactions": interactions, "refits": refits, "comparison": comparison}
+        for (name, given), part in zip(
+            beside.items(), ("pairs", "explanations", "names"), strict=True
+        ):
+            if given is not None and not hasattr(given, part):
+                msg = f"{name}={given!r:.60} is nothing that rhale has found; pass its result"
+                raise BadSettingError(msg)
         page = make_page(self.effects, self.provenance, **self._told(title))
-        others = find_other_bins(self.effects, self.cells, self.outputs)
-        page = with_choices(page, self.effects, others)
+        page = with_choices(page, self.effects, self._other_bins())
         page = add_partners(page, self._partners_told())
         page = page if interactions is None else add_interactions(page, interactions)
         page = page if refits is None else add_refits(page, refits)
         page = page if comparison is None else add_comparison(page, comparison)
         write_text(path, render(page))
         return Path(path)
+
+    def _other_bins(self) -> list[tuple[Result, ...]]:
+        """The effects with some numbers of bins of equal counts, where bins can be had.
+
+        Only features with the largest effects, so that a page stays small.
+        """
+        names = [effect.name for effect in self.ranked() if effect.name in self.cells]
+        some = {name: self.cells[name] for name in list(dict.fromkeys(names))[:MOST_CHOICES]}
+        asked = [
+            {
+                name: Quantile(n_bins, cells.grid.closed)
+                for name, cells in some.items()
+                if cells.total_rows >= FEWEST_IN_BIN * n_bins
+            }
+            for n_bins in OTHER_BINS
+        ]
+        return [rebin_alike([self], bins)[0].effects for bins in asked]
 
     def _partners_told(self) -> dict[tuple[str, str], str]:
         """With whom spreads go, in words, by feature and output; nothing where nobody knows."""
@@ -866,7 +892,9 @@ class Explanation:
         """Results in the order asked for; the largest first where all are, or a set."""
         if features is None:
             return self._by_importance(self.features, output)
-        names = list(dict.fromkeys(self.features[self._feature(f)] for f in features))
+        given: Any = features
+        wanted = given if isinstance(given, Iterable) else [given]
+        names = list(dict.fromkeys(self.features[self._feature(f)] for f in wanted))
         ranked = self._by_importance(names, output)
         if isinstance(features, AbstractSet):
             return ranked

@@ -132,7 +132,7 @@ def guess(name: str, known: Sequence[str]) -> str:
     ("did you mean 'bmi'? ", '')
     """
     folded = list(dict.fromkeys(one.casefold() for one in known))
-    close = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
+    close = difflib.get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.6)
     meant = [one for near in close for one in known if one.casefold() == near][:3]
     return f"did you mean {' or '.join(map(repr, meant))}? " if meant else ""
 

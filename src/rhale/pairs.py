@@ -308,6 +308,10 @@ class Interactions:
         >>> import matplotlib.pyplot as plt
         >>> plt.close(ax.figure)
         """
+        given: Any = pair
+        if given is not None and not isinstance(given, Sequence):
+            msg = f"{pair!r:.60} names no pair; pass two features, as in ix.plot(('a', 'b'))"
+            raise BadSettingError(msg)
         if pair is not None:
             key = (*pair,) if output is None else (*pair, output)
             return self[key].plot(kind or "map", ax=ax, **options)
@@ -431,7 +435,7 @@ class Interactions:
         >>> folder.cleanup()
         """
         from rhale.report.pair_page import make_pair_page
-        from rhale.report.pair_render import render_pairs
+        from rhale.report.render import render_pairs
 
         write_text(path, render_pairs(make_pair_page(self, title)))
         return Path(path)

@@ -11,7 +11,6 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.ceilings import Ceilings, only_for_ale
 from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.pair_settings import PairSettings
 from rhale.kernels.partition import Partition, require_count
@@ -212,10 +211,7 @@ class Settings:
 
     def partition(self, feature: str, output: str) -> Partition:
         """Bins of one feature and output: the user's, or the method's usual ones."""
-        found = partition_for(self.bins, feature, output) or USUAL_BINS[self.method]
-        if isinstance(found, Ceilings) and self.method != "ale":
-            raise BadSettingError(only_for_ale(found))
-        return found
+        return partition_for(self.bins, feature, output) or USUAL_BINS[self.method]
 
     def wants_numbers(self, feature: str) -> bool:
         """Whether few whole numbers are to be binned all the same: bins, limits or slopes."""

@@ -191,7 +191,7 @@ class Refits:
         return {**self.__dict__, "trained": None}
 
     def __getitem__(self, key: Any) -> RefitEffect:
-        feature, output = key if isinstance(key, tuple) else (key, None)
+        feature, output = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
         place = self._feature(feature)
         if output is None:
             if len(self.outputs) > 1:
@@ -464,7 +464,7 @@ class Refits:
         >>> folder.cleanup()
         """
         from rhale.report.refit_page import make_refit_page
-        from rhale.report.refit_render import render_refits
+        from rhale.report.render import render_refits
 
         write_text(path, render_refits(make_refit_page(self, title)))
         return Path(path)

@@ -24,8 +24,7 @@ COMPILED = {
     "models/trees/walk.py",
     "models/trees/jump_walk.py",
     "models/trees/pair_walk.py",
-    "gpu/fused_moments.py",
-}  # numba and Triton know no keywords
+}  # numba knows no keywords
 SCRIPTS = [  # that no other test imports
     path for folder in ("accuracy", "benchmarks") for path in sorted((ROOT / folder).glob("*.py"))
 ]
@@ -111,7 +110,7 @@ def test_kernels_know_numpy_alone():
     for path in (HOUSE / "kernels").glob("*.py"):
         known = {"numpy", "rhale", *sys.stdlib_module_names}
         if path.name.endswith("_loop.py"):  # numba's rooms; only `when_compiled` opens them
-            known |= {"numba", "llvmlite"}  # which is numba's compiler
+            known |= {"numba"}
         tree = trees()[path]
         for node in ast.walk(tree):
             found = [node.module] if isinstance(node, ast.ImportFrom) else []

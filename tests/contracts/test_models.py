@@ -1,9 +1,7 @@
 """One suite for every kind of model: same answers, same shapes, right slopes, nothing changed."""
 
 import copy
-import io
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -20,10 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import rhale
-from rhale.models.files.exported import load_exported
 from rhale.models.onnx import OnnxModel
 
-AUTO = torch.export.Dim.AUTO
 N_ROWS, N_COLUMNS = 120, 3
 X = np.random.default_rng(1).normal(size=(N_ROWS, N_COLUMNS))
 WEIGHTS = np.random.default_rng(2).normal(size=(N_COLUMNS, 2))
@@ -126,21 +122,6 @@ def functions():
     ]
 
 
-def from_files():
-    """Models as their files give them."""
-    plain, both = module(2), ("y0", "y1")
-    program = torch.export.export(
-        plain, (torch.zeros(4, N_COLUMNS, dtype=torch.float64),), dynamic_shapes=({0: AUTO},)
-    )
-    file = io.BytesIO()
-    torch.export.save(program, file)
-    exported = load_exported(Path("m.pt2"), file.getvalue())
-    return [
-        Case("exported program", exported, torch_answers(plain), both, has_slopes=True),
-        Case("ONNX", onnx_graph(), smooth, both),
-    ]
-
-
 def onnx_graph():
     """The smooth function as a graph."""
     make, numbers = onnx.helper.make_tensor_value_info, onnx.TensorProto.DOUBLE
@@ -156,7 +137,12 @@ def onnx_graph():
     return OnnxModel(onnxruntime.InferenceSession(model.SerializeToString()), "y")
 
 
-CASES = [*functions(), *estimators(), *networks(), *from_files()]
+CASES = [
+    *functions(),
+    *estimators(),
+    *networks(),
+    Case("ONNX", onnx_graph(), smooth, ("y0", "y1")),
+]
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 each_sloped = pytest.mark.parametrize(
     "case", [c for c in CASES if c.has_slopes], ids=lambda case: case.name

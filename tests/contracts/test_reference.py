@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rhale
-from rhale import errors, models, plots, problems
+from rhale import errors, models, plots
 from rhale.kernels import partitions
 from rhale.results.pair_effect import PairIndex
 from rhale.results.pair_profile import PairProfile
@@ -81,12 +81,12 @@ def is_protocol(cls):
 
 
 def classes():
-    every = held_by_users() + [one for m in (models, problems) for one in public_in(m)]
+    every = held_by_users() + public_in(models)
     return [one for one in dict.fromkeys(every) if is_ours(one) and not is_inner(one)]
 
 
 def functions():
-    every = [one for m in (rhale, plots, problems, models) for one in public_in(m)]
+    every = [one for m in (rhale, plots, models) for one in public_in(m)]
     return [one for one in every if inspect.isfunction(one)] + [rhale.style]
 
 
@@ -121,10 +121,10 @@ def listed():
 @pytest.mark.skipif(not REFERENCE.exists(), reason="an installed package comes without pages")
 def test_every_public_name_stands_in_the_tables_of_the_reference():
     named = {f"rhale.{name}" for name in rhale.__all__ if name != "models"} | {"rhale.style"}
-    for module in (plots, problems, models):
+    for module in (plots, models):
         callables = [name for name in module.__all__ if callable(getattr(module, name))]
         named |= {f"{module.__name__}.{name}" for name in callables}
-    assert named - listed() - {"rhale.problems.FloatArray"} == set()
+    assert named - listed() == set()
     inside = {f"{one.__module__}.{one.__name__}" for one in held_by_users()}
     exported = {f"{one.__module__}.{one.__name__}" for one in map(by_name, named) if is_ours(one)}
     assert inside - exported - listed() == set()

@@ -53,6 +53,14 @@ def test_the_changelog_begins_with_the_version_or_its_pieces_wait():
         assert str(yaml.safe_load(read("CITATION.cff"))["date-released"]) == released[0][1]
 
 
+def test_problems_come_with_the_source_and_not_with_the_wheel():
+    targets = PYPROJECT["tool"]["hatch"]["build"]["targets"]
+    assert targets["wheel"]["packages"] == ["src/rhale"]
+    assert "/problems" in targets["sdist"]["include"]
+    assert (ROOT / "problems" / "__init__.py").exists()
+    assert not (ROOT / "src" / "rhale" / "problems").exists()
+
+
 def test_pieces_of_the_changelog_have_kinds_that_towncrier_knows():
     assert {kind["directory"] for kind in PYPROJECT["tool"]["towncrier"]["type"]} == KINDS
     assert {p.name.rsplit(".", 2)[1] for p in PIECES} <= KINDS

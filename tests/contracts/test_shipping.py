@@ -44,7 +44,6 @@ Y = np.tanh(X @ WEIGHTS[:, 0]) + 0.5 * X[:, 1] ** 2
 CLASSES = np.array(["low", "middle", "high"])[np.digitize(Y, [0.0, 0.6])]
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"]).assign(d=pd.Categorical(CLASSES))
 ROWS = 40
-AUTO = torch.export.Dim.AUTO
 
 
 @dataclass(frozen=True)
@@ -204,15 +203,11 @@ def networks():
 
 
 def from_files(folder):
-    network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
-    program = torch.export.export(network, (torch.zeros(4, 3),), dynamic_shapes=({0: AUTO},))
-    torch.export.save(program, folder / "program.pt2")
     onnx.save(graph(), folder / "graph.onnx")
     outside = {"save_as_external_data": True, "location": "weights.bin", "size_threshold": 0}
     onnx.save(graph(), folder / "outside.onnx", **outside)
     skops.io.dump(LogisticRegression().fit(X, CLASSES), folder / "line.skops")
     return [
-        Case("exported program", folder / "program.pt2", "slopes"),
         Case("ONNX", folder / "graph.onnx"),
         *[Case("ONNX, weights beside it", folder / "outside.onnx")] * TAKES_WEIGHTS,
         Case("skops", folder / "line.skops"),
@@ -243,7 +238,7 @@ with open(path + ".found", "wb") as file:
     pickle.dump({name: parcel.open()() for name, parcel in parcels.items()}, file)
 """
 CASES = [*functions(), *estimators(), *boosters(), *networks()]
-FILES = ["exported program", "ONNX", *["ONNX, weights beside it"] * TAKES_WEIGHTS, "skops"]
+FILES = ["ONNX", *["ONNX, weights beside it"] * TAKES_WEIGHTS, "skops"]
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ pytest.importorskip("numba")
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-LARGEST = 30_000  # letters of a small page
+LARGEST = 100_000  # letters of a small page
 
 
 def convert(path, folder, *options):

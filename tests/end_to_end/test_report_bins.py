@@ -1,19 +1,19 @@
-"""Bins changed on the page, in a real browser: the numbers are those of Python."""
+"""Bins chosen on the page, in a real browser: the numbers are those of Python."""
 
 import numpy as np
 import pytest
 
 import rhale
-from rhale.report.wording import number
-from rhale.results.plain_bins import find_other_bins, fit_plain
+from rhale.report.chart_numbers import shape_of
 
 pytestmark = pytest.mark.browser
-LEFT, RIGHT, HOME, END = "\ue012", "\ue014", "\ue011", "\ue010"
-PRICES = sorted(2.0**power * factor for power in range(-4, 12) for factor in (1.0, 1.5))
-TOLD, TABLE = "#f0 .bins-told", "#f0 .bins-table td"
+DOWN, HOME = "\ue015", "\ue011"
+TABLE, ABOUT = "#f0 .bins-table td", "#f0 .other-bins p"
+OPTIONS = "[...document.querySelectorAll('#f0-bins option')].map(one => one.text)"
 CURVE = "document.querySelector('#f0 .effect-line path').getAttribute('d')"
 BAND = "document.querySelector('#f0 .spread-area path').getAttribute('d')"
 BARS = "document.querySelectorAll('#f0 .bar-area path').length"
+EQUAL = (5, 10, 20)
 
 
 @pytest.fixture(scope="module")
@@ -45,23 +45,14 @@ def opened(page, fx, tmp_path):
     assert page.requests() == []
 
 
-def rows_of(effect):
-    """The table of its bins as the page writes it, from unrounded numbers."""
-    numbers = (effect.count, effect.mean, effect.standard_error, effect.std)
-    columns = zip(effect.edges[:-1], effect.edges[1:], *numbers, strict=True)
-    return [
-        text
-        for left, right, count, mean, error, std in columns
-        for text in (
-            *(number(place, 4) for place in (left, right)),
-            f"{count:,}",
-            *(number(mean), number(error, 2), number(std)),
-        )
-    ]
-
-
-def read(texts):
-    return [float(text.replace("\u2212", "-").replace(",", "")) for text in texts]
+def assert_table(page, effect):
+    """The table has the numbers of an effect, in three digits, or two of errors."""
+    bins = shape_of(effect).bins
+    columns = (bins.left, bins.right, bins.count, bins.mean, bins.error, bins.std)
+    shown = [float(text.replace("\u2212", "-").replace(",", "")) for text in page.texts(TABLE)]
+    table = np.reshape(shown, (effect.n_parts, len(columns))).T
+    for values, known, digits in zip(table, columns, (4, 4, 9, 3, 2, 3), strict=True):
+        np.testing.assert_allclose(values, known, rtol=0.51 * 10.0 ** (1 - digits), atol=1e-3)
 
 
 def open_table(page):
@@ -69,72 +60,70 @@ def open_table(page):
     page.wait("document.querySelector('#f0 .bins-table td')")
 
 
-def n_bins(page):
-    return int(page.texts(TOLD)[0].split()[0])
+def choose(page, place, select="#f0-bins"):
+    page.find(select).find_elements("css selector", "option")[place].click()
 
 
-def test_at_first_it_stands_at_the_bins_as_chosen(opened, fx):
+def test_at_first_the_bins_are_those_of_python(opened, fx):
     n = fx["x0"].n_parts
-    assert opened.texts(TOLD) == [f"{n} bins, as chosen"]
-    assert opened.find("#f0-bins").get_attribute("aria-valuetext") == f"{n} bins, as chosen"
-    assert opened.ask(BARS) == n
+    equal = [f"{k} bins of equal counts" for k in EQUAL]
+    assert opened.ask(OPTIONS) == [f"{n} bins, as chosen", *equal]
+    assert opened.find("#f0-bins").get_attribute("value") == "0"
     assert opened.find("#f0-bins").accessible_name == "Bins x0"
+    assert opened.texts(ABOUT) == []
+    assert opened.ask(BARS) == n
 
 
-def test_every_position_has_the_numbers_of_python(opened, fx):
-    plain = find_other_bins(fx.effects, fx.cells, fx.outputs)[0].cells
-    known = {}
-    for price in PRICES:
-        effect = fit_plain("x0", "y0", plain, price)
-        known.setdefault(effect.n_parts, effect)
-    slider, seen = opened.find("#f0-bins"), []
+@pytest.mark.parametrize("place", range(len(EQUAL)))
+def test_every_choice_has_the_numbers_of_explain(opened, fx, place):
+    known = fx.rebin(rhale.Quantile(EQUAL[place]))["x0"]
     open_table(opened)
-    slider.send_keys(HOME)
-    for _ in range(int(slider.get_attribute("max")) + 1):
-        seen.append(n_bins(opened))
-        if seen[-1] != fx["x0"].n_parts:
-            assert opened.texts(TOLD)[0].endswith("changed on this page")
-            assert opened.texts(TABLE) == rows_of(known[seen[-1]])
-        assert opened.ask(BARS) == seen[-1]
-        slider.send_keys(RIGHT)
-    assert seen == sorted({*known, fx["x0"].n_parts})
+    choose(opened, place + 1)
+    assert_table(opened, known)
+    assert opened.ask(BARS) == known.n_parts
+    shape = opened.ask(
+        "(({x, y, low, high, spread}) => ({x, y, low, high, spread}))(charts.get(0).shape)"
+    )
+    x = np.array(shape["x"])
+    height = np.ptp(known.curve(x))
+    for name, values in (("y", known.curve(x)), ("spread", known.spread(x))):
+        np.testing.assert_allclose(shape[name], values, atol=2e-3 * height)
+    np.testing.assert_allclose(known.spread(x), fx["x0"].spread(x))
 
 
-def test_the_curve_follows_and_the_button_leads_back(opened, fx):
-    slider, before = opened.find("#f0-bins"), opened.ask(CURVE)
-    slider.send_keys(HOME)
-    assert opened.texts(TOLD) == ["1 bin, changed on this page"]
-    assert "Sentences and ranking speak of the bins as chosen" in opened.texts("#f0 .bins-about")[0]
+def test_curve_and_bins_follow_and_the_first_choice_leads_back(opened):
+    before = opened.ask(CURVE)
+    choose(opened, 1)
+    assert opened.texts(ABOUT)[0].startswith(
+        "Changed on this page to 5 bins of equal counts. Curve,"
+    )
     assert opened.ask(CURVE) != before
-    opened.find("#f0 .other-bins button").click()
-    assert opened.texts(TOLD) == [f"{fx['x0'].n_parts} bins, as chosen"]
+    choose(opened, 0)
+    assert opened.texts(ABOUT) == []
     assert opened.ask(CURVE) == before
-    assert opened.ask("document.activeElement.id") == "f0-bins"
 
 
-def test_the_spread_stays_whatever_bins_are_chosen(opened, fx):
+def test_keys_choose_too(opened):
+    opened.find("#f0-bins").send_keys(DOWN)
+    assert opened.ask(BARS) == 5
     opened.find("#f0-bins").send_keys(HOME)
-    assert "the band of the spread stays" in opened.texts("#f0 .bins-about")[0]
-    shown = "charts.get(0).shape"
-    x, spread = (np.array(opened.ask(f"{shown}.{name}")) for name in ("x", "spread"))
-    known = fx["x0"].spread(x)
-    np.testing.assert_allclose(spread, known, atol=0.01 * known.max())
+    assert opened.texts(ABOUT) == []
 
 
-def test_levels_have_no_slider(opened):
+def test_levels_have_no_choice(opened):
     opened.show("#f2")
     assert opened.texts("#f2 .other-bins") == []
 
 
-def test_print_tells_changed_bins_and_hides_the_slider(opened):
+def test_print_tells_changed_bins_and_hides_the_choice(opened):
     command = opened.driver.execute_cdp_cmd
     command("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        assert opened.texts(TOLD) == []
+        assert opened.texts("#f0 .other-bins") == []
         command("Emulation.setEmulatedMedia", {"media": ""})
-        opened.find("#f0-bins").send_keys(LEFT)
+        choose(opened, 1)
         command("Emulation.setEmulatedMedia", {"media": "print"})
-        assert opened.texts(TOLD)[0].endswith("changed on this page")
+        assert opened.texts(ABOUT)[0].startswith("Changed on this page")
         assert not opened.find("#f0-bins").is_displayed()
     finally:
         command("Emulation.setEmulatedMedia", {"media": ""})
@@ -143,18 +132,27 @@ def test_print_tells_changed_bins_and_hides_the_slider(opened):
 def test_bars_of_trees_follow_and_their_curve_stays(page, trees, tmp_path):
     page.open(trees.report(tmp_path / "trees.html"))
     page.show("#f0")
-    before, band, slider = page.ask(CURVE), page.ask(BAND), page.find("#f0-bins")
-    finished = find_other_bins(trees.effects, trees.cells, trees.outputs)[0].finished
-    known = {effect.n_parts: effect for effect in finished}
+    before, band = page.ask(CURVE), page.ask(BAND)
     open_table(page)
-    for key in (HOME, END):
-        slider.send_keys(key)
+    for place, n_bins in enumerate(EQUAL):
+        choose(page, place + 1)
         assert page.ask(CURVE) == before
         assert page.ask(BAND) == band
-        if n_bins(page) in known:
-            shown, ours = page.texts(TABLE), rows_of(known[n_bins(page)])
-            # four digits are sent, so that a third one may be rounded twice
-            np.testing.assert_allclose(read(shown), read(ours), rtol=6e-3, atol=1e-3)
+        assert_table(page, trees.rebin(rhale.Quantile(n_bins))["x0"])
     page.find("#curve").send_keys("smooth")
-    assert page.ask(BARS) == n_bins(page)
+    assert page.ask(BARS) == n_bins
+    assert page.complaints() == []
+
+
+def test_each_output_has_a_choice_of_its_own(page, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(300, 1))
+    two = rhale.explain(lambda r: np.column_stack([np.sin(2 * r[:, 0]), r[:, 0]]), rows)
+    page.open(two.report(tmp_path / "two.html"))
+    page.show("#f0")
+    choose(page, 1)
+    choose(page, 1, "#output")
+    assert page.find("#f0-bins").get_attribute("value") == "0"
+    assert page.ask(OPTIONS)[0] == "1 bin, as chosen"
+    choose(page, 0, "#output")
+    assert page.find("#f0-bins").get_attribute("value") == "1"
     assert page.complaints() == []

@@ -1,5 +1,6 @@
 """The page says how to make the same again: the printed call runs, and gives the same numbers."""
 
+import json
 from dataclasses import fields
 
 import numpy as np
@@ -106,3 +107,40 @@ def test_every_argument_that_changes_numbers_is_printed():
     fitted = LogisticRegression().fit(NUMBERS, X["city"] == "oslo")
     fx = rhale.explain(fitted, NUMBERS, response="log_odds")
     assert "    response='log_odds',\n" in make_page(fx.effects, fx.provenance).code
+
+
+def saved_numbers(fx, folder):
+    """All that is saved of a result, without when and with how many threads it was made."""
+    fx.save(folder / "fx.json")
+    content = json.loads((folder / "fx.json").read_text(encoding="utf-8"))
+    del content["provenance"]
+    return content
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "sklearn"])
+@pytest.mark.parametrize("asked", [{}, {"method": "pdp"}, {"regions": True}], ids=str)
+def test_trees_give_the_same_bits_with_any_number_of_threads(tmp_path, library, asked):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3_000, 4))
+    y = x[:, 0] * x[:, 1] + np.floor(x[:, 2])
+    if library == "sklearn":
+        forest = pytest.importorskip("sklearn.ensemble").RandomForestRegressor
+        model = forest(8, max_depth=6, random_state=0)
+    else:
+        model = pytest.importorskip("lightgbm").LGBMRegressor(n_estimators=20, verbose=-1)
+    model.fit(x, y)
+    one, *others = (
+        saved_numbers(rhale.explain(model, x, n_jobs=n, **asked), tmp_path) for n in (1, 2, 4)
+    )
+    assert all(other == one for other in others)
+
+
+def test_pairs_of_trees_give_the_same_bits_with_any_number_of_threads(tmp_path):
+    x = np.random.default_rng(0).normal(size=(3_000, 4))
+    model = pytest.importorskip("lightgbm").LGBMRegressor(n_estimators=20, verbose=-1)
+    model.fit(x, x[:, 0] * x[:, 1] + np.floor(x[:, 2]))
+    one, *others = (
+        saved_numbers(rhale.interactions(model, x, pairs="all", n_jobs=n), tmp_path)
+        for n in (1, 2, 4)
+    )
+    assert all(other == one for other in others)

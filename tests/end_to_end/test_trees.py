@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
+import problems
 import rhale
-from rhale import problems
 
 PROBLEMS = {
     p.name: p

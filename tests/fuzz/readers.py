@@ -54,8 +54,6 @@ class Reader:
     has_child : bool
         Whether users have such files read by a child of rhale; what ends a fork is then read once
         more, by that child.
-    pickled : tuple of str
-        Modules whose names a pickle that was inspected may mention.
     cold : tuple of str
         Variants that are not read before forking: their library starts threads for good.
     """
@@ -67,7 +65,6 @@ class Reader:
     use: Callable[[Any, str], None]
     libraries: tuple[str, ...] = ()
     has_child: bool = False
-    pickled: tuple[str, ...] = ()
     cold: tuple[str, ...] = ()
 
 
@@ -182,13 +179,6 @@ READERS = {
         ending=".skops",
         mutations=ZIP,
         libraries=("skops.io", "sklearn.ensemble"),
-    ),
-    "pt2": model(
-        make=samples.make_programs,
-        ending=".pt2",
-        mutations=ZIP,
-        libraries=("torch.export",),
-        pickled=("torch", "collections"),
     ),
     "parquet": table(make=samples.make_parquet, ending=".parquet", mutations=PARQUET),
     "arrow": table(

@@ -161,32 +161,6 @@ def make_skops(folder):
         path.write_bytes(repacked(path.read_bytes()))
 
 
-def make_programs(folder):
-    torch = import_module("torch")
-    nn = torch.nn
-    torch.manual_seed(0)
-
-    class Attention(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.embed, self.norm, self.out = nn.Linear(1, 4), nn.LayerNorm(4), nn.Linear(12, 2)
-
-        def forward(self, rows):
-            words = self.norm(self.embed(rows.unsqueeze(2)))
-            weights = torch.softmax(words @ words.transpose(1, 2) / 2, dim=2)
-            return self.out(nn.functional.gelu(weights @ words).flatten(1))
-
-    layers = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
-    for variant, model in {"layers": layers, "attention": Attention()}.items():
-        shapes = ({0: torch.export.Dim("rows")},)
-        program = torch.export.export(model.eval(), (torch.zeros(4, 3),), dynamic_shapes=shapes)
-        path = place(folder, variant, ".pt2")
-        for node in program.graph.nodes:
-            node.meta.pop("stack_trace", None)  # where this file is, and its lines
-        torch.export.save(program, path)
-        path.write_bytes(repacked(path.read_bytes()))
-
-
 def repacked(content):
     """The same archive, without the time of its making and without addresses in memory."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:

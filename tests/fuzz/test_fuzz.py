@@ -18,7 +18,6 @@ NEEDS = {
     "catboost": ("catboost",),
     "onnx": ("onnx", "onnxruntime"),
     "skops": ("skops", "sklearn"),
-    "pt2": ("torch",),
     "explanation": ("altair", "vl_convert", "jinja2"),
 }
 

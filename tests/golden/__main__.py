@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+NOW = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\+00:00| UTC)")  # when a result was made
+
 
 def save(folder: Path) -> int:
     """Make every call, and write one file for each."""
     from tests.golden.calls import calls
+    from tests.golden.outputs import Seen, outputs
     from tests.golden.plain import plain
 
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as made:
-        for name, call in calls(Path(made)).items():
-            found = json.dumps(plain(call()), indent=0)
-            (folder / f"{name}.json").write_text(found + "\n", encoding="utf-8")
+        place = Path(made)
+        for name, call in (calls(place) | outputs(place)).items():
+            seen = call()
+            found = json.dumps(seen if isinstance(seen, Seen) else plain(seen), indent=0)
+            (folder / f"{name}.json").write_text(NOW.sub("NOW", found) + "\n", encoding="utf-8")
     return 0
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+import problems
 import rhale
-from rhale import problems
 
 PROBLEM = problems.intro()
 TABLES = {"published": PROBLEM.paper_sample(), "fresh": PROBLEM.draw(2000, seed=5)}

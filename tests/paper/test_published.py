@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import problems
 import rhale
-from rhale import problems
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 ORIGINAL = CHECKOUT.parent / "shared" / "paper" / "golden.json"

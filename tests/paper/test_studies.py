@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import problems
 import rhale
-from rhale import problems
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN_FILES = (ROOT.parent / "shared/paper/golden.json", ROOT / "paper/published.json")

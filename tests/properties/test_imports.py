@@ -101,13 +101,12 @@ def test_a_room_opens_by_its_name(name):
     assert getattr(rhale, name).__name__ == f"rhale.{name}"
 
 
-def test_plots_problems_and_the_version_come_on_first_use():
+def test_plots_and_the_version_come_on_first_use():
     code = "import rhale, sys; assert 'matplotlib' not in sys.modules; print(rhale.plots.__name__)"
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "rhale.plots"
-    assert rhale.problems.intro().name == "intro"
     assert rhale.__version__ == installed_version()
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.properties.strategies import generators, matrices, models
 
+import problems
 import rhale
-from rhale import problems
 
 LOCAL = st.sampled_from(["gradient", "secant"])
 

@@ -5,8 +5,8 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
+import problems
 import rhale
-from rhale import problems
 
 N_ROWS = 200_000
 CASES = [

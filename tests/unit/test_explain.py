@@ -1,6 +1,7 @@
 """explain() and effect(): what they refuse and why, what they record, and that they stop cleanly."""
 
 import warnings
+from functools import partial
 from types import SimpleNamespace
 
 import narwhals.stable.v2 as nw
@@ -880,6 +881,24 @@ def test_the_sample_of_an_effect_of_levels_holds_the_steps_of_its_rows():
     second = [(2.5, 5.0 * scale) for scale in (3, 4, 5, 6)]  # 3² - 2²
     assert [x for x, _ in found] == [x for x, _ in first + second]
     assert [d for _, d in found] == pytest.approx([d for _, d in first + second])
+
+
+@pytest.mark.parametrize("step", ["rhale._explain.conclude", "rhale._run.conclude_all"])
+def test_sums_of_a_checkpoint_that_nothing_can_be_made_of_are_blamed(tmp_path, monkeypatch, step):
+    def fail(*_):
+        return int(float("inf"))
+
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    call = partial(rhale.explain, lambda x: x[:, 0], rows, checkpoint=tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(step, fail)
+        with pytest.raises(OverflowError):  # nothing was read yet
+            call()
+        with pytest.raises(
+            errors.CheckpointError, match=r"effects-65536.checkpoint is damaged \(noth"
+        ):
+            call()
+    assert call().features == ("x0", "x1")
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):

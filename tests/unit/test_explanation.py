@@ -1,4 +1,5 @@
 import copy
+import json
 import pickle
 import re
 from dataclasses import replace
@@ -721,3 +722,18 @@ def test_rebin_to_the_same_bins_says_nothing_about_regions(regional):
     again = regional.rebin(Edges(regional["x0"].edges, linear=regional["x0"].linear))["x0"]
     assert "regions" not in [note.kind for note in again.notes]
     assert again.regions == regional["x0"].regions
+
+
+@pytest.mark.parametrize("closed", ["left", "right"])
+def test_a_page_offers_other_bins_where_rows_are_enough(tmp_path, closed):
+    pytest.importorskip("jinja2")
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    rows[:, 1] = 1.0
+    bins = rhale.Adaptive(closed=closed)
+    fx = rhale.explain(lambda r: r[:, 0] ** 3 + r[:, 2], rows, categorical=["x2"], bins=bins)
+    text = fx.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    (data,) = re.findall(r'id="page-data"[^>]*>(.*?)</script>', text)
+    offered = [one["parts"][0].get("choice", []) for one in json.loads(data)["features"]]
+    # 20 bins would have 3 rows each; the others are constant, and levels
+    assert [[len(bins["bins"]["mean"]) for bins in one] for one in offered] == [[5, 10], [], []]
+    assert text.count('<div class="other-bins">') == 1

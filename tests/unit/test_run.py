@@ -310,7 +310,7 @@ def test_an_array_has_no_names_to_go_by():
         assert np.array_equal(run.table.chunk(0, 300).column(0), X[:, 2])
 
 
-@pytest.mark.parametrize(("few_rows", "expected"), [(0, [1_000] * 3), (1_500, [1_500] * 2)])
+@pytest.mark.parametrize(("few_rows", "expected"), [(1, [1_000] * 3), (1_500, [1_500] * 2)])
 def test_chunks_of_few_rows_of_walked_trees_hold_up_to_twice_as_many(
     monkeypatch, few_rows, expected
 ):
@@ -326,7 +326,7 @@ def test_chunks_of_few_rows_of_walked_trees_hold_up_to_twice_as_many(
 
     monkeypatch.setattr(JumpEffects, "add_up", counts)
     monkeypatch.setattr(_run, "WALKED_NUMBERS", 4 * 3 * 1_000)  # four of every row and feature
-    monkeypatch.setattr(_run, "FEWEST_NUMBERS", 0)
     monkeypatch.setattr(_run, "FEW_ROWS", few_rows)
+    monkeypatch.setattr(_run, "CHUNKS", (1, 1))
     rhale.explain(model, x, n_jobs=1)
     assert walked == [n_rows for n_rows in expected for _ in range(3)]

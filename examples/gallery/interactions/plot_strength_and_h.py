@@ -12,13 +12,18 @@ import numpy as np
 
 import rhale
 
+
+def predict(rows):
+    return rows[:, 0] * rows[:, 1] + rows[:, 2]
+
+
+rng = np.random.default_rng(0)
 correlations = np.array([0.0, 0.3, 0.6, 0.9])
 strengths = {"ale": [], "h": []}
 for r in correlations:
-    problem = rhale.problems.two_factors(r)
-    rows = problem.draw(2_000, seed=0)
+    rows = rng.multivariate_normal(np.zeros(3), [[1, r, 0], [r, 1, 0], [0, 0, 1]], size=2_000)
     for method, found in strengths.items():
-        ix = rhale.interactions(problem.function, rows, pairs=[(0, 1)], method=method)
+        ix = rhale.interactions(predict, rows, pairs=[(0, 1)], method=method)
         found.append(ix["x0", "x1"].strength)
 
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from importlib.util import find_spec
@@ -19,6 +20,8 @@ def main() -> None:
         needed = " and ".join(missing)
         print(f'the command rhale needs {needed}: pip install "rhale[cli]"', file=sys.stderr)
         sys.exit(1)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)  # nothing has begun that would have to be ended
     for number in (getattr(signal, name) for name in ENDING if hasattr(signal, name)):
         if signal.getsignal(number) is signal.SIG_DFL:  # nohup, for one, wants it ignored
             signal.signal(number, _leave)
@@ -27,7 +30,14 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     from rhale.cli.app import run
 
+    if signal.getsignal(signal.SIGINT) is _end:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     run()
+
+
+def _end(number: int, _frame: object) -> NoReturn:
+    """End at once, whatever module is being imported."""
+    os._exit(128 + number)
 
 
 def _leave(number: int, _frame: object) -> NoReturn:

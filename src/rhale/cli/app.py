@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from rhale._contained import STEERING
 from rhale.cli import options as opt
 from rhale.cli.output import (
     Destinations,
@@ -335,16 +339,29 @@ def in_words(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
+@contextmanager
+def _telling_warnings() -> Iterator[None]:
+    """Tell what is warned of in one line each; letters that a picture lacks are seen there."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        try:
+            yield
+        finally:
+            for text in dict.fromkeys(str(warning.message) for warning in caught):
+                note_line(text)
+
+
 def run(arguments: list[str] | None = None) -> None:
     """Run a command; an error is one sentence and exit code 1."""
     code = 1
     try:
-        app(arguments)
+        with _telling_warnings():
+            app(arguments)
         return
     except (RhaleError, OSError) as error:
         error_line(in_words(error))
         if STATE["debug"]:
-            traceback.print_exception(error)
+            sys.stderr.write(STEERING.sub("", "".join(traceback.format_exception(error))))
     except KeyboardInterrupt:
         code = ENDED
     sys.exit(code)

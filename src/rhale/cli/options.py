@@ -26,8 +26,8 @@ from rhale.system.processes import usual_memory
 EXPLAINED, WRITTEN, GUARDED = "What is explained", "What is written", "What is allowed"
 TRAINED = "What is trained"
 MODEL_HELP = (
-    "ONNX (.onnx), XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm), skops (.skops), torch "
-    "exported program (.pt2), or module:object for code on the path."
+    "ONNX (.onnx), XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm), skops (.skops), or "
+    "module:object for code on the path."
 )
 DATA_HELP = "Parquet, CSV, Arrow or Feather; files, folders, quoted patterns are one table."
 LEARNER_HELP = (

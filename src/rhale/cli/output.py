@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rhale._contained import STEERING
 from rhale.cli.pictures import (
     PLAIN,
     View,
@@ -303,15 +304,21 @@ def time_in_words(seconds: float) -> str:
 def without_formulas(rows: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     """Mark texts that a spreadsheet would run as formulas as what they are, with an apostrophe.
 
+    Signs that steer a terminal are left out: such files are looked at there, too.
+
     Examples
     --------
     >>> without_formulas({"feature": ["age", "=1+1"], "apart": [-1.0, 2.0]})
     {'feature': ['age', "'=1+1"], 'apart': [-1.0, 2.0]}
     """
-    return {
-        name: [f"'{v}" if isinstance(v, str) and v.startswith(FORMULAS) else v for v in values]
-        for name, values in rows.items()
-    }
+
+    def plain(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        text = STEERING.sub("", value)
+        return f"'{text}" if text.startswith(FORMULAS) else text
+
+    return {name: list(map(plain, values)) for name, values in rows.items()}
 
 
 def write_json(content: dict[str, Any], place: str) -> None:

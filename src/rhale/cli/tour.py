@@ -22,7 +22,6 @@ import rhale
 from rhale.cli.three_inks import draw_three_inks
 from rhale.errors import MissingExtraError
 from rhale.kernels import FloatArray
-from rhale.models.trees.permission import walking_without_numba
 
 FEATURE = "bmi"
 TREES, NETWORK = "boosted trees", "neural network"
@@ -75,8 +74,7 @@ def take_the_tour(folder: Path, *, open_page: bool = True) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     patients = read_patients()
     print(f"How far diabetes went within a year, for {len(patients.rows)} patients\n")
-    with walking_without_numba():
-        fx, written = tour_of_trees(folder, patients)
+    fx, written = tour_of_trees(folder, patients)
     if find_spec("torch") is None:
         print("torch is not installed: with it, a small network joins the tour\n")
     else:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from rhale.engines import list_work
-from rhale.engines.worker import Latest
+from rhale.engines.checkpoint.folder import Checkpoint
+from rhale.engines.worker import Latest, keep_freed_memory
 from rhale.errors import BadTableError, RhaleError
 from rhale.tables import Chunk, Table
 from rhale.tables.pieces.reader import naming
@@ -19,22 +20,6 @@ N_STEPS, FEWEST_ROWS = 50, 256  # of a progress bar, and rows in each
 FIRST_LOOK, SECOND_LOOK = 0, 1  # numbers of passes; more may follow
 FIRST_LOOK_AGAIN = -1  # where parts sent too little
 NAMES = {FIRST_LOOK: "first look", FIRST_LOOK_AGAIN: "first look, again", SECOND_LOOK: "effects"}
-
-
-class Memory(Protocol):
-    """Where finished work is kept, so that an interrupted run can go on."""
-
-    def load(self, name: str) -> Any:
-        """What is kept of a pass: terms done, their sum, whether it is finished; None if nothing."""
-
-    def is_due(self) -> bool:
-        """Whether it is time to save."""
-
-    def save(self, name: str, done: int, folded: Any, *, is_last: bool = False) -> None:
-        """Keep the sum of the terms so far."""
-
-    def damaged(self, name: str, why: str) -> RhaleError:
-        """The error to raise where what was kept turns out to be something else."""
 
 
 class RunningSum(NamedTuple):
@@ -78,7 +63,7 @@ class Passes:
         How many rows there are, as far as that is known.
     n_threads : int
         Chunks that are worked on at a time in this process.
-    memory : Memory or None
+    memory : Checkpoint or None
         Where finished work is kept.
     """
 
@@ -87,7 +72,7 @@ class Passes:
     progress: bool | Progress | None = None
     n_rows: int | None = None
     n_threads: int = 1
-    memory: Memory | None = None
+    memory: Checkpoint | None = None
 
     def fold(self, task: Callable[[Chunk], Term], number: int) -> Term:
         """Apply a task to all rows and add up what comes back, in order."""
@@ -102,6 +87,7 @@ class Passes:
         now = Latest(task)
         with self._fitting(kept_as, kept):
             now.learn(so_far.total)
+        keep_freed_memory()
         work = list_work(now, self.table, size, first=so_far.done, n_threads=self.n_threads)
         before = 0 if self.has_parts else so_far.done * size
         try:

@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
+
+import numpy as np
 
 from rhale.engines.parcel import AsksModel, Parcel
 from rhale.errors import BadTableError, RhaleError
@@ -18,28 +20,7 @@ from rhale.tables.pieces.reader import naming
 from rhale.tables.pieces.table import PiecedTable
 
 Task = Callable[[Chunk], Any]
-
-
-@runtime_checkable
-class Learns(Protocol):
-    """A task that can do with less of further chunks, once something is known."""
-
-    def __call__(self, chunk: Chunk) -> Any:
-        """What a chunk has to say."""
-
-    def after(self, total: Any) -> Learns:
-        """The task for further chunks."""
-
-
-@runtime_checkable
-class Trims(Protocol):
-    """A task that need not send back all that a part of a table has to say."""
-
-    def __call__(self, chunk: Chunk) -> Any:
-        """What a chunk has to say."""
-
-    def trim(self, term: Any, part: int) -> Any:
-        """What is sent of the sum of a part, given its number."""
+KEPT_FREE = 2**25 - 2**16  # bytes: glibc learns nothing from a block of more than 32 MiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +62,19 @@ class Latest:
 
     def learn(self, total: Any) -> None:
         """Let the task know what was found so far, if anything was."""
-        task: Any = self.task
-        if total is not None and isinstance(task, Learns):
-            self.task = task.after(total)
+        after = getattr(self.task, "after", None)  # a task that asks less of further chunks
+        if total is not None and after is not None:
+            self.task = after(total)
+
+
+def keep_freed_memory() -> None:
+    """Let this process keep up to 64 MiB that a pass frees, which its next chunk takes again.
+
+    glibc gives larger blocks back to the system as soon as they are freed, and their pages come back
+    one fault at a time, until a block of such a size was freed once (mallopt(3)). Nobody writes to
+    this one, so that it has no pages. Limits that a user set stay, and elsewhere nothing happens.
+    """
+    np.empty(KEPT_FREE, dtype=np.uint8)
 
 
 def summarise(task: Task, chunk: Chunk) -> Summary:
@@ -129,12 +120,14 @@ class PartTask:
         start = starts[min(index, len(starts) - 1)] if starts else 0
         pieces = self._count(index, pieces) if starts else pieces
         now = Latest(self.task)
+        keep_freed_memory()
         for chunk in self.table.cut(pieces, self.size, where=where, start=start):
             found = unite(found, now.summarise(chunk))
             now.learn(found.term)
-        if found.term is None or not isinstance(self.task, Trims):
+        trim = getattr(self.task, "trim", None)  # a task that need not send back all it knows
+        if found.term is None or trim is None:
             return found
-        return replace(found, term=self.task.trim(found.term, index))
+        return replace(found, term=trim(found.term, index))
 
     def _count(self, index: int, pieces: Iterable[Any]) -> Iterator[Any]:
         """Pass pieces on; rows are drawn by their places, so parts must have as many as before."""

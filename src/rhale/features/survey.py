@@ -14,7 +14,6 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import NO_LIMIT, KeyArray, Sample, collect, column_keys, small_keys
-from rhale.kernels.sorting import sort_numbers
 from rhale.tables.chunk import Chunk
 from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 
@@ -23,6 +22,7 @@ NARROWEST, WIDEST = 1e-50, 1e50  # ranges of features: their sixth powers are or
 EXACT = 2**53  # whole numbers beyond are rounded as floats
 BLURRED = 2.0**-20  # of the range: rounding beyond makes one of values that differ
 FEW_VALUES = 60  # numbers are counted up to here: minutes are the longest of the usual scales
+LONGEST_NAME = 2**16  # letters of a category: it is written into every row that is moved to it
 FIRST_VALUES = 1_000  # tell of most columns that there are more
 Facts = tuple[int, float, float, float, float, bool]
 SPARE = 4  # times its share of the sample is what a part sends
@@ -184,7 +184,7 @@ class Survey:
         outermost = float(self.low[feature]), float(self.high[feature])
         ends = tuple(value for value in outermost if low <= value <= high)
         if np.all(weight == weight[0]):  # counting is cheaper than adding up
-            values, count = count_sorted(sort_numbers(column), low, high)
+            values, count = count_sorted(np.sort(column), low, high)
             return Axis(low, high, values, count * weight[0], rows, ends)
         inside = (column >= low) & (column <= high)
         values, place = np.unique(column[inside], return_inverse=True)
@@ -226,6 +226,17 @@ class RowWeights:
         """Those of some of the rows."""
         own = None if self.each is None else self.each[some]
         return RowWeights(own, int(np.count_nonzero(some)))
+
+
+def require_names(values: Sequence[Any], name: str) -> None:
+    """Refuse texts that are too long for names of categories: each becomes many rows of it."""
+    longest = max((len(value) for value in values if isinstance(value, str | bytes)), default=0)
+    if longest > LONGEST_NAME:
+        msg = (
+            f"column {name!r} holds a text of {longest:,} letters; as a category it may have "
+            f"{LONGEST_NAME:,}. Shorten it, or leave the column out with features="
+        )
+        raise BadTableError(msg)
 
 
 def known_facts(values: FloatArray, weights: RowWeights) -> Facts:
@@ -327,6 +338,8 @@ class SurveyTask:
         """Distinct values of a column; what cannot be explained is refused, where it matters."""
         try:
             distinct = chunk.distinct(column)
+            if distinct is not None:
+                require_names(distinct[0], self.names[column])
         except BadTableError:
             if column in self.unchecked:
                 return Census({}, None, is_many=True)

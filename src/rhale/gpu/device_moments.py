@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import cycle
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,12 +16,9 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments
 from rhale.kernels.sample import KeyArray
 
-Result = TypeVar("Result")
 LOWEST = -(2**63)
 NAN_BITS = 0x7FF8000000000000
 FIRST_FACTOR, SECOND_FACTOR = 0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64
-FUSED_ROWS = 2**16  # fewer are not worth compiling a kernel for
-MOST_COLUMNS = 2**16 - 1  # that a kernel can tell apart
 N_OWN = 7  # sums of a cell before those of its series
 STAGED_BYTES, N_STAGED = 2**24, 4  # buffers on the way to a device: one is filled, others are sent
 
@@ -44,11 +40,8 @@ def row_keys(rows: torch.Tensor, seed: int = 0) -> torch.Tensor:
     -------
     tensor of int64 of shape (n_rows,)
     """
-    if is_fused(rows):
-        from rhale.gpu.fused_moments import fused_keys
-
-        return fused_keys(_readable(rows), _start(seed))
-    key = torch.full((len(rows),), _start(seed), dtype=torch.int64, device=rows.device)
+    start = int(np.random.default_rng(seed).integers(2**63))
+    key = torch.full((len(rows),), start, dtype=torch.int64, device=rows.device)
     for column in rows.unbind(dim=1):
         known = column.double() + 0.0  # -0.0 is 0.0
         key ^= known.view(torch.int64).masked_fill_(known.isnan(), NAN_BITS)
@@ -69,10 +62,6 @@ def row_facts(rows: torch.Tensor, seed: int = 0) -> tuple[torch.Tensor, torch.Te
     facts : tensor of float64 of shape (4, n_columns)
         Lowest and highest value, rows without a value, and 1 where all values are whole.
     """
-    if is_fused(rows):
-        from rhale.gpu.fused_moments import fused_facts
-
-        return fused_facts(_readable(rows), _start(seed))
     numbers = rows.double()
     missing = numbers.isnan()
     facts = (
@@ -82,11 +71,6 @@ def row_facts(rows: torch.Tensor, seed: int = 0) -> tuple[torch.Tensor, torch.Te
         (missing | (numbers == numbers.round())).all(dim=0),
     )
     return row_keys(rows, seed), torch.stack([fact.double() for fact in facts])
-
-
-def _start(seed: int) -> int:
-    """The key that all rows start with."""
-    return int(np.random.default_rng(seed).integers(2**63))
 
 
 def _shift(key: torch.Tensor, n_bits: int) -> torch.Tensor:
@@ -137,14 +121,11 @@ class DeviceCells:
         The explained columns.
     edges : tensor of float64 of shape (n_features, n_most + 1)
         Limits of all cells, filled up with inf.
-    about : tensor of int32 of shape (n_features, 3)
-        Column, number of cells, and whether the left limit belongs to a cell.
     """
 
     grids: tuple[Grid, ...]
     columns: tuple[int, ...]
     edges: torch.Tensor
-    about: torch.Tensor
 
     @property
     def n_most(self) -> int:
@@ -153,14 +134,11 @@ class DeviceCells:
 
 
 def prepare(grids: Sequence[Grid], columns: Sequence[int], device: torch.device) -> DeviceCells:
-    """Send cells to a device, before there is work there that a copy would wait for."""
+    """Send cells to a device."""
     edges = np.full((len(grids), 1 + max(grid.n_cells for grid in grids)), np.inf)
-    about = np.zeros((len(grids), 3), dtype=np.int32)
-    for place, (grid, column) in enumerate(zip(grids, columns, strict=True)):
+    for place, grid in enumerate(grids):
         edges[place, : grid.edges.size] = grid.edges
-        about[place] = column, grid.n_cells, grid.closed == "left"
-    sent = (torch.from_numpy(array).to(device) for array in (edges, about))
-    return DeviceCells(tuple(grids), tuple(columns), *sent)
+    return DeviceCells(tuple(grids), tuple(columns), torch.from_numpy(edges).to(device))
 
 
 def measure_all(
@@ -186,7 +164,7 @@ def measure_all(
     -------
     tensor of float64 of shape (n_features, 7 + 3 n_outputs, n_most)
         For `unpack`: count, weight, its squares, mean of x, Sxx, smallest and largest x, then
-        mean, Sxd, Sdd of each output. It is where the rows are, and nothing has waited for it.
+        mean, Sxd, Sdd of each output. It is where the rows are.
 
     Notes
     -----
@@ -195,10 +173,6 @@ def measure_all(
     equal values deviate by exactly nothing. On a GPU the order of the additions changes from run
     to run, and with it the last digits.
     """
-    if is_fused(rows):
-        from rhale.gpu.fused_moments import fused_moments
-
-        return fused_moments(cells, _readable(rows), slopes, weights)
     shape = len(cells.grids), N_OWN + 3 * slopes.shape[1], cells.n_most
     packed = torch.zeros(shape, dtype=torch.float64, device=rows.device)
     packed[:, 5], packed[:, 6] = torch.inf, -torch.inf  # cells that some columns do not have
@@ -275,32 +249,6 @@ def unpack(grids: Sequence[Grid], packed: FloatArray) -> tuple[Moments, ...]:
     return tuple(made)
 
 
-# --- which way ---------------------------------------------------------------------------------
-
-
-def is_fused(rows: torch.Tensor) -> bool:
-    """Whether there are kernels for these rows, and enough rows to compile them for."""
-    fits = len(rows) >= FUSED_ROWS and rows.shape[1] <= MOST_COLUMNS
-    return rows.is_cuda and fits and _has_kernels()
-
-
-@cache
-def _has_kernels() -> bool:
-    """Whether Triton is here and can compile: it needs a C compiler."""
-    try:
-        from rhale.gpu.fused_moments import fused_keys
-
-        fused_keys(torch.zeros(1, 1, device="cuda"), 0)
-    except Exception:  # noqa: BLE001 - whatever is wrong, torch's own operations do the same
-        return False
-    return True
-
-
-def _readable(rows: torch.Tensor) -> torch.Tensor:
-    """Truth values as bytes, which kernels can read."""
-    return rows.view(torch.uint8) if rows.dtype == torch.bool else rows
-
-
 # --- to and fro --------------------------------------------------------------------------------
 
 
@@ -353,89 +301,6 @@ class _Stage:
         staged = self.buffer[: len(part)].copy_(part)
         there.copy_(staged, non_blocking=True)
         self.is_free.record()
-
-
-@dataclass(frozen=True, eq=False)
-class Slab:
-    """Some rows and what a model says of them, on one device.
-
-    Attributes
-    ----------
-    rows : tensor of shape (n_rows, n_columns)
-        The rows.
-    answers : tensor of shape (n_rows, n_answers)
-        Predictions.
-    slopes : tensor of shape (n_rows, n_outputs, n_columns)
-        Local effects.
-    weights : tensor of float64 of shape (n_rows,) or None
-        How much each row matters.
-    sampled : tensor of int64
-        Places of the rows that the sample keeps.
-    """
-
-    rows: torch.Tensor
-    answers: torch.Tensor
-    slopes: torch.Tensor
-    weights: torch.Tensor | None
-    sampled: torch.Tensor
-
-    def summarise(self, cells: DeviceCells) -> tuple[torch.Tensor, ...]:
-        """What `measure_all`, `largest` and `gather` find."""
-        return (
-            measure_all(cells, self.rows, self.slopes, self.weights),
-            largest(self.answers, self.slopes),
-            gather(self.sampled, self.rows, self.answers, self.slopes),
-        )
-
-
-def begin_beside(slab: Slab, cells: DeviceCells) -> Callable[[], list[FloatArray]]:
-    """Summarise a slab after what its device was asked so far, beside what it is asked from now on.
-
-    Returns
-    -------
-    callable
-        Waits for what was found: copies in the host's memory.
-
-    Notes
-    -----
-    A network waits for multiplications and for the device's memory, sums of cells wait for its
-    cache: together they take less time than one after the other. On a CPU all is done at once.
-    """
-    device = slab.rows.device
-    if device.type != "cuda":
-        found = on_host(*slab.summarise(cells))
-        return lambda: found
-    beside = _stream_beside(device)
-    beside.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(beside):
-        copies = [t.double().to("cpu", non_blocking=True) for t in slab.summarise(cells)]
-        done = beside.record_event()
-    for used in (*vars(slab).values(), cells.edges, cells.about):
-        if used is not None:
-            used.record_stream(beside)  # its memory is not given away before
-
-    def wait() -> list[FloatArray]:
-        done.synchronize()
-        return [copy.numpy() for copy in copies]
-
-    return wait
-
-
-@cache
-def _stream_beside(device: torch.device) -> torch.cuda.Stream:
-    """One for all calls: memory that was used on a stream serves that stream again."""
-    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-
-
-def one_behind(begun: Iterable[Callable[[], Result]]) -> Iterator[Result]:
-    """Wait for each result after the next one is begun: a device is never without work."""
-    before = None
-    for wait in begun:
-        if before is not None:
-            yield before()
-        before = wait
-    if before is not None:
-        yield before()
 
 
 def largest(answers: torch.Tensor, slopes: torch.Tensor) -> torch.Tensor:

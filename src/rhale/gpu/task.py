@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import Any
 
@@ -24,7 +24,7 @@ from rhale.models.answers import blaming_the_model
 from rhale.tables import Chunk, Table, as_matrix
 from rhale.tables.array import ArrayTable
 
-SLAB_NUMBERS = 2**25  # slopes that are measured at a time; as many more are found meanwhile
+SLAB_NUMBERS = 2**25  # slopes that are measured at a time
 HOST_ROWS = 2**18  # rows that come to the host at a time
 
 
@@ -149,15 +149,13 @@ class DeviceTask:
 
     def __call__(self, chunk: Chunk) -> Sums:
         """Differentiate once, and bring moments and the sampled rows back."""
-        from rhale.gpu.device_moments import one_behind
-
-        try:  # sums are added up while the device works on
-            return reduce(add, one_behind(self.begin(chunk)))
+        try:
+            return reduce(add, self.measure(chunk))
         except UnusableError:
             return self.by_the_host(chunk)
 
-    def begin(self, chunk: Chunk) -> Iterator[Callable[[], Sums]]:
-        """Ask for one slab of a chunk after the other; what is yielded waits for its sums."""
+    def measure(self, chunk: Chunk) -> Iterator[Sums]:
+        """Measure one slab of a chunk after the other."""
         from rhale.gpu import device_moments as ops
 
         predictor, device = self.predictor, self.predictor.adapter.device
@@ -175,9 +173,12 @@ class DeviceTask:
                 raise UnusableError
             own = None if weights is None else weights[start : start + size]
             mine = slice(*np.searchsorted(places, [start, start + len(part)]))
-            slab = ops.Slab(part, answer, slopes, own, sampled[mine] - start)
-            wait = ops.begin_beside(slab, cells)
-            yield partial(self.read, chunk, len(part), places[mine], key[mine], wait)
+            found = ops.on_host(
+                ops.measure_all(cells, part, slopes, own),
+                ops.largest(answer, slopes),
+                ops.gather(sampled[mine] - start, part, answer, slopes),
+            )
+            yield self.read(chunk, len(part), places[mine], key[mine], found)
 
     def read(
         self,
@@ -185,12 +186,12 @@ class DeviceTask:
         n_rows: int,
         sampled: IntArray,
         key: KeyArray,
-        wait: Callable[[], list[FloatArray]],
+        found: list[FloatArray],
     ) -> Sums:
-        """Wait for what was found in a slab."""
+        """Read what was found in a slab."""
         from rhale.gpu.device_moments import unpack
 
-        packed, most, kept = wait()
+        packed, most, kept = found
         if not np.all(np.isfinite(most)):
             raise UnusableError
         for column in self.columns:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray
@@ -153,12 +152,16 @@ class Edges:
 
     def __init__(
         self,
-        edges: Sequence[Any] | npt.NDArray[Any],
+        edges: Iterable[Any],
         closed: Closed = "left",
         *,
         linear: bool | Sequence[bool] | BoolArray = False,
     ) -> None:
-        limits = list(edges)
+        given: object = edges
+        if not isinstance(given, Iterable):
+            msg = f"Edges({edges!r:.60}) has no list of limits; pass Edges([0, 3, 10])"
+            raise BadSettingError(msg)
+        limits = list(given)
         numbers = as_numbers(limits, kind_of(limits)) if limits else np.empty(0)
         object.__setattr__(self, "edges", tuple(numbers.tolist()))
         object.__setattr__(self, "closed", closed)

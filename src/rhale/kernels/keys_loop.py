@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from rhale.system.compiled import compile_for
+from rhale.system.compiled import njit
 
 KEYS = types.Array(types.uint64, 1, "C")
 BITS = types.Array(types.uint64, 1, "C", readonly=True)
@@ -18,7 +18,7 @@ SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@compile_for(KEYS, BITS)
+@njit(KEYS, BITS, cache=True, nogil=True)
 def stir(key: Any, bits: Any) -> None:
     """Stir a column into keys, in place.
 

@@ -69,11 +69,6 @@ class LevelMoments:
         """What is known of every step: from the rows on both its sides; nothing where none are."""
         return join_steps((self,))
 
-    @property
-    def down(self) -> FloatArray:
-        """Mean step down from every level, shape (n_outputs, n_levels)."""
-        return self.mean[:, :, DOWN]
-
     def joint_products(self, mean: FloatArray, ways: tuple[bool, bool]) -> FloatArray:
         """Products of deviations from the mean steps, of steps that rows of each level have both."""
         n_outputs, n_steps = mean.shape
@@ -123,11 +118,6 @@ class LevelClasses:
     def steps(self) -> Steps:
         """What is known of every step, from the rows that have it."""
         return join_steps(self.classes)
-
-    @property
-    def down(self) -> FloatArray:
-        """Mean step down of the rows of every level that have it."""
-        return (self.classes[0] + self.classes[2]).down
 
 
 def join_steps(classes: Sequence[LevelMoments]) -> Steps:

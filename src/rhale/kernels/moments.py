@@ -17,14 +17,12 @@ from rhale.kernels.cells import Cells, as_cells
 from rhale.kernels.grid import Grid
 from rhale.kernels.records import as_frozen, crosses_processes
 from rhale.kernels.when_compiled import loops_after
-from rhale.system.memory import keep_freed_memory
 
 BLOCK_ROWS = 2**16  # as many as chunks have; more would leave the processor's cache
 WORSE = 16.0  # squares about a first row to those about the mean: more would cost digits
 LOST = 1e-13  # of the squares: what is left below that after a subtraction is rounding
 TINY = float(np.finfo(np.float64).tiny)
 LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
-keep_freed_memory()  # once in every process that works on rows: it takes some microseconds
 
 
 @crosses_processes

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils as untyped_tools
-from numba.extending import intrinsic
 
-from rhale.system.compiled import INSIDE, compile_for, njit
+from rhale.system.compiled import INSIDE, njit
 
 # Indices are unsigned throughout: numba then leaves out the code for negative ones.
-NONE, ONE, LANES, LEAF, BOTH = (np.uint64(n) for n in (0, 1, 8, 128, 2**63))
+NONE, ONE, QUARTER, HALF, LANES, LEAF, BOTH = (np.uint64(n) for n in (0, 1, 2, 4, 8, 128, 2**63))
 DEPTH = 64  # halves of halves: more than any number of rows has
 ROWS = types.Array(types.float64, 2, "A", readonly=True)
 CELLS, PLACES = (types.Array(kind, 1, "C", readonly=True) for kind in (types.int16, types.float64))
-tools: Any = untyped_tools
-INDEX, EIGHT = ir.IntType(64), ir.VectorType(ir.DoubleType(), 8)
 
 
 @njit(**INSIDE)
@@ -90,80 +84,28 @@ def arrange(v: Any, place: Any, found: Any) -> None:
 
 # Sums are added as `np.add.reduceat` adds them, for the sake of the bits: the first number by
 # itself, the others in halves down to 128, eight sums side by side in these, the rest at the end.
-@intrinsic
-def add_eights(_: Any, u: Any, v: Any, firsts: Any, start: Any, n_eights: Any) -> Any:
-    """Add up rows eight by eight, as `add_up` says; there are eight at least.
-
-    numba makes no vectors of sums that must be added in this order, so this is written in the
-    words of its compiler: a vector of eight for each sum, which any processor can have.
-    """
-    sums = types.UniTuple(types.float64, 7)  # type: ignore[no-untyped-call]
-    return sums(u, v, firsts, start, n_eights), write_eights
-
-
-add_all_eights: Any = add_eights  # numba sends its own argument
-
-
-def write_eights(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-    """Write what `add_eights` does."""
-    *_, firsts, start, n_eights = arguments
-
-    def find_start(of: int) -> Any:
-        array = tools.create_struct_proxy(signature.args[of])(context, builder, arguments[of])
-        return builder.gep(array.data, [start])
-
-    def take(pointer: Any, at: Any) -> Any:
-        eight = builder.bitcast(builder.gep(pointer, [at]), EIGHT.as_pointer())
-        return builder.load(eight, align=8)
-
-    def pick(compare: str) -> Callable[[Any, Any], Any]:
-        return lambda a, b: builder.select(builder.fcmp_ordered(compare, a, b), a, b)
-
-    def join(eight: Any, two: Callable[[Any, Any], Any]) -> Any:
-        for n in (4, 2, 1):  # neighbours first
-            even, odd = (
-                builder.shuffle_vector(
-                    eight,
-                    eight,
-                    ir.Constant(ir.VectorType(ir.IntType(32), n), list(range(at, 2 * n, 2))),
-                )
-                for at in (0, 1)
-            )
-            eight = two(even, odd)
-        return builder.extract_element(eight, INDEX(0))
-
-    starts = find_start(0), find_start(1)
-    first_u, first_v = (repeat(builder, builder.extract_value(firsts, k)) for k in (0, 1))
-    ways = [builder.fadd] * 5 + [pick("<"), pick(">")]
-    begin = [ir.Constant(EIGHT, [-0.0] * 8)] * 5 + [take(starts[0], INDEX(0))] * 2
-    sums = [tools.alloca_once_value(builder, one) for one in begin]
-    with tools.for_range(builder, n_eights, intp=INDEX) as loop:
-        at = builder.mul(loop.index, INDEX(8))
-        own, other = (take(pointer, at) for pointer in starts)
-        x, y = builder.fsub(own, first_u), builder.fsub(other, first_v)
-        terms = [x, y, *(builder.fmul(*two) for two in ((x, x), (x, y), (y, y))), own, own]
-        for found, two, term in zip(sums, ways, terms, strict=True):
-            builder.store(two(builder.load(found), term), found)
-    joined = [join(builder.load(found), two) for found, two in zip(sums, ways, strict=True)]
-    return context.make_tuple(builder, signature.return_type, joined)
-
-
-def repeat(builder: Any, number: Any) -> Any:
-    """Write a vector of eight times the same number."""
-    eight = ir.Constant(EIGHT, ir.Undefined)
-    for k in range(8):
-        eight = builder.insert_element(eight, number, INDEX(k))
-    return eight
-
-
-@njit(**INSIDE, inline="always")
-def add_few(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any) -> Any:
+@njit(**INSIDE)
+def add_few(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any, eight: Any) -> Any:
     """Add up 128 rows at most, as `add_up` says."""
     x = y = xx = xy = yy = -0.0
-    low, high, n_eights = np.inf, -np.inf, n // LANES
-    if n_eights > NONE:
-        x, y, xx, xy, yy, low, high = add_all_eights(u, v, (first_u, first_v), start, n_eights)
-    for i in range(start + n_eights * LANES, start + n):
+    low, high, rest = np.inf, -np.inf, start + n // LANES * LANES
+    if rest > start:
+        for k in range(LANES):
+            x = y = xx = xy = yy = -0.0
+            for i in range(start + k, rest, LANES):
+                a, b = u[i] - first_u, v[i] - first_v
+                x, y, xx, xy, yy = x + a, y + b, xx + a * a, xy + a * b, yy + b * b
+                low = u[i] if u[i] < low else low  # noqa: FURB136
+                high = u[i] if u[i] > high else high  # noqa: FURB136
+            own = eight[k]
+            own[0], own[1], own[2], own[3], own[4] = x, y, xx, xy, yy
+        for n_sums in (HALF, QUARTER, ONE):  # neighbours first
+            for k in range(n_sums):
+                for s in range(5):
+                    eight[k, s] = eight[k + k, s] + eight[k + k + ONE, s]
+        own = eight[NONE]
+        x, y, xx, xy, yy = own[0], own[1], own[2], own[3], own[4]
+    for i in range(rest, start + n):
         a, b = u[i] - first_u, v[i] - first_v
         x, y, xx, xy, yy = x + a, y + b, xx + a * a, xy + a * b, yy + b * b
         low = u[i] if u[i] < low else low  # noqa: FURB136
@@ -177,7 +119,7 @@ def add_up(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any, room:
 
     Halves of halves wait in `room`. A function that calls itself would take twice the time.
     """
-    sizes, done = room
+    sizes, done, eight = room
     sizes[0], n_sizes, n_done, i = n - ONE, ONE, NONE, start + ONE
     while n_sizes > NONE:
         n_sizes -= ONE
@@ -197,7 +139,7 @@ def add_up(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any, room:
         else:
             one = done[n_done]
             one[0], one[1], one[2], one[3], one[4], one[5], one[6] = add_few(
-                u, v, first_u, first_v, i, size
+                u, v, first_u, first_v, i, size, eight
             )
             n_done += ONE
             i += size
@@ -248,7 +190,7 @@ def repair(dx: Any, dd: Any, ends: Any, room: Any, places: Any, series: Any, los
 
 
 # One signature, for arrays of any order in memory: compiled once, whatever the table.
-@compile_for(PLACES, types.boolean, CELLS, PLACES, ROWS, types.float64)
+@njit(PLACES, types.boolean, CELLS, PLACES, ROWS, types.float64, cache=True, nogil=True)
 def measure_block(
     edges: Any, is_left_closed: Any, buckets: Any, x: Any, values: Any, worse: Any
 ) -> Any:
@@ -282,7 +224,7 @@ def measure_block(
     for c in range(n_cells):
         count[c], places[0, c], places[1, c] = ends[c + 1] - ends[c], np.inf, -np.inf
     series, lost = np.zeros((len(values), 3, n_cells)), np.zeros(n_cells, np.bool_)
-    room = (np.empty(3 * DEPTH, np.uint64), np.empty((DEPTH, 7)))
+    room = (np.empty(3 * DEPTH, np.uint64), np.empty((DEPTH, 7)), np.empty((8, 5)))
     for s in range(len(values)):
         if s > 0:
             arrange(values[s], place, dd)

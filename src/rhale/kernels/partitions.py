@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.ceilings import USUAL, Ceilings
 from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.optimal import Optimal
 from rhale.kernels.partition import Partition
 
-__all__ = ["Adaptive", "Ceilings", "Edges", "Fixed", "Optimal", "Quantile"]
+__all__ = ["Adaptive", "Edges", "Fixed", "Optimal", "Quantile"]
 
 
 class Entry(NamedTuple):
@@ -44,9 +43,6 @@ PARTITIONS = {
     "fixed": Entry(lambda n: Fixed(_count(n, Fixed.n_bins)), "Fixed(20)", ("fixed:20",)),
     "quantile": Entry(
         lambda n: Quantile(_count(n, Quantile.n_bins)), "Quantile(20)", ("quantile:20",)
-    ),
-    "ceilings": Entry(
-        lambda n: Ceilings(n if len(n) > 1 else _count(n, USUAL)), "Ceilings(10)", ("ceilings:10",)
     ),
     "edges": Entry(Edges, "Edges([...])", ("edges:0,10,50",)),
 }

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.records import crosses_processes
-from rhale.kernels.sorting import order_keys
 from rhale.kernels.when_compiled import loops_after
 
 BLOCK_ROWS = 2**14  # so many keys stay in the processor's cache, column after column
@@ -146,7 +145,7 @@ def collect(key: KeyArray, values: FloatArray, weight: FloatArray, *, size: int)
 
 def _tell_apart(key: KeyArray, weight: FloatArray) -> tuple[KeyArray, IntArray, FloatArray]:
     """Distinct keys, increasing, the first row of each, and the weight of all its rows."""
-    order = order_keys(key)
+    order = key.argsort()
     kept = key[order]
     if np.all(kept[1:] != kept[:-1]):  # as mostly: any sort will do, and there is nothing to add
         return kept, order, weight[order].astype(np.float64)
@@ -162,7 +161,7 @@ def small_keys(key: KeyArray, size: int) -> IntArray:
         bound = np.partition(key, enough - 1)[enough - 1]
         rows = np.flatnonzero(key <= bound)
         small = key[rows]
-        small = small[order_keys(small)]
+        small = np.sort(small)
         if 1 + np.count_nonzero(small[1:] != small[:-1]) >= size:
             return rows
     return np.arange(key.size)

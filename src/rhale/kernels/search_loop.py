@@ -13,7 +13,7 @@ from numba import types
 
 from rhale.kernels.moments import LOST, TINY
 from rhale.kernels.segments import BLOCK, LEAST_SHARE, LINES, ROUNDING, RUN, SPREADS, TIE
-from rhale.system.compiled import INSIDE, compile_for, njit
+from rhale.system.compiled import INSIDE, njit
 
 CELLS = types.Array(types.float64, 2, "C")
 FLAGS, SIZES = (types.Array(kind, 1, "C", readonly=True) for kind in (types.boolean, types.intp))
@@ -166,7 +166,7 @@ def go_on(tails: Any, inside: Any, end: Any) -> None:
         write(tails, s, read(inside, row + s - first))
 
 
-@compile_for(CELLS, SIZES, FLAGS, CELLS, types.intp, types.boolean)
+@njit(CELLS, SIZES, FLAGS, CELLS, types.intp, types.boolean, cache=True, nogil=True)
 def search(cells: Any, sizes: Any, gaps: Any, asked: Any, kind: Any, is_weighted: Any) -> Any:
     """Find the cheapest partitions of axes that stand in a row.
 

@@ -1,4 +1,4 @@
-"""From when on a process works by compiled loops: as soon as it pays."""
+"""Compiled loops, where numba is there and loading it pays."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from rhale.system.compiled import CompiledOnce, can_compile
+from rhale.system.compiled import can_compile
 
-# Local effects that a process measures by NumPy first, in about a second: numba takes some seconds
-# to compile, once for a user. Where that was done before, as many as it takes to load numba; where
-# numba is loaded, as many as it takes to load what was compiled.
-PAYS_FROM, KEPT, LOADED = 2**26, 1 / 2, 1 / 32
+# Local effects that a process measures by NumPy first. It loses on them about as much time as
+# loading numba takes: .4 s, four times as long as explaining a small table. Where numba is loaded,
+# as once trees were walked, loading the loops takes a sixteenth of it.
+PAYS_FROM, LOADED = 2**25, 1 / 16
 
 
 @dataclass
@@ -35,37 +35,20 @@ class Loops(NamedTuple):
 
 
 def loops_after(n_numbers: int) -> Loops | None:
-    """Give the compiled loops if enough was measured before these numbers, and numba is there."""
+    """Give the compiled loops if so much was measured before these numbers that they pay."""
     before = SO_FAR.n_numbers
     SO_FAR.n_numbers += n_numbers
-    if before < PAYS_FROM * (LOADED if "numba" in sys.modules else KEPT):
-        return None
-    return load_loops() if before >= PAYS_FROM or are_kept() else None
-
-
-@cache
-def are_kept() -> bool:
-    """Whether the loops were compiled before."""
-    found = find_loops()
-    return found is not None and all(one.is_kept for one in found)
+    needed = PAYS_FROM * LOADED if "numba" in sys.modules else PAYS_FROM
+    return None if before < needed else load_loops()
 
 
 @cache
 def load_loops() -> Loops | None:
-    """Load the loops, or compile them; None without numba, or where it can compile or keep nothing."""
-    found = find_loops()
-    return None if found is None else Loops(*(one.load() for one in found))
-
-
-@cache
-def find_loops() -> tuple[CompiledOnce, ...] | None:
-    """What there is to load, as in `Loops`."""
+    """Load the loops, or compile them; None without numba."""
     if not can_compile():
         return None
-    try:
-        from rhale.kernels.keys_loop import stir
-        from rhale.kernels.moments_loop import measure_block
-        from rhale.kernels.search_loop import search
-    except (ImportError, RuntimeError):  # the latter: no folder for what is compiled
-        return None
-    return measure_block, stir, search
+    from rhale.kernels.keys_loop import stir
+    from rhale.kernels.moments_loop import measure_block
+    from rhale.kernels.search_loop import search
+
+    return Loops(measure_block, stir, search)

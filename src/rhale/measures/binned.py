@@ -13,7 +13,6 @@ from rhale.features.feature import Feature, require_rows
 from rhale.kernels import FloatArray
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.axis import Axis
-from rhale.kernels.ceilings import Ceilings, borrow_effects, set_minimum_apart
 from rhale.kernels.fixed import Edges, Quantile
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
@@ -125,9 +124,6 @@ class CellChoice:
         Whether the cells allow other bins later.
     notes : tuple of Note
         About the cells.
-    own_bins : Grid or None
-        Where rows are moved over their bins: other than the cells where rows at the minimum have
-        a cell of their own, and no say in their bin.
     given : tuple of bool
         Whether the user gave the limits, one for each output: regions keep them.
     """
@@ -137,7 +133,6 @@ class CellChoice:
     density: Density = "rows"
     can_change: bool = True
     notes: tuple[Note, ...] = ()
-    own_bins: Grid | None = None
     given: tuple[bool, ...] = ()
 
     def between_rows(self, cells: Moments, output: int) -> Moments | None:
@@ -151,10 +146,6 @@ class CellChoice:
             return cells
         filled = np.flatnonzero(cells.count)
         return cells.between(int(filled[0]), int(filled[-1]) + 1)
-
-    def heed(self, total: Moments) -> Moments:
-        """What rows say, but for those at the minimum where they stand apart."""
-        return total if self.own_bins is None else borrow_effects(total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +214,6 @@ class BinnedEffects:
 
     def conclude(self, total: Moments, kept: FloatArray, about: About) -> Conclusion:
         """Leave it to the caller to choose bins among the cells, for each output."""
-        total = self.cells.heed(total)
         notes, every = gather_notes(self, total, about), range(len(about.outputs))
         was_refused = self.nearby.was_refused(about)
         across = ON_NEIGHBOURS if was_refused else ACROSS
@@ -257,7 +247,6 @@ class BinnedEffects:
         self, total: Moments, kept: FloatArray, about: About, output: int
     ) -> Unbinned | None:
         """The rows of a region, between its first and last cell or given limits, but for bins."""
-        total = self.cells.heed(total)
         cells = self.cells.between_rows(total.series(output), output)
         if cells is None:
             return None
@@ -362,18 +351,7 @@ def choose_cells(
         raise BadSettingError(msg)
     edges = reachable_limits(feature, partitions[0], offered[0])
     own = (Edges(edges, closed),) * len(partitions)
-    cells = CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes, given=given)
-    return _part_minimum(cells) if isinstance(partitions[0], Ceilings) else cells
-
-
-def _part_minimum(cells: CellChoice) -> CellChoice:
-    """Tell rows at the minimum apart, and say so."""
-    note = Note(
-        "ceilings",
-        "rows at the minimum are not in the mean of the first bin, as in R's package ale",
-    )
-    grid = set_minimum_apart(cells.grid)
-    return replace(cells, grid=grid, notes=(*cells.notes, note), own_bins=cells.grid)
+    return CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes, given=given)
 
 
 def _limit(partition: Partition, n_limits: int) -> Partition:
@@ -411,7 +389,7 @@ def offer_piles(cells: CellChoice, piles: Piles) -> CellChoice:
 
 def reachable_limits(feature: Feature, partition: Partition, edges: FloatArray) -> FloatArray:
     """Limits at which the model can be asked: whole numbers for features of whole numbers."""
-    if not feature.whole or isinstance(partition, Edges | Ceilings):
+    if not feature.whole or isinstance(partition, Edges):
         return edges
     inner = np.rint(edges[1:-1])
     rounded = np.unique(np.concatenate([np.ceil(edges[:1]), inner, np.floor(edges[-1:])]))
@@ -419,7 +397,7 @@ def reachable_limits(feature: Feature, partition: Partition, edges: FloatArray) 
 
 
 def _describe_quantiles(feature: Feature, partition: Partition) -> tuple[Note, ...]:
-    if isinstance(partition, Quantile | Ceilings) and not feature.is_complete:
+    if isinstance(partition, Quantile) and not feature.is_complete:
         n_rows = f"{feature.axis.values.size:,}"
         return (Note("sample", f"quantile limits from a sample with {n_rows} distinct values"),)
     return ()

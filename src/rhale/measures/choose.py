@@ -276,10 +276,9 @@ def choose_sources(
 
 def _own_bin(feature: Feature, cells: CellChoice) -> OwnBin | WholeBin:
     """The bin of each row, as it can be asked about."""
-    bins = cells.own_bins or cells.grid
     if feature.whole:
-        return WholeBin(bins, feature.axis.low, feature.axis.high)
-    return OwnBin(bins)
+        return WholeBin(cells.grid, feature.axis.low, feature.axis.high)
+    return OwnBin(cells.grid)
 
 
 def judge_gradient(

@@ -396,7 +396,6 @@ class Steps:
             mean=steps.mean[output] / width,
             std=steps.std[output] / width,
             correlation=steps.correlation[output],
-            down=found.down[output, 1:] / width,
             is_number=levels.is_number,
             has_order=levels.has_order,
             pooled=levels.pooled_names if has_pooled else (),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, get_args
 
@@ -120,7 +120,9 @@ def log_odds(probability: Any) -> FloatArray:
 def _targets(estimator: Any) -> list[Any]:
     """Classes of each target of a classifier with several; nothing for others."""
     classes = getattr(estimator, "classes_", None)
-    return classes if isinstance(classes, list) and hasattr(classes[0], "shape") else []
+    if not isinstance(classes, list) or any(getattr(c, "ndim", 0) != 1 for c in classes):
+        return []
+    return classes
 
 
 def _name_targets(targets: list[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -148,8 +150,10 @@ def last_step(estimator: Any) -> Any:
 
 def _classes(estimator: Any) -> tuple[str, ...] | None:
     """Class labels as text; None for anything but a classifier."""
-    classes = getattr(estimator, "classes_", None)
-    if classes is None or len(classes) < 2 or _targets(estimator):
+    classes: Any = getattr(estimator, "classes_", None)
+    if not isinstance(classes, Collection) or getattr(classes, "ndim", None) == 0:  # it is damaged
+        return None
+    if len(classes) < 2 or _targets(estimator):
         return None
     return tuple(str(c) for c in classes)
 

@@ -205,8 +205,9 @@ def evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
     with MODES_LOCK:
         for part in parts:
             MODES.setdefault(part, Mode(part.training)).users += 1
-        module.eval()
     try:
+        with MODES_LOCK:
+            module.eval()
         yield
     finally:
         with MODES_LOCK:

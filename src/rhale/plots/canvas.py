@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -32,6 +34,17 @@ HINTED = 1.04  # letters on a screen are a little wider than on paper
 BESIDE_FIGURE = 0.3  # inches beside a legend below all panels
 ENTRY = {"handlelength": 1.6, "handletextpad": 0.8, "columnspacing": 1.2}  # by the size of letters
 SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
+_UNLISTED: ContextVar[bool] = ContextVar("rhale unlisted figures", default=False)
+
+
+@contextmanager
+def unlisted() -> Iterator[None]:
+    """Make figures that pyplot does not know: what is drawn for a file only is not shown besides."""
+    token = _UNLISTED.set(True)
+    try:
+        yield
+    finally:
+        _UNLISTED.reset(token)
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
@@ -59,6 +72,8 @@ def new_figure(size: tuple[float, float]) -> Figure:
 
 def may_use_pyplot() -> bool:
     """Tell whether pyplot may make figures here: windows belong to the main thread."""
+    if _UNLISTED.get():
+        return False
     in_main = threading.current_thread() is threading.main_thread()
     return in_main or "matplotlib.pyplot" in sys.modules
 
@@ -109,9 +124,9 @@ def find_pair(ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None
     return given_pair(ax)
 
 
-def given_pair(axes: Sequence[Axes]) -> TwoPanels:
+def given_pair(axes: Any) -> TwoPanels:
     """Take two panels from the caller."""
-    pair = list(axes)
+    pair = list(axes) if isinstance(axes, Iterable) else []
     if len(pair) != 2 or not all(isinstance(panel, Axes) for panel in pair):
         msg = f"ax must be one Axes, a pair of them, or None; found {axes!r}"
         raise BadSettingError(msg)

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
+import numpy as np
+from matplotlib.axes import Axes
+
 from rhale.errors import BadSettingError
 from rhale.names import near_names
 from rhale.plots.effect_plot import plot_effect
@@ -63,9 +66,9 @@ def draw(plot: Plot, what: Any, **options: Any) -> Any:
     return draw_with(plot, what, options, also=[REGIONS] if is_single else [])
 
 
-def draw_pair(pair: DrawnPair, kind: str, **options: Any) -> Any:
+def draw_pair(pair: DrawnPair, kind: Any, **options: Any) -> Any:
     """Draw one pair in one of two ways."""
-    if kind not in PAIRS:
+    if not isinstance(kind, str) or kind not in PAIRS:
         msg = f"there is no kind {kind!r} of picture of a pair; {near_names(kind, list(PAIRS))}"
         raise BadSettingError(msg)
     return draw_with(PAIRS[kind], pair, options)
@@ -90,6 +93,13 @@ def draw_with(plot: Plot, what: Any, options: Mapping[str, Any], also: Sequence[
         if name not in (*known, *FRAME):
             raise BadSettingError(tell_options(plot, name, [*known, *also]))
     given = {name: option for name, option in options.items() if name in known}
+    for name in PLACES:
+        panels = np.asarray(given.get(name), dtype=object).ravel()
+        if given.get(name) is not None and not all(isinstance(panel, Axes) for panel in panels):
+            msg = (
+                f"{name}={given[name]!r:.60} are no axes; pass those of matplotlib, or leave it out"
+            )
+            raise BadSettingError(msg)
     frame = read_frame({name: options[name] for name in FRAME if name in options})
     is_new = all(given.get(name) is None for name in PLACES)
     if frame.figsize is not None and not is_new:

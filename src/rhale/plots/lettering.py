@@ -34,7 +34,7 @@ def shown(name: str, length: int) -> str:
     >>> shown("country_of_origin_is_Norway", 15)
     'country…_Norway'
     """
-    line = "".join(_drawable(" ".join(str(name).split())))
+    line = drawable(" ".join(str(name).split()))
     if len(line) <= length:
         return line
     tail = (length - 1) // 2
@@ -163,13 +163,18 @@ def plain_number(value: float, digits: int = 3) -> str:
     return number(float(f"{value:.{digits}g}"), 6)
 
 
-def _drawable(text: str) -> list[str]:
-    """Replace letters that the reader's fonts lack (they would draw nothing, and warn)."""
+def drawable(text: str) -> str:
+    """Replace letters that the reader's fonts lack (they would draw nothing, and warn).
+
+    Control signs are replaced, too, but for ends of lines: no SVG may hold them.
+    """
     families = FontProperties().get_family()
     fonts = [get_font(findfont(FontProperties(family=[family]))) for family in families]
 
     def has(letter: str) -> bool:
-        return letter.isascii() or any(font.get_char_index(ord(letter)) for font in fonts)
+        if letter.isascii():
+            return letter.isprintable() or letter == "\n"
+        return any(font.get_char_index(ord(letter)) for font in fonts)
 
     stand_in = next(letter for letter in STAND_INS if has(letter))
-    return [letter if has(letter) else stand_in for letter in text]
+    return "".join(letter if has(letter) else stand_in for letter in text)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
 from rhale.plots import canvas, style
-from rhale.plots.strength_matrix import MOST_FEATURES, PairCollection, matrix_size, plot_matrix
+from rhale.plots.strength_matrix import MOST_FEATURES, matrix_size, plot_matrix
 from rhale.plots.strength_ranking import plot_ranking
+
+if TYPE_CHECKING:
+    from rhale.pairs import Interactions
 
 
 def plot_interactions(
-    pairs: PairCollection,
+    pairs: Interactions,
     *,
     output: str | int | None = None,
     ax: Axes | Sequence[Axes] | None = None,
@@ -54,7 +58,7 @@ def plot_interactions(
     return left, right
 
 
-def new_panels(pairs: PairCollection, top: int) -> tuple[Axes, Axes]:
+def new_panels(pairs: Interactions, top: int) -> tuple[Axes, Axes]:
     """Make a figure for both."""
     width, height = matrix_size([pairs.captions.feature(f) for f in pairs.features[:MOST_FEATURES]])
     lines = style.RANKING_HEAD + style.RANKING_LINE * top

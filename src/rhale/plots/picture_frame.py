@@ -10,7 +10,7 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.plots import theme
-from rhale.plots.lettering import LITERAL
+from rhale.plots.lettering import LITERAL, drawable
 
 FRAME = ("colors", "figsize", "legend", "title")
 PLACES = ("ax", "axes")  # where a plot draws, if not on a new figure
@@ -63,7 +63,7 @@ def read_frame(options: Mapping[str, Any]) -> Frame:
     if title is not None and not isinstance(title, str):
         msg = f"title={title!r} is no text"
         raise BadSettingError(msg)
-    return Frame(changes, title)
+    return Frame(changes, None if title is None else drawable(title))
 
 
 def require_flag(name: str, flag: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -21,8 +21,10 @@ from rhale.plots.labels import in_words
 from rhale.plots.lettering import LITERAL, shown
 from rhale.plots.slots import Slots
 from rhale.plots.tiles import Tiles, has_room, hatch_tiles, write_tiles
-from rhale.results.captions import Captions
-from rhale.results.pair_effect import PairMethod, PairResult
+from rhale.results.pair_effect import PairMethod
+
+if TYPE_CHECKING:
+    from rhale.pairs import Interactions
 
 MOST_NUMBERS = 12  # features whose tiles have numbers; more have scales
 MOST_FEATURES = 40
@@ -33,32 +35,6 @@ STRENGTHS: dict[PairMethod, str] = {
     "greenwell": "Greenwell's index of pairs",
     "shap": "SHAP interaction of pairs",
 }
-
-
-class PairCollection(Protocol):
-    """What pictures ask of all pairs together."""
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of the features."""
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Names of the outputs."""
-
-    @property
-    def captions(self) -> Captions:
-        """What people read for features and outputs."""
-
-    @property
-    def method(self) -> PairMethod:
-        """What pairs were measured by."""
-
-    def matrix(self, output: str | int | None = None) -> FloatArray:
-        """Strengths, importance on the diagonal; nan where not measured."""
-
-    def ranked(self, output: str | int | None = None) -> Sequence[PairResult]:
-        """Pairs of an output, the strongest first."""
 
 
 class Scale(NamedTuple):
@@ -76,7 +52,7 @@ class Scale(NamedTuple):
 
 
 def plot_matrix(
-    pairs: PairCollection, *, output: str | int | None = None, ax: Axes | None = None
+    pairs: Interactions, *, output: str | int | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw how strongly each feature interacts with each other, and how important it is alone.
 
@@ -124,7 +100,7 @@ def plot_matrix(
     return ax
 
 
-def sentence_of(pairs: PairCollection, place: int) -> str:
+def sentence_of(pairs: Interactions, place: int) -> str:
     """Name an output behind "effect on"."""
     return in_words(pairs.captions, pairs.outputs[place])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -14,8 +15,11 @@ from rhale.names import find_output
 from rhale.plots import canvas, style
 from rhale.plots.board import Board
 from rhale.plots.lettering import LITERAL, shown, small_percent
-from rhale.plots.strength_matrix import STRENGTHS, PairCollection, sentence_of
+from rhale.plots.strength_matrix import STRENGTHS, sentence_of
 from rhale.results.pair_effect import TIMES, PairResult, can_be_ranked
+
+if TYPE_CHECKING:
+    from rhale.pairs import Interactions
 
 MARK, MARKED = " *", "* cannot be ranked by this model"
 SHORTEST, LONGEST = 11, 38  # letters of the names of a pair
@@ -24,7 +28,7 @@ THICKEST = 0.45  # inches of a bar and the room below it
 
 
 def plot_ranking(
-    pairs: PairCollection,
+    pairs: Interactions,
     *,
     top: int = 10,
     output: str | int | None = None,

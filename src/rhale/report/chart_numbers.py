@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from rhale.results.effect import Effect
 from rhale.results.result import Result, Trace, axis_kind, is_constant, reach
 from rhale.results.row_quantiles import ShownPart, has_free_order, row_weights, shown_part
 from rhale.results.slope_reach import reach_slopes
-
-if TYPE_CHECKING:
-    from rhale.report.refit_numbers import RefitShape
 
 Numbers = tuple[float | None, ...]  # None where a number is not known
 Form = Literal["curve", "dates", "levels", "constant"]
@@ -208,28 +205,6 @@ def tell_shown(result: Result, part: ShownPart) -> dict[str, Any]:
     if not part.beyond:
         return {}
     return {"shown": places(result, np.array(part[:2]), part), "beyond": part.beyond}
-
-
-T = TypeVar("T", bound="Shape | RefitShape")
-
-
-def shown_first(shape: T) -> T:
-    """The same without what a chart does not show at first."""
-    if not shape.shown:
-        return shape
-    low, high = (float(end or 0.0) for end in shape.shown)
-    inside = [i for i, x in enumerate(shape.x) if x is not None and low <= x <= high]
-    along_x = {"x", "y", "spread", "low", "high", "between"}
-    cut: dict[str, Any] = {
-        one.name: tuple(getattr(shape, one.name)[i] for i in inside)
-        for one in fields(shape)
-        if one.name in along_x
-    }
-    ends = [low <= float(end or 0.0) <= high for end in shape.limits]
-    cut["limits"] = tuple(end for end, seen in zip(shape.limits, ends, strict=True) if seen)
-    both = zip(shape.rows, ends[:-1], ends[1:], strict=False)  # no rows may be known
-    cut["rows"] = tuple(row for row, left, right in both if left and right)
-    return replace(shape, **cut)
 
 
 def line_of(result: Result, path: Trace, kept: IntArray, part: ShownPart) -> Line:

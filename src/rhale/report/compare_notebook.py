@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from rhale.report.compare_page import CompareRow, make_part
-from rhale.report.notebook import LONGEST_NOTE, MOST_ROWS, NUMBER, WORD, drawn, named
+from rhale.report.notebook import LONGEST_NOTE, MOST_ROWS, NUMBER, WORD, drawn, named, table
 from rhale.report.wording import clean
 from rhale.results.comparison_listing import head_of, tell_count
 from rhale.results.feature_comparison import FeatureComparison
@@ -40,13 +40,7 @@ def comparison_as_html(
     more = len(ranked) - MOST_ROWS
     after = [f"and {more} more: cx.summary() has all"] if more > 0 else []
     after += [tell_count(ranked), *(clean(note, LONGEST_NOTE) for note in notes)]
-    return (
-        f"<div><p>{escape(clean(head_of(names, zero), LONGEST_NOTE))}</p><table><thead><tr>"
-        + "".join(f"<th{WORD if h in WORDS else NUMBER}>{h}</th>" for h in heads)
-        + f"</tr></thead><tbody>{body}</tbody></table>"
-        + "".join(f"<p>{escape(text)}</p>" for text in after)
-        + "</div>"
-    )
+    return table(head_of(names, zero), heads, WORDS, body, after)
 
 
 def line(row: CompareRow, output: str | None, *, several: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rhale.report.chart_numbers import LONGEST_LEVEL
 from rhale.report.compare_numbers import MOST_DRAWN, CompareShape, shape_of_comparison
@@ -20,59 +20,14 @@ from rhale.report.wording import (
     number,
     plus_minus,
 )
-from rhale.results.captions import Captions
 from rhale.results.comparison_listing import write_peak, write_verdict
 from rhale.results.curve_difference import CurveDifference
 from rhale.results.feature_comparison import FeatureComparison
 
+if TYPE_CHECKING:
+    from rhale.comparison import Comparison
+
 SHORT_NAME = 60
-
-
-class Explained(Protocol):
-    """One of the explanations, of which a page asks how it was made."""
-
-    @property
-    def provenance(self) -> Mapping[str, Any]:
-        """What was explained, and how."""
-
-
-class Compared(Protocol):
-    """What a page asks of the comparison that it shows."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the explanations are called."""
-
-    @property
-    def explanations(self) -> Sequence[Explained]:
-        """The explanations."""
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Names of outputs."""
-
-    @property
-    def captions(self) -> Captions:
-        """What people read for them."""
-
-    @property
-    def zero(self) -> Any:
-        """Where curves are zero, as it was asked for."""
-
-    @property
-    def level(self) -> float:
-        """Of intervals."""
-
-    @property
-    def zero_in_words(self) -> str:
-        """Where curves are zero."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What a reader should know."""
-
-    def ranked(self, output: str | int | None = None) -> list[FeatureComparison]:
-        """Largest difference first."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +96,7 @@ class ComparePage:
         return self.names[:MOST_DRAWN]
 
 
-def make_compare_page(table: Compared, title: str | None = None) -> ComparePage:
+def make_compare_page(table: Comparison, title: str | None = None) -> ComparePage:
     """Gather what the page of a comparison shows.
 
     Parameters
@@ -167,7 +122,7 @@ def make_compare_page(table: Compared, title: str | None = None) -> ComparePage:
     )
 
 
-def gather_notes(table: Compared) -> list[str]:
+def gather_notes(table: Comparison) -> list[str]:
     """Notes of the comparison, and that charts do not show all, where they do not."""
     more = len(table.names) - MOST_DRAWN
     return [
@@ -176,7 +131,7 @@ def gather_notes(table: Compared) -> list[str]:
     ]
 
 
-def make_output(table: Compared, output: str) -> CompareOutput:
+def make_output(table: Comparison, output: str) -> CompareOutput:
     """Gather what is said of one output."""
     ranked = table.ranked(output)
     largest = max((one.size for one in ranked if one.size > 0), default=0.0)
@@ -255,7 +210,7 @@ def lead(names: Sequence[str]) -> str:
     )
 
 
-def facts(table: Compared) -> list[tuple[str, str]]:
+def facts(table: Comparison) -> list[tuple[str, str]]:
     """Say what was compared; names and words."""
     every = [fx.provenance for fx in table.explanations]
     words = [clean(table.captions.output(output), 60) for output in table.outputs]
@@ -267,7 +222,7 @@ def facts(table: Compared) -> list[tuple[str, str]]:
     return [(clean(name, SHORT_NAME), clean(text, LONGEST_FACT)) for name, text in found if text]
 
 
-def settings(table: Compared) -> list[tuple[str, str]]:
+def settings(table: Comparison) -> list[tuple[str, str]]:
     """Say how it was explained, when and with what; names and words."""
     every = [fx.provenance for fx in table.explanations]
     methods = list(dict.fromkeys(str(one.get("method", "")) for one in every))
@@ -284,7 +239,7 @@ def tell_explained(provenance: Mapping[str, Any]) -> str:
     return f"{provenance.get('model', 'model')}, {rows_in_words(provenance)} rows"
 
 
-def code(table: Compared) -> str:
+def code(table: Comparison) -> str:
     """Write how to make the same again."""
     ranked = table.ranked(table.outputs[0])
     given = "".join(

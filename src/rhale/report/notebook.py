@@ -6,26 +6,19 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from rhale.report.chart_numbers import LEVEL, shape_of
-from rhale.report.inline_chart import BAND, MOST_LEVELS, RIBBON, Words, chart
+from rhale.report.chart_numbers import MOST_SINGLE_CURVES, shape_of
 from rhale.report.sentences import read
 from rhale.report.sparkline import HEIGHT, WIDTH, path_of
 from rhale.report.wording import MINUS, clean
 from rhale.results import inks
 from rhale.results.listing import differs_by, head, numbers_of, scales, write_spread
 from rhale.results.numerals import write_with_error
-from rhale.results.result import Result
+from rhale.results.result import Result, is_constant
 
 MOST_ROWS = 30
 LONGEST_NAME, LONGEST_NOTE = 60, 300
 MOST_NOTES = 12
 DOT = " \u00b7 "
-KEY = (
-    ("average", inks.EFFECT, 1.0),
-    (f"{100 * LEVEL:g} % interval of the mean", inks.UNCERTAINTY, RIBBON),
-    ("± spread of the rows", inks.SPREAD, BAND),
-    ("where rows are", inks.COUNT, 0.6),
-)
 WORDS = (
     "feature",
     "output",
@@ -63,10 +56,17 @@ def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequ
     doubted = [(e, note) for e in shown for note in e.notes if note.kind == "audit"]
     after += [clean(f"{e.captions.feature(e.name)}: {note}", LONGEST_NOTE) for e, note in doubted]
     after += [clean(note, LONGEST_NOTE) for note in notes]
+    return table(head(ranked, provenance), heads, WORDS, rows, after)
+
+
+def table(
+    title: str, heads: Sequence[str], words: Sequence[str], body: str, after: Sequence[str]
+) -> str:
+    """Put a table together; `words` are the columns that hold no numbers, `after` stands below."""
     return (
-        f"<div><p>{escape(clean(head(ranked, provenance), LONGEST_NOTE))}</p><table><thead><tr>"
-        + "".join(f"<th{WORD if h in WORDS else NUMBER}>{h}</th>" for h in heads)
-        + f"</tr></thead><tbody>{rows}</tbody></table>"
+        f"<div><p>{escape(clean(title, LONGEST_NOTE))}</p><table><thead><tr>"
+        + "".join(f"<th{WORD if h in words else NUMBER}>{h}</th>" for h in heads)
+        + f"</tr></thead><tbody>{body}</tbody></table>"
         + "".join(f"<p>{escape(line)}</p>" for line in after)
         + "</div>"
     )
@@ -96,7 +96,7 @@ def spread_of(spread: float, error: float) -> str:
 
 
 def effect_as_html(effect: Result) -> str:
-    """Write one effect: its curve with axes, key, numbers, sentences, notes.
+    """Write one effect: its curve, numbers, sentences, notes.
 
     Parameters
     ----------
@@ -112,13 +112,20 @@ def effect_as_html(effect: Result) -> str:
     facts = [told, f"typical spread {spread_of(*spread)}", counted]
     if effect.regions is not None and (who := differs_by(effect.regions, captions)):
         facts.append(f"differs in this model by {who}")
-    shape, name = shape_of(effect), captions.axis(effect.name)
-    drawn = chart(shape, Words(name, on, clean(f"{name}: {on}, {told}", LONGEST_NOTE)))
-    hidden = len(shape.labels) - MOST_LEVELS
-    more = [f"{hidden} more levels: to_frame() has all"] if hidden > 0 else []
-    parts = [drawn, colour_key(KEY) if drawn else "", line_of(DOT.join(facts))]
-    parts += [line_of(text) for text in (*more, " ".join(read(effect)))]
-    return card(name, on, [*parts, folded_notes(effect.notes)])
+    name = captions.axis(effect.name)
+    parts = [line_of(DOT.join(facts)), line_of(" ".join(read(effect))), folded_notes(effect.notes)]
+    if not is_constant(effect):
+        parts.insert(0, curve_of(effect, clean(f"{name}: {on}, {told}", LONGEST_NOTE)))
+    return card(name, on, parts)
+
+
+def curve_of(effect: Result, told: str) -> str:
+    """Draw the curve."""
+    from rhale.plots.choice import draw_result  # tables need no Matplotlib
+    from rhale.report import inline_svg
+
+    limits = {"max_curves": MOST_SINGLE_CURVES} if effect.parts == "points" else {}
+    return inline_svg.picture(draw_result, told, effect, kind="curve", **limits)
 
 
 def card(name: str, what: str, parts: Sequence[str]) -> str:
@@ -130,17 +137,6 @@ def card(name: str, what: str, parts: Sequence[str]) -> str:
 def line_of(text: str) -> str:
     """A paragraph; nothing if there is nothing to say."""
     return f"<p>{escape(clean(text, 2 * LONGEST_NOTE))}</p>" if text else ""
-
-
-def colour_key(meanings: Sequence[tuple[str, str, float]]) -> str:
-    """Say what the colours are, as opaque as they are drawn, in a way that print keeps."""
-    parts = [
-        f'<span style="white-space:nowrap"><svg width="12" height="10" aria-hidden="true">'
-        f'<rect width="12" height="10" fill="{colour}" fill-opacity="{seen:g}"/></svg> '
-        f"{escape(name)}</span>"
-        for name, colour, seen in meanings
-    ]
-    return f'<p style="font-size:smaller">{" &nbsp; ".join(parts)}</p>'
 
 
 def folded_notes(notes: Sequence[str]) -> str:

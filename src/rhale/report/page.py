@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rhale.report.bin_cells import Choice, write_choice
-from rhale.report.chart_numbers import LONGEST_LEVEL, Shape, shape_of
+from rhale.report.chart_numbers import (
+    LONGEST_LEVEL,
+    Bins,
+    Line,
+    Shape,
+    bins_of,
+    line_of,
+    shape_of,
+    simplify_parts,
+    trace_along,
+)
 from rhale.report.region_numbers import RegionPart, regions_of
 from rhale.report.sentences import at, curve_range, output_of, read, with_unit
 from rhale.report.sparkline import path_of
@@ -26,8 +35,8 @@ from rhale.report.wording import (
 )
 from rhale.results.listing import count_some, differs_by
 from rhale.results.note import Note
-from rhale.results.plain_bins import OtherBins
 from rhale.results.result import Result, is_constant, reach
+from rhale.results.row_quantiles import shown_part
 from rhale.results.rules_in_words import call_features
 
 if TYPE_CHECKING:
@@ -47,6 +56,22 @@ LONGEST_FACT = 300
 LONGEST_CODE = 2_000  # letters of one argument
 ROUNDING = 1e-9  # of the largest effect
 MOST_WITH_ROWS = 60  # effects, the largest ones, whose rows may be drawn: a page stays small
+
+
+@dataclass(frozen=True)
+class OtherBins:
+    """The same effect with other bins, which a reader may choose.
+
+    Attributes
+    ----------
+    bins : Bins
+        The bins.
+    line : Line or None
+        The curve; None where it does not depend on bins.
+    """
+
+    bins: Bins
+    line: Line | None
 
 
 @dataclass(frozen=True)
@@ -72,8 +97,8 @@ class Part:
         By whom rows differ, in a few words; nothing where that is not known.
     regions : RegionPart or None
         Who differs; None where nobody asked.
-    choice : Choice or None
-        How a reader may change the bins; None where they stay.
+    choice : tuple of OtherBins
+        Other bins that a reader may choose; none where bins stay.
     partners : str
         With whom the spread goes, where no regions tell it.
     """
@@ -89,7 +114,7 @@ class Part:
     sparkline: str
     differs: str = ""
     regions: RegionPart | None = None
-    choice: Choice | None = None
+    choice: tuple[OtherBins, ...] = ()
     partners: str = ""
 
 
@@ -258,22 +283,41 @@ def add_partners(page: Page, found: Mapping[tuple[str, str], str]) -> Page:
     return replace(page, features=tuple(replace(s, parts=told(s)) for s in page.features))
 
 
-def with_choices(page: Page, effects: Sequence[Result], others: Sequence[OtherBins | None]) -> Page:
+def with_choices(page: Page, effects: Sequence[Result], others: Sequence[Sequence[Result]]) -> Page:
     """Let readers change bins.
 
     Parameters
     ----------
     page : Page
         Of the effects.
-    effects, others : sequence of Result, and of OtherBins or None
-        As in `make_page`, and how the bins of each may be changed; None where they stay.
+    effects : sequence of Result
+        As in `make_page`.
+    others : sequence of sequence of Result
+        The same effects with other bins, any number of times.
     """
-    choices = map(write_choice, effects, others)
+    choices = map(choose_bins, effects, zip(*others, strict=True))
     features = [
         replace(one, parts=tuple(replace(part, choice=next(choices)) for part in one.parts))
         for one in page.features
     ]
     return replace(page, features=tuple(features))
+
+
+def choose_bins(effect: Result, others: Sequence[Result]) -> tuple[OtherBins, ...]:
+    """Gather bins that differ from all before them, and the curves that follow from them."""
+    found: list[OtherBins] = []
+    seen = [effect.axis]
+    for other in others:
+        if any(np.array_equal(other.axis, axis) for axis in seen):
+            continue
+        seen.append(other.axis)
+        part = shown_part(other)
+        path = trace_along(other, part)
+        line = None
+        if other.stairs is None:  # that of a walked model is read off the model
+            line = line_of(other, path, simplify_parts(path, part), part)
+        found.append(OtherBins(bins_of(other, part), line))
+    return tuple(found)
 
 
 def largest_range(effects: Any) -> float:

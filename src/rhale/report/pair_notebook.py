@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from rhale.report.inline_map import map_chart
 from rhale.report.notebook import (
     LONGEST_NOTE,
     NUMBER,
@@ -17,6 +16,7 @@ from rhale.report.notebook import (
     line_of,
     named,
     sized,
+    table,
 )
 from rhale.report.pair_numbers import map_of
 from rhale.report.pair_page import METHODS, RankedPair, percent, rank
@@ -30,7 +30,7 @@ from rhale.results.pair_sections import with_surface
 
 MOST_ROWS = 15
 WIDTH, HEIGHT = 96, 8  # of a bar
-COLOURS = "Colours say what the two do beyond their own effects; cells without rows are empty."
+COLOURS = "Colours say what the two do beyond their own effects; cells without rows are hatched."
 
 
 def pairs_as_html(
@@ -63,14 +63,8 @@ def pairs_as_html(
     after += [clean(note, LONGEST_NOTE) for note in told]
     method = METHODS[shown[0].method] if shown else ""
     model = provenance.get("model", "model")
-    title = clean(f"{model}: {method}{tell_output(ranked)}", LONGEST_NOTE)
-    return (
-        f"<div><p>{escape(title)}</p><table><thead><tr>"
-        + "".join(f"<th{WORD if h in words else NUMBER}>{h}</th>" for h in heads)
-        + f"</tr></thead><tbody>{body}</tbody></table>"
-        + "".join(f"<p>{escape(text)}</p>" for text in after)
-        + "</div>"
-    )
+    title = f"{model}: {method}{tell_output(ranked)}"
+    return table(title, heads, words, body, after)
 
 
 def deviation(pairs: Sequence[PairResult]) -> float:
@@ -80,18 +74,24 @@ def deviation(pairs: Sequence[PairResult]) -> float:
 
 
 def pair_as_html(pair: PairResult) -> str:
-    """Write one pair: its map with sides and key, strength, a sentence, notes."""
+    """Write one pair: its map, strength, a sentence, notes."""
     names = captioned(pair)
     on = f"interaction on {pair.captions.value_axis(pair.output)}"
     told = write_head(pair)
     parts = [line_of(told)]
     for surface in with_surface([pair]):  # an index has none
-        axes = (pair.captions.axis(pair.names[0]), pair.captions.axis(pair.names[1]))
-        shape = map_of(surface)
-        if shape.reach > 0:
-            parts = [map_chart(shape, axes, clean(told, LONGEST_NOTE)), line_of(COLOURS), *parts]
+        if map_of(surface).reach > 0:
+            parts = [draw_map(surface, clean(told, LONGEST_NOTE)), line_of(COLOURS), *parts]
         parts.append(line_of(tell_surface(surface, 1)))
     return card(TIMES.join(names), on, [*parts, folded_notes(pair.notes)])
+
+
+def draw_map(surface: Any, told: str) -> str:
+    """Draw the surface of a pair."""
+    from rhale.plots.choice import draw_pair  # tables need no Matplotlib
+    from rhale.report import inline_svg
+
+    return inline_svg.picture(draw_pair, told, surface, "map")
 
 
 def line(row: RankedPair, largest: float, pair: PairResult, *, several: bool) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rhale.kernels import FloatArray
 from rhale.report.chart_numbers import LONGEST_LEVEL
 from rhale.report.page import (
     LONGEST_FACT,
@@ -33,9 +32,11 @@ from rhale.report.wording import (
     number,
     unbroken,
 )
-from rhale.results.captions import Captions
 from rhale.results.pair_effect import TIMES, PairResult, can_be_ranked
 from rhale.results.pair_sections import PairSurface, lay_along, with_surface
+
+if TYPE_CHECKING:
+    from rhale.pairs import Interactions
 
 METHODS = {
     "ale": "ALE of second order: what two features do together, where the rows are",
@@ -75,48 +76,6 @@ MEANINGS = {
 MOST_ROWS, MOST_PAIRS, MOST_FEATURES = 30, 5, 30
 NUMBERED = 12  # features of a matrix: with more, cells have no room for numbers
 N_SHADES = 10
-
-
-class PairTable(Protocol):
-    """What a page asks of the interactions that it shows."""
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of features."""
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Names of outputs."""
-
-    @property
-    def pairs(self) -> tuple[PairResult, ...]:
-        """Pairs first, outputs within them."""
-
-    @property
-    def importance(self) -> FloatArray:
-        """Of features and outputs."""
-
-    @property
-    def variance(self) -> FloatArray:
-        """Of outputs."""
-
-    @property
-    def provenance(self) -> Mapping[str, Any]:
-        """What was measured, and how."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """About the whole."""
-
-    @property
-    def captions(self) -> Captions:
-        """What people read."""
-
-    def ranked(self, output: str | int | None = None) -> list[PairResult]:
-        """Strongest first."""
-
-    def matrix(self, output: str | int | None = None) -> FloatArray:
-        """Strengths, importance on the diagonal."""
 
 
 @dataclass(frozen=True)
@@ -217,7 +176,9 @@ class Limits(NamedTuple):
 USUAL = Limits()
 
 
-def make_pair_page(table: PairTable, title: str | None = None, limits: Limits = USUAL) -> PairPage:
+def make_pair_page(
+    table: Interactions, title: str | None = None, limits: Limits = USUAL
+) -> PairPage:
     """Gather what a page of interactions shows.
 
     Parameters
@@ -245,7 +206,7 @@ def make_pair_page(table: PairTable, title: str | None = None, limits: Limits = 
     )
 
 
-def lead(table: PairTable) -> str:
+def lead(table: Interactions) -> str:
     """Say in one sentence what was explained."""
     model = short_model(table.provenance)
     rows = rows_in_words(table.provenance)
@@ -254,7 +215,9 @@ def lead(table: PairTable) -> str:
     return f"What two features of {who} do together that neither does alone{where}: the strongest pairs come first."
 
 
-def make_output(table: PairTable, output: str, texts: Sequence[str], limits: Limits) -> OutputPart:
+def make_output(
+    table: Interactions, output: str, texts: Sequence[str], limits: Limits
+) -> OutputPart:
     """Gather what is said of one output."""
     ranked = table.ranked(output)
     scale = math.sqrt(float(table.variance[table.outputs.index(output)]))
@@ -333,7 +296,7 @@ def make_part(pair: PairSurface, ranked: RankedPair, n_pairs: int) -> PairPart:
     )
 
 
-def make_matrix(table: PairTable, output: str, drawn: Mapping[tuple[str, str], int]) -> Matrix:
+def make_matrix(table: Interactions, output: str, drawn: Mapping[tuple[str, str], int]) -> Matrix:
     """Strengths of all pairs; features that interact most come first."""
     found = table.matrix(output)
     apart = np.where(np.eye(len(found), dtype=bool), np.nan, found)
@@ -371,7 +334,7 @@ def about(text: str, pairs: Sequence[PairResult]) -> str:
     return listed([TIMES.join(isolated(clean(n, 60)) for n in names) for names in named])
 
 
-def facts(table: PairTable) -> list[tuple[str, str]]:
+def facts(table: Interactions) -> list[tuple[str, str]]:
     """Say what was measured; names and words."""
     provenance, n_features, read = table.provenance, len(table.features), table.captions
     n_pairs = len({pair.names for pair in table.pairs})
@@ -393,7 +356,7 @@ def facts(table: PairTable) -> list[tuple[str, str]]:
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
 
-def settings(table: PairTable, method: str) -> list[tuple[str, str]]:
+def settings(table: Interactions, method: str) -> list[tuple[str, str]]:
     """Say how it was measured, when and with what; names and words."""
     found = [
         ("Method", METHODS[method]),
@@ -403,7 +366,7 @@ def settings(table: PairTable, method: str) -> list[tuple[str, str]]:
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
 
-def code(table: PairTable) -> str:
+def code(table: Interactions) -> str:
     """Write how to make the same again, from the arguments that were given."""
     asked = table.provenance.get("asked")
     asked = {

@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from rhale.report.chart_numbers import LEVEL
-from rhale.report.inline_chart import BAND, Words, refit_chart
 from rhale.report.notebook import (
     LONGEST_NOTE,
     MOST_ROWS,
     NUMBER,
     WORD,
     card,
-    colour_key,
     drawn,
     folded_notes,
     line_of,
     named,
+    table,
 )
 from rhale.report.refit_numbers import shape_of_refits, trace_refits
 from rhale.report.refit_page import (
@@ -34,6 +32,7 @@ from rhale.report.wording import clean
 from rhale.results import inks
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.refit_listing import refit_head
+from rhale.results.result import is_constant
 
 WORDS = ("feature", "output", "mean curve", "", "comes back")  # columns that are no numbers
 WIDTH, HEIGHT = 96, 12  # of a bar
@@ -65,32 +64,27 @@ def refits_as_html(
     more = len(ranked) - len(shown)
     after = [f"and {more} more: rx.replication() has all"] if more > 0 else []
     after += [clean(remark, LONGEST_NOTE) for remark in remarks]
-    return (
-        f"<div><p>{escape(clean(refit_head(ranked, provenance), LONGEST_NOTE))}</p><table><thead><tr>"
-        + "".join(f"<th{WORD if h in WORDS else NUMBER}>{h}</th>" for h in heads)
-        + f"</tr></thead><tbody>{body}</tbody></table>"
-        + "".join(f"<p>{escape(text)}</p>" for text in after)
-        + "</div>"
-    )
+    return table(refit_head(ranked, provenance), heads, WORDS, body, after)
 
 
 def refit_as_html(effect: RefitEffect) -> str:
-    """Write one feature in all trainings: curves with axes, key, sentences, notes."""
+    """Write one feature in all trainings: curves, sentences, notes."""
     path, captions = trace_refits(effect), effect.captions
     name, output = captions.axis(effect.name), captions.value_axis(effect.output)
     on = output if effect.quantity == "prediction" else f"effect on {output}"
     told = tell_refits(effect, path, effect.importance_ci(), [])
-    shown = refit_chart(
-        shape_of_refits(effect, path), Words(name, on, clean(f"{name}: {told}", LONGEST_NOTE))
-    )
-    key = (
-        (f"mean of {effect.n_trainings} trainings", inks.EFFECT, 1.0),
-        ("each training", inks.BETWEEN, 0.55),
-        (f"{100 * LEVEL:g} % interval between trainings", inks.BETWEEN, BAND),
-        ("where rows are", inks.COUNT, 0.6),
-    )
-    parts = [shown, colour_key(key) if shown else "", line_of(told)]
-    return card(name, f"{on}, between trainings", [*parts, folded_notes(effect.notes)])
+    parts = [line_of(told), folded_notes(effect.notes)]
+    if not is_constant(effect.effects[0]):
+        parts.insert(0, curves_of(effect, clean(f"{name}: {told}", LONGEST_NOTE)))
+    return card(name, f"{on}, between trainings", parts)
+
+
+def curves_of(effect: RefitEffect, told: str) -> str:
+    """Draw the curves of all trainings."""
+    from rhale.plots.choice import draw_refit  # tables need no Matplotlib
+    from rhale.report import inline_svg
+
+    return inline_svg.picture(draw_refit, told, effect)
 
 
 def line(row: RefitRow, effect: RefitEffect, largest: float, *, several: bool) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
-from rhale.kernels import FloatArray
-from rhale.kernels.overlap import Overlap
 from rhale.report.chart_numbers import LONGEST_LEVEL
 from rhale.report.page import (
     LONGEST_FACT,
@@ -39,11 +37,13 @@ from rhale.report.wording import (
     isolated,
     listed,
 )
-from rhale.results.captions import Captions
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.refit_listing import write_rules
 from rhale.results.refit_pair import RefitPair, rank_pairs
 from rhale.results.refit_table import find_correlated
+
+if TYPE_CHECKING:
+    from rhale.trainings import Refits
 
 MOST_PAIRS = 30  # in their table
 DIGITS = 3
@@ -58,77 +58,6 @@ SCHEMES = {
 GIVEN = "models as given"
 LONGEST_SCHEME = 60
 HIDDEN = ("moved limits",)  # notes: every training has them, since all have the same bins
-
-
-class Sample(Protocol):
-    """One training, of which a page asks for the rows that were kept."""
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of the columns."""
-
-    @property
-    def sample_x(self) -> FloatArray:
-        """Some rows."""
-
-    @property
-    def sample_weight(self) -> FloatArray:
-        """Their weights."""
-
-
-class Trouble(Protocol):
-    """A training that failed."""
-
-    @property
-    def number(self) -> int:
-        """Which."""
-
-    @property
-    def reason(self) -> str:
-        """Why."""
-
-
-class RefitTable(Protocol):
-    """What a page asks of the refits that it shows."""
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Names of outputs."""
-
-    @property
-    def explanations(self) -> Sequence[Sample]:
-        """One for each training."""
-
-    @property
-    def effects(self) -> tuple[RefitEffect, ...]:
-        """Features first, outputs within them."""
-
-    @property
-    def pairs(self) -> tuple[RefitPair, ...]:
-        """Pairs that were measured."""
-
-    @property
-    def overlap(self) -> Overlap:
-        """Which rows the trainings share."""
-
-    @property
-    def failures(self) -> Sequence[Trouble]:
-        """Trainings that failed."""
-
-    @property
-    def provenance(self) -> Mapping[str, Any]:
-        """What was trained and explained, and how."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """About the whole."""
-
-    @property
-    def captions(self) -> Captions:
-        """What people read."""
-
-    def ranked(self, output: str | int | None = None) -> list[RefitEffect]:
-        """Largest replicated importance first."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +139,7 @@ class RefitPage:
         return any(part.shape.own for output in self.outputs for part in output.parts)
 
 
-def make_refit_page(table: RefitTable, title: str | None = None) -> RefitPage:
+def make_refit_page(table: Refits, title: str | None = None) -> RefitPage:
     """Gather what a page of refits shows.
 
     Parameters
@@ -236,7 +165,7 @@ def make_refit_page(table: RefitTable, title: str | None = None) -> RefitPage:
     )
 
 
-def lead(table: RefitTable) -> str:
+def lead(table: Refits) -> str:
     """Say in one sentence what was done."""
     learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
     n = table.overlap.n_trainings
@@ -244,7 +173,7 @@ def lead(table: RefitTable) -> str:
 
 
 def make_output(
-    table: RefitTable, output: str, alike: Mapping[str, list[str]], notes: Sequence[Footnote]
+    table: Refits, output: str, alike: Mapping[str, list[str]], notes: Sequence[Footnote]
 ) -> RefitOutput:
     """Gather what is said of one output."""
     texts = [note.text for note in notes]
@@ -360,7 +289,7 @@ def replicated_in_words(row: RefitRow, largest: float) -> str:
     return fixed_or_dash(row.replicated, largest, DIGITS)
 
 
-def gather_notes(table: RefitTable) -> list[Footnote]:
+def gather_notes(table: Refits) -> list[Footnote]:
     """All that a reader should know: trainings that failed, the whole, and single features."""
     found = [
         Footnote(clean(f"Training {one.number} failed: {one.reason}", LONGEST_REASON), "")
@@ -387,7 +316,7 @@ def texts_of(effect: RefitEffect) -> list[str]:
     return [text for kind, text in first.items() if kind not in HIDDEN]
 
 
-def trained_in_words(table: RefitTable) -> str:
+def trained_in_words(table: Refits) -> str:
     """Say what was trained, how often, and on which rows."""
     learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
     scheme, n_trainings = str(table.provenance.get("scheme", "")), table.overlap.n_trainings
@@ -405,14 +334,14 @@ def trained_in_words(table: RefitTable) -> str:
     )
 
 
-def train_sizes(table: RefitTable) -> str:
+def train_sizes(table: Refits) -> str:
     """Say how many rows trainings had."""
     least, most = int(table.overlap.n_train.min()), int(table.overlap.n_train.max())
     some = f"{most:,}" if least == most else f"{least:,} to {most:,}"
     return f"{some} of {table.overlap.n_rows:,}"
 
 
-def facts(table: RefitTable) -> list[tuple[str, str]]:
+def facts(table: Refits) -> list[tuple[str, str]]:
     """Say what was trained and explained; names and words."""
     provenance = table.provenance
     n_failed = len(table.failures)
@@ -430,7 +359,7 @@ def facts(table: RefitTable) -> list[tuple[str, str]]:
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
 
-def settings(table: RefitTable) -> list[tuple[str, str]]:
+def settings(table: Refits) -> list[tuple[str, str]]:
     """Say how it was explained, when and with what; names and words."""
     method = str(table.provenance.get("method", ""))
     found = [
@@ -441,7 +370,7 @@ def settings(table: RefitTable) -> list[tuple[str, str]]:
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
 
-def code(table: RefitTable) -> str:
+def code(table: Refits) -> str:
     """Write how to make the same again, from the arguments that were given."""
     provenance, scheme = table.provenance, str(table.provenance.get("scheme", ""))
     asked = provenance.get("asked")

@@ -6,25 +6,27 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 from rhale.report.charts import compile_charts, vl_convert
-from rhale.report.compare_charts import DASHES
+from rhale.report.compare_charts import DASHES, compile_compare_charts
+from rhale.report.compare_page import ComparePage
 from rhale.report.extras import load
 from rhale.report.page import Page, Part, Section
 from rhale.report.pair_charts import compile_pair_charts
 from rhale.report.pair_page import OutputPart, PairPage, percent, strength_in_words
-from rhale.report.refit_page import replicated_in_words, size_with_interval
+from rhale.report.refit_charts import compile_refit_charts
+from rhale.report.refit_page import RefitPage, replicated_in_words, size_with_interval
 from rhale.report.wording import breakable, clean, fixed_or_dash, shortened
 from rhale.results import inks
 
 jinja2 = load("jinja2")
 
-SCRIPTS = ("format.js", "elements.js", "chart.js", "bins.js", "slider.js", "parts.js", "page.js")
+SCRIPTS = ("format.js", "elements.js", "chart.js", "parts.js", "page.js")
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
 UNSAFE = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}  # in JSON within a script element
 COLOURS = {
@@ -80,33 +82,65 @@ def render(page: Page) -> str:
     )
 
 
-class Means(NamedTuple):
-    """Style sheets and scripts of a page of one kind of result, and what starts it."""
+def render_pairs(page: PairPage) -> str:
+    """Write a page of interactions alone; without Vega where its pairs are numbers alone."""
+    data = {
+        "pairs": [pairs_of(output) for output in page.outputs],
+        "charts": compile_pair_charts(pair_forms(page)),
+    }
+    return render_alone("pair", page, "start(drawPair, leaveRoomForPairs);", data)
 
-    styles: tuple[str, ...]
-    scripts: tuple[str, ...]
-    start: str
+
+def render_refits(page: RefitPage) -> str:
+    """Write a page of refits alone."""
+    shapes = [[part.shape for part in output.parts] for output in page.outputs]
+    forms = {"log" if one.log else one.form for several in shapes for one in several}
+    data = {"trainings": known_fields(shapes), "charts": compile_refit_charts(forms)}
+    return render_alone("refit", page, "start(drawTrainings, leaveRoomForTrainings);", data)
 
 
-def render_alone(name: str, page: Any, means: Means, data: Mapping[str, Any]) -> str:
-    """Write the page of pairs, of trainings or of a comparison, as `render` that of effects.
+def render_comparison(page: ComparePage) -> str:
+    """Write the page of a comparison alone."""
+    shapes = [[part.shape for part in output.parts] for output in page.outputs]
+    forms: set[str] = {one.form for several in shapes for one in several}
+    charts = compile_compare_charts(forms, len(page.drawn))
+    data = {"names": page.drawn, "compared": known_fields(shapes), "charts": charts}
+    return render_alone("compare", page, "start(drawCompared, leaveRoomForCompared);", data)
+
+
+def known_fields(shapes: Sequence[Sequence[Any]]) -> list[list[dict[str, Any]]]:
+    """What shapes hold, as plain values, by output; what is empty is left out."""
+    return [[without_nothing(asdict(shape)) for shape in several] for several in shapes]
+
+
+def without_nothing(shape: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what a shape does not have."""
+    return {name: value for name, value in shape.items() if value not in ((), "", None, False)}
+
+
+def render_alone(
+    kind: str, page: PairPage | RefitPage | ComparePage, start: str, data: Mapping[str, Any]
+) -> str:
+    """Write a page of one kind of result, as `render` that of effects.
 
     Parameters
     ----------
-    name : str
-        The template.
+    kind : {"pair", "refit", "compare"}
+        Of which templates.
     page : PairPage, RefitPage or ComparePage
         What it says.
-    means : Means
-        How it looks and what it does.
+    start : str
+        How its script begins.
     data : mapping
         What the scripts need, as plain values; a page without `charts` comes without Vega.
     """
-    style, script = write_style(means.styles), write_script(means.scripts, means.start)
+    scripts = ("format.js", "elements.js", "chart.js", "parts.js", f"{kind}_page.js", "alone.js")
+    script = write_script(scripts, start)
+    style = write_style(("style.css", f"{kind}_style.css"))
     libraries = bundle() if data["charts"] else ""
     return str(
         environment()
-        .get_template(name)
+        .get_template(f"{kind}_page.html")
         .render(
             page=page,
             policy=policy([libraries, script] if libraries else [script], [style]),
@@ -291,18 +325,14 @@ def effect_titles(page: Page) -> list[str]:
 
 def without_empty(part: dict[str, Any]) -> dict[str, Any]:
     """Leave out empty columns of the shape, bins where there are none, titles that all share."""
-    shape = {
-        name: value for name, value in part["shape"].items() if value not in ((), "", None, False)
-    }
+    shape = without_nothing(part["shape"])
     shape.pop("titles", None)
     if not part["partners"]:
         del part["partners"]
     if not part["shape"]["bins"]["mean"]:
         del shape["bins"]
-    if part["choice"] is None:
+    if not part["choice"]:
         del part["choice"]
-    else:
-        part["choice"] = {name: value for name, value in part["choice"].items() if value}
     if part["regions"] is None:
         part = {name: value for name, value in part.items() if name not in ("differs", "regions")}
     return {**part, "shape": shape}

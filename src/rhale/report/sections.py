@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rhale.errors import BadSettingError
-from rhale.report.compare_page import Compared, make_compare_page
+from rhale.report.compare_page import make_compare_page
 from rhale.report.page import Page
-from rhale.report.pair_page import Limits, PairTable, make_pair_page
-from rhale.report.refit_page import RefitTable, make_refit_page
+from rhale.report.pair_page import Limits, make_pair_page
+from rhale.report.refit_page import make_refit_page
+
+if TYPE_CHECKING:
+    from rhale.comparison import Comparison
+    from rhale.pairs import Interactions
+    from rhale.trainings import Refits
 
 FEW = Limits(rows=10, pairs=3)  # of pairs: a section is not a page of its own
 
 
-def add_interactions(page: Page, table: PairTable) -> Page:
+def add_interactions(page: Page, table: Interactions) -> Page:
     """Show the strongest pairs below the features.
 
     Parameters
@@ -30,7 +36,7 @@ def add_interactions(page: Page, table: PairTable) -> Page:
     return replace(page, interactions=replace(shown, outputs=outputs))
 
 
-def add_refits(page: Page, table: RefitTable) -> Page:
+def add_refits(page: Page, table: Refits) -> Page:
     """Show what would come back below the features; arguments as in `add_interactions`."""
     shown = make_refit_page(table)
     places = find_places(page, [output.key for output in shown.outputs], "refits")
@@ -38,7 +44,7 @@ def add_refits(page: Page, table: RefitTable) -> Page:
     return replace(page, refits=replace(shown, outputs=outputs))
 
 
-def add_comparison(page: Page, table: Compared) -> Page:
+def add_comparison(page: Page, table: Comparison) -> Page:
     """Show what differs from other explanations; arguments as in `add_interactions`."""
     shown = make_compare_page(table)
     places = find_places(page, [output.key for output in shown.outputs], "comparison")

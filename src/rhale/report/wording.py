@@ -25,6 +25,7 @@ MINUS, UNKNOWN, INSTEAD = "\u2212", numerals.UNKNOWN, "\ufffd"
 LONGEST = 1_000  # letters of a name
 SMALL_P = 1e-4  # a smaller chance is but called small
 STEERING = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold
+NO_LETTERS = "\ufffe\uffff"  # nor these, in a picture
 TURNING = {"R", "AL", "AN", "RLE", "LRE", "RLO", "LRO", "RLI", "LRI", "FSI", "PDF", "PDI"}
 ANSWERS = ("prediction", "probability", "log-odds", "margin", "score")  # of models, in words
 BARE = re.compile(r"y\d*")  # keys of outputs without a name
@@ -58,7 +59,9 @@ def shortened(text: object, longest: int) -> str:
 
 def without_steering(text: str) -> str:
     """Replace letters that steer, line ends among them, by a sign that they are there."""
-    return "".join(INSTEAD if unicodedata.category(c) in STEERING else c for c in text)
+    return "".join(
+        INSTEAD if unicodedata.category(c) in STEERING or c in NO_LETTERS else c for c in text
+    )
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rhale.kernels import FloatArray
 from rhale.results.curve_difference import CurveDifference
 from rhale.results.differences import can_be_named, can_compare
 from rhale.results.feature_comparison import FeatureComparison
@@ -15,31 +14,14 @@ from rhale.results.listing import name_few, shorten, write_share
 from rhale.results.note import Note
 from rhale.results.result import Result, is_constant
 
+if TYPE_CHECKING:
+    from rhale.explanation import Explanation
+
 LITTLE = 0.5  # of the rows on what both have: less is worth a word
 
 
-class Explained(Protocol):
-    """What notes ask of an explanation."""
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of features."""
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Names of outputs."""
-
-    @property
-    def sample_x(self) -> FloatArray:
-        """Some rows."""
-
-    @property
-    def provenance(self) -> Mapping[str, Any]:
-        """How it was made."""
-
-
 def tell_differences(
-    names: Sequence[str], given: Sequence[Explained], found: Sequence[FeatureComparison]
+    names: Sequence[str], given: Sequence[Explanation], found: Sequence[FeatureComparison]
 ) -> tuple[Note, ...]:
     """Say what a reader should know.
 
@@ -79,7 +61,7 @@ def _only_in(names: Sequence[str], known: Sequence[Sequence[str]], what: str) ->
     return notes
 
 
-def _tell_methods(names: Sequence[str], given: Sequence[Explained]) -> list[Note]:
+def _tell_methods(names: Sequence[str], given: Sequence[Explanation]) -> list[Note]:
     """Say that explanations were made in different ways."""
     methods = [str(fx.provenance.get("method", "")) for fx in given]
     if len(set(methods)) < 2:
@@ -88,7 +70,7 @@ def _tell_methods(names: Sequence[str], given: Sequence[Explained]) -> list[Note
     return [Note("methods", f"made by different methods ({told}): these differ, too")]
 
 
-def _tell_same_rows(names: Sequence[str], given: Sequence[Explained]) -> list[Note]:
+def _tell_same_rows(names: Sequence[str], given: Sequence[Explanation]) -> list[Note]:
     """Say that some explain the same rows as the first, so that errors are not independent."""
     first = given[0]
     same = [

@@ -720,7 +720,7 @@ class Effect(FrozenResult):
         """
         return self.line.importance()
 
-    @property
+    @cached_property
     def importance_error(self) -> float:
         """Standard error of `importance`, over rows drawn from the same population."""
         return drop_rounding(float(np.sqrt(self.doubt.of_importance())), self.importance)
@@ -744,11 +744,8 @@ class Effect(FrozenResult):
         `method="ale"` the curve is read as R's package ale does: in the middles of the bins, and
         its range at their limits.
 
-        The package's numbers to the last digits: `explain(f, X, method="ale",
-        bins=rhale.Ceilings(max_num_bins))["age"].statistics(y)`, with the same observed target. R
-        rounds some ranks of its quantiles up by one; where it did, pass the ceilings that it
-        printed, `rhale.Ceilings([...])`. `aled_sd` and `naled_sd` are its `aled_fun = "sd"`. With
-        other bins of `method="ale"` rows at the smallest value are in the mean of the first bin.
+        `aled_sd` and `naled_sd` are the package's `aled_fun = "sd"`. Its bins leave the rows at
+        the smallest value out of the mean of the first bin; here they are in it.
 
         A range is decided by the emptiest ends of the axis, and grows with the number of bins:
         compare ALER only between features with as many. What `importance_denoised` leaves out is
@@ -859,6 +856,7 @@ class Effect(FrozenResult):
         >>> age.places(3)
         array([ 0.,  5., 10.])
         """
+        require_count("n_points", n_points)
         x = np.union1d(self.edges, np.linspace(self.edges[0], self.edges[-1], n_points))
         if self.crossings is not None:
             x = np.union1d(x, np.concatenate(self.crossings[:2]))
@@ -964,7 +962,7 @@ class Effect(FrozenResult):
         >>> round(age.difference(2.0, 7.0).size, 6)
         10.0
         """
-        x = np.array([start, stop], dtype=np.float64)
+        x, _ = as_points([start, stop], self.kind)
         size, own = np.diff(self.curve(x))[0], self.row_spread
         if own is None:
             spread = np.abs(np.diff(self._accumulate(x)))[0]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,8 +48,6 @@ from rhale.results.result import (
 )
 from rhale.results.table_rows import Columns, add_missing_bin, add_row, list_bins
 
-Sides = Literal["both", "below"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LevelEffect(FrozenResult):
@@ -90,10 +88,6 @@ class LevelEffect(FrozenResult):
         Whether the order of the levels means something.
     regions : RegionTree or None
         Who differs, where that was asked for.
-    down : ndarray of shape (n_steps,) or None
-        The same as `mean` of the rows of the higher level alone, as they are moved down: R's
-        package ale knows no others. None in files
-        that were written before it was kept.
     parts, quantity : str
         What it is made of, "levels", and what its curve shows, an "effect".
     captions : Captions
@@ -138,7 +132,6 @@ class LevelEffect(FrozenResult):
     row_spread: RowSpread | None = None
     has_order: bool = True
     regions: RegionTree | None = None
-    down: FloatArray | None = None
     captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "levels"
     quantity: ClassVar[Quantity] = "effect"
@@ -380,17 +373,13 @@ class LevelEffect(FrozenResult):
         found = float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
         return drop_rounding(found, size)
 
-    def statistics(self, y: Any = None, *, sides: Sides = "both") -> Statistics:
+    def statistics(self, y: Any = None) -> Statistics:
         """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
 
         Parameters
         ----------
         y : array-like of shape (n_values,), optional
             Observed values of the target, for NALED and NALER; any number of them.
-        sides : {"both", "below"}
-            Whose steps the curve adds up: of the rows on both sides, as it does everywhere else,
-            or of the rows of the higher level alone, moved to the level below, as R's package ale
-            does. Importance is of the curve as it is.
 
         Returns
         -------
@@ -399,8 +388,8 @@ class LevelEffect(FrozenResult):
         Notes
         -----
         The curve is read at the levels, each with the weight of its rows; the range is that of the
-        levels that have rows. For the numbers of R's package ale, give its order of the levels,
-        too: `explain(..., categorical={"f": ["a", "b", "c"]})`, then `sides="below"`.
+        levels that have rows. R's package ale adds up the steps of the rows of the higher levels
+        alone, in an order of its own.
 
         Examples
         --------
@@ -410,24 +399,9 @@ class LevelEffect(FrozenResult):
         >>> [round(end, 2) for end in level.statistics().aler]  # 1 and 9, less the mean of 1, 4 and 9
         [-3.67, 4.33]
         """
-        if sides not in get_args(Sides):
-            msg = f"sides={sides!r} is not known; use 'both' or 'below'"
-            raise BadSettingError(msg)
         size = remove_noise(self.importance, self._added_square())
-        curve = self.curve() if sides == "both" else self._curve_from_below()
-        heights = read_levels(curve, self.level_weight)
+        heights = read_levels(self.curve(), self.level_weight)
         return gather_statistics((self.name,), self.output, "levels", heights, size, y)
-
-    def _curve_from_below(self) -> FloatArray:
-        """The curve that the rows of the higher levels give alone."""
-        if len(self.levels) > 1 and self.down is None:
-            msg = (
-                f"sides='below' of {self.name!r}: this result was saved before steps were kept "
-                "side by side; explain the model again, or use sides='both'"
-            )
-            raise BadSettingError(msg)
-        steps = np.empty(0) if self.down is None else self.down * np.diff(self.edges)
-        return np.asarray(self._map("mean") @ steps)
 
     def _added_square(self) -> float:
         """What the errors of the steps add, on average, to the mean square over the rows."""

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.names import find_output
-from rhale.results.partners import PartnerMatrix
 
-
-class WithPartners(Protocol):
-    """An explanation, as far as a screen asks."""
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Explained features."""
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Explained outputs."""
-
-    @property
-    def partner_matrix(self) -> PartnerMatrix | None:
-        """What is kept of partners."""
+if TYPE_CHECKING:
+    from rhale.explanation import Explanation
 
 
 def screen_pairs(
-    explanation: WithPartners, output: str | int | None = None
+    explanation: Explanation, output: str | int | None = None
 ) -> list[tuple[str, str, float]]:
     """Rank pairs of explained features by what goes with one in the spread of the other.
 

@@ -14,6 +14,7 @@ import numpy as np
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.overlap import Overlap
+from rhale.kernels.partition import require_count
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.replication import Replication, replicate
 from rhale.kernels.student import student_quantile
@@ -571,6 +572,7 @@ class RefitEffect:
         if self.parts == "bins":
             low, high = self.axis[0], self.axis[-1]
             if x is None:
+                require_count("n_points", n_points)
                 x = np.union1d(self.axis, np.linspace(low, high, n_points))
             return self._trace_at(x, center, level)
         shown = [effect.trace(center, level) for effect in self.effects]

@@ -12,6 +12,7 @@ from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.grid import uniform_edges
+from rhale.kernels.partition import is_number
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.row_places import RowPlaces
@@ -600,7 +601,7 @@ def as_points(x: Any, kind: AxisKind = "number") -> tuple[FloatArray, tuple[int,
 
 def require_level(level: float) -> None:
     """Refuse what is no probability of an interval."""
-    if not 0 < level < 1:
+    if not is_number(level) or not 0 < level < 1:
         msg = f"level={level} is not between 0 and 1, say 0.95"
         raise BadSettingError(msg)
 

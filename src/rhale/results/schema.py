@@ -144,7 +144,12 @@ def _build_effect(**found: Any) -> Effect:
 
 
 def _build_levels(**found: Any) -> LevelEffect:
-    """Make an effect of levels; files before format 11 hold covariances of levels without an order."""
+    """Make an effect of levels.
+
+    Files before format 11 hold covariances of levels without an order; some hold the steps of the
+    rows of the higher levels alone (`down`).
+    """
+    found.pop("down", None)
     covariance = found.pop("covariance", None)
     if covariance is not None and np.all(np.isfinite(covariance)) and len(covariance) > 1:
         n_levels, weight = len(covariance), found["level_weight"]
@@ -525,7 +530,7 @@ def effect_records(
             _agree_levels,
             _build_levels,
             later=LEVEL_DEFAULTS,
-            former=("covariance",),
+            former=("covariance", "down"),
         ),
     }
 

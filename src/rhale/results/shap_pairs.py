@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,9 +99,10 @@ def tell_shap(found: ShapPairs) -> tuple[Note, ...]:
     return (Note("shap", text),)
 
 
-def name_features(features: Sequence[str]) -> tuple[str, ...]:
+def name_features(features: Any) -> tuple[str, ...]:
     """Check names of features: two at least, all different."""
-    names = tuple(map(str, features)) if not isinstance(features, str) else (features,)
+    is_list = isinstance(features, Iterable) and not isinstance(features, str)
+    names = tuple(map(str, features)) if is_list else (str(features),)
     if len(names) < 2:
         msg = f"features={features!r} makes no pair; give the names of all columns that were explained"
         raise BadSettingError(msg)

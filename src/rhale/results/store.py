@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, cast, get_args
 
 import numpy as np
@@ -39,7 +38,7 @@ from rhale.results.stored_pairs import FilledCells, OtherOutput, store_pairs
 from rhale.results.stored_profiles import FilledStands
 from rhale.results.stored_refits import require_storable, store_refit_pairs
 from rhale.system.strict_json import once_each
-from rhale.system.writing import write_text
+from rhale.system.writing import as_path, write_text
 
 VERSION = "rhale_format"
 FORMAT = 12
@@ -448,7 +447,7 @@ def write(path: str | PathLike[str], content: dict[str, Any]) -> None:
 
 def read(path: str | PathLike[str]) -> Any:
     """Read the plain values of a file, or say why there are none."""
-    file = Path(path)
+    file = as_path(path)
     if file.exists() and not file.is_file():  # a pipe would be waited for
         msg = f"{path} is a folder or a device; name a file that Explanation.save wrote"
         raise BadFileError(msg)

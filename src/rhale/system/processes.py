@@ -72,6 +72,11 @@ def started(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen
         end(child)
         with suppress(BrokenPipeError):  # what was not sent is of no use any more
             stream_of(child.stdin).close()
+        at_work = {thread.name for thread in threading.enumerate()}
+        for stream in map(stream_of, (child.stdout, child.stderr)):
+            # Ctrl-C may come before one is read
+            if not stream.closed and _reader_of(stream) not in at_work:
+                stream.close()
 
 
 def end(child: subprocess.Popen[bytes]) -> None:
@@ -155,7 +160,7 @@ def read_aside(
             take(piece)
         take(b"")
 
-    reader = threading.Thread(target=read_all, daemon=True)
+    reader = threading.Thread(target=read_all, daemon=True, name=_reader_of(stream))
     reader.start()
     try:
         yield
@@ -164,6 +169,11 @@ def read_aside(
         reader.join(timeout=1)
         if not reader.is_alive():  # else someone beyond our reach holds the other end
             stream.close()
+
+
+def _reader_of(stream: IO[bytes]) -> str:
+    """What the thread is called that reads a stream aside."""
+    return f"reads {stream.fileno()}"
 
 
 def _understood(line: bytes) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from rhale.errors import BadFileError, MissingFolderError
 
@@ -34,7 +35,7 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
     OSError
         If the disk says no; it names `path`, whichever step failed.
     """
-    target = Path(path)
+    target = as_path(path)
     require_folder(target)
     if target.exists() and not target.is_file():  # as root one could replace a device
         what = "a folder" if target.is_dir() else "no regular file"
@@ -42,9 +43,12 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
         raise BadFileError(msg)
     part = target.with_name(f".{secrets.token_hex(8)}{PART}{target.suffix}")
     try:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        if target.exists():  # whoever closed a file to others does not open it by saving again
-            part.chmod(stat.S_IMODE(target.stat().st_mode))
+        mode = _mode_of(target)
+        os.close(
+            os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
+        )
+        if mode is not None:  # whoever closed a file to others does not open it by saving again
+            part.chmod(mode)
         yield part
         part.replace(target)
     except OSError as error:
@@ -53,6 +57,21 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
         raise OSError(error.errno, error.strerror, str(target)) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _mode_of(path: Path) -> int | None:
+    """Who may read and write a file; None where there is none. What a link leads to is another."""
+    if path.is_symlink() or not path.exists():
+        return None
+    return stat.S_IMODE(path.stat().st_mode) & 0o777
+
+
+def as_path(path: Any) -> Path:
+    """The path that a user named."""
+    if not isinstance(path, str | PathLike):
+        msg = f"{path!r:.60} is no path of a file; pass a text, or one of pathlib"
+        raise BadFileError(msg)
+    return Path(path)
 
 
 def require_folder(path: Path) -> None:

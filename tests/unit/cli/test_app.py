@@ -1,6 +1,10 @@
 """Commands that need no model, in this process."""
 
 import json
+import os
+import subprocess
+import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -159,3 +163,44 @@ def test_interactions_are_no_explanation_to_compare(capsys):
     rhale.interactions(lambda r: r[:, 0] * r[:, 1], x, pairs="all").save("pairs.json")
     assert ended("compare", "one.json", "pairs.json") == 1
     assert "pairs.json" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("saved")
+@pytest.mark.filterwarnings("default")
+def test_nothing_that_is_told_steers_the_terminal(monkeypatch, capsys):
+    """Neither a traceback nor a warning that quotes a name."""
+
+    def fail(*_, **__):
+        for _ in range(2):
+            warnings.warn("no room for \x1b[31mb", UserWarning, stacklevel=1)
+        warnings.warn("Glyph 8 (\x08) missing from font(s) DejaVu Sans.", UserWarning, stacklevel=1)
+        msg = "\x1b[2Jgone"
+        raise rhale.errors.BadFileError(msg)
+
+    monkeypatch.setattr("rhale.cli.app.read_files", fail)
+    assert ended("--debug", "compare", "one.json", "two.json") == 1
+    told = capsys.readouterr().err
+    assert "\nrhale.errors.BadFileError: [2Jgone\n" in told
+    assert told.count("no room for [31mb") == 1
+    assert "Glyph" not in told
+    assert "\x1b" not in told
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX'")
+def test_an_interrupt_while_modules_are_imported_ends_the_command_without_a_traceback():
+    code = """
+import os, signal, sys
+import rhale.cli
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "rhale.cli.options":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+rhale.cli.main()
+"""
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", code], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

@@ -182,6 +182,11 @@ def test_texts_that_a_spreadsheet_would_run_get_an_apostrophe_and_numbers_stay()
     assert found == {"feature": ["'@SUM(1)", "a=b"], "apart": [-1.0, 2.0]}
 
 
+def test_signs_that_steer_a_terminal_do_not_come_into_csv():
+    found = without_formulas({"feature": ["a\x1b[31mb\n", "\x1b=1+1", "\x9bä"]})
+    assert found == {"feature": ["a[31mb\n", "'=1+1", "ä"]}
+
+
 # --- lines beside the result -------------------------------------------------------------------
 
 

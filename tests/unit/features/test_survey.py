@@ -211,3 +211,12 @@ def test_a_bad_value_is_refused_where_values_are_not_counted_any_more():
     bad = np.where(many == 3, np.inf, many)
     with pytest.raises(BadTableError, match="first in row 3: inf"):
         in_turn([many, bad], size=5)
+
+
+@pytest.mark.parametrize("kind", [object, "category"])
+def test_a_text_that_is_no_name_of_a_category_is_refused(kind):
+    rows = pd.DataFrame({"x": [0.0, 1.0], "t": pd.Series(["a", "b" * 2**16], dtype=kind)})
+    assert look(rows).n_rows == 2
+    rows = pd.DataFrame({"x": [0.0, 1.0], "t": pd.Series(["a", "b" * 65_537], dtype=kind)})
+    with pytest.raises(BadTableError, match=r"^column 'b' holds a text of 65,537 letters; .* 65,5"):
+        look(rows)

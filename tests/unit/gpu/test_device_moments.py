@@ -1,7 +1,5 @@
 """Everything here runs on the CPU, and where there is one also on a CUDA device."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import torch
@@ -113,7 +111,6 @@ def test_shorter_grids_are_filled_up():
     cells = ops.prepare(grids, [4, 1], HERE)
     assert cells.n_most == 2
     assert cells.edges.tolist() == [[0.0, 1.0, np.inf], [0.0, 1.0, 2.0]]
-    assert cells.about.tolist() == [[4, 1, 1], [1, 2, 0]]
 
 
 @pytest.mark.parametrize("worst", [-7.0, np.nan])
@@ -158,38 +155,3 @@ def test_what_is_sent_in_pieces_arrives_whole(monkeypatch, device, layout):
     assert torch.equal(sent.cpu(), tensor)
     if layout == "columns":
         assert sent.stride() == tensor.stride()
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_work_begun_beside_gives_what_it_gives_at_once(device):
-    rows = torch.rand(70_000, 2, device=device)
-    cells = ops.prepare([Grid(np.linspace(0, 1, 4))] * 2, [0, 1], device)
-    waits, expected = [], []
-    for part in rows.split(30_000):
-        slopes = part.double()[:, None] * 2
-        sampled = torch.arange(5, device=device)
-        slab = ops.Slab(part, part[:, :1], slopes, slopes[:, 0, 0], sampled)
-        waits.append(ops.begin_beside(slab, cells))
-        expected.append(ops.on_host(*slab.summarise(cells)))
-        del slopes, slab
-        torch.full((30_000, 1, 2), torch.nan, dtype=torch.float64, device=device)  # in its memory
-    for wait, one in zip(waits, expected, strict=True):
-        for ours, theirs in zip(wait(), one, strict=True):
-            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
-
-
-def test_results_are_waited_for_one_behind():
-    told = []
-
-    def begun():
-        for number in range(3):
-            told.append(f"begin {number}")
-            yield partial(told.append, f"read {number}")
-
-    list(ops.one_behind(begun()))
-    assert told == ["begin 0", "begin 1", "read 0", "begin 2", "read 1", "read 2"]
-    assert list(ops.one_behind([])) == []
-
-
-def test_kernels_are_for_rows_on_a_device_only():
-    assert not ops.is_fused(torch.zeros(ops.FUSED_ROWS, 1))

@@ -24,6 +24,3 @@ def test_the_first_number_is_that_of_the_bins():
     assert PARTITIONS["optimal"].make([50.0]) == rhale.Optimal(max_bins=50)
     assert PARTITIONS["fixed"].make([7.0]) == rhale.Fixed(7)
     assert PARTITIONS["quantile"].make([]) == rhale.Quantile()
-    assert PARTITIONS["ceilings"].make([]) == rhale.Ceilings()
-    assert PARTITIONS["ceilings"].make([7.0]) == rhale.Ceilings(7)
-    assert PARTITIONS["ceilings"].make([0.0, 2.0, 3.0]) == rhale.Ceilings([0, 2, 3])

@@ -1,7 +1,6 @@
 """Local effects in cells: what is added up, which cells there are, what is concluded."""
 
 from dataclasses import replace
-from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -365,82 +364,3 @@ def test_nothing_is_said_of_limits_that_moved():
     notes = Note(MOVED_LIMITS, "limits moved"), Note("gap", "a gap")
     effect = replace(rhale.effect(X[:, 0], X[:, 1], bins=2), bin_notes=notes)
     assert without_moved(effect).bin_notes == notes[1:]
-
-
-def ale_of_package(f, rows, ceilings, weights):
-    """The curve at the ceilings as R's package ale makes it, row by row."""
-    x, total = rows[:, 0], np.zeros(len(ceilings))
-    count = np.zeros(len(ceilings) - 1)
-    for k, (low, high) in enumerate(pairwise(ceilings), start=1):
-        inside = (x > low) & (x <= high)
-        ends = [np.column_stack([np.full(len(x), z), rows[:, 1]])[inside] for z in (low, high)]
-        total[k] = np.average(f(ends[1]) - f(ends[0]), weights=weights[inside])
-        count[k - 1] = weights[inside].sum()
-    count[0] += weights[x == ceilings[0]].sum()
-    curve = np.cumsum(total)
-    return curve - np.average((curve[1:] + curve[:-1]) / 2, weights=count)
-
-
-@pytest.mark.parametrize("kind", ["real", "whole"])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("batch_size", [None, 7])
-def test_rows_at_the_minimum_stand_apart_under_ceilings(kind, weighted, batch_size):
-    rng = np.random.default_rng(0)
-    x = rng.integers(0, 6, 90)
-    x = np.maximum(x - 2, 0) * (1 if kind == "whole" else 0.37)
-    rows = pd.DataFrame({"a": x, "b": rng.normal(size=90)})
-    weights = rng.uniform(1, 3, 90) if weighted else np.ones(90)
-    ceilings = [0, 1, 3] if kind == "whole" else [0.0, 0.37, 1.11]
-
-    def predict(table):
-        return both(table.to_numpy(dtype=float))[:, 1] + np.cos(table["a"].to_numpy(dtype=float))
-
-    given = {"weights": weights} if weighted else {}
-    fx = rhale.explain(
-        predict, rows, method="ale", bins=rhale.Ceilings(ceilings), batch_size=batch_size, **given
-    )
-    expected = ale_of_package(
-        lambda r: r[:, 0] * r[:, 1] + np.cos(r[:, 0]), rows.to_numpy(dtype=float), ceilings, weights
-    )
-    np.testing.assert_allclose(fx["a"].curve(ceilings), expected)
-    assert fx["a"].edges.tolist() == ceilings
-    assert fx["a"].count.sum() == 90
-    assert "ceilings" in {note.kind for note in fx["a"].notes}
-
-
-def test_rows_at_the_minimum_stand_apart_in_regions_too():
-    rng = np.random.default_rng(1)
-    x = np.maximum(rng.integers(0, 6, 400) - 2, 0)
-    rows = np.column_stack([x, rng.uniform(-1, 1, 400), rng.integers(0, 2, 400)])
-    ceilings = [0, 1, 3]
-    fx = rhale.explain(
-        lambda r: r[:, 0] * r[:, 1] * (1 + 5 * r[:, 2]),
-        rows,
-        features=["x0"],
-        method="ale",
-        bins=rhale.Ceilings(ceilings),
-        regions=rhale.By("x2", cuts=[0.5]),
-    )
-    found = [region.effect for region in fx["x0"].regions if region.effect is not None]
-    for effect, side in zip(found[-2:], (0, 1), strict=True):
-        mine = rows[rows[:, 2] == side][:, :2]
-        expected = ale_of_package(
-            lambda r, slope=1 + 5 * side: slope * r[:, 0] * r[:, 1],
-            mine,
-            ceilings,
-            np.ones(len(mine)),
-        )
-        np.testing.assert_allclose(effect.curve(ceilings), expected)
-
-
-def test_given_ceilings_of_whole_numbers_stay_and_are_asked_at_whole_numbers():
-    """Over (0, 1.5] the model is asked at 0 and 2, over (1.5, 3] at 1 and 3: x² has slopes 2 and 4."""
-    rows = pd.DataFrame({"a": np.repeat(np.arange(4), 5)})
-    fx = rhale.explain(
-        lambda table: table["a"].to_numpy(dtype=float) ** 2,
-        rows,
-        method="ale",
-        bins=rhale.Ceilings([0, 1.5, 3]),
-    )
-    assert fx["a"].edges.tolist() == [0.0, 1.5, 3.0]
-    np.testing.assert_allclose(fx["a"].mean, [2.0, 4.0])

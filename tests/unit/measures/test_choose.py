@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+import problems
 import rhale
-from rhale import problems
 from rhale.errors import BadSettingError
 
 N = 1000

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import problems
 import rhale
-from rhale import errors, problems
+from rhale import errors
 from rhale.measures.given import SAMPLE_ROWS, read_given
 
 X = np.random.default_rng(6).normal(size=(200, 3))

@@ -49,6 +49,19 @@ def test_what_has_one_class_is_explained_by_its_predictions():
     assert rhale.explain(OneClass(), X).outputs == ("y0",)
 
 
+@pytest.mark.parametrize("classes", [np.array(3), 3, []], ids=repr)
+def test_classes_of_a_damaged_file_are_none(classes):
+    model = OneClass()
+    model.classes_ = classes
+    assert rhale.explain(model, X).outputs == ("y0",)
+
+
+def test_classes_of_damaged_trees_are_none():
+    tree = pytest.importorskip("sklearn.tree").DecisionTreeRegressor(max_depth=2)
+    tree.fit(X, X[:, 0]).classes_ = np.array(3)
+    assert rhale.explain(tree, X).outputs == ("y0",)
+
+
 def test_a_missing_method_is_answered_with_those_that_are_there():
     message = "Classifier has no decision_function; it has predict, predict_proba"
     for response in ("decision_function", "margin"):

@@ -4,7 +4,7 @@ import torch
 
 import rhale
 from rhale.errors import WrongShapeError
-from rhale.models.torch import TorchModel, evaluation_mode
+from rhale.models.torch import MODES, TorchModel, evaluation_mode
 
 X = np.random.default_rng(0).normal(size=(30, 2))
 
@@ -69,6 +69,19 @@ def test_threads_that_share_parts_of_a_module_leave_the_modes_that_the_first_one
     assert (first.training, shared.training, second.training) == (True, False, False)
     two.__exit__(None, None, None)
     assert (first.training, shared.training, second.training) == (True, True, True)
+
+
+def test_a_module_that_cannot_be_put_into_evaluation_mode_is_left_as_it_was():
+    class Stubborn(torch.nn.Module):
+        def train(self, _):
+            msg = "never"
+            raise ValueError(msg)
+
+    module = torch.nn.Sequential(torch.nn.Dropout(), Stubborn())  # in training mode
+    with pytest.raises(ValueError, match="never"), evaluation_mode(module):
+        pass
+    assert all(part.training for part in module.modules())
+    assert not MODES
 
 
 def test_many_rows_are_answered_like_few():

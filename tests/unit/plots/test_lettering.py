@@ -1,6 +1,7 @@
 import pytest
 
 from rhale.plots.lettering import (
+    drawable,
     folded,
     folded_first,
     joined,
@@ -30,6 +31,11 @@ def test_a_name_is_one_line():
 
 def test_letters_without_a_glyph_get_a_stand_in():
     assert shown("a\U0001f995b", 9) == "a\u25a1b"
+
+
+def test_signs_that_no_svg_may_hold_get_a_stand_in():
+    assert shown("a\x00b\x1b[0m\x7f\ud800\uffff", 20) == "a\u25a1b\u25a1[0m\u25a1\u25a1\u25a1"
+    assert drawable("two\nlines\x01") == "two\nlines\u25a1"
 
 
 def test_a_name_is_wrapped_once():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale import problems
+import problems
 
 
 @pytest.mark.parametrize("share", [0.15, 0.3, 0.6])

@@ -1,6 +1,6 @@
 import numpy as np
 
-from rhale import problems
+import problems
 
 
 def test_each_half_of_an_exclusive_or_has_the_same_mean_slope():

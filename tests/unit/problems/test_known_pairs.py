@@ -3,8 +3,8 @@ import pickle
 import numpy as np
 import pytest
 
-from rhale import problems
-from rhale.problems.known_pairs import XOR, two_factors
+import problems
+from problems.known_pairs import XOR, two_factors
 
 every_problem = pytest.mark.parametrize("make", problems.PAIRED, ids=lambda make: make.__name__)
 

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from rhale import problems
+import problems
 
 VARIANTS = [problems.near_copy(30), problems.either_or(30), problems.rippled_gate(0.6)]
 PROBLEMS = [make() for make in problems.REGIONAL] + VARIANTS

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rhale import problems
+import problems
 
 GOLDEN_FILE = Path(__file__).resolve().parents[4] / "shared" / "paper" / "golden.json"
 

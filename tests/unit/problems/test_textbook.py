@@ -1,6 +1,6 @@
 import numpy as np
 
-from rhale import problems
+import problems
 
 
 def test_a_threshold_changes_the_prediction_without_a_spread_of_slopes():

@@ -4,7 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rhale import problems
+import problems
 
 VARIANTS = [
     problems.case_a(continuous=True),

@@ -15,7 +15,6 @@ from rhale.report.chart_numbers import (
     TOLERANCE,
     rounded,
     shape_of,
-    shown_first,
     simplify,
 )
 from rhale.results.captions import Captions
@@ -303,19 +302,22 @@ def test_a_chart_shows_at_first_what_pictures_show_and_all_is_there():
 
 def test_the_part_that_is_shown_has_the_points_and_digits_that_can_be_seen():
     effect = stretched()
-    first = shown_first(shape_of(effect))
-    assert (first.x[0], first.x[-1]) == first.shown
-    x = np.linspace(*first.shown, 5_001)[1:-1]
+    shape = shape_of(effect)
+    low, high = shape.shown
+    points = [(x, y) for x, y in zip(shape.x, shape.y, strict=True) if low <= x <= high]
+    assert (points[0][0], points[-1][0]) == shape.shown
+    x = np.linspace(low, high, 5_001)[1:-1]
     height = np.ptp(effect.curve(x))
-    drawn = np.interp(x, first.x, first.y)
+    drawn = np.interp(x, *zip(*points, strict=True))
     assert np.abs(drawn - effect.curve(x)).max() < height / 200  # all of it is 20 times as high
-    assert len(first.rows) == 80
+    cells = zip(shape.rows, shape.limits[:-1], shape.limits[1:], strict=True)
+    rows = [row for row, left, right in cells if low <= left and right <= high]
+    assert len(rows) == 80
     counted = np.histogram(FAR[np.sort(FAR)[-21] >= FAR], 80)[0]
-    np.testing.assert_allclose(first.rows, 100 * counted / counted.max(), atol=3)
+    np.testing.assert_allclose(rows, 100 * counted / counted.max(), atol=3)
 
 
 def test_ordinary_features_have_no_part_that_is_shown_first():
     x = np.random.default_rng(0).normal(size=1_000)
     shape = shape_of(rhale.effect(x, np.cos(x)))
     assert (shape.shown, shape.beyond) == ((), "")
-    assert shown_first(shape) is shape

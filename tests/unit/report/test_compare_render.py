@@ -1,4 +1,5 @@
 import html
+import json
 import re
 
 import pytest
@@ -9,7 +10,7 @@ from tests.compared_by_hand import explained, straight, with_everything
 
 import rhale
 from rhale.report.compare_page import make_compare_page
-from rhale.report.compare_render import content, render_comparison
+from rhale.report.render import render_comparison
 
 NASTY = "<script>document.title = 'broken'</script>"
 
@@ -30,8 +31,8 @@ def test_the_policy_allows_what_the_page_holds_and_nothing_else():
 
 
 def test_the_page_carries_the_numbers_of_its_charts():
-    page = make_compare_page(with_everything())
-    found = content(page, {})
-    assert found["names"] == ("base", "next", "last")
+    text = render_comparison(make_compare_page(with_everything()))
+    found = json.loads(re.search(r'id="page-data">(.*?)</script>', text)[1])
+    assert found["names"] == ["base", "next", "last"]
     assert len(found["compared"][0]) == 4
     assert found["compared"][0][-1] == {"form": "constant"}

@@ -1,85 +1,122 @@
-from html.parser import HTMLParser
+"""Pictures of notebooks: one element each that a parser of XML takes, and that touches no other."""
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from matplotlib import pyplot as plt
+from tests.unit.report import refit_cases
+from tests.unit.report.pair_cases import three_numbers
 
-from rhale.report import inline_svg
-from rhale.report.inline_svg import Scale, known_runs, round_places, scale_for, ticks_of
+import rhale
 
-
-class Texts(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.tags, self.texts = [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data):
-        self.texts.append(data)
+SVG = "{http://www.w3.org/2000/svg}"
+X = np.linspace(0.0, 10.0, 401)
+HOSTILE = '</text><b>&amp; ]]> <!-- -- \x00\x1b[31m\ud800\uffff " \' id="x"'
 
 
-def parsed(html):
-    reader = Texts()
-    reader.feed(html)
-    return reader
+def elements(html):
+    """The picture in a piece of HTML."""
+    (text,) = re.findall(r'<svg role="img".*?</svg>', html, re.DOTALL)
+    return ElementTree.fromstring(text)  # noqa: S314 - our own
 
 
-def test_a_scale_is_a_straight_line_through_its_ends():
-    scale = Scale(-2.0, 6.0, 100.0, 0.0)
-    assert [scale(v) for v in (-2.0, 2.0, 6.0)] == [100.0, 50.0, 0.0]
-    assert Scale(3.0, 3.0, 0.0, 10.0)(3.0) == 5.0
+def texts(root):
+    return ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
 
 
-def test_unknown_values_need_no_room():
-    scale = scale_for([None, 0.0, 10.0], 0.0, 108.0)
-    assert (scale(0.0), scale(10.0)) == (pytest.approx(4.0), pytest.approx(104.0))
-    assert scale_for([None], 0.0, 10.0)(0.0) == 5.0
+def kinds():
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    profile = rhale.explain(lambda r: r[:, 0] ** 2, rows, method="ice")["x0"]
+    table = pd.DataFrame({"town": ["a", "b", "c", None] * 50, "x": rows[:, 0]})
+    levels = rhale.explain(lambda r: (r["town"] == "a") * 1.0, table)["town"]
+    return {
+        "curve": rhale.effect(X, np.cos(X), name="age"),
+        "levels": levels,
+        "profile": profile,
+        "trainings": refit_cases.straight()["age"],
+        "pair": three_numbers().ranked()[0],
+    }
 
 
-@given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9))
-def test_ticks_are_few_round_numbers_inside(low, length):
-    high = low + length
-    found = np.array(round_places(low, high))
-    if not high > low:
-        return
-    assert found.size <= 6
-    assert np.all((found >= low - 1e-9 * length) & (found <= high + 1e-9 * length))
+@pytest.fixture(scope="module", params=["curve", "levels", "profile", "trainings", "pair"])
+def one(request):
+    return kinds()[request.param]
 
 
-def test_dates_are_written_as_dates():
-    scale = Scale(0.0, 400 * 86_400_000.0, 0.0, 1.0)
-    assert [told for _, told in ticks_of(scale, "dates")] == [
-        "1970-01-01",
-        "1970-04-11",
-        "1970-07-20",
-        "1970-10-28",
-        "1971-02-05",
-    ]
+def test_a_picture_is_xml_with_words_for_who_does_not_see_it(one):
+    root = elements(one._repr_html_())
+    assert root.tag == f"{SVG}svg"
+    assert root.get("role") == "img"
+    assert len(root.get("aria-label")) > 10
+    assert any(getattr(one, "name", "income") in text for text in texts(root))  # text stays text
+    assert not {"style", "script", "metadata"} & {e.tag.removeprefix(SVG) for e in root.iter()}
+    assert "max-width:100%" in root.get("style")
 
 
-def test_runs_end_where_a_number_is_not_known():
-    assert known_runs([(0.0, 1.0, 2.0, 3.0), (None, 5.0, 6.0, None)]) == [[(1.0, 5.0), (2.0, 6.0)]]
-    assert known_runs([(), ()]) == []
+def test_nothing_is_asked_of_a_network(one):
+    html = one._repr_html_()
+    found = re.findall(r'(?:href|src)="([^"]*)"|url\(([^)]*)\)', html)
+    assert all((a or b).startswith(("#", "data:image/png")) for a, b in found)
+    assert "font-face" not in html
 
 
-def test_words_are_taken_for_nothing_but_words():
-    hostile = '</text><script>alert("1")</script>'
-    found = parsed(inline_svg.picture([inline_svg.words((1, 2), hostile)], (10, 10), hostile))
-    assert [tag for tag, _ in found.tags] == ["svg", "text"]
-    assert found.tags[0][1]["aria-label"] == hostile
-    assert found.texts == [hostile]
+def test_pictures_in_one_notebook_share_no_name_and_find_their_own_parts():
+    taken = set()
+    effects = [*kinds().values(), rhale.effect(X, np.sin(X), name="age")]
+    for effect in effects:
+        html = effect._repr_html_()
+        names = re.findall(r' id="([^"]*)"', html)
+        asked = re.findall(r'(?:href="|url\()#([^")]*)', html)
+        assert len(names) == len(set(names))
+        assert set(asked) == set(names)
+        assert not taken & set(names)
+        taken |= set(names)
 
 
-def test_text_has_the_colour_of_the_reader():
-    html = inline_svg.picture([inline_svg.rule((0, 0), (1, 1))], (10, 10), "a picture")
-    assert 'fill="currentColor"' in html
-    assert 'stroke="currentColor"' in html
+def test_the_same_effect_has_the_same_picture_and_pyplot_knows_none(one):
+    before = plt.get_fignums()
+    assert one._repr_html_() == one._repr_html_()
+    assert plt.get_fignums() == before
 
 
-def test_areas_go_along_one_line_and_back_along_the_other():
-    html = inline_svg.area([(0, 1), (2, 1)], [(0, 3), (2, 3)], "#123456", 0.5)
-    assert 'd="M0 1L2 1L2 3L0 3Z"' in html
-    assert 'fill-opacity="0.5"' in html
+def test_names_of_any_signs_are_text():
+    effect = replace(rhale.effect(X, np.cos(X)), name=HOSTILE)
+    root = elements(effect._repr_html_())
+    assert {e.tag.removeprefix(SVG) for e in root.iter()} <= {
+        *("svg", "g", "defs", "path", "use", "text", "clipPath", "rect")
+    }
+    assert any("]]>" in text and 'id="x"' in text for text in texts(root))
+
+
+def test_files_that_users_draw_are_xml_too(tmp_path):
+    effect = replace(rhale.effect(X, np.cos(X)), name=HOSTILE)
+    ax, _ = effect.plot(title=f"two\nlines {HOSTILE}")
+    ax.figure.savefig(tmp_path / "picture.svg")
+    ElementTree.parse(tmp_path / "picture.svg")  # noqa: S314 - our own
+    plt.close(ax.figure)
+
+
+def test_the_curve_is_drawn_at_the_heights_that_the_axis_says():
+    effect = rhale.effect(X, np.cos(X), name="age")
+    html = effect._repr_html_()
+    curve, _ = re.findall(r'<path d="([^"]*)"[^>]*stroke: #0072b2', html)  # and that of the legend
+    x, y = np.array(re.findall(r"[ML] ([-\d.]+) ([-\d.]+)", curve), float).T
+    places = np.interp(x, x[[0, -1]], X[[0, -1]])
+    top, bottom = effect.curve(X).max(), effect.curve(X).min()
+    read = np.interp(-y, [-y.max(), -y.min()], [bottom, top])
+    np.testing.assert_allclose(read, effect.curve(places), atol=0.01)
+
+
+def test_pictures_of_many_steps_are_small():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    rows = np.random.default_rng(0).normal(size=(2_000, 1))
+    target = np.sin(3 * rows[:, 0])
+    model = ensemble.ExtraTreesRegressor(20, random_state=0).fit(rows, target)
+    html = rhale.explain(model, rows)["x0"]._repr_html_()
+    assert len(html) < 150_000
+    assert "<image" in html
+    elements(html)

@@ -5,8 +5,8 @@ import pytest
 from tests.unit.report.conftest import divide
 
 import rhale
-from rhale.report.chart_numbers import Line
-from rhale.report.page import add_partners, make_page
+from rhale.report.chart_numbers import Line, bins_of, shape_of
+from rhale.report.page import add_partners, choose_bins, make_page, with_choices
 from rhale.results.captions import Captions
 from rhale.results.note import Note
 from rhale.results.region_tree import Region, RegionTree
@@ -179,3 +179,26 @@ def test_rows_of_the_largest_effects_may_be_drawn(fx, monkeypatch):
     assert [part.size for part in kept] == [max(effect.importance for effect in fx)]
     alone = rhale.effect([0.0, 1.0, 2.0], [1.0, 2.0, 3.0])
     assert not make_page([alone], {}).has_row_lines
+
+
+def test_other_bins_have_the_numbers_of_explain_and_none_stands_twice():
+    fx = rhale.explain(lambda r: np.sin(r[:, 0]), X[:, None])
+    others = [fx.rebin(rhale.Quantile(n)).effects for n in (3, 9, 3)] + [fx.effects]
+    page = with_choices(make_page(fx.effects, fx.provenance), fx.effects, others)
+    ((part,),) = (feature.parts for feature in page.features)
+    assert page.has_choices
+    assert [len(one.bins.mean) for one in part.choice] == [3, 9]
+    for one, (effect,) in zip(part.choice, others, strict=False):
+        shape = shape_of(effect)
+        assert one.bins == shape.bins
+        assert vars(one.line) == {name: getattr(shape, name) for name in vars(one.line)}
+
+
+def test_bins_of_a_walked_model_come_without_a_curve():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    model = ensemble.GradientBoostingRegressor(n_estimators=5, random_state=0)
+    fx = rhale.explain(model.fit(X[:, None], np.sin(X)), X[:, None])
+    (other,) = fx.rebin(rhale.Quantile(4)).effects
+    (chosen,) = choose_bins(fx["x0"], [other])
+    assert chosen.line is None
+    assert chosen.bins == bins_of(other)

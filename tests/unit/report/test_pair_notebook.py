@@ -49,10 +49,10 @@ def test_one_pair_shows_its_map_and_what_it_says():
     strongest, *_, weakest = ix.ranked()
     html = strongest._repr_html_()
     assert html.count("<svg") == 1
-    for told in (">income<", ">region<", "of the variance", "cells without rows are empty"):
+    for told in (">income<", ">region<", "of the variance", "cells without rows are hatched"):
         assert told in html
     assert "<script" not in html
-    assert len(html) < 30_000
+    assert len(html) < 100_000
     nothing = replace(weakest, captions=Captions({name: f"<b>{name}" for name in weakest.names}))
     assert "<b>" + weakest.names[0] not in nothing._repr_html_()
 

@@ -15,8 +15,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from rhale.report.pair_render import render_pairs
-from rhale.report.render import bundle
+from rhale.report.render import bundle, render_pairs
 
 KILOBYTE = 1_000
 

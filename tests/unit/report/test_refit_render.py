@@ -13,8 +13,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from rhale.report.refit_render import render_refits
-from rhale.report.render import along, bundle
+from rhale.report.render import along, bundle, render_refits
 
 KILOBYTE = 1_000
 

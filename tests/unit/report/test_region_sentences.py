@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.report.conftest import divide
 
+import problems
 import rhale
-from rhale import problems
 from rhale.report.region_courses import compare_regions
 from rhale.report.region_sentences import joined, ratio_words, tell_regions, way_of
 from rhale.results.region_tree import Partner, Region, RegionTree, Split

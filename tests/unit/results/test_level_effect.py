@@ -423,20 +423,3 @@ def test_the_denoised_square_of_levels_without_an_effect_is_zero_on_average():
 def test_one_level_has_statistics_of_nothing():
     found = made(("a",), ()).statistics(y=[1.0])
     assert (found.aled, found.aler, found.importance_denoised) == (0.0, (0.0, 0.0), 0.0)
-
-
-def test_statistics_from_below_add_up_the_steps_of_the_higher_levels():
-    """Steps 2 and -1 of the rows above, at places 0, 1, 3: the curve from the first is 0, 2, 0."""
-    effect = made(edges=np.array([0.0, 1.0, 3.0]), down=np.array([2.0, -1.0]))
-    found = effect.statistics(sides="below")
-    assert found.aler == pytest.approx((-2 / 3, 4 / 3))
-    assert found.aled == pytest.approx(8 / 9)
-    assert found.importance == effect.importance
-
-
-def test_sides_that_are_not_known_are_refused():
-    with pytest.raises(BadSettingError, match="'both' or 'below'"):
-        made().statistics(sides="above")
-    with pytest.raises(BadSettingError, match="explain the model again"):
-        made().statistics(sides="below")
-    assert made(("a",), ()).statistics(sides="below").aler == (0.0, 0.0)

@@ -678,3 +678,12 @@ def test_what_comes_back_can_be_used(mixed, tmp_path):
     np.testing.assert_array_equal(levels.curve(), mixed.effects[1].curve())
     assert levels.curve("c") == levels.curve("other (2 levels)  ")
     assert np.isnan(rhale.load(tmp_path / "mixed.json").effects[0].missing.standard_error)
+
+
+def test_steps_of_the_higher_levels_alone_are_read_over(mixed, tmp_path):
+    """Files of format 12 and before may hold them as `down`; nothing uses them any more."""
+    mixed.save(tmp_path / "mixed.json")
+    content = json.loads((tmp_path / "mixed.json").read_text(encoding="utf-8"))
+    content["effects"][1]["down"] = content["effects"][1]["mean"]
+    (tmp_path / "mixed.json").write_text(json.dumps(content), encoding="utf-8")
+    assert rhale.load(tmp_path / "mixed.json") == mixed

@@ -1,139 +1,228 @@
-"""What stands in for numba gives a function's own answers, and lets unsigned numbers wrap."""
+"""What is compiled is kept in a folder that the user alone can write to, or nowhere."""
 
+import os
+import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from rhale.system import compiled
 from rhale.system.compiled import (
     can_compile,
-    compile_for,
-    leave_as_it_is,
+    digest_of_sources,
+    find_folder,
+    is_private,
     njit,
     will_compile,
     writable,
 )
 
+posix = pytest.mark.skipif(os.name == "nt", reason="who may write is told by other means there")
 
-@pytest.fixture(autouse=True)
-def _own_folder(monkeypatch, tmp_path):
-    """What these functions are compiled to is nobody else's."""
-    try:
-        import numba
-    except ImportError:
-        yield
-        return
-    from rhale.system.shared_cache import find_folder
 
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "compiled"))
+@pytest.fixture
+def home(monkeypatch, tmp_path):
+    numba = pytest.importorskip("numba")
+    monkeypatch.setattr(compiled, "cache_home", lambda: tmp_path / "home")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     find_folder.cache_clear()
-    yield
+    yield tmp_path / "home"
     find_folder.cache_clear()
 
 
-def test_unsigned_numbers_wrap_around_without_a_warning():
-    @leave_as_it_is(cache=True, nogil=True)
-    def below(number):
-        return number - np.uint64(1)
+def made(*types):
+    @njit(*types, cache=True)
+    def thrice(number):
+        return 3 * number
 
-    assert below(np.uint64(0)) == 2**64 - 1
-
-
-def test_it_seems_compiled_so_that_nobody_is_told_to_wait():
-    @leave_as_it_is(cache=True)
-    def same(number):
-        return number
-
-    assert same.signatures
+    return thrice
 
 
-def test_an_inlined_function_is_left_alone():
-    def same(number):
-        return number
-
-    assert leave_as_it_is(inline="always")(same) is same
+# --- where it is kept ----------------------------------------------------------------------------
 
 
-def test_a_function_is_compiled_if_no_cache_has_it(tmp_path):
+@posix
+def test_the_folder_is_made_for_the_user_alone(home):
+    folder = find_folder()
+    assert folder.is_relative_to(home)
+    assert [one.stat().st_mode & 0o777 for one in (folder, folder.parent)] == [0o700] * 2
+
+
+def test_what_was_compiled_once_is_found_by_whoever_comes_later(home):
+    first, later = made(), made()
+    assert first(2) == later(2) == 6
+    assert sum(first.stats.cache_hits.values()) == 0
+    assert sum(later.stats.cache_hits.values()) == 1
+    assert first.stats.cache_path.startswith(str(home))
+
+
+def kept_files(folder):
+    return [path for path in folder.rglob("*") if path.suffix in (".nbi", ".nbc")]
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+def test_nothing_is_kept_in_a_folder_that_others_can_write_to(home, mode):
+    inner = find_folder()
+    for folder in (inner, inner.parent, home):
+        folder.chmod(mode)
+        assert not is_private(inner)
+        find_folder.cache_clear()
+        assert find_folder() is None
+        one = made()
+        assert one(2) == 6
+        assert not one.stats.cache_path
+        folder.chmod(0o700)
+    assert is_private(inner)
+    assert kept_files(home) == []
+
+
+OPEN_HOME = """
+from numba.core import caching
+
+class NoPlace:
+    @classmethod
+    def from_function(cls, *_):
+        return None
+
+places = caching.CacheImpl._locator_classes
+places[:] = [NoPlace if "InTree" in one.__name__ else one for one in places]
+import rhale.kernels.keys_loop, rhale.models.trees.walk
+for one in (rhale.kernels.keys_loop.stir, rhale.models.trees.walk.walk_trees):
+    assert not one.stats.cache_path, one.stats.cache_path
+assert rhale.kernels.keys_loop.stir.signatures  # compiled, and not kept
+"""
+
+
+@posix
+def test_with_an_open_cache_folder_and_a_package_that_cannot_be_written_there_is_no_cache(tmp_path):
+    """numba by itself would take `numba` in that folder: whoever plants code there has it run."""
     pytest.importorskip("numba")
+    opened = tmp_path / "cache"
+    opened.mkdir()
+    opened.chmod(0o777)
+    own = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
+    own |= {"XDG_CACHE_HOME": str(opened), "HOME": str(opened)}
+    subprocess.run([sys.executable, "-c", OPEN_HOME], check=True, env=own)  # noqa: S603
+    assert kept_files(opened) == []
 
-    @njit(cache=True)
-    def twice(number):
-        return 2 * number
 
-    assert twice(4) == 8
-    assert not will_compile(twice)
+@posix
+def test_where_numba_finds_no_place_in_the_folder_nothing_is_kept(home, monkeypatch):
+    numba = pytest.importorskip("numba")
+    elsewhere = home / "elsewhere"
+    home.mkdir()
+    (home / "file").touch()
+    monkeypatch.setattr(compiled, "find_folder", lambda: home / "file")  # no folder can be made
+    monkeypatch.setenv("XDG_CACHE_HOME", str(elsewhere))
+    one = made()
+    assert one(2) == 6
+    assert not one.stats.cache_path
+    assert numba.config.CACHE_DIR == ""
+
+
+@posix
+def test_others_cannot_replace_folders_in_one_where_each_keeps_to_his_own(home):
+    folder = find_folder()
+    home.chmod(0o1777)
+    assert is_private(folder)
+
+
+@posix
+@pytest.mark.usefixtures("home")
+def test_a_folder_of_somebody_else_is_not_private(monkeypatch):
+    folder = find_folder()
+    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
+    assert not is_private(folder)
+
+
+@posix
+def test_links_on_the_way_are_followed_once(home, tmp_path):
+    real = tmp_path / "real"
+    real.mkdir(mode=0o700)
+    home.symlink_to(real)
+    folder = find_folder()
+    assert folder.is_relative_to(real.resolve())
+    home.unlink()
+    home.symlink_to(tmp_path)  # whoever may change the link cannot put another folder in its place
+    assert find_folder() == folder
+
+
+@pytest.mark.usefixtures("home")
+def test_a_folder_that_the_user_has_chosen_is_used(monkeypatch, tmp_path):
+    numba = pytest.importorskip("numba")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "chosen"))
+    assert find_folder() == tmp_path / "chosen"
+    assert made().stats.cache_path.startswith(str(tmp_path / "chosen"))
+
+
+def test_without_a_place_for_folders_nothing_is_kept(home, monkeypatch):
+    home.write_text("a file")
+    assert find_folder() is None
+    find_folder.cache_clear()
+
+    def no_home():
+        raise RuntimeError
+
+    monkeypatch.setattr(compiled, "cache_home", no_home)
+    assert find_folder() is None
+
+
+def test_other_sources_have_another_folder(tmp_path, monkeypatch):
+    (tmp_path / "one.py").write_text("ONE = 1")
+    monkeypatch.setattr(compiled, "SOURCES", [tmp_path])
+    before = digest_of_sources()
+    assert digest_of_sources() == before
+    (tmp_path / "one.py").write_text("ONE = 2")
+    assert digest_of_sources() != before
+
+
+# --- what is compiled ----------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("home")
+def test_a_function_is_compiled_if_no_cache_of_this_python_has_it(tmp_path):
+    one = made()
     stats = SimpleNamespace(cache_path=tmp_path)
     elsewhere = SimpleNamespace(
-        signatures=[], stats=stats, py_func=twice.py_func, __name__=twice.__name__
+        signatures=[], stats=stats, py_func=one.py_func, __name__=one.__name__
     )
     assert will_compile(elsewhere)
-    (tmp_path / "test_compiled.twice-1.py27.nbi").touch()  # of another Python
+    (tmp_path / "test_compiled.thrice-1.py27.nbi").touch()
     assert will_compile(elsewhere)
-    (tmp_path / "test_compiled.twice-1.py{}{}.nbi".format(*sys.version_info)).touch()
+    (tmp_path / "test_compiled.thrice-1.py{}{}.nbi".format(*sys.version_info)).touch()
     assert not will_compile(elsewhere)
 
 
-def test_a_function_for_certain_types_is_compiled_when_it_is_loaded_and_never_again():
+@pytest.mark.usefixtures("home")
+def test_a_function_for_certain_types_is_compiled_at_once_and_never_again():
     numba = pytest.importorskip("numba")
-    numbers = numba.types.Array(numba.types.float64, 1, "A", readonly=True)
 
-    @compile_for(numbers)
+    @njit(numba.types.Array(numba.types.float64, 1, "A", readonly=True), cache=True)
     def first(numbers):
         return numbers[0]
 
-    assert not first.made.signatures
-    loaded = first.load()
-    assert first.is_kept
+    assert len(first.signatures) == 1
     even = np.arange(6.0)[::2]
     even.flags.writeable = False
-    assert loaded(even + 5) == 5
-    assert loaded(even) == 0
-    assert len(loaded.signatures) == 1
+    assert first(even + 5) == 5
+    assert first(even) == 0
     with pytest.raises(TypeError, match="No matching definition"):
-        loaded(np.ones(3, dtype=np.float32))
+        first(np.ones(3, dtype=np.float32))
 
 
-def test_threads_that_load_a_function_together_compile_it_once():
-    numba = pytest.importorskip("numba")
-
-    @compile_for(numba.types.float64)
-    def half(number):
-        return number / 2
-
-    waiting = Barrier(4)
-
-    def load(_):
-        waiting.wait()
-        return half.load()(3.0)
-
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(load, range(4))) == [1.5] * 4
-    assert len(half.made.signatures) == 1
-
-
-def test_nothing_can_be_compiled_without_numba_or_where_it_is_switched_off(monkeypatch):
+def test_without_numba_or_where_it_is_switched_off_a_function_stays_as_it_is(monkeypatch):
     numba = pytest.importorskip("numba")
     assert can_compile() is not numba.config.DISABLE_JIT
     monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
     assert not can_compile()
+    assert made()(2) == 6
     monkeypatch.setitem(sys.modules, "numba", None)
     assert not can_compile()
-
-
-def test_a_numba_with_other_names_inside_keeps_code_where_it_likes(monkeypatch):
-    caching = pytest.importorskip("numba.core.caching")
-    monkeypatch.delitem(sys.modules, "rhale.system.shared_cache", raising=False)
-    monkeypatch.delattr(caching, "_CacheLocator")
-
-    @njit(cache=True)
-    def thrice(number):
-        return 3 * number
-
-    assert type(thrice._cache) is caching.FunctionCache
+    assert made("types of numba")(2) == 6
+    assert not will_compile(made())
 
 
 def test_rows_are_copied_only_where_numba_would_compile_anew():

@@ -109,6 +109,20 @@ def test_a_file_that_is_closed_to_others_stays_so(tmp_path):
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o600)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX'")
+def test_a_link_is_replaced_and_has_no_say_in_who_may_write(tmp_path):
+    path, other = tmp_path / "kept", tmp_path / "other"
+    other.write_text("other")
+    other.chmod(0o4777)
+    path.symlink_to(other)
+    write_text(path, "new")
+    assert (path.is_symlink(), path.read_text(), other.read_text()) == (False, "new", "other")
+    assert not path.stat().st_mode & 0o4000
+    other.chmod(0o4755)
+    write_text(other, "new")
+    assert other.stat().st_mode & 0o7777 == 0o755
+
+
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_a_disk_that_fails_leaves_the_old_file_whole_and_nothing_beside_it(
     tmp_path, monkeypatch, step

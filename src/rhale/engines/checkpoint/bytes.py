@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels.records import CROSSING
-from rhale.tables.files.arrow import require_likely_stream
+from rhale.tables.files.arrow import require_likely_stream, require_likely_values
 
 Plain = Any  # what JSON has: None, bool, int, float, str, list, dict
 AS_THEY_ARE = (NoneType, bool, int, float, str)  # in JSON, and from it
@@ -141,19 +141,23 @@ class Unpacker:
     """Makes values of plain ones, and of the bytes that were put aside."""
 
     def __init__(self, blobs: list[bytes], n_bytes: int) -> None:
-        self.blobs = blobs
+        self.blobs = dict(enumerate(blobs))
         self.room = n_bytes  # values that may be repeated: beside each stand others, of some bytes
         self.readers: dict[str, Callable[[Any], Any]] = {
             "tuple": lambda content: tuple(self.column(content)),
             "list": self.column,
             "dict": lambda content: dict(zip(*map(self.column, content), strict=True)),
-            "bytes": lambda place: self.blobs[place],
+            "bytes": self.take,
             "array": self.array,
             "scalar": lambda content: self.array(content)[()],
             "record": self.record,
-            "frame": lambda content: read_arrow(content[0], self.blobs[content[1]]),
+            "frame": lambda content: read_arrow(content[0], self.take(content[1])),
             "type": lambda name: TYPES[name],
         }
+
+    def take(self, place: int) -> bytes:
+        """Bytes that were put aside; once, as many copies of them would take more memory."""
+        return self.blobs.pop(place)
 
     def restore(self, tree: Plain) -> Any:
         """The value that a plain one stands for."""
@@ -186,7 +190,7 @@ class Unpacker:
         if dtype.kind not in NUMBERS:
             msg = f"arrays of type {name} are not read"
             raise ValueError(msg)
-        held = np.ndarray([shape[a] for a in axes], dtype, self.blobs[place])
+        held = np.ndarray([shape[a] for a in axes], dtype, self.take(place))
         return held.copy().transpose(np.argsort(axes))
 
     def record(self, content: Plain) -> Any:
@@ -232,6 +236,8 @@ def read_arrow(library: str, data: bytes) -> nw.DataFrame[Any]:
     require_likely_stream(data)
     table = pa.ipc.open_stream(data).read_all()
     table.validate(full=True)
+    for batch in table.to_batches():
+        require_likely_values(batch, len(data))
     return nw.from_native(table.to_pandas() if library == "pandas" else table, eager_only=True)
 
 

@@ -75,6 +75,7 @@ class Checkpoint:
         self._folder, self._run, self._lock = folder, run, lock
         self._mark = blake2b(_text(run).encode(), digest_size=DIGEST_BYTES).hexdigest()
         self._before = "nothing was kept before, so the same call begins anew"
+        self.last_read: str | None = None  # the pass
         self._due = -np.inf  # a first time soon: what cannot be written is told at once
 
     @classmethod
@@ -152,6 +153,7 @@ class Checkpoint:
         if saved.done < 0:
             raise self.damaged(name, f"it has {saved.done} chunks")
         self._note(name, saved.done)
+        self.last_read = name
         return saved
 
     def damaged(self, name: str, why: str) -> CheckpointError:

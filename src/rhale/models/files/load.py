@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rhale.errors import BadFileError, MissingExtraError, RhaleError
+from rhale.errors import BadFileError, MissingExtraError, RhaleError, UnsafeFileError
 from rhale.models.files import pickles
 from rhale.models.files.booster_files import load_model
 
@@ -23,13 +23,12 @@ KINDS = {
     ".txt": "LightGBM text",
     ".cbm": "CatBoost",
     ".skops": "skops",
-    ".pt2": "torch exported program",
 }
+PROGRAM = "torch exported program"  # refused: reading it resolves names and unpickles
 XGBOOST = {"XGBoost JSON", "XGBoost UBJ"}  # both begin with the same bracket
 LIBRARIES = {  # what reads a kind, and how to get it
     "ONNX": ("onnxruntime", 'pip install "rhale[onnx]"'),
     "skops": ("skops", 'pip install "rhale[cli]"'),
-    "torch exported program": ("torch", 'pip install "rhale[torch]"'),
 }
 LOCATION = re.compile(rb"\n\x08location\x12([\x01-\x7f])", re.DOTALL)  # then a name so long
 NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -46,8 +45,7 @@ def load_file(
     Parameters
     ----------
     path : str or Path
-        ONNX, XGBoost JSON or UBJ, LightGBM text, CatBoost cbm, skops, or an exported program of
-        torch.
+        ONNX, XGBoost JSON or UBJ, LightGBM text, CatBoost cbm, or skops.
     trust : sequence of str
         Types that a skops file may make although skops does not know them.
     allow_pickle : str, optional
@@ -75,6 +73,13 @@ def load_file(
     require_file(place)
     content = _beginning(place)
     writer = pickles.find_pickle(content)
+    is_program = place.suffix.lower() == ".pt2" or kind_of_content(content) == PROGRAM
+    if is_program and writer is None:
+        msg = (
+            f"{path} is an exported program of torch, which rhale does not read: export the module "
+            "to ONNX (torch.onnx.export), or load it yourself and pass the module"
+        )
+        raise UnsafeFileError(msg)
     if writer is None and allow_pickle is not None and place.suffix.lower() not in KINDS:
         writer = "joblib"  # which reads its own compressed files; no reader of ours would
     if writer and allow_pickle is None:
@@ -125,8 +130,6 @@ def _read(kind: str, place: Path, content: bytes, trust: Sequence[str]) -> Any:
         return import_module("rhale.models.onnx").load_onnx(place)
     if kind == "skops":
         return import_module("rhale.models.files.skops").load_skops(place, content, trust)
-    if kind == "torch exported program":
-        return import_module("rhale.models.files.exported").load_exported(place, content)
     return load_model(place)
 
 
@@ -182,7 +185,7 @@ def _kind_of_archive(content: bytes) -> str | None:
     if "schema.json" in names:
         return "skops"
     if any(name.endswith("archive_format") for name in names):
-        return "torch exported program"
+        return PROGRAM
     return None
 
 

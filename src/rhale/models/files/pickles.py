@@ -19,7 +19,7 @@ HEAD = 2**16  # bytes that tell what a file is
 OPCODES = 6  # instructions of an old pickle without a mark at its start
 MARKS = ("GLOBAL", "INST", "REDUCE", "PUT", "BINPUT", "STOP")
 WAYS_OUT = {
-    "torch": "torch.export.save(torch.export.export(model, (rows,)), 'model.pt2')",
+    "torch": "torch.onnx.export(model, (rows,), 'model.onnx')",
     "joblib": "skops.io.dump(model, 'model.skops')",
     "pickle": "skops.io.dump(model, 'model.skops')",
 }
@@ -81,8 +81,6 @@ def _find_in_zip(content: bytes) -> str | None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
-            if any(name.endswith("archive_format") for name in names):
-                return None  # an exported program: its own reader looks at every member
             if any(name.endswith((".pkl", ".pickle", ".joblib")) for name in names):
                 return "torch"
             if any(_begins_as_pickle(archive, name) for name in names):

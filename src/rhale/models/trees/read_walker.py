@@ -14,7 +14,6 @@ from rhale.models.library_errors import first_line
 from rhale.models.sklearn import BY_CLASS
 from rhale.models.trees.ensemble import take_apart
 from rhale.models.trees.links import LINKS
-from rhale.models.trees.permission import may_walk_in_python
 from rhale.models.trees.pipeline import NOWHERE, where_columns_go
 from rhale.models.trees.readers import reader_of
 from rhale.models.trees.reading import CLASS_LABEL, CannotReadError, Reading
@@ -32,12 +31,12 @@ def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
         msg = f"they are parts of {type(ensemble).__name__}, which rhale does not take apart"
         raise CannotReadError(msg)
     for library in ("numba", "treelite"):
-        if find_spec(library) is None and not may_walk_in_python():
+        if find_spec(library) is None:
             msg = f"{library} is not installed; {INSTALL}"
             raise CannotReadError(msg)
     classes = getattr(ensemble, "classes_", None)  # CatBoost's regressors have none in a list
-    is_classifier = classes is not None and len(classes) and hasattr(ensemble, "predict_proba")
     try:
+        is_classifier = classes is not None and len(classes) and hasattr(ensemble, "predict_proba")
         found = reader(ensemble)
         found = prepend_steps(steps, found) if steps else found
     except CannotReadError:

@@ -108,7 +108,7 @@ function fillSection(feature) {
   find(".notes", section).replaceChildren(...part.notes.map((i) => make("li", PAGE.notes[i])));
   find(".bins-table", section)?.replaceChildren();
   if (find("details", section)?.open) fillBins(feature);
-  showSlider(section, part, inView.has(feature));
+  fillChoice(section, part);
   if (find(".show-rows", section)) showRows(feature, find(".show-rows input", section).checked);
   fillRegions(feature);
 }
@@ -226,7 +226,6 @@ function drawSection(feature) {
   const section = sections.get(feature), part = partOf(feature);
   if (part.shape.form === "constant") return;
   const shape = shapeOf(part), shown = charts.get(feature);
-  if (part.choice && !part.positions) showSlider(section, part);
   if (shown?.full === shape) return;
   const name = find(".curve-name", section);
   if (name) name.textContent = chosenShape(part) === part.shape ? "" : ", small steps evened out";
@@ -248,10 +247,44 @@ function showRows(feature, shown) {
   charts.get(feature)?.showRows(shown);
 }
 
-// Draw the bins that the reader wants.
-function changeBins(feature) {
-  find(".bins-table", sections.get(feature)).replaceChildren();
-  if (find("details", sections.get(feature)).open) fillBins(feature);
+// ---- other bins ----
+
+const chosenBins = (part) => part.choice?.[part.chosen - 1]; // 0 or nothing: those as chosen in Python
+
+// A shape with the bins that the reader chose, the same object each time.
+function withBins(part, shape) {
+  const chosen = chosenBins(part);
+  if (!chosen) return shape;
+  const shapes = (chosen.shapes ??= new Map());
+  if (!shapes.has(shape)) shapes.set(shape, { ...shape, ...chosen.line, bins: chosen.bins });
+  return shapes.get(shape);
+}
+
+const tellBins = ({ bins }) => `${counted(bins.mean.length, "bins")} of equal counts`;
+
+// Offer the bins of the output that is shown, and say what was changed.
+function fillChoice(section, part) {
+  const box = find(".other-bins", section);
+  if (!box) return;
+  const texts = [`${counted(part.n_bins, "bins")}, as chosen`, ...(part.choice ?? []).map(tellBins)];
+  const options = texts.map((text, value) => Object.assign(make("option", text), { value }));
+  const select = find("select", box), chosen = chosenBins(part);
+  select.replaceChildren(...options);
+  select.value = part.chosen ?? 0;
+  box.hidden = !part.choice;
+  box.classList.toggle("changed", Boolean(chosen));
+  find("p", box).textContent = chosen ? `Changed on this page to ${tellBins(chosen)}. ${chosen.line ? ABOUT_LINE : ABOUT_BARS}` : "";
+}
+
+const ABOUT_LINE = "Curve, bars and table follow; the spread does not depend on bins. Sentences and ranking speak of the bins as chosen.";
+const ABOUT_BARS = "Bars and table follow; the curve is the model’s own, and its spread does not depend on bins. Sentences and ranking speak of the bins as chosen.";
+
+function changeBins(feature, chosen) {
+  const section = sections.get(feature), part = partOf(feature);
+  part.chosen = chosen;
+  fillChoice(section, part);
+  find(".bins-table", section).replaceChildren();
+  if (find("details", section).open) fillBins(feature);
   drawSection(feature);
 }
 
@@ -392,7 +425,8 @@ function drawAll() {
 }
 
 function listenToSection(feature, section) {
-  makeSlider(feature, section, () => changeBins(feature));
+  fillChoice(section, partOf(feature));
+  find(".other-bins select", section)?.addEventListener("change", (event) => changeBins(feature, Number(event.target.value)));
   find(".show-rows input", section)?.addEventListener("change", (event) => showRows(feature, event.target.checked));
   find("details", section)?.addEventListener("toggle", () => fillBins(feature));
   listenToFigure(find("figure.effect", section), () => charts.get(feature));

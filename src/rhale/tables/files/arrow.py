@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rhale.errors import excerpt
 from rhale.system.flatbuffers import BYTE, LONG, WORD, FlatTable
 from rhale.tables.files.expanding import require_likely
 from rhale.tables.files.regular import RegularFile
@@ -17,6 +18,7 @@ FOOTER_END = 10  # bytes behind a footer: its length, and six letters
 CONTINUED = 0xFFFFFFFF  # stands before the length of a message, but not in files of old versions
 PREFIX = 8  # bytes before a compressed buffer: its length when it is not
 DICTIONARY, RECORDS = 2, 3  # kinds of messages
+NUMBER = 8  # bytes
 BLOCK = np.dtype([("place", "<i8"), ("head", "<i4"), ("", "<i4"), ("body", "<i8")])
 BUFFER = np.dtype([("place", "<i8"), ("size", "<i8")])
 Records = npt.NDArray[np.void]
@@ -77,7 +79,7 @@ def read(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[
     found = _open(file, kind, options=wanted)
     batches = found if kind == "stream" else map(found.get_batch, range(found.num_record_batches))
     for batch in batches:
-        validate(batch)
+        require_likely_values(validate(batch), file.size)
         for start in range(0, batch.num_rows, size):
             yield batch.slice(start, size)
 
@@ -86,6 +88,61 @@ def validate(batch: Any) -> Any:
     """The same batch, if all that it refers to is there and its text is text."""
     batch.validate(full=True)
     return batch
+
+
+def require_likely_values(batch: Any, n_bytes: int) -> None:
+    """Refuse values that share their bytes, and take far more where each has its own."""
+    sizes = list(map(own_bytes, batch.columns))
+    if sizes:
+        name = batch.schema.names[sizes.index(max(sizes))]
+        require_likely(sum(sizes), n_bytes, f"the file with column {excerpt(name, 60)!r}")
+
+
+def own_bytes(values: Any, *, inside: bool = False) -> int:
+    """About how many bytes values take where no two share theirs, as in rows of pandas.
+
+    Views may all show one long text, lists hold any number of missing values in no bytes, and
+    categories inside lists are written out; columns of categories stay such.
+    """
+    import pyarrow as pa
+
+    kind, n_values, is_a = values.type, len(values), pa.types
+    if is_a.is_string_view(kind) or is_a.is_binary_view(kind):
+        return int(_text_lengths(values).sum())
+    if is_a.is_dictionary(kind):
+        texts = values.dictionary
+        longest = _text_lengths(texts).max(initial=0) if inside else 0
+        return n_values * int(longest)
+    if is_a.is_list_view(kind) or is_a.is_large_list_view(kind):
+        return int(values.sizes.to_numpy().sum()) * (NUMBER + own_bytes(values.values, inside=True))
+    if is_a.is_null(kind):
+        return NUMBER * n_values
+    if is_a.is_struct(kind) or is_a.is_union(kind):
+        parts = [values.field(i) for i in range(kind.num_fields)]
+    elif is_a.is_run_end_encoded(kind):
+        parts = [values.values]
+    elif kind.num_fields:
+        parts = [values.flatten()]
+        n_values += len(parts[0])
+    else:
+        return int(values.nbytes)
+    return NUMBER * n_values + sum(own_bytes(part, inside=True) for part in parts)
+
+
+def _text_lengths(values: Any) -> npt.NDArray[np.int64]:
+    """Bytes of each text; none where the values are no texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        views = np.frombuffer(values.buffers()[1] or b"", "<i4").reshape(-1, 4)
+        return views[values.offset : values.offset + len(values), 0].astype(np.int64)
+    try:
+        lengths = pc.binary_length(values)
+    except pa.ArrowNotImplementedError:
+        return np.zeros(0, dtype=np.int64)
+    return np.asarray(pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def skip_rows(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:

@@ -1,4 +1,9 @@
-"""What a Parquet file says about its row groups, the columns stored in them, and their pages."""
+"""What a Parquet file says about its row groups, the columns stored in them, and their pages.
+
+pyarrow sets memory aside for a page as that page says, whatever the footer says, and it ends the
+process where it is asked about a column of the footer that contradicts itself. So both are read
+here, from the compact protocol of Thrift.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from rhale.tables.files.regular import RegularFile
-from rhale.tables.files.thrift import STRUCT, Cursor
 
 FOOTER_END = 8  # bytes behind a footer: its length, and four letters
 WINDOWS = (2**8, 2**12, 2**16, 2**24)  # bytes; Arrow reads no head of a page that is larger
 DICTIONARY = 2  # a kind of page
+HEADS = (5, 7, 8)  # fields of a page that hold what is said of its kind
 TEXT, UNPACKED = 6, 0  # a type of values, and no compression
+DEEPEST = 16  # structures in structures; Parquet has six
+FEW = 15  # elements of a list whose number stands in its first byte
 
 
 @dataclass(frozen=True)
@@ -46,19 +53,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Page:
-    """A page.
-
-    Attributes
-    ----------
-    is_dictionary : bool
-        Whether it holds the values that other pages refer to.
-    n_values : int
-        How many values it says it has.
-    expanded, size : int
-        Its bytes, unpacked and as they are stored.
-    end : int
-        Where the next one begins.
-    """
+    """A page: how many values it says it has, its bytes unpacked and as stored, where it ends."""
 
     is_dictionary: bool
     n_values: int
@@ -75,46 +70,22 @@ def footer_of(file: RegularFile) -> bytes:
 
 
 def read_groups(footer: bytes) -> list[Group]:
-    """Row groups of a file.
-
-    pyarrow has read the same bytes before, and knows them; but it ends the process where it is
-    asked about a column that contradicts itself or is encrypted.
-    """
-    cursor = Cursor(footer)
+    """Row groups of a file; columns that are encrypted are left out."""
     try:
-        found = cursor.fields({4: lambda kind: cursor.each(kind, lambda of: _group(cursor, of))})
-    except IndexError as error:
-        msg = "its footer ends too early"
+        said, _ = read_structure(footer)
+        return [
+            Group(group.get(3, 0), tuple(_stored(c[3]) for c in group.get(1, []) if 3 in c))
+            for group in said.get(4, [])
+        ]
+    except (IndexError, KeyError, TypeError, AttributeError) as error:
+        msg = "its footer ends too early, or contradicts itself"
         raise ValueError(msg) from error
-    groups: list[Group] = found.get(4, [])
-    return groups
 
 
-def _group(cursor: Cursor, kind: int) -> Group:
-    _require_structure(kind)
-    found = cursor.fields({1: lambda kind: cursor.each(kind, lambda of: _column(cursor, of))})
-    return Group(found.get(3, 0), tuple(column for column in found.get(1, []) if column))
-
-
-def _column(cursor: Cursor, kind: int) -> Stored | None:
-    """A stored column; None where it is encrypted."""
-    _require_structure(kind)
-    return cursor.fields({3: lambda kind: _read_stored(cursor, kind)}).get(3)
-
-
-def _read_stored(cursor: Cursor, kind: int) -> Stored:
-    _require_structure(kind)
-    found = cursor.fields({3: lambda kind: cursor.each(kind, cursor.text)})
-    first, dictionary = found.get(9, 0), found.get(11, 0)
+def _stored(said: dict[int, Any]) -> Stored:
+    first, dictionary = said.get(9, 0), said.get(11, 0)
     place = dictionary if 0 < dictionary < first else first
-    path = tuple(found.get(3, ()))
-    return Stored(path, found.get(1, 0), found.get(4, 0), place, found.get(7, 0))
-
-
-def _require_structure(kind: int) -> None:
-    if kind != STRUCT:
-        msg = f"it has a value of type {kind} where a structure should be"
-        raise ValueError(msg)
+    return Stored(tuple(said.get(3, ())), said.get(1, 0), said.get(4, 0), place, said.get(7, 0))
 
 
 def read_pages(file: RegularFile, column: Stored) -> Iterator[Page]:
@@ -132,23 +103,86 @@ def read_page(file: RegularFile, place: int) -> Page | None:
     """Read what stands before a page; None if it is no page."""
     for window in WINDOWS:
         try:
-            return _page(Cursor(file.peek(place, window)), place)
-        except IndexError:
+            said, length = read_structure(file.peek(place, window))
+            expanded, size = said[2], said[3]
+            n_values = max(said.get(head, {}).get(1, 0) for head in HEADS)
+            if min(expanded, size) < 0:
+                return None
+        except IndexError:  # it goes on behind the window
             if place + window >= file.size:
                 return None
-        except ValueError:
+        except (ValueError, KeyError, TypeError, AttributeError):
             return None
+        else:
+            return Page(said.get(1) == DICTIONARY, n_values, expanded, size, place + length + size)
     return None
 
 
-def _page(cursor: Cursor, place: int) -> Page | None:
-    def inside(kind: int) -> dict[int, Any]:
-        _require_structure(kind)
-        return cursor.fields()
+# --- the compact protocol of Thrift ----------------------------------------------------------------
 
-    found = cursor.fields({5: inside, 7: inside, 8: inside})
-    if min(found.get(2, 0), found.get(3, -1)) < 0:
-        return None
-    n_values = max(found.get(kind, {}).get(1, 0) for kind in (5, 7, 8))
-    is_dictionary = found.get(1) == DICTIONARY
-    return Page(is_dictionary, n_values, found[2], found[3], place + cursor.place + found[3])
+
+def read_structure(content: bytes, place: int = 0, depth: int = 0) -> tuple[dict[int, Any], int]:
+    """Numbered values of a structure, and where it ends; IndexError where its bytes end before.
+
+    Examples
+    --------
+    >>> read_structure(bytes([0x15, 4, 0x16, 5, 0]))
+    ({1: 2, 2: -3}, 5)
+    """
+    found, number = dict[int, Any](), 0
+    while header := content[place]:
+        place += 1
+        if header >> 4:
+            number += header >> 4
+        else:
+            number, place = _whole(content, place)
+        found[number], place = _value(content, place, header & 15, depth)
+    return found, place + 1
+
+
+def _value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
+    """A value of some type, and where it ends."""
+    if depth > DEEPEST:
+        msg = "it has structures in structures in structures"
+        raise ValueError(msg)
+    if kind in (4, 5, 6):  # numbers of 16, 32 and 64 bits
+        return _whole(content, place)
+    if kind == 8:  # text
+        size, place = _length(content, place)
+        return content[place : place + size], place + size
+    if kind in (9, 10):  # lists and sets
+        count, of = content[place] >> 4, content[place] & 15
+        count, place = _length(content, place + 1) if count == FEW else (count, place + 1)
+        if count > len(content) - place:  # each takes a byte at least
+            raise IndexError(count)
+        values = []
+        for _ in range(count):
+            value, place = _value(content, place, 3 if of <= 2 else of, depth + 1)
+            values.append(value)
+        return values, place
+    if kind == 12:
+        return read_structure(content, place, depth + 1)
+    sizes = {1: 0, 2: 0, 3: 1, 7: 8}  # True, False, a byte, a real number: nobody asks for these
+    if kind not in sizes:
+        msg = f"it has a value of type {kind}"
+        raise ValueError(msg)
+    return None, place + sizes[kind]
+
+
+def _whole(content: bytes, place: int) -> tuple[int, int]:
+    """A number whose last bit is its sign."""
+    found, place = _length(content, place)
+    return (found >> 1) ^ -(found & 1), place
+
+
+def _length(content: bytes, place: int) -> tuple[int, int]:
+    """A number without sign, seven bits in a byte."""
+    number = 0
+    for shift in range(0, 70, 7):
+        byte = content[place]
+        place += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            return number, place
+    msg = "it has a number of more than 64 bits"
+    raise ValueError(msg)

@@ -334,6 +334,41 @@ def test_rows_that_say_they_become_far_larger_than_their_bytes_are_refused(monke
         read_arrow("pyarrow", data)
 
 
+def test_bytes_that_were_put_aside_are_taken_once():
+    numbers = {"array": ["<f8", [1], [0], 0]}
+    with pytest.raises(KeyError):
+        unpack(hand_made({"list": [numbers, numbers]}, b"12345678"))
+
+
+def shared_values():
+    """Columns in few bytes, of values that would take gigabytes in rows of their own."""
+    views = np.array([[10**6, *np.frombuffer(b"aaaa", "<i4"), 0, 0]] * 3000, dtype="<i4")
+    buffers = [None, pa.py_buffer(views.tobytes()), pa.py_buffer(b"a" * 10**6)]
+    codes = pa.DictionaryArray.from_arrays(pa.array([0] * 3000, pa.int8()), ["a" * 10**6])
+    runs = pa.array([10**9], pa.int32())
+    return {
+        "missing": pa.nulls(10**9),
+        "views": pa.Array.from_buffers(pa.string_view(), 3000, buffers),
+        "runs": pa.RunEndEncodedArray.from_arrays(runs, pa.array([1.5])),
+        "lists": pa.ListArray.from_arrays([0, 10**9], pa.nulls(10**9)),
+        "lists of one size": pa.FixedSizeListArray.from_arrays(pa.nulls(10**9), 10**9),
+        "lists in a structure": pa.StructArray.from_arrays(
+            [pa.ListArray.from_arrays([0, 3000], codes)], ["s"]
+        ),
+        "views of lists": pa.ListViewArray.from_arrays([0] * 99, [10**5] * 99, np.zeros(10**5)),
+    }
+
+
+@pytest.mark.parametrize("kind", shared_values())
+def test_rows_whose_values_share_their_bytes_are_refused(kind):
+    rows = pa.table({"a": shared_values()[kind]})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_table(rows)
+    with pytest.raises(ValueError, match=r"column 'a' has .* says that they become"):
+        read_arrow("pandas", sink.getvalue().to_pybytes())
+
+
 def test_many_names_take_little_time_and_room():
     found = {(str, f"name {k}"): (k, k / 7) for k in range(20_000)}
     census = Census(found, None)

@@ -165,6 +165,16 @@ def test_text_in_views_is_text():
     assert chunk.take(np.array([1])).distinct(1)[0] == ["b"]
 
 
+def test_views_that_all_show_one_long_text_are_refused():
+    """Other values that share their bytes are tried in tests/unit/engines/checkpoint."""
+    views = np.array([[10**6, *np.frombuffer(b"aaaa", "<i4"), 0, 0]] * 3000, dtype="<i4")
+    buffers = [None, pa.py_buffer(views.tobytes()), pa.py_buffer(b"a" * 10**6)]
+    text = pa.Array.from_buffers(pa.string_view(), 3000, buffers)
+    write("r.arrow", pa.table({"x": np.arange(3000.0), "t": text}), n_rows=3000)
+    with pytest.raises(BadTableError, match=r"^r.arrow .* column 't' .* become 3,000,024,000;"):
+        next(iter_chunks("r.arrow"))
+
+
 def iter_chunks(path, size=10):
     opened = open_files(path)
     return iter(opened.chunks(size))

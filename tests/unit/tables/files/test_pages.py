@@ -1,7 +1,11 @@
 """What a Parquet file says of itself, judged by pyarrow, which wrote it."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rhale.tables.files.pages import (
     TEXT,
@@ -10,6 +14,7 @@ from rhale.tables.files.pages import (
     read_groups,
     read_page,
     read_pages,
+    read_structure,
 )
 from rhale.tables.files.regular import RegularFile
 
@@ -97,3 +102,25 @@ def test_a_footer_that_is_cut_off_is_refused(file, share):
     footer = footer_of(file)
     with pytest.raises(ValueError, match=r"ends too early|it has"):
         read_groups(footer[: int(share * len(footer))])
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused(content):
+    with suppress(IndexError, ValueError):  # and nothing else is raised
+        assert read_structure(content)[1] <= len(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b"\x16\xff", IndexError),  # a number that goes on
+        (b"\x19\xf6" + b"\xff" * 8 + b"\x0f", IndexError),  # a list longer than its bytes
+        (b"\x16" + b"\xff" * 10 + b"\x00", ValueError),  # a number of more than 64 bits
+        (b"\x1c" * 99, ValueError),  # structures in structures
+        (b"\x19" * 9999, ValueError),  # lists in lists
+        (b"\x1d\x00", ValueError),  # a type that there is not
+    ],
+)
+def test_what_no_writer_writes_is_refused(content, error):
+    with pytest.raises(error):
+        read_structure(content)
