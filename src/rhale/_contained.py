@@ -292,11 +292,20 @@ def own_places(folder: str) -> dict[str, str]:
     must not write code that other processes run. joblib need not try whether it may share memory.
     """
     found = {"TMPDIR": folder, "JOBLIB_MULTIPROCESSING": "0", "XDG_CACHE_HOME": f"{folder}/cache"}
-    _link(_user_cache() / "rhale", Path(folder, "cache", "rhale"))
+    compiled = Path("rhale", "compiled")
+    for there in _newest(_user_cache() / compiled):
+        _link(there, Path(folder, "cache", compiled, there.name))
     if own := os.environ.get("NUMBA_CACHE_DIR"):
         _link(Path(own), Path(folder, "numba"))
         found["NUMBA_CACHE_DIR"] = f"{folder}/numba"
     return found
+
+
+def _newest(folder: Path, n: int = 2) -> list[Path]:
+    """Folders in a folder that were written to last: those of older sources are not read any more."""
+    places = [one for one in folder.glob("*") if one.is_dir()]
+    written = {one: max(p.stat().st_mtime for p in (one, *one.glob("*/"))) for one in places}
+    return sorted(places, key=written.__getitem__, reverse=True)[:n]
 
 
 def _link(there: Path, here: Path) -> None:
