@@ -119,8 +119,8 @@ def explain(
     ----------
     model : callable, estimator with `predict`, torch module, JAX function or path
         A fitted model, left as it was; or a model file: ONNX, XGBoost, LightGBM, CatBoost or
-        skops. Pickles are refused. A method, `clf.predict_proba`, stands for its estimator and that
-        response.
+        skops, with which the whole call is done by a process of its own. Pickles are refused. A
+        method, `clf.predict_proba`, stands for its estimator and that response.
     data : table, path or paths
         Rows to explain the model on. In memory: NumPy array, pandas, polars or pyarrow table; the
         model sees the same kind, and nothing is modified. Larger: the path of Parquet, CSV or
