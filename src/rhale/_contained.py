@@ -11,7 +11,6 @@ import re
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from types import FunctionType
 from typing import IO, Any, ParamSpec, TypeVar
 
 from rhale import errors
-from rhale.errors import BadSettingError, ModelStoppedError, RhaleError, excerpt
+from rhale.errors import BadSettingError, ModelStoppedError, RhaleError, excerpt, warn_caller
 from rhale.models.files.load import files_beside, is_named_object, require_file
 from rhale.system import closed
 from rhale.system.processes import (
@@ -49,7 +48,6 @@ Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 Hear = Callable[[dict[str, Any]], None]
 LOG = logging.getLogger("rhale")
-HOUSE = str(Path(__file__).parent)
 MAX_SECONDS = 86_400.0  # of a call in Python; the command has an option
 INTERRUPTED = "interrupted; trainings that are done are kept, Ctrl-C again ends at once"
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal does not take for text
@@ -483,10 +481,7 @@ def _hearing(progress: Any, unit: str) -> Iterator[Hear]:
 
 
 def _warn(kind: str, text: str) -> None:
-    """Warn of what the child was warned of, at the line that made the call."""
+    """Warn of what the child was warned of."""
     found = getattr(errors, kind, getattr(builtins, kind, None))
     category = found if isinstance(found, type) and issubclass(found, Warning) else UserWarning
-    level, frame = 1, sys._getframe()  # noqa: SLF001 - as `warnings` does
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((HOUSE, "<")):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(excerpt(text, 2000), category, stacklevel=level)
+    warn_caller(excerpt(text, 2000), category)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
+
 EXCERPT = 300  # letters of what a library says
 
 
@@ -121,3 +125,12 @@ def excerpt(said: object, length: int = EXCERPT) -> str:
     text = "".join(sign if sign.isprintable() else " " for sign in str(said)[: 4 * length])
     text = " ".join(text.split())
     return text if len(text) <= length else f"{text[: length - 1]} ..."
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside of rhale that made the call."""
+    ours = os.path.dirname(__file__), "<string>"  # noqa: PTH120 - the latter is of dataclasses
+    level, frame = 2, sys._getframe(1)  # noqa: SLF001 - as `warnings` does
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(ours):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
-from rhale.errors import BadSettingError
+from rhale.errors import BadSettingError, warn_caller
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.pair_settings import PairSettings
@@ -125,7 +124,7 @@ class Settings:
                 "spread_window= does nothing any more: how rows differ is measured from rows moved "
                 "to values near their own, over an eighth of the rows on each side; leave it out"
             )
-            warnings.warn(msg, DeprecationWarning, stacklevel=6)
+            warn_caller(msg, DeprecationWarning)
             object.__setattr__(self, "spread_window", None)
 
     def _check_local(self) -> None:

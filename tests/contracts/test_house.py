@@ -58,9 +58,9 @@ def test_explain_reads_as_a_list_of_steps():
     assert all(n.decorator_list for n in overloads)
     statements = [n for s in explain.body[1:] for n in ast.walk(s) if isinstance(n, ast.stmt)]
     # two for pairs where features are named: who makes what; one for words of other libraries;
-    # one for models in files
+    # one for models in files; the last step blames a checkpoint where that is to blame
     assert len(own) <= 19, own
-    assert len(statements) <= 10
+    assert len(statements) <= 11
 
 
 def test_the_kernel_is_five_hops_from_the_public_call(monkeypatch):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from operator import add
 from typing import Any
 
@@ -67,14 +67,16 @@ class Latest:
             self.task = after(total)
 
 
+@cache
 def keep_freed_memory() -> None:
-    """Let this process keep up to 64 MiB that a pass frees, which its next chunk takes again.
+    """Let this process keep, from now on, up to 64 MiB that a pass frees, which its next chunk takes again.
 
     glibc gives larger blocks back to the system as soon as they are freed, and their pages come back
     one fault at a time, until a block of such a size was freed once (mallopt(3)). Nobody writes to
     this one, so that it has no pages. Limits that a user set stay, and elsewhere nothing happens.
     """
-    np.empty(KEPT_FREE, dtype=np.uint8)
+    with suppress(MemoryError):
+        np.empty(KEPT_FREE, dtype=np.uint8)
 
 
 def summarise(task: Task, chunk: Chunk) -> Summary:
