@@ -126,7 +126,7 @@ def run_child(
     dict
         The child's answer, which may be hostile.
     """
-    if not sys.executable:
+    if not sys.executable or getattr(sys, "frozen", False):  # a program of its own would start again
         msg = (
             f"{limits.model} cannot be read in a process of its own, because this Python does not know "
             "its program; load the model yourself (rhale.models.load_file) and pass that"

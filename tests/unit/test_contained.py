@@ -227,3 +227,10 @@ def test_names_and_patterns_of_tables_are_what_a_child_may_read(tmp_path, monkey
     found = _contained.open_for(["m.txt"], ["a/*.csv", Path("b")], "kept")
     assert sorted(found["reads"][1:]) == ["a/1.csv", "a/2.csv", "b", "m.txt"]
     assert (found["lists"], found["writes"]) == (["a"], ["kept"])
+
+
+@pytest.mark.parametrize(("name", "value"), [("executable", ""), ("frozen", True)])
+def test_a_program_around_python_is_told_to_load_the_model_itself(asked, monkeypatch, name, value):
+    monkeypatch.setattr(sys, name, value, raising=False)
+    with pytest.raises(ModelStoppedError, match="load the model yourself"):
+        asked("say(result={})")
