@@ -126,7 +126,8 @@ def run_child(
     dict
         The child's answer, which may be hostile.
     """
-    if not sys.executable or getattr(sys, "frozen", False):  # a program of its own would start again
+    # A frozen program would start itself again.
+    if not sys.executable or getattr(sys, "frozen", False):
         msg = (
             f"{limits.model} cannot be read in a process of its own, because this Python does not know "
             "its program; load the model yourself (rhale.models.load_file) and pass that"
