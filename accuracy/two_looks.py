@@ -35,8 +35,8 @@ def quieter(task: Task, share: float) -> Task:
 def compare(task: Task) -> tuple[bool, FloatArray]:
     """Whether both ways have the same bins, and the ratio of their errors."""
     ways = []
-    for few in (two_looks.FEW_CELLS, np.inf):
-        with patch.object(two_looks, "FEW_CELLS", few):
+    for few in (two_looks.MAX_EXHAUSTIVE_CELLS, np.inf):
+        with patch.object(two_looks, "MAX_EXHAUSTIVE_CELLS", few):
             edges = rhale.effect(task.x, task.d).edges
             ways.append((edges, np.maximum(errors(task, None), 1e-6)))
     (two, ours), (one, theirs) = ways

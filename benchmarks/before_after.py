@@ -33,7 +33,7 @@ def measure():
     import rhale
     from rhale.kernels import when_compiled
     from rhale.kernels.grid import Grid
-    from rhale.kernels.moments import measure as moments
+    from rhale.kernels.moments import measure_moments as moments
 
     torch.set_num_threads(1)
     torch.manual_seed(0)

@@ -20,7 +20,7 @@ from measuring import Ledger, table_of
 from networks import network
 
 import rhale
-from rhale.gpu.device_moments import send
+from rhale.gpu.device_moments import copy_to_device
 
 N_FEATURES = 8
 LEAST_THERE, LEAST_SENT = 115, 90  # million rows a second: rows on the device, on the host
@@ -86,7 +86,7 @@ def run(n_rows, device, rounds):
 def measure_fixed_costs(ledger, model, rows, host, rounds):
     """What rows of the host cost on their way, and what `explain` costs however few rows there are."""
     size = f"8 features, {len(rows):,} rows, float32"
-    ways = (lambda: send(host, rows.device)), (lambda: host.to(rows.device))
+    ways = (lambda: copy_to_device(host, rows.device)), (lambda: host.to(rows.device))
     sent, plain = (timed(way, rounds, rows.device)[0] for way in ways)
     ledger.add(
         "rows sent from the host's memory, against `tensor.to`", size, f"{1e3 * sent:.0f} ms",

@@ -11,7 +11,7 @@ from measuring import race_of_processor
 import rhale
 from rhale.kernels import when_compiled
 from rhale.kernels.grid import Grid, uniform_edges
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.sample import column_keys
 
 N_FEATURES, N_ROWS, CHUNK = 10, 10_000_000, 2**16
@@ -29,7 +29,9 @@ def grid_for(x, n_cells):
 
 def in_chunks(grid, x, values, size):
     starts = range(0, x.size, size)
-    return reduce(add, (measure(grid, x[s : s + size], values[s : s + size]) for s in starts))
+    return reduce(
+        add, (measure_moments(grid, x[s : s + size], values[s : s + size]) for s in starts)
+    )
 
 
 @pytest.mark.parametrize("way", PASSES)
@@ -97,7 +99,7 @@ def test_keys_cost_a_few_plain_passes(ledger, columns, way, monkeypatch):
 def test_any_chunking_gives_the_same_moments(columns, size):
     x, d = columns[0, :2_000_000], columns[1, :2_000_000]
     grid = grid_for(x, 200)
-    whole, pieces = measure(grid, x, d), in_chunks(grid, x, d, size)
+    whole, pieces = measure_moments(grid, x, d), in_chunks(grid, x, d, size)
     np.testing.assert_array_equal(pieces.count, whole.count)
     for name in ("mean_x", "sxx", "mean", "sdd"):
         np.testing.assert_allclose(

@@ -12,12 +12,12 @@ from measuring import race, race_of_processor, seconds
 import rhale
 from rhale.kernels import when_compiled
 from rhale.kernels.adaptive import MeanSearch
-from rhale.kernels.axis import Axis
-from rhale.kernels.axis_row import AxisRow
+from rhale.kernels.axis import FeatureAxis
+from rhale.kernels.axis_row import BatchedCells
 from rhale.kernels.grid import Grid, uniform_edges
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.noise import local_noise
-from rhale.kernels.pure_error import FilledCells
+from rhale.kernels.pure_error import NonEmptyCells
 
 DISCOUNT = 0.3
 FASTER_AT_1000 = 50
@@ -48,7 +48,7 @@ def test_optimal_finds_the_optimum_of_effector(benchmark, ledger, n_rows, n_cell
 
     def ours():
         grid = Grid(uniform_edges(x.min(), x.max(), n_cells))
-        return grid.edges[optimal(measure(grid, x, local_effects)).limits]
+        return grid.edges[optimal(measure_moments(grid, x, local_effects)).limits]
 
     rounds = 2 if n_cells == 1000 else 10 if n_rows > 10_000 else 100
     found = race(benchmark, ours, lambda: peer.find_limits(x, local_effects, None), rounds)
@@ -72,7 +72,7 @@ def test_optimal_finds_the_optimum_of_effector(benchmark, ledger, n_rows, n_cell
 @pytest.mark.parametrize("bins", [rhale.Optimal(max_bins=200), rhale.Adaptive()])
 def test_the_search_alone_does_not_depend_on_the_rows(benchmark, ledger, bins, n_rows):
     x, local_effects = points(n_rows)
-    cells = measure(Grid(uniform_edges(x.min(), x.max(), 200)), x, local_effects)
+    cells = measure_moments(Grid(uniform_edges(x.min(), x.max(), 200)), x, local_effects)
 
     cuts = benchmark.pedantic(lambda: bins(cells), rounds=20)
 
@@ -95,8 +95,8 @@ def axes(n_rows):
     rng, bins = np.random.default_rng(0), rhale.Adaptive()
     for _ in range(N_AXES):
         x = rng.normal(size=n_rows)
-        axis = Axis(x.min(), x.max(), np.sort(x), np.ones(n_rows), float(n_rows))
-        yield measure(Grid(bins.candidates(axis)), x, np.cos(x) + rng.normal(size=n_rows))
+        axis = FeatureAxis(x.min(), x.max(), np.sort(x), np.ones(n_rows), float(n_rows))
+        yield measure_moments(Grid(bins.candidates(axis)), x, np.cos(x) + rng.normal(size=n_rows))
 
 
 @pytest.mark.parametrize("n_rows", [300, 100_000])
@@ -127,8 +127,8 @@ def test_many_axes_are_searched_together(ledger, monkeypatch, n_rows):
 def test_a_compiled_loop_searches_sooner(ledger, monkeypatch, n_rows):
     pytest.importorskip("numba")
     when_compiled.load_loops()
-    row = AxisRow.of(list(axes(n_rows)))
-    noise, rows = local_noise(FilledCells.of(row)), np.full(N_AXES, float(n_rows))
+    row = BatchedCells.of(list(axes(n_rows)))
+    noise, rows = local_noise(NonEmptyCells.of(row)), np.full(N_AXES, float(n_rows))
     asked = MeanSearch(rhale.Adaptive(), row, noise, rows, np.full(N_AXES, 5.0))
 
     def search(pays_from):

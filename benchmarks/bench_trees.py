@@ -13,13 +13,13 @@ from measuring import Counted, best_time, race, race_of_processor, seconds
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 import rhale
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.jumps import (
     JumpMarks,
     JumpQuestion,
-    count_rows,
     find_jump_cells,
-    find_reach,
+    find_jump_reach,
+    make_jump_rows,
     near_share,
 )
 from rhale.models import wrap
@@ -221,14 +221,14 @@ def ask_about(walker, x, column):
         np.sort(x[:, column]),
         walker.places(column, open_table(x).chunk(0, 1), np.sort(x[:2, column])),
     )
-    axis = Axis(values[0], values[-1], values, np.ones(values.size), float(values.size))
+    axis = FeatureAxis(values[0], values[-1], values, np.ones(values.size), float(values.size))
     cells = find_jump_cells(axis, places, near_share(values.size))
     near = cells.serve(values)
     narrow, wide = (windows_around(values, values, share) for share in (0.1, 0.25))
     marks = JumpMarks(
         stand=np.searchsorted(cells.places, values, "right"),
         near=near,
-        reach=find_reach(cells.places, near, narrow, wide),
+        reach=find_jump_reach(cells.places, near, narrow, wide),
         narrow=narrow,
         wide=wide,
         part=np.zeros(values.size, dtype=int),
@@ -246,7 +246,7 @@ def test_jumps_cost_about_what_four_changes_cost(benchmark, ledger, name):
     walker = read_walker(model, "predict", open_table(x[:2]))
     forest, base = walker.reading.forest, walker.reading.base
     asked = [ask_about(walker, x, column) for column in range(N_FEATURES)]
-    rows = count_rows(np.arange(len(x), dtype=np.uint64), None, float(len(x)))
+    rows = make_jump_rows(np.arange(len(x), dtype=np.uint64), None, float(len(x)))
     features, answering = np.arange(N_FEATURES), walker.answering((0,))
     ends = np.concatenate(
         [

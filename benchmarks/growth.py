@@ -250,9 +250,9 @@ def draw(measured):
 
 def fill(panel, lines, said):
     """Draw lines on logarithmic axes; their names and slopes stand beside the panel."""
-    from rhale.plots.style import LOOKS
+    from rhale.plots.style import LINE_STYLES
 
-    for (label, points, name), look in zip(lines, LOOKS, strict=False):
+    for (label, points, name), look in zip(lines, LINE_STYLES, strict=False):
         panel.loglog(
             [p.size for p in points],
             [getattr(p, name) for p in points],

@@ -13,9 +13,9 @@ from time import process_time
 import numpy as np
 
 import rhale
-from rhale._run import SAMPLE_ROWS
+from rhale._run import MAX_RESULT_SAMPLE_ROWS
 from rhale.engines import fold as passes
-from rhale.kernels.sample import NO_LIMIT
+from rhale.kernels.sample import MAX_ROW_HASH
 from rhale.tables.array import ArrayTable
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "scale.md"
@@ -56,7 +56,7 @@ def measured(n_features):
         passes.Passes.fold = fold
     chunk = ArrayTable(rows).chunk(0, PART_ROWS)
     (look, survey), task = pieces[passes.FIRST_LOOK], pieces[passes.SECOND_LOOK][0]
-    last_key = np.uint64(SAMPLE_ROWS / N_ROWS * int(NO_LIMIT))  # of all partitions
+    last_key = np.uint64(MAX_RESULT_SAMPLE_ROWS / N_ROWS * int(MAX_ROW_HASH))  # of all partitions
     effects = replace(task, last_key=last_key, search_key=last_key)(chunk)
     sent = look.trim(survey, EARLIER)
     return Part(

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 import rhale
 from problems import FloatArray, Problem
 from rhale import plots
-from rhale.plots.fields import LineField
+from rhale.plots.fields import ContinuousAxis
 
 COLUMN, PAGE_WIDTH = 3.4, 7.0  # inches in print
 PRINT = {
@@ -158,7 +158,7 @@ def draw_effect(
 
 def draw_band(effect: rhale.Effect, ax: Axes) -> None:
     """Draw the band as the paper does: it starts with nothing, wherever the curve is zero."""
-    field, path = LineField(ax), effect.trace("uniform")
+    field, path = ContinuousAxis(ax), effect.trace("uniform")
     field.draw_spread(path._replace(spread=effect.spread(path.x, center="start", accumulate="sum")))
     field.fit()
 

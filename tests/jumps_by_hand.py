@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.jumps import (
-    N_GROUPS,
+    N_JUMP_GROUPS,
     JumpMarks,
     JumpQuestion,
     JumpRows,
     find_jump_cells,
-    find_reach,
+    find_jump_reach,
 )
 
 
@@ -17,7 +17,7 @@ def axis_of(x):
     """The axis of a column, all rows alike."""
     values, count = np.unique(x[~np.isnan(x)], return_counts=True)
     weight = count.astype(float)
-    return Axis(float(values[0]), float(values[-1]), values, weight, float(weight.sum()))
+    return FeatureAxis(float(values[0]), float(values[-1]), values, weight, float(weight.sum()))
 
 
 def window(axis, x, share):
@@ -39,7 +39,7 @@ def ask_about(column, x, cuts, *, share=0.1, wide=0.1, most=1000):
     marks = JumpMarks(  # every row has one of its own
         np.searchsorted(cells.places, x, "right"),
         near,
-        find_reach(cells.places, near, own),
+        find_jump_reach(cells.places, near, own),
         own,
         part=np.zeros(x.size, dtype=int),
         inner=cells.serve_inner(x),
@@ -52,7 +52,7 @@ def count_some(n_rows, seed=0, *, weighted=True):
     rng = np.random.default_rng(seed)
     weight = rng.uniform(0.2, 3, n_rows) if weighted else np.ones(n_rows)
     scale = 2.0 ** np.ceil(np.log2(weight.sum()))
-    return JumpRows(rng.integers(0, N_GROUPS, n_rows).astype(np.uint8), weight / scale)
+    return JumpRows(rng.integers(0, N_JUMP_GROUPS, n_rows).astype(np.uint8), weight / scale)
 
 
 def jumps_by_hand(predict, question, cuts, sides=None):
@@ -96,8 +96,8 @@ def inner_by_hand(question, rows, jumps):
 
 def _sums_by_hand(question, rows, jumps, served_by):
     n_cells, marks = question.cells.n_cells, question.marks
-    total = np.zeros((N_GROUPS, n_cells, jumps.shape[2]))
-    near, stand = np.zeros((N_GROUPS, n_cells)), np.zeros((N_GROUPS, n_cells + 1))
+    total = np.zeros((N_JUMP_GROUPS, n_cells, jumps.shape[2]))
+    near, stand = np.zeros((N_JUMP_GROUPS, n_cells)), np.zeros((N_JUMP_GROUPS, n_cells + 1))
     for r in np.flatnonzero(question.mark >= 0):
         group, share = rows.group[r], rows.share[r]
         served = slice(served_by[0][r], served_by[1][r])

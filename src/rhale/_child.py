@@ -83,7 +83,7 @@ def serve(
     try:
         work = begin()
         end_with_parent()
-        with told(say):
+        with forward_warnings(say):
             say(result=work(say))
     except SystemExit as left:
         os._exit(left.code if isinstance(left.code, int) else 1)
@@ -97,7 +97,7 @@ def _call_of(name: str) -> Work:
     stream, arguments = sys.stdin.buffer, dict[str, Any]()
     while (argument := pickle.load(stream)) is not None:  # noqa: S301 - our own parent's
         arguments[argument] = pickle.load(stream)  # noqa: S301
-    _contained.INSIDE = True
+    _contained.IS_CHILD_PROCESS = True
 
     def work(say: Say) -> dict[str, Any]:
         if arguments["progress"]:  # which makes chunks smaller
@@ -108,7 +108,7 @@ def _call_of(name: str) -> Work:
     return work
 
 
-def compile_again(ending: str, call: str) -> None:
+def compile_tree_loops(ending: str, call: str) -> None:
     """Have numba compile, and keep, what walks trees: for a model of our own, from no file."""
     module, name, silent = LEARNERS[ending]
     rows = np.random.default_rng(0).normal(size=(200, 3))
@@ -120,7 +120,7 @@ def compile_again(ending: str, call: str) -> None:
 def packed(found: Any) -> dict[str, Any]:
     """A result as `rhale.load` reads it from files."""
     packs = {
-        Explanation: store.pack,
+        Explanation: store.pack_explanation,
         Interactions: store.pack_interactions,
         Refits: store.pack_refits,
     }
@@ -128,7 +128,7 @@ def packed(found: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def told(say: Say) -> Iterator[None]:
+def forward_warnings(say: Say) -> Iterator[None]:
     """Pass on what rhale would warn of: what all pairs cost, before it is paid."""
     listener = logging.Handler(logging.WARNING)
     listener.emit = lambda record: say(note=record.getMessage())  # type: ignore[method-assign]

@@ -33,32 +33,36 @@ from rhale.system.processes import (
     SilentError,
     TooLongError,
     heard,
-    last_words,
+    keep_last_output,
     rebuilt,
-    send,
     started,
     stream_of,
     usual_memory,
+    write_child_request,
     written_size,
 )
 from rhale.tables.files.sources import names_files
-from rhale.trainings import unpacked
+from rhale.trainings import restore_result
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 Hear = Callable[[dict[str, Any]], None]
-LOG = logging.getLogger("rhale")
+RHALE_LOG = logging.getLogger("rhale")
 MAX_SECONDS = 86_400.0  # of a call in Python; the command has an option
-INTERRUPTED = "interrupted; trainings that are done are kept, Ctrl-C again ends at once"
-STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal does not take for text
+INTERRUPTED_REFIT_MESSAGE = (
+    "interrupted; trainings that are done are kept, Ctrl-C again ends at once"
+)
+TERMINAL_CONTROL_CHARACTERS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)  # what a terminal does not take for text
 UNCLOSED = "this system has no Landlock: a process that reads a model file may do what you may"
-TREES = (".txt", ".json", ".ubj", ".cbm", ".skops")
-ENGINES = ("dask", "pyspark", "ray")
-INSIDE = False  # whether this process is the one that may be ended
+TREE_FILE_ENDINGS = (".txt", ".json", ".ubj", ".cbm", ".skops")
+ENGINE_LIBRARIES = ("dask", "pyspark", "ray")
+IS_CHILD_PROCESS = False  # whether this process is the one that may be ended
 
 
 @dataclass(frozen=True)
-class Limits:
+class ChildLimits:
     """What a child may use, and what to tell those who reach a limit.
 
     Attributes
@@ -86,7 +90,7 @@ class Limits:
 def run_child(
     serve: str,
     request: Mapping[str, Any],
-    limits: Limits,
+    limits: ChildLimits,
     hear: Hear,
     *,
     opened: Mapping[str, Any] | None,
@@ -104,7 +108,7 @@ def run_child(
         The module whose `main` does it.
     request : mapping
         What to do, as plain values.
-    limits : Limits
+    limits : ChildLimits
         What it may use.
     hear : callable
         Gets what the child says on its way: what it is doing, how far, notes.
@@ -140,7 +144,7 @@ def run_child(
         surroundings = usual
         if opened is not None and not closed.can_close():
             opened = None
-            LOG.debug("%s", UNCLOSED)
+            RHALE_LOG.debug("%s", UNCLOSED)
         if opened is not None:
             own = stack.enter_context(
                 TemporaryDirectory(prefix="rhale-", ignore_cleanup_errors=True)
@@ -154,14 +158,16 @@ def run_child(
         child = stack.enter_context(started(command, env=surroundings))
         stack.enter_context(_echoed(child, debug=debug))
         first = {"serve": serve, "open": opened}
-        send(child, json.dumps(first).encode() + b"\n" + json.dumps(request).encode() + b"\n")
+        write_child_request(
+            child, json.dumps(first).encode() + b"\n" + json.dumps(request).encode() + b"\n"
+        )
         with suppress(BrokenPipeError):
             rows(stream_of(child.stdin))
             stream_of(child.stdin).flush()
         if not keeps:
             answer = _listen(child, limits, hear, debug=debug)
             if opened is not None:
-                compile_again(own, *compiles, usual)
+                keep_compiled_tree_loops(own, *compiles, usual)
             return answer
         interrupts = stack.enter_context(_passing_on(child, hear))
         try:
@@ -172,7 +178,7 @@ def run_child(
             raise
 
 
-def _listen(child: Popen[bytes], limits: Limits, hear: Hear, *, debug: bool) -> dict[str, Any]:
+def _listen(child: Popen[bytes], limits: ChildLimits, hear: Hear, *, debug: bool) -> dict[str, Any]:
     """Hear a child until it answers, fails or ends."""
     try:
         for words in heard(child, limits.max_seconds):
@@ -200,7 +206,7 @@ def _passing_on(child: Popen[bytes], hear: Hear) -> Iterator[list[int]]:
         if sys.platform != "win32":  # where the console tells both
             child.send_signal(signal.SIGINT)
         with suppress(RuntimeError):  # of a stream that was being written to
-            hear({"note": INTERRUPTED})
+            hear({"note": INTERRUPTED_REFIT_MESSAGE})
 
     is_ours = threading.current_thread() is threading.main_thread()
     if former in (signal.SIG_IGN, None) or not is_ours:  # of nohup, or of a program around Python
@@ -218,14 +224,16 @@ def _echoed(child: Popen[bytes], *, debug: bool) -> Iterator[None]:
     """Show the last words of a child, once it has ended, to those who look for mistakes."""
     printed = bytearray()
     try:
-        with last_words(child) as printed:
+        with keep_last_output(child) as printed:
             yield
     finally:
         if debug:
-            sys.stderr.write(STEERING.sub("", bytes(printed).decode(errors="replace")))
+            sys.stderr.write(
+                TERMINAL_CONTROL_CHARACTERS.sub("", bytes(printed).decode(errors="replace"))
+            )
 
 
-def stopped(error: Exception, limits: Limits) -> ModelStoppedError:
+def stopped(error: Exception, limits: ChildLimits) -> ModelStoppedError:
     """Say in one sentence how a child ended without an answer."""
     model = limits.model
     if isinstance(error, TooLongError):
@@ -318,10 +326,10 @@ def _link(there: Path, here: Path) -> None:
             (mine / name).symlink_to(Path(place, name).absolute())
 
 
-def compile_again(folder: str, ending: str, call: str, env: Mapping[str, str]) -> None:
+def keep_compiled_tree_loops(folder: str, ending: str, call: str, env: Mapping[str, str]) -> None:
     """Have what a child compiled compiled once more, and kept, by a process that reads no file."""
     new = [one for one in Path(folder, "cache", "rhale").rglob("*.nbi") if not one.is_symlink()]
-    if not new or ending not in TREES:
+    if not new or ending not in TREE_FILE_ENDINGS:
         return
     kept = _user_cache() / new[0].parent.relative_to(Path(folder, "cache"))
     try:
@@ -329,8 +337,8 @@ def compile_again(folder: str, ending: str, call: str, env: Mapping[str, str]) -
         (kept / f"again-{call}").touch(exist_ok=False)
     except OSError:  # it was done before, or nothing can be kept
         return
-    LOG.info("keeping compiled loops, once and for all (some seconds)")
-    work = f"from rhale._child import compile_again; compile_again({ending!r}, {call!r})"
+    RHALE_LOG.info("keeping compiled loops, once and for all (some seconds)")
+    work = f"from rhale._child import compile_tree_loops; compile_tree_loops({ending!r}, {call!r})"
     command = [sys.executable, "-P", "-c", work]
     with suppress(OSError):
         run(command, check=False, env=dict(env), stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)  # noqa: S603
@@ -369,7 +377,7 @@ def containing(call: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
 
     @wraps(call)
     def asked(*given: Asked.args, **options: Asked.kwargs) -> Answer:
-        if INSIDE:
+        if IS_CHILD_PROCESS:
             return call(*given, **options)
         try:
             named = dict(takes.bind(*given, **options).arguments)
@@ -397,13 +405,13 @@ def _contained(call: str, files: Sequence[str], named: dict[str, Any]) -> Any:
     name = ", ".join(files) if len(files) <= 3 else f"{len(files)} models"
     load_it = "load the model yourself (rhale.models.load_file) and pass that"
     data, checkpoint = named["data"], named.get("checkpoint")
-    if type(data).__module__.partition(".")[0] in ENGINES:
+    if type(data).__module__.partition(".")[0] in ENGINE_LIBRARIES:
         msg = (
             f"{name} is read in a process of its own, which cannot reach where the rows of a "
             f"{type(data).__module__.partition('.')[0]} table are; {load_it}"
         )
         raise BadSettingError(msg)
-    limits = Limits(
+    limits = ChildLimits(
         usual_memory(),
         MAX_SECONDS,
         f"the model and the rows may have three quarters of the machine's; {load_it} to have all",
@@ -425,7 +433,7 @@ def _contained(call: str, files: Sequence[str], named: dict[str, Any]) -> Any:
             compiles=(Path(files[0]).suffix.lower(), call),
             path=sys.path,
         )
-    return unpacked(answer, f"the answer of the process of {name}")
+    return restore_result(answer, f"the answer of the process of {name}")
 
 
 class _Sender(pickle.Pickler):
@@ -474,7 +482,7 @@ def _hearing(progress: Any, unit: str) -> Iterator[Hear]:
             if progress and type(done) is int and type(of) is int:
                 tell(done, of)
             if isinstance(note, str):
-                LOG.warning("%s", excerpt(note, 1000))
+                RHALE_LOG.warning("%s", excerpt(note, 1000))
             if isinstance(warning, list) and list(map(type, warning)) == [str, str]:
                 _warn(*warning)
 

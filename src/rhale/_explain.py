@@ -15,7 +15,7 @@ from rhale.engines.fold import Progress
 from rhale.explanation import Bins, Explanation
 from rhale.features.first_pass import FirstPass
 from rhale.kernels.regions import By, Regions
-from rhale.measures.choose import choose
+from rhale.measures.choose import choose_measures
 from rhale.measures.given import read_given
 from rhale.names import answering_unknown
 from rhale.pairs import Interactions
@@ -255,7 +255,7 @@ def explain(
         first = FirstPass.plan(run.table, run.asked)
         found = first.settle(run.survey(first.task))
         asker = run.meet(found)
-        choice = choose(found, asker, run.asked)
+        choice = choose_measures(found, asker, run.asked)
         measured = run.measure(asker, found, choice.measures)
     with run.blaming_checkpoint():
         return conclude(run, found, asker, choice, measured)

@@ -15,24 +15,24 @@ from rhale._run import Run, conclude, describe_run, open_run, sign
 from rhale.engines.fold import SECOND_LOOK, Progress
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation
-from rhale.features.feature import Feature, require_rows
+from rhale.features.feature import Feature, require_rows_in_limits
 from rhale.features.first_pass import Columns, FirstPass
 from rhale.kernels import IntArray
 from rhale.kernels.fixed import Fixed
 from rhale.kernels.pair_settings import PairMethod, PairSettings
 from rhale.kernels.pair_strength import Reading
-from rhale.measures.choose import choose
+from rhale.measures.choose import choose_measures
 from rhale.measures.pair_choice import (
-    MOST_FEATURES,
+    MAX_PAIRED_FEATURES,
     ON_PROBABILITIES,
     ON_THE_MARGIN,
     Manner,
     all_of,
     choose_manner,
+    count_pair_queries,
     describe_rows,
     describe_screen,
     limit_pairs,
-    price_all,
     require_two,
     tell_asked,
     tell_grid,
@@ -41,7 +41,7 @@ from rhale.measures.pair_choice import (
 )
 from rhale.measures.pair_comparison import (
     ASKED_ROWS,
-    compare_pairs,
+    compute_pair_strengths,
     count_asked,
     count_whole_rows,
 )
@@ -52,10 +52,10 @@ from rhale.measures.pair_conclusion import (
     importances,
     mark_alike,
 )
-from rhale.measures.pair_plan import PairPlan, every_pair, list_pairs, make_sides
+from rhale.measures.pair_plan import PairPlan, every_pair, list_requested_pairs, make_sides
 from rhale.measures.pair_task import PairSums, PairTask
 from rhale.measures.pair_tracing import PairTracing, conclude_profiles, profile_importances
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.models.margins import gives_probabilities, has_margin
 from rhale.models.wrap import read_model, unbind
 from rhale.names import answering_unknown, list_asked, read_word
@@ -150,7 +150,7 @@ def interactions(
     model, response = read_asked(model, response)
     response, told = choose_answer(model, response)
     asked = Settings(
-        features=name_features(features, pairing),
+        features=list_features_of_pairs(features, pairing),
         bins=pairing.bins,
         output=output,
         response=response,
@@ -182,11 +182,11 @@ def interactions(
         choice = choose_pairs(run, found, asker, manner, explanation)
         choice = replace(choice, notes=(*run.notes, *told, *manner.notes, *choice.notes))
         if pairing.method in ("h", "greenwell"):
-            return compare(run, found, asker, choice)
+            return measure_pair_strengths(run, found, asker, choice)
         plan = plan_pairs(found, run.asked, manner, choice.pairs)
         task = PairTask(asker, plan, seed)
         sums = run.measure_pairs(task, found, choice.next_pass)
-    return gather(run, found, task, sums, choice)
+    return gather_interactions(run, found, task, sums, choice)
 
 
 def read_asked(model: Any, response: str) -> tuple[Any, Response]:
@@ -202,7 +202,7 @@ def choose_answer(model: Any, response: Response) -> tuple[Response, tuple[Note,
     return response, (ON_PROBABILITIES,) if gives_probabilities(model, response) else ()
 
 
-def name_features(features: Any, pairing: PairSettings) -> Any:
+def list_features_of_pairs(features: Any, pairing: PairSettings) -> Any:
     """Features that are looked at: those of the pairs that were named, if the user names pairs."""
     if not isinstance(pairing.pairs, tuple):
         return features
@@ -232,8 +232,11 @@ def explain_pairs(model: Any, data: Any, asked: Settings) -> Interactions | None
         if getattr(asked, name) != getattr(Settings, name):
             msg = f"{name}={getattr(asked, name)!r} is not for pairs; leave it out, bins= says where the grid is"
             raise BadSettingError(msg)
-    pairing = PairSettings(pairs, "pdp", as_cells(asked.bins))
-    named, (model, response) = name_features(None, pairing), read_asked(model, asked.response)
+    pairing = PairSettings(pairs, "pdp", convert_bins_to_cells(asked.bins))
+    named, (model, response) = (
+        list_features_of_pairs(None, pairing),
+        read_asked(model, asked.response),
+    )
     paired = replace(asked, method="rhale", features=named, bins=pairing.bins, pairing=pairing)
     paired = replace(paired, response=response)
     if response == "auto" and has_margin(model):  # as for one feature; said in the record
@@ -241,10 +244,10 @@ def explain_pairs(model: Any, data: Any, asked: Settings) -> Interactions | None
     return trace_pairs(model, data, paired, choose_answer(model, paired.response)[1])
 
 
-def as_cells(bins: Any) -> Any:
+def convert_bins_to_cells(bins: Any) -> Any:
     """Bins of `explain` as cells of pairs: a number stands for equal widths."""
     if isinstance(bins, Mapping):
-        return {feature: as_cells(asked) for feature, asked in bins.items()}
+        return {feature: convert_bins_to_cells(asked) for feature, asked in bins.items()}
     is_number = isinstance(bins, int | np.integer) and not isinstance(bins, bool)
     return Fixed(int(bins)) if is_number else bins
 
@@ -293,12 +296,12 @@ class PairChoice:
 
 
 def choose_pairs(
-    run: Run, columns: Columns, asker: Asker, manner: Manner, explanation: Explanation | None
+    run: Run, columns: Columns, asker: BatchedModel, manner: Manner, explanation: Explanation | None
 ) -> PairChoice:
     """Take the pairs that were asked for, or look which ones are worth it."""
     pairing = require(run.asked.pairing)
     names, n_rows = [f.name for f in columns.features], columns.survey.n_rows
-    named, n_pairs = list_pairs(names, pairing), len(names) * (len(names) - 1) // 2
+    named, n_pairs = list_requested_pairs(names, pairing), len(names) * (len(names) - 1) // 2
     few = describe_rows(n_rows, pairing)
     if named is not None:
         tell_price(manner, len(named), n_rows, pairing)
@@ -312,20 +315,20 @@ def choose_pairs(
         passed = LATER_LOOK
     check_explanation(explanation, names)
     if most is None:
-        kept = widest(explanation, names)
+        kept = find_most_heterogeneous(explanation, names)
         text = f"{len(kept)} of {len(names)} features, those whose effect differs most: pairs='all' takes all"
         return PairChoice(all_of(kept), explanation, asked, passed, (*few, Note("screen", text)))
     ranking = [(a, b) for a, b, _ in screen_pairs(explanation) if a in names and b in names]
     pairs = np.array([sorted((names.index(a), names.index(b))) for a, b in ranking[:most]])
-    price = price_all(manner, n_pairs, n_rows, pairing)
+    price = count_pair_queries(manner, n_pairs, n_rows, pairing)
     notes = (*describe_screen(len(pairs), n_pairs, price), *few)
     return PairChoice(pairs.reshape(-1, 2), explanation, asked, passed, notes)
 
 
-def explain_first(run: Run, columns: Columns, asker: Asker) -> tuple[Explanation, int]:
+def explain_first(run: Run, columns: Columns, asker: BatchedModel) -> tuple[Explanation, int]:
     """Effects of all features, by which pairs are chosen; and rows that were asked for them."""
     alone = replace(run, asked=replace(run.asked, pairing=None, bins=None))
-    choice = choose(columns, asker, alone.asked)
+    choice = choose_measures(columns, asker, alone.asked)
     measured = alone.measure(asker, columns, choice.measures)
     return conclude(alone, columns, asker, choice, measured), measured.asked + choice.asked
 
@@ -344,7 +347,7 @@ def check_explanation(explanation: Any, names: Sequence[str]) -> None:
         raise BadSettingError(msg)
 
 
-def widest(explanation: Explanation, names: Sequence[str]) -> list[int]:
+def find_most_heterogeneous(explanation: Explanation, names: Sequence[str]) -> list[int]:
     """Places of the features whose effects differ most between rows."""
     spread = dict.fromkeys(names, 0.0)
     for effect in explanation:
@@ -353,7 +356,7 @@ def widest(explanation: Explanation, names: Sequence[str]) -> list[int]:
                 spread[effect.name], float(np.nan_to_num(effect.typical_spread))
             )
     order = sorted(range(len(names)), key=lambda i: -spread[names[i]])
-    return order[:MOST_FEATURES]
+    return order[:MAX_PAIRED_FEATURES]
 
 
 def order_pairs(columns: Columns, pairs: IntArray) -> tuple[list[Feature], IntArray]:
@@ -370,7 +373,9 @@ def plan_pairs(columns: Columns, asked: Settings, manner: Manner, pairs: IntArra
     return PairPlan(sides, ordered, manner.ways(sides, ordered))
 
 
-def describe(run: Run, columns: Columns, asker: Asker, n_pairs: int) -> dict[str, Any]:
+def describe_pair_run(
+    run: Run, columns: Columns, asker: BatchedModel, n_pairs: int
+) -> dict[str, Any]:
     """Record what was measured, and how."""
     pairing, n_features = require(run.asked.pairing), len(columns.features)
     record = describe_run(run, columns, asker.predictor) | {
@@ -383,7 +388,9 @@ def describe(run: Run, columns: Columns, asker: Asker, n_pairs: int) -> dict[str
     return record
 
 
-def compare(run: Run, columns: Columns, asker: Asker, choice: PairChoice) -> Interactions:
+def measure_pair_strengths(
+    run: Run, columns: Columns, asker: BatchedModel, choice: PairChoice
+) -> Interactions:
     """Measure pairs by another definition, on some whole rows."""
     method = require(run.asked.pairing).method
     features, pairs = order_pairs(columns, choice.pairs)
@@ -391,9 +398,9 @@ def compare(run: Run, columns: Columns, asker: Asker, choice: PairChoice) -> Int
     if n_rows == ASKED_ROWS:
         tell_asked(count_asked(features, pairs, min(n_rows, columns.survey.n_rows), method), method)
     rows = run.keep_rows(columns, n_rows, choice.next_pass)
-    found = compare_pairs(asker, rows, features, pairs, method)
+    found = compute_pair_strengths(asker, rows, features, pairs, method)
     asked = asker.n_met + choice.asked + found.n_asked
-    record = describe(run, columns, asker, len(pairs))
+    record = describe_pair_run(run, columns, asker, len(pairs))
     return Interactions(
         features=tuple(feature.name for feature in features),
         outputs=asker.outputs,
@@ -414,14 +421,14 @@ def trace_pairs(
         found = first.settle(run.survey(first.task))
         require_two(found.features)
         asker, pairing, n_rows = run.meet(found), require(run.asked.pairing), found.survey.n_rows
-        pairs = list_pairs([feature.name for feature in found.features], pairing)
+        pairs = list_requested_pairs([feature.name for feature in found.features], pairing)
         assert pairs is not None  # noqa: S101 - our own mistake: settings refuse all else
         plan = plan_pairs(found, run.asked, Manner("corners"), pairs)
         task = PairTracing(asker, plan, asked.seed)
         tell_grid(task.n_points, n_rows, pairing)
         sums = run.measure_pairs(task, found, SECOND_LOOK)
     asked_rows = asker.n_met + sums.asked
-    record = describe(run, found, asker, len(plan.pairs))
+    record = describe_pair_run(run, found, asker, len(plan.pairs))
     return Interactions(
         features=tuple(side.feature.name for side in plan.sides),
         outputs=asker.outputs,
@@ -433,14 +440,14 @@ def trace_pairs(
     )
 
 
-def gather(
+def gather_interactions(
     run: Run, columns: Columns, task: PairTask, sums: PairSums, choice: PairChoice
 ) -> Interactions:
     """Put what was measured together with the record of how it was made."""
     for side, main in zip(task.plan.sides, sums.mains, strict=True):
         if main is not None and not main.weight.any():  # cells= of the user, beside all rows
             ends = (float(side.axis.nodes[0]), float(side.axis.nodes[-1]))
-            require_rows(side.feature, 0, ends, columns.survey)
+            require_rows_in_limits(side.feature, 0, ends, columns.survey)
     pairing, plan, asker = require(run.asked.pairing), task.plan, task.asker
     n_rows, n_outputs, predictor = columns.survey.n_rows, len(asker.outputs), asker.predictor
     still = bool(np.all(sums.answers.variance == 0))
@@ -463,7 +470,7 @@ def gather(
         pairs=pairs,
         importance=importances(plan, sums, n_outputs),
         variance=sums.answers.variance,
-        provenance=describe(run, columns, asker, len(plan.pairs)) | told,
+        provenance=describe_pair_run(run, columns, asker, len(plan.pairs)) | told,
         notes=(*choice.notes, *same, *alike),
     )
     return keep_strongest(found, pairing.pairs) if isinstance(pairing.pairs, int) else found

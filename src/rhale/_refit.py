@@ -36,17 +36,22 @@ from rhale.errors import (
 )
 from rhale.explanation import Explanation, rebin_alike
 from rhale.features.first_pass import Columns, FirstPass
-from rhale.features.rows_apart import read_rows
+from rhale.features.rows_apart import read_explained_rows
 from rhale.kernels import IntArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.overlap import Overlap
 from rhale.kernels.pair_settings import read_pairs
 from rhale.kernels.splits import Scheme, check_indices
-from rhale.measures.choose import choose, postpone_bins
+from rhale.measures.choose import choose_measures, postpone_bins
 from rhale.models.conversions import describe_conversions
 from rhale.models.fitting import as_trainer, check_target
-from rhale.models.given_models import FEWEST, read_models, refuse_rows, require_rows
-from rhale.models.lesson import Lesson
+from rhale.models.given_models import (
+    MIN_PREFITTED_MODELS,
+    read_models,
+    refuse_rows,
+    require_training_rows,
+)
+from rhale.models.lesson import TrainingSet
 from rhale.models.model_size import is_larger
 from rhale.models.wrap import read_model, unbind
 from rhale.names import answering_unknown, find_feature
@@ -57,10 +62,10 @@ from rhale.settings import USUAL_BINS, Settings, name_keys
 from rhale.tables.chunk import TableInMemory
 from rhale.trainings import Failure, Refits, lighten
 
-LOG = logging.getLogger("rhale")
-ENOUGH = 10  # trainings
+RHALE_LOG = logging.getLogger("rhale")
+ENOUGH_RETRAININGS = 10  # trainings
 KEPT_BYTES = 2**30  # of all models together, for questions about pairs
-SAME_ROWS = Note(
+SAME_TRAINING_ROWS_NOTE = Note(
     "same rows",
     "all trainings had the same rows: what differs between them is the learner's own chance, and "
     "nothing is known about training on other rows, so there is no interval",
@@ -81,7 +86,7 @@ PAIR_OPTIONS = (
 )
 # of one explanation alone, or read beside the options; a gradient is that of one model
 NOT_OPTIONS = (*("checkpoint", "progress", "pairing", "partners", "n_jobs", "seed", "gradient"),)
-OPTIONS = tuple(one.name for one in fields(Settings) if one.name not in NOT_OPTIONS)
+REFIT_OPTIONS = tuple(one.name for one in fields(Settings) if one.name not in NOT_OPTIONS)
 # questions that no training would answer
 WRONG = (
     *(BadSettingError, BadTableError, UnknownNameError, MissingExtraError),
@@ -89,7 +94,7 @@ WRONG = (
 )
 
 
-@answering_unknown(*OPTIONS)
+@answering_unknown(*REFIT_OPTIONS)
 @containing
 def refit(
     estimator: Any,
@@ -187,9 +192,9 @@ def refit(
     ['x0']
     """
     asked = read_options(name_target(options, target), seed, n_jobs)
-    rows = read_rows(data, asked, target=target, groups=groups)
+    rows = read_explained_rows(data, asked, target=target, groups=groups)
     n_rows = rows.table.n_rows
-    lesson = Lesson(
+    lesson = TrainingSet(
         as_trainer(estimator), rows.table, check_target(rows.target, n_rows), fit_params
     )
     if train is None:
@@ -198,14 +203,14 @@ def refit(
         parts = drawn.draw(n_rows, groups=rows.groups, strata=lesson.strata, seed=seed)
     else:
         parts = check_indices(train, None, n_rows)
-    work = Work(rows.table, rows.asked, len(parts), n_jobs, progress, pairs)
+    work = RefitRun(rows.table, rows.asked, len(parts), n_jobs, progress, pairs)
     with keep_trainings(work, lesson, parts, checkpoint) as keeping:
         done = keeping.explain_all(lambda number: lesson.train(parts[number]), own=model)
     told = {"learner": lesson.trainer.name, "scheme": drawn.name if train is None else "own rows"}
-    return gather(work, done, Overlap.of(parts, n_rows, rows.units), told)
+    return gather_refits(work, done, Overlap.of(parts, n_rows, rows.units), told)
 
 
-@answering_unknown(*OPTIONS)
+@answering_unknown(*REFIT_OPTIONS)
 @containing
 def refits(
     models: Any,
@@ -262,20 +267,20 @@ def refits(
         refuse_rows(train=train, test=test, groups=groups)
         table, overlap = data, Overlap.independent(len(models))
     elif scheme == "auto":
-        rows = read_rows(data, asked, groups=groups)
+        rows = read_explained_rows(data, asked, groups=groups)
         table, asked, n_rows = rows.table, rows.asked, rows.table.n_rows
-        overlap = Overlap.of(require_rows(models, train, test, n_rows), n_rows, rows.units)
+        overlap = Overlap.of(require_training_rows(models, train, test, n_rows), n_rows, rows.units)
     else:
         msg = (
             f"scheme={scheme!r} is not known here; use 'auto', with the rows of each model in "
             "train=, or 'independent' where no two models share a row"
         )
         raise BadSettingError(msg)
-    work = Work(table, asked, len(models), n_jobs, progress, pairs, are_given=True)
+    work = RefitRun(table, asked, len(models), n_jobs, progress, pairs, are_given=True)
     done = work.explain_all(models.__getitem__, own=model)
     names = [type(unbind(one, "auto")[0]).__name__ for one in models]
     learner = Counter(names).most_common(1)[0][0]
-    return gather(work, done, overlap, {"learner": learner, "scheme": "models as given"})
+    return gather_refits(work, done, overlap, {"learner": learner, "scheme": "models as given"})
 
 
 def name_target(options: Mapping[str, Any], target: Any) -> Mapping[str, Any]:
@@ -353,7 +358,7 @@ class FirstLook:
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class RefitRun:
     """One call at work: the same questions to every model.
 
     Attributes
@@ -404,14 +409,14 @@ class Work:
         with limit_libraries(count_jobs(self.n_jobs)), self._telling() as tell:
             try:
                 if own is not None:
-                    with naming("model="):
+                    with name_failed_model("model="):
                         done.own = self._explain(own)
                 with closing(self._run(make)) as trainings:
                     for training in trainings:
                         self._take(done, training)
                         tell()
             except KeyboardInterrupt:
-                if len(done.explanations) < FEWEST:
+                if len(done.explanations) < MIN_PREFITTED_MODELS:
                     raise
                 done.is_interrupted = True
         return done
@@ -466,7 +471,7 @@ class Work:
         if named == "all":
             self.first_look.pairs = [pair.names for pair in found.pairs[:: len(found.outputs)]]
             if found.provenance["ways"].get("corners"):
-                LOG.warning("and as much for each of %d trainings", self.n_trainings)
+                RHALE_LOG.warning("and as much for each of %d trainings", self.n_trainings)
         return found
 
     def _explain(self, model: Any) -> Explanation:
@@ -474,13 +479,13 @@ class Work:
         with open_run(model, self.data, self.asked) as run:
             columns = self.first_look.columns(run)
             asker = run.meet(columns)
-            choice = choose(columns, asker, run.asked)
+            choice = choose_measures(columns, asker, run.asked)
             if run.asked.regions is None:  # whose bins are chosen with them
                 choice = postpone_bins(choice)
             measured = run.measure(asker, columns, choice.measures)
         return conclude(run, columns, asker, choice, measured)
 
-    def find_axes(self) -> dict[str, Axis]:
+    def find_axes(self) -> dict[str, FeatureAxis]:
         """Where the rows of each feature are; looked up anew if all trainings were there before."""
         columns = self.first_look.seen
         if columns is None:
@@ -515,10 +520,10 @@ class Work:
         if isinstance(error, WRONG) and is_first and not (self.are_given and number):
             raise error
         if self.are_given:
-            with naming(f"model {number + 1}"):
+            with name_failed_model(f"model {number + 1}"):
                 raise error
         done.failures.append(Failure(number + 1, describe_failure(error)))
-        if len(done.failures) > self.n_trainings - FEWEST:
+        if len(done.failures) > self.n_trainings - MIN_PREFITTED_MODELS:
             first = done.failures[0]
             msg = (
                 f"{len(done.failures)} of {self.n_trainings} trainings failed, too many to compare "
@@ -543,8 +548,8 @@ class Work:
 
 @contextmanager
 def keep_trainings(
-    work: Work, lesson: Lesson, parts: Sequence[IntArray], folder: Any
-) -> Iterator[Work]:
+    work: RefitRun, lesson: TrainingSet, parts: Sequence[IntArray], folder: Any
+) -> Iterator[RefitRun]:
     """Work that keeps finished trainings in a folder, if the user names one."""
     if folder is None:
         yield work
@@ -552,14 +557,14 @@ def keep_trainings(
     from rhale.engines.checkpoint.folder import Checkpoint  # a tenth of the time of all imports
     from rhale.engines.checkpoint.kept_trainings import (
         KeptTrainings,
-        describe,
+        fingerprint_value,
         identify_trainings,
     )
 
     asked = work.asked
     said = say_settings(asked, lesson.table.names) | {"pairs": work.pairs}
     for name in ("n_rows", "batch_size", "n_jobs", "gradient", "weights"):
-        said[name] = describe(getattr(asked, name))
+        said[name] = fingerprint_value(getattr(asked, name))
     if asked.transform is not None:
         said["transform"] = describe_conversions(lesson.table, asked.transform)
     with Checkpoint.open(folder, identify_trainings(lesson, parts, said)) as memory:
@@ -567,7 +572,7 @@ def keep_trainings(
 
 
 @contextmanager
-def naming(called: str) -> Iterator[None]:
+def name_failed_model(called: str) -> Iterator[None]:
     """Say which model an error is about."""
     try:
         yield
@@ -627,7 +632,7 @@ def answer_nothing(rows: Any) -> Any:
     return np.zeros(len(rows))
 
 
-def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) -> Refits:
+def gather_refits(work: RefitRun, done: Done, overlap: Overlap, told: Mapping[str, Any]) -> Refits:
     """Give all trainings the same bins, and put them together with the record of how they came."""
     numbers = list_alike(done)
     overlap = overlap.take(numbers)
@@ -641,7 +646,7 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
     source = Trained([done.models[n] for n in numbers if n in done.models], work, overlap)
     left, lost = say_left(work, source), tuple[Note, ...]()
     if work.pairs is None or done.pairs:
-        pairs = compare_pairs([done.pairs[n] for n in numbers if n in done.pairs], overlap)
+        pairs = compare_refit_pairs([done.pairs[n] for n in numbers if n in done.pairs], overlap)
     else:
         pairs, lost = source.try_to_measure(work.pairs)
     return Refits(
@@ -675,7 +680,7 @@ def list_alike(done: Done) -> list[int]:
         else:
             reason = f"it answers {', '.join(fx.outputs)}, most others {', '.join(usual)}"
             done.failures.append(Failure(number + 1, reason))
-    if len(kept) < FEWEST:
+    if len(kept) < MIN_PREFITTED_MODELS:
         last = done.failures[-1]
         msg = f"{len(kept)} training is left, too few to compare; training {last.number}: {last.reason}"
         raise ModelFailedError(msg)
@@ -683,7 +688,7 @@ def list_alike(done: Done) -> list[int]:
 
 
 def record(
-    first: Explanation, work: Work, overlap: Overlap, told: Mapping[str, Any]
+    first: Explanation, work: RefitRun, overlap: Overlap, told: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Record what was trained and explained, and how."""
     hidden = ("partners", "n_jobs")  # which every training has of itself
@@ -700,7 +705,7 @@ def record(
     }
 
 
-def say_left(work: Work, source: Trained) -> Note | None:
+def say_left(work: RefitRun, source: Trained) -> Note | None:
     """Why models can be asked no more; None if they can."""
     if len(source.models) < source.overlap.n_trainings:
         return RESUMED
@@ -713,17 +718,17 @@ def note_columns(first: Explanation) -> tuple[Note, ...]:
     return tuple(note for note in as_notes(first.notes) if note.kind == "columns")
 
 
-def tell(work: Work, done: Done, overlap: Overlap, left: Note | None) -> tuple[Note, ...]:
+def tell(work: RefitRun, done: Done, overlap: Overlap, left: Note | None) -> tuple[Note, ...]:
     """What a reader should know about the trainings, and why models are not there."""
     n_done, notes = overlap.n_trainings, list[Note]()
     if done.is_interrupted:
         text = f"interrupted: {n_done} of {work.n_trainings} trainings are done"
         notes.append(Note("interrupted", text))
-    if n_done < ENOUGH:
+    if n_done < ENOUGH_RETRAININGS:
         text = f"{n_done} trainings tell little about how trainings differ; 20 are usual"
         notes.append(Note("few trainings", text))
     if overlap.is_same:
-        notes.append(SAME_ROWS)
+        notes.append(SAME_TRAINING_ROWS_NOTE)
     if left is not None and not (left is RESUMED and done.pairs):
         notes.append(left)
     return tuple(notes)
@@ -752,14 +757,14 @@ class Trained:
     ----------
     models : list
         Those that were explained, in order.
-    work : Work
+    work : RefitRun
         What they were asked.
     overlap : Overlap
         Which rows they share.
     """
 
     models: list[Any] = field(repr=False)
-    work: Work
+    work: RefitRun
     overlap: Overlap
 
     def try_to_measure(self, pairs: Any) -> tuple[tuple[RefitPair, ...], tuple[Note, ...]]:
@@ -774,12 +779,12 @@ class Trained:
         """Measure pairs of features in all trainings, in the same cells."""
         asked, found = read_same_pairs(pairs), list[Interactions]()
         for number, model in enumerate(self.models, start=1):
-            with naming(f"model {number} of {len(self.models)}"):
+            with name_failed_model(f"model {number} of {len(self.models)}"):
                 found.append(self.work.measure_pairs(model, asked, self.work.n_jobs))
-        return compare_pairs(found, self.overlap)
+        return compare_refit_pairs(found, self.overlap)
 
 
-def compare_pairs(found: Sequence[Interactions], overlap: Overlap) -> tuple[RefitPair, ...]:
+def compare_refit_pairs(found: Sequence[Interactions], overlap: Overlap) -> tuple[RefitPair, ...]:
     """Compare pairs of all trainings, which were measured in the same cells."""
     alike = zip(*(ix.pairs for ix in found), strict=True)
     return tuple(RefitPair.of(same, overlap) for same in alike)

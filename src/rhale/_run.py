@@ -22,7 +22,14 @@ from rhale.explanation import Explanation, note_explained
 from rhale.features.first_pass import Columns, name_splitters
 from rhale.features.naming import keep_words, make_captions, name_columns
 from rhale.features.survey import Survey, SurveyTask
-from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place, survey_on_device
+from rhale.gpu.task import (
+    DeviceTask,
+    cuda_of,
+    most_rows,
+    move_to_device,
+    on_device,
+    survey_on_device,
+)
 from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
 from rhale.kernels.regions import By, Regions
@@ -30,18 +37,18 @@ from rhale.measures.choose import Choice
 from rhale.measures.grouped import recall_regions
 from rhale.measures.measure import (
     NO_KEY,
-    About,
     Conclusion,
     Measure,
+    MeasureContext,
     MeasureTask,
     SampleParts,
-    take_apart,
+    split_sample_columns,
     with_bins,
 )
 from rhale.measures.pair_task import PairPass
 from rhale.measures.partner_plan import plan_partners
-from rhale.measures.questions import FEWEST_WALKED, Asker
-from rhale.measures.region_plan import Search, read_search_rows, search_regions
+from rhale.measures.questions import FEWEST_WALKED, BatchedModel
+from rhale.measures.region_plan import RegionSearchPlan, read_search_rows, search_regions
 from rhale.measures.whole_rows import WholeRows, WholeRowsTask
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.conversions import convert
@@ -51,12 +58,12 @@ from rhale.models.why_it_failed import telling_why
 from rhale.models.wrap import read_model, unbind
 from rhale.names import list_asked
 from rhale.results import store
-from rhale.results.captions import WHERE
+from rhale.results.captions import CAPTIONS_KEY
 from rhale.results.missing import Missing
 from rhale.results.note import Note
 from rhale.results.partners import PartnerMatrix
 from rhale.results.region_tree import RegionTree
-from rhale.results.shared_rows import hold_once, share_rows
+from rhale.results.shared_rows import hold_once, share_sample_fields
 from rhale.settings import IDENTITY, USUAL_BINS, Settings, describe_bins
 from rhale.tables import Table, TableInMemory, open_table
 from rhale.tables.chunk import find_columns
@@ -66,10 +73,10 @@ from rhale.tables.pieces.table import PiecedTable
 Opened = TableInMemory | PiecedTable
 Sums = TypeVar("Sums")
 WALKED_NUMBERS = 2**21  # answers of one walk; twice as many of wide tables:
-FEW_ROWS = 2**14  # chunks of fewer feel what every chunk costs for each feature
+FEW_CHUNK_ROWS = 2**14  # chunks of fewer feel what every chunk costs for each feature
 CHUNKS = (6, 32)  # of a table, at least and at most, however many threads share them
-CHUNK_BATCHES, CHUNK_NUMBERS = 16, 2**22  # of a chunk, at most: 32 MiB of slopes
-SAMPLE_ROWS = 2_000  # distinct rows kept in the result
+CHUNK_BATCHES, MAX_RUN_CHUNK_NUMBERS = 16, 2**22  # of a chunk, at most: 32 MiB of slopes
+MAX_RESULT_SAMPLE_ROWS = 2_000  # distinct rows kept in the result
 SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table
 FEWEST_SAMPLED = 200
 SEARCH_NUMBERS = 2**24  # of all rows that are searched for regions: 128 MiB
@@ -131,7 +138,7 @@ class Run:
             return found
         return passes.fold(task.again(found), FIRST_LOOK_AGAIN)
 
-    def meet(self, columns: Columns) -> Asker:
+    def meet(self, columns: Columns) -> BatchedModel:
         """Ask the model first questions: what it answers, and how it is to be asked."""
         predictor, n_asked = meet(self.adapter, columns.probe, self.asked.output)
         if self.memory is not None:
@@ -139,20 +146,24 @@ class Run:
             n_asked += probe.n_rows
             self.memory.same_answers(predictor.predict(probe.rows, probe.n_rows))
         names, n_threads = columns.table.names, self.n_jobs or 1
-        asker = Asker(predictor, names, self.batch_rows, n_threads, n_asked)
+        asker = BatchedModel(predictor, names, self.batch_rows, n_threads, n_asked)
         return self._asker_of_trees(asker, columns) if predictor.walks else asker
 
-    def _asker_of_trees(self, asker: Asker, columns: Columns) -> Asker:
+    def _asker_of_trees(self, asker: BatchedModel, columns: Columns) -> BatchedModel:
         """Chunks whose features are all answered by one walk, a few for every core."""
         predictor = asker.predictor
         n_threads = predictor.n_threads if self.n_jobs is None else self.n_jobs
         fit = WALKED_NUMBERS // (4 * len(columns.features) * predictor.n_all)
-        fit = max(fit, min(2 * fit, FEW_ROWS))
+        fit = max(fit, min(2 * fit, FEW_CHUNK_ROWS))
         most = max(asker.batch_rows, FEWEST_WALKED)
-        size = int(np.clip(min(fit, _share(columns.survey.n_rows)), FEWEST_WALKED, most))
+        size = int(
+            np.clip(min(fit, _walked_chunk_rows(columns.survey.n_rows)), FEWEST_WALKED, most)
+        )
         return replace(asker, batch_rows=size, n_threads=n_threads)
 
-    def measure(self, asker: Asker, columns: Columns, measures: Sequence[Measure]) -> Findings:
+    def measure(
+        self, asker: BatchedModel, columns: Columns, measures: Sequence[Measure]
+    ) -> Findings:
         """Go through the rows until no measure wants another pass."""
         left, number, n_asked = tuple(measures), SECOND_LOOK, 0
         keys = self._last_keys(columns, left, len(asker.outputs))
@@ -165,9 +176,9 @@ class Run:
             )
             fitting = asker.fit_rows(sum(measure.n_changes for measure in left))
             sums = self._passes_of(task, fitting, columns).fold(task, number)
-            sampled = take_apart(sums.sample, len(asker.outputs), left)
+            sampled = split_sample_columns(sums.sample, len(asker.outputs), left)
             shown, notes = sampled.up_to(keys[0]), asker.predictor.notes
-            about = About(columns.survey, asker.outputs, notes, shown.weight, keys[0])
+            about = MeasureContext(columns.survey, asker.outputs, notes, shown.weight, keys[0])
             is_searched = first is None and self.asked.is_searched
             some = sampled.searched(keys[1]) if is_searched else None
             with self.blaming_checkpoint():
@@ -189,7 +200,7 @@ class Run:
             first, keys = first or shown, (keys[0], keys[0])
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature
         notes = describe_search(self.asked.regions, measures, asker.outputs, columns.survey.n_rows)
-        gathered = gather(columns, found, first, n_asked, search)
+        gathered = gather_findings(columns, found, first, n_asked, search)
         return replace(gathered, notes=notes, partners=partners)
 
     @contextmanager
@@ -210,7 +221,7 @@ class Run:
         n_rows, asker = columns.survey.n_rows, task.asker
         size = task.chunk_rows(self.batch_rows)
         if asker.predictor.walks:
-            size = min(size, max(_share(n_rows), FEWEST_WALKED))
+            size = min(size, max(_walked_chunk_rows(n_rows), FEWEST_WALKED))
         elif asker.n_threads > 1:
             size = min(size, max(-(-n_rows // (3 * asker.n_threads)), FEWEST_WALKED))
         most = most_rows(columns.table, task)
@@ -224,7 +235,9 @@ class Run:
         passes = self._passes(columns.table, columns.survey.n_rows)
         return passes.fold(WholeRowsTask(last_key, self.asked.seed), number).first(n_rows)
 
-    def _passes_of(self, task: MeasureTask | DeviceTask, asker: Asker, columns: Columns) -> Passes:
+    def _passes_of(
+        self, task: MeasureTask | DeviceTask, asker: BatchedModel, columns: Columns
+    ) -> Passes:
         """Passes in chunks that suit a task."""
         most, size = most_rows(columns.table, task), asker.batch_rows
         if isinstance(task, MeasureTask) and any(m.needs == "slopes" for m in task.measures):
@@ -241,7 +254,7 @@ class Run:
         """
         if not self.table.storage.is_memory:
             return self.batch_rows
-        fit = min(CHUNK_NUMBERS // n_numbers, _usual_rows(self.table, self.adapter))
+        fit = min(MAX_RUN_CHUNK_NUMBERS // n_numbers, _usual_rows(self.table, self.adapter))
         return self.batch_rows * int(np.clip(fit // self.batch_rows, 1, CHUNK_BATCHES))
 
     def _passes(self, table: Table, n_rows: int | None) -> Passes:
@@ -256,23 +269,23 @@ class Run:
         n_numbers = 1 + max(m.n_points for m in measures) * n_outputs
         wide = SAMPLE_NUMBERS // (len(columns.features) * n_numbers)
         sample = columns.survey.sample
-        last_key = sample.last_key(int(np.clip(wide, FEWEST_SAMPLED, SAMPLE_ROWS)))
+        last_key = sample.last_key(int(np.clip(wide, FEWEST_SAMPLED, MAX_RESULT_SAMPLE_ROWS)))
         if self.asked.regions is None:
             return last_key, last_key
         fit = fit_search_rows(self.asked.regions, measures, n_outputs)
         return last_key, sample.last_key(fit)
 
 
-def _share(n_rows: int) -> int:
+def _walked_chunk_rows(n_rows: int) -> int:
     """Rows of a chunk of a table that trees walk: threads share chunks, sums depend on them."""
-    return -(-n_rows // int(np.clip(n_rows // FEW_ROWS, *CHUNKS)))
+    return -(-n_rows // int(np.clip(n_rows // FEW_CHUNK_ROWS, *CHUNKS)))
 
 
 def conclude_all(
     measures: Sequence[Measure],
     totals: Sequence[Any],
     rows: tuple[SampleParts, SampleParts, SampleParts | None],
-    about: About,
+    about: MeasureContext,
 ) -> list[tuple[Measure, Conclusion]]:
     """Let every measure say what follows from its sums, and from what it kept of some rows.
 
@@ -283,7 +296,7 @@ def conclude_all(
     rows : tuple of SampleParts
         All rows that something was kept of, those that the result keeps, and those that are
         searched for regions, if any are.
-    about : About
+    about : MeasureContext
         What is known beside.
     """
     sampled, shown, searched = rows
@@ -326,12 +339,12 @@ def describe_search(
     return (Note("sample", text),)
 
 
-def gather(
+def gather_findings(
     columns: Columns,
     found: Sequence[tuple[Measure, Conclusion]],
     sampled: SampleParts,
     n_asked: int,
-    search: Search | None = None,
+    search: RegionSearchPlan | None = None,
 ) -> Findings:
     """Put conclusions in order: features first, outputs within them, with all that was found."""
     results, missing = dict[str, tuple[Any, ...]](), dict[str, tuple[Missing | None, ...]]()
@@ -357,7 +370,7 @@ def gather(
         own = results[feature.name]
         points = missing.get(feature.name, (None,) * len(own))
         own = tuple(
-            replace(r, missing=point, **share_rows(r, own[0], column, weight))
+            replace(r, missing=point, **share_sample_fields(r, own[0], column, weight))
             for r, point in zip(own, points, strict=True)
         )
         if search is not None:
@@ -373,7 +386,7 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     """Open the table and the model, and close whatever was opened."""
     model, response = unbind(read_model(model), asked.response)
     asked = asked if response == asked.response else replace(asked, response=response)
-    table = _open(model, data, asked)
+    table = _open_explained_table(model, data, asked)
     asked = asked.by_name(table.names)
     table, asked, notes = _match(model, table, asked)
     table, n_in_table = _draw(table, asked)
@@ -385,7 +398,7 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
         table, ways = convert(table, asked.transform, asked.output_names)
         adapter = ConvertedModel(adapter, ways)
     with limit_libraries(jobs):  # rows are copied by the threads of torch
-        adapter, placed = place(adapter, table, asked.device)
+        adapter, placed = move_to_device(adapter, table, asked.device)
     host, table = table, placed if asked.checkpoint is None else table  # checkpoints keep its rows
     batch_rows = asked.batch_size or _usual_rows(table, adapter)
     run = Run(asked, table, adapter, batch_rows, n_in_table, jobs, notes=notes)
@@ -398,7 +411,7 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
         yield replace(run, adapter=alone, memory=memory)
 
 
-def _open(model: Any, data: Any, asked: Settings) -> Opened:
+def _open_explained_table(model: Any, data: Any, asked: Settings) -> Opened:
     """Open a table, with the columns that the model is to see."""
     columns = asked.columns
     pieced = open_files(data) if names_files(data) else open_on_engine(data)
@@ -488,7 +501,7 @@ def plain_bins(bins: Any) -> Any:
 
 def sign(explanation: Explanation) -> str:
     """Tell an explanation from others by its numbers, whenever it was made."""
-    packed = store.pack(explanation).items()
+    packed = store.pack_explanation(explanation).items()
     numbers = {name: held for name, held in packed if name != "provenance"}
     return digest_of(json.dumps(numbers, sort_keys=True).encode())
 
@@ -501,7 +514,7 @@ def plain_regions(regions: Regions | By | None) -> Any:
 
 
 def conclude(
-    run: Run, columns: Columns, asker: Asker, choice: Choice, found: Findings
+    run: Run, columns: Columns, asker: BatchedModel, choice: Choice, found: Findings
 ) -> Explanation:
     """Put what was measured together with the record of how it was made."""
     predictor, n_asked = asker.predictor, found.asked + choice.asked
@@ -546,7 +559,7 @@ def describe_run(run: Run, columns: Columns, predictor: Predictor) -> dict[str, 
         "seed": asked.seed,
         "rhale": own_version(),
         "numpy": np.__version__,
-        WHERE: make_captions(asked, columns.table, predictor).plain(),
+        CAPTIONS_KEY: make_captions(asked, columns.table, predictor).plain(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

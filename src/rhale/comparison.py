@@ -21,11 +21,11 @@ from rhale.results.comparison_notes import tell_differences
 from rhale.results.curve_difference import CurveDifference
 from rhale.results.feature_comparison import FeatureComparison, rank_comparisons
 from rhale.results.note import Note
-from rhale.results.result import Result, as_points, axis_kind, require_level
+from rhale.results.result import Result, as_points, find_result_axis_kind, require_level
 from rhale.system.writing import write_text
 
 Zero = str | int | Mapping[str, Any] | None
-FEWEST = 2
+MIN_COMPARED_EXPLANATIONS = 2
 COUNTED = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
@@ -403,8 +403,8 @@ def compare(
     """
     named = name_explanations(explanations, names)
     require_level(level)
-    if len(named) < FEWEST:
-        msg = f"compare takes at least {FEWEST} explanations, and was given {len(named)}"
+    if len(named) < MIN_COMPARED_EXPLANATIONS:
+        msg = f"compare takes at least {MIN_COMPARED_EXPLANATIONS} explanations, and was given {len(named)}"
         raise BadSettingError(msg)
     for name, fx in named.items():
         require_explanation(fx, name)
@@ -477,15 +477,15 @@ def require_common(made: Comparison) -> None:
             alone = what == "output" and len(mine) == len(other) == 1
             if not alone and not set(mine) & set(other):
                 msg = f"{made.names[0]!r} and {name!r} have no {what} in common; "
-                msg += f"{made.names[0]!r} has {few(mine)}, {name!r} has {few(other)}"
+                msg += f"{made.names[0]!r} has {abbreviate_names(mine)}, {name!r} has {abbreviate_names(other)}"
                 raise BadSettingError(msg)
     if not made.features or not made.outputs:
         what = "output" if made.features else "feature"
-        msg = f"no {what} is in all of {few(made.names)}; compare them two by two"
+        msg = f"no {what} is in all of {abbreviate_names(made.names)}; compare them two by two"
         raise BadSettingError(msg)
 
 
-def few(names: Sequence[str], most: int = 5) -> str:
+def abbreviate_names(names: Sequence[str], most: int = 5) -> str:
     """Some names, for a message."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(repr(name) for name in names[:most]) + more
@@ -516,7 +516,7 @@ def place_zero(zero: Mapping[str, Any], first: Result) -> float | None:
     if first.column_kind == "categories":
         msg = f"zero of {first.name!r} is {value!r}; {near_names(str(value), first.labels)}"
         raise BadSettingError(msg)
-    place = float(np.ravel(as_points(value, axis_kind(first))[0])[0])
+    place = float(np.ravel(as_points(value, find_result_axis_kind(first))[0])[0])
     if not first.axis[0] <= place <= first.axis[-1]:
         msg = (
             f"zero of {first.name!r} is {value!r}, where the first explanation has no rows: "

@@ -16,15 +16,15 @@ from rhale.errors import (
     UnknownOutputError,
 )
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.curve import Center
 from rhale.kernels.fixed import Edges, Quantile
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import same_fields, same_value
 from rhale.measures.notes import (
-    ENOUGH,
-    EXPLAINED,
+    ENOUGH_EXPLAINED_VARIANCE,
+    EXPLAINED_VARIANCE_NOTE,
     IMPLAUSIBLE,
     describe_explained,
     describe_implausible,
@@ -40,7 +40,7 @@ from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.results.read_only import as_read_only
 from rhale.results.result import Outside, Result, is_constant
-from rhale.settings import PROFILES, describe_bins, name_keys, partition_for, read_bins
+from rhale.settings import PROFILES, describe_bins, name_keys, parse_bins_setting, partition_for
 from rhale.system.writing import write_text
 
 if TYPE_CHECKING:
@@ -517,7 +517,7 @@ class Explanation:
         ['x0', 'x1', 0.0]
         """
         self._require_regions()
-        return summary.as_frame(summary.split_rows(self.effects), backend, self._backend)
+        return summary.as_frame(summary.tabulate_splits(self.effects), backend, self._backend)
 
     def partners(self, feature: str | int, output: str | int | None = None) -> Partners:
         """With whom the spread of a feature goes, and what goes with nobody; no model is asked.
@@ -607,7 +607,7 @@ class Explanation:
         >>> found["feature"].tolist(), bool(found["importance"][0] > found["importance"][1])
         (['x0', 'x1'], True)
         """
-        return summary.as_frame(summary.effect_rows(self.ranked()), backend, self._backend)
+        return summary.as_frame(summary.tabulate_effects(self.ranked()), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one JSON file that `rhale.load` reads back exactly.
@@ -630,7 +630,7 @@ class Explanation:
         True
         >>> folder.cleanup()
         """
-        store.write(path, store.pack(self))
+        store.write_result_file(path, store.pack_explanation(self))
 
     def report(
         self,
@@ -921,7 +921,7 @@ def rebin_alike(
     explanations: Sequence[Explanation],
     bins: Bins,
     *,
-    axes: Mapping[str, Axis] | None = None,
+    axes: Mapping[str, FeatureAxis] | None = None,
     is_told: bool = False,
 ) -> tuple[Explanation, ...]:
     """Choose bins anew for models of one table: the same for all, from the moments of all.
@@ -932,13 +932,13 @@ def rebin_alike(
         Of the same features, outputs and rows.
     bins : Partition, int, Explanation or mapping
         As in `Explanation.rebin`, where the rules for what stays as it is are.
-    axes : mapping of str to Axis, optional
+    axes : mapping of str to FeatureAxis, optional
         Where the rows of each feature are; described by the cells if not given.
     is_told : bool
         Whether notes say what stays and which limits moved, to a reader who knows other bins.
     """
     first = explanations[0]
-    bins = name_keys(read_bins(bins), first.features)
+    bins = name_keys(parse_bins_setting(bins), first.features)
     asked = [
         _AskedAnew.of(explanations, place, bins, (axes or {}).get(effect.name))
         for place, effect in enumerate(first.effects)
@@ -977,7 +977,7 @@ class _AskedAnew(NamedTuple):
 
     @classmethod
     def of(
-        cls, explanations: Sequence[Explanation], place: int, bins: Bins, axis: Axis | None
+        cls, explanations: Sequence[Explanation], place: int, bins: Bins, axis: FeatureAxis | None
     ) -> _AskedAnew:
         """Ask for the bins of one feature and output."""
         before = tuple(fx.effects[place] for fx in explanations)
@@ -1069,7 +1069,9 @@ def note_explained(fx: Explanation) -> Explanation:
     curves = {o: fx._curves(i) for i, o in enumerate(fx.outputs)}  # noqa: SLF001 - of this module
     shares = {o: one.explained() for o, one in curves.items()}
     with_regions = {o: one.explained_with_regions() for o, one in curves.items()}
-    little = {o: share for o, share in shares.items() if not with_regions[o] >= ENOUGH}
+    little = {
+        o: share for o, share in shares.items() if not with_regions[o] >= ENOUGH_EXPLAINED_VARIANCE
+    }
     recorded = {o: round(share, 6) if np.isfinite(share) else None for o, share in shares.items()}
     is_effect = fx.effects[0].quantity == "effect"
     add_up = fx.provenance.get("method") != "mplot" and not listing.count_some(
@@ -1077,7 +1079,9 @@ def note_explained(fx: Explanation) -> Explanation:
     )
     ways = fx.provenance.get("ways")
     how = {} if ways is None else {"ways": set(ways.values())}
-    kept = tuple(n for n in as_notes(fx.notes) if n.kind not in (EXPLAINED, IMPLAUSIBLE))
+    kept = tuple(
+        n for n in as_notes(fx.notes) if n.kind not in (EXPLAINED_VARIANCE_NOTE, IMPLAUSIBLE)
+    )
     for place, output in enumerate(fx.outputs if is_effect else ()):
         known = np.isfinite(fx.predictions[:, place]) & (fx.sample_weight > 0)
         own = [effect for effect in fx.effects if effect.output == output]
@@ -1090,7 +1094,7 @@ def note_explained(fx: Explanation) -> Explanation:
     )
 
 
-def load(path: str | PathLike[str]) -> Explanation:
+def load_explanation(path: str | PathLike[str]) -> Explanation:
     """Read an explanation that `Explanation.save` wrote; `rhale.load` reads interactions, too.
 
     Parameters
@@ -1104,17 +1108,17 @@ def load(path: str | PathLike[str]) -> Explanation:
         If the file is of another program, or anything in it is not as `Explanation.save` writes
         it. What is loaded can be used like any other explanation, wherever it comes from.
     """
-    return unpacked(store.read(path), str(path))
+    return restore_explanation(store.read_result_file(path), str(path))
 
 
-def unpacked(content: Any, source: str) -> Explanation:
+def restore_explanation(content: Any, source: str) -> Explanation:
     """Make an explanation of the plain values in a file or a message, which may be hostile.
 
     Parameters
     ----------
     content : dict
-        What `rhale.results.store.pack` gave, with the version of its format.
+        What `rhale.results.store.pack_explanation` gave, with the version of its format.
     source : str
         Where it came from, for messages.
     """
-    return Explanation(**store.unpack(content, source))
+    return Explanation(**store.unpack_explanation(content, source))

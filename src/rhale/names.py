@@ -21,7 +21,7 @@ from rhale.errors import (
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 # what an argument, or a word that it takes, is called elsewhere
-ARGUMENTS = {
+ARGUMENT_SYNONYMS = {
     "weights": ("sample_weight", "sample_weights"),
     "seed": ("random_state", "rng"),
     "data": ("X",),
@@ -38,7 +38,7 @@ ARGUMENTS = {
     "progress": ("verbose",),
     "folds": ("cv", "n_splits"),
 }
-WORDS = {
+OPTION_VALUE_SYNONYMS = {
     "log_odds": ("logit", "logits", "logodds"),
     "predict_proba": ("probability", "probabilities", "proba"),
     "margin": ("raw", "raw_score", "output_margin", "link"),
@@ -142,7 +142,7 @@ def translate(name: str, words: Mapping[str, Sequence[str]], known: Sequence[str
 
     Examples
     --------
-    >>> translate("logit", WORDS, ["auto", "log_odds"])
+    >>> translate("logit", OPTION_VALUE_SYNONYMS, ["auto", "log_odds"])
     'log_odds'
     """
     return next((ours for ours, theirs in words.items() if name in theirs and ours in known), None)
@@ -164,7 +164,7 @@ def read_word(argument: str, given: Any, known: Sequence[str]) -> str:
     word = given.casefold()
     if word in known:
         return word
-    ours = translate(word, WORDS, known)
+    ours = translate(word, OPTION_VALUE_SYNONYMS, known)
     meant = f"did you mean {ours!r}? " if ours else guess(given, known)
     msg = f"{argument}={given!r:.60} is not known; {meant}use one of {', '.join(known)}"
     raise BadSettingError(msg)
@@ -208,7 +208,7 @@ def answering_unknown(
 
 def tell_argument(call: str, name: str, known: Sequence[str]) -> str:
     """Say what an argument is called that a call does not have."""
-    ours = translate(name, ARGUMENTS, known)
+    ours = translate(name, ARGUMENT_SYNONYMS, known)
     if ours is not None:
         return f"{call} has no argument {name!r}; it is called {ours}="
     meant = guess(name, known) or f"it has {', '.join(known)}"

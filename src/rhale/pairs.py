@@ -18,7 +18,7 @@ from rhale.names import find_feature, find_output, near_names
 from rhale.results import pair_listing, pair_table, store, summary
 from rhale.results.captions import Captions, caption, captions_of
 from rhale.results.note import as_notes
-from rhale.results.pair_effect import TIMES, PairMethod, PairResult
+from rhale.results.pair_effect import PAIR_NAME_SEPARATOR, PairMethod, PairResult
 from rhale.results.read_only import as_read_only
 from rhale.results.shap_pairs import pairs_from_shap, tell_shap
 from rhale.system.writing import write_text
@@ -153,12 +153,14 @@ class Interactions:
         found = self._find(names, output)
         if found is None:
             first, second = names
-            measured = list(dict.fromkeys(TIMES.join(pair.names) for pair in self.pairs))
+            measured = list(
+                dict.fromkeys(PAIR_NAME_SEPARATOR.join(pair.names) for pair in self.pairs)
+            )
             msg = (
                 f"the pair {first!r}, {second!r} was not measured; ask for it with "
                 f"rhale.interactions(..., pairs=[({first!r}, {second!r})]); "
             )
-            raise UnknownFeatureError(msg + near_names(TIMES.join(names), measured))
+            raise UnknownFeatureError(msg + near_names(PAIR_NAME_SEPARATOR.join(names), measured))
         return found if found.names == names else found.transposed()
 
     def _asked(self, key: Any) -> tuple[tuple[str, str], str | None]:
@@ -264,7 +266,7 @@ class Interactions:
             return []
         total = np.where(self.variance > 0, self.variance, np.nan)
         singles = (self.importance**2).sum(axis=0) / total
-        return pair_listing.tell_explained(
+        return pair_listing.write_pair_explained_variance(
             list(map(self.captions.output, self.outputs)), self._shares(), singles
         )
 
@@ -350,7 +352,7 @@ class Interactions:
         >>> ix.to_frame("pandas", errors=False)[["first", "second", "strength"]].round(1).values.tolist()[0]
         ['x0', 'x1', 1.0]
         """
-        rows = pair_table.pair_rows(self.ranked(), errors=errors)
+        rows = pair_table.tabulate_pairs(self.ranked(), errors=errors)
         return summary.as_frame(rows, backend, self._backend)
 
     def cells_to_frame(self, backend: str | None = None) -> Any:
@@ -402,7 +404,7 @@ class Interactions:
         True
         >>> folder.cleanup()
         """
-        store.write(path, store.pack_interactions(self))
+        store.write_result_file(path, store.pack_interactions(self))
 
     @property
     def _backend(self) -> str | None:

@@ -14,7 +14,7 @@ from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.pair_settings import PairSettings
 from rhale.kernels.partition import Partition, require_count
 from rhale.kernels.partitions import PARTITIONS
-from rhale.kernels.regions import By, Regions, read_regions
+from rhale.kernels.regions import By, Regions, parse_regions_option
 from rhale.names import find, find_feature, list_asked, read_word
 
 Method = Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"]
@@ -89,7 +89,7 @@ class Settings:
         for name, words in (("method", Method), ("local", Local), ("response", Response)):
             read = read_word(name, getattr(self, name), get_args(words))
             object.__setattr__(self, name, read)
-        object.__setattr__(self, "bins", read_bins(self.bins))
+        object.__setattr__(self, "bins", parse_bins_setting(self.bins))
         self._check_windows()
         self._check_local()
         self._check_counts()
@@ -149,7 +149,7 @@ class Settings:
             require_count("batch_size", self.batch_size)
 
     def _check_regions(self) -> None:
-        object.__setattr__(self, "regions", read_regions(self.regions))
+        object.__setattr__(self, "regions", parse_regions_option(self.regions))
         if self.regions is not None and self.is_profile:
             msg = (
                 f"regions= tell local effects apart, and method={self.method!r} has none; use "
@@ -159,7 +159,7 @@ class Settings:
 
     def by_name(self, names: Sequence[str]) -> Settings:
         """The same, with features of `bins`, `limits` and pairs by their names in a table."""
-        pairing, features = name_pairs(self.pairing, names), self.features
+        pairing, features = name_requested_pairs(self.pairing, names), self.features
         if pairing is not None and isinstance(pairing.pairs, tuple):
             features = list(dict.fromkeys(name for pair in pairing.pairs for name in pair))
         return replace(
@@ -217,12 +217,12 @@ class Settings:
         limited = self.limits is not None
         if isinstance(self.limits, Mapping):
             limited = feature in self.limits
-        has_bins = bins_of(self.bins, feature) is not None and not self.level_order(feature)
+        has_bins = bins_of_feature(self.bins, feature) is not None and not self.level_order(feature)
         return limited or has_bins or self.wants_gradient
 
     def level_order(self, feature: str) -> tuple[str, ...]:
         """Levels of a feature in another explanation whose bins are to be used; none if it is not."""
-        asked = bins_of(self.bins, feature)
+        asked = bins_of_feature(self.bins, feature)
         return asked.level_order(feature) if isinstance(asked, BinSource) else ()
 
     def sources(self) -> dict[str, str]:
@@ -239,13 +239,13 @@ class Settings:
         pairing = self.pairing
         hidden: tuple[str, ...] = NOT_IN_NUMBERS
         if pairing is None:
-            return sources_of(self, hidden)
+            return sources_of_changed_fields(self, hidden)
         hidden = (*hidden, "pairing", "bins")  # which are cells of pairs
         hidden += ("features",) if isinstance(pairing.pairs, tuple) else ()
-        return {**sources_of(pairing, ()), **sources_of(self, hidden)}
+        return {**sources_of_changed_fields(pairing, ()), **sources_of_changed_fields(self, hidden)}
 
 
-def sources_of(record: Any, hidden: Sequence[str]) -> dict[str, str]:
+def sources_of_changed_fields(record: Any, hidden: Sequence[str]) -> dict[str, str]:
     """Python source of every field of a record that is not the usual one, less the hidden ones."""
     found = {}
     for field in fields(record):
@@ -274,7 +274,7 @@ def name_all(asked: Iterable[Any], names: Sequence[str]) -> list[Any]:
     return [one if place is None else names[place] for one, place in places]
 
 
-def name_pairs(asked: PairSettings | None, names: Sequence[str]) -> PairSettings | None:
+def name_requested_pairs(asked: PairSettings | None, names: Sequence[str]) -> PairSettings | None:
     """Turn positions of pairs into names, since later only features that are in some pair have one."""
     if asked is None or not isinstance(asked.pairs, tuple):
         return asked
@@ -282,16 +282,16 @@ def name_pairs(asked: PairSettings | None, names: Sequence[str]) -> PairSettings
     return replace(asked, pairs=pairs)
 
 
-def read_bins(bins: Any) -> Any:
+def parse_bins_setting(bins: Any) -> Any:
     """Take limits that are listed for `Edges`, also within a mapping; leave all else as it is.
 
     Examples
     --------
-    >>> read_bins({"bmi": [18, 25, 30]})["bmi"].edges
+    >>> parse_bins_setting({"bmi": [18, 25, 30]})["bmi"].edges
     (18.0, 25.0, 30.0)
     """
     if isinstance(bins, Mapping):
-        return {feature: read_bins(asked) for feature, asked in bins.items()}
+        return {feature: parse_bins_setting(asked) for feature, asked in bins.items()}
     is_array = not isinstance(bins, type) and len(getattr(bins, "shape", ())) == 1
     if not is_array and not isinstance(bins, list | tuple | range):
         return bins
@@ -302,7 +302,7 @@ def read_bins(bins: Any) -> Any:
         raise BadSettingError(msg) from error
 
 
-def bins_of(bins: Any, feature: str) -> Any:
+def bins_of_feature(bins: Any, feature: str) -> Any:
     """What was asked for one feature; a mapping may leave it out."""
     return bins.get(feature) if isinstance(bins, Mapping) else bins
 
@@ -313,11 +313,11 @@ def partition_for(bins: Any, feature: str, output: str) -> Partition | None:
     Parameters
     ----------
     bins : None, Partition, int, Explanation or mapping
-        What the user gave, read by `read_bins`; a mapping may leave features out.
+        What the user gave, read by `parse_bins_setting`; a mapping may leave features out.
     feature, output : str
         Whose bins.
     """
-    asked = bins_of(bins, feature)
+    asked = bins_of_feature(bins, feature)
     if asked is None:
         return None
     if isinstance(asked, BinSource):

@@ -23,11 +23,16 @@ from rhale.results import refit_listing, store, summary
 from rhale.results.captions import Captions, caption
 from rhale.results.note import as_notes
 from rhale.results.read_only import as_read_only
-from rhale.results.refit_comparison import SampledRows, compare_trainings, lighten_result
+from rhale.results.refit_comparison import AxisSample, compare_trainings, lighten_result
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.refit_pair import RefitPair, rank_pairs
 from rhale.results.refit_regions import rule_rows
-from rhale.results.refit_table import effect_rows, find_correlated, pair_rows, part_rows
+from rhale.results.refit_table import (
+    find_correlated,
+    part_rows,
+    tabulate_refit_effects,
+    tabulate_refit_pairs,
+)
 from rhale.system.writing import write_text
 
 
@@ -165,7 +170,7 @@ class Refits:
             results = tuple(fx.effects[place] for fx in self.explanations)
             own = None if self.own is None else self.own.effects[place]
             x = first.sample_x[:, place // len(self.outputs)]
-            rows = SampledRows(x, first.sample_weight)
+            rows = AxisSample(x, first.sample_weight)
             found.append(compare_trainings(results, self.overlap, rows, own))
         return tuple(found)
 
@@ -289,9 +294,9 @@ class Refits:
         [['x0', True], ['x1', False]]
         """
         if pairs is None:
-            rows = effect_rows(self.ranked(), self._correlated)
+            rows = tabulate_refit_effects(self.ranked(), self._correlated)
         else:
-            rows = pair_rows(self._pairs_asked(pairs))
+            rows = tabulate_refit_pairs(self._pairs_asked(pairs))
         return summary.as_frame(rows, backend, self._backend)
 
     def _pairs_asked(self, pairs: Any) -> list[RefitPair]:
@@ -491,7 +496,7 @@ class Refits:
         True
         >>> folder.cleanup()
         """
-        store.write(path, store.pack_refits(self))
+        store.write_result_file(path, store.pack_refits(self))
 
     @property
     def _backend(self) -> str | None:
@@ -555,10 +560,10 @@ def load(path: str | PathLike[str]) -> Explanation | Interactions | Refits:
     array([2.])
     >>> folder.cleanup()
     """
-    return unpacked(store.read(path), str(path))
+    return restore_result(store.read_result_file(path), str(path))
 
 
-def unpacked(content: Any, source: str) -> Explanation | Interactions | Refits:
+def restore_result(content: Any, source: str) -> Explanation | Interactions | Refits:
     """Make a result of the plain values in a file or a message, which may be hostile.
 
     Parameters

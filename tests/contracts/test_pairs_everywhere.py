@@ -98,7 +98,7 @@ KEPT += ("rows_asked", "method", "model")
 def small_chunks(monkeypatch):
     """Chunks may be small, too."""
     monkeypatch.setattr("rhale._run.FEWEST_WALKED", 50)
-    monkeypatch.setattr("rhale.measures.pair_task.FEWEST_ROWS", 50)
+    monkeypatch.setattr("rhale.measures.pair_task.MIN_PAIR_CHUNK_ROWS", 50)
 
 
 def measured(name, *, data=None, **more):

@@ -13,10 +13,10 @@ import rhale
 from rhale.kernels.cells import Cells
 from rhale.kernels.fixed import Fixed
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.measures.choose import Choice
 from rhale.measures.gradient import Gradient
-from rhale.measures.measure import Conclusion, Questions, Tally
+from rhale.measures.measure import ChunkResult, Conclusion, Questions
 from rhale.results.fit import bin_cells
 
 N = 900
@@ -44,8 +44,8 @@ class ByAnother:
     def add_up(self, rows, asked, replies):
         x = np.stack([rows.chunk.column(self.feature.column), rows.chunk.column(self.other)])
         slopes = Gradient(self.feature.column).local_effects(rows, asked, replies)
-        total = measure(Cells((AXIS, AXIS)), x, slopes, rows.chunk.weights)
-        return Tally(total, x[0, rows.sampled, None])
+        total = measure_moments(Cells((AXIS, AXIS)), x, slopes, rows.chunk.weights)
+        return ChunkResult(total, x[0, rows.sampled, None])
 
     def conclude(self, total, kept, about):  # noqa: ARG002
         """Look closer at the side of the other column where slopes are above zero."""
@@ -64,7 +64,7 @@ class OneSide(ByAnother):
         x, other = (rows.chunk.column(c) for c in (self.feature.column, self.other))
         mine = other >= self.low
         slopes = Gradient(self.feature.column).local_effects(rows, asked, replies)
-        return Tally(measure(AXIS, x[mine], slopes[:, mine]), x[rows.sampled, None])
+        return ChunkResult(measure_moments(AXIS, x[mine], slopes[:, mine]), x[rows.sampled, None])
 
     def conclude(self, total, kept, about):  # noqa: ARG002
         one = total.series(0)
@@ -84,7 +84,7 @@ def three_passes(monkeypatch):
     def choose(columns, asker, settings):  # noqa: ARG001
         return Choice((ByAnother(columns.features[0], 1),), {}, 0)
 
-    monkeypatch.setattr("rhale._explain.choose", choose)
+    monkeypatch.setattr("rhale._explain.choose_measures", choose)
 
 
 def places(tmp_path):

@@ -25,7 +25,7 @@ from tests.contracts.test_trees import (
 
 import rhale
 from rhale.kernels.dependences import HeldPoints
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.models import wrap
 from rhale.tables import open_table
 
@@ -42,7 +42,7 @@ def assert_curves(model, x, precision, response="auto"):
     predictor = walked(model, x, response)
     assert predictor.walks, predictor.notes
     held = [held_at(x, column) for column in reversed(range(x.shape[1]))]
-    asker = Asker(predictor, tuple("abcdefgh"[: x.shape[1]]), 10_000)
+    asker = BatchedModel(predictor, tuple("abcdefgh"[: x.shape[1]]), 10_000)
     found = asker.ask_curves(open_table(x).chunk(0, len(x)), held)
     ask = wrap(model, walk=False, response=response)
     for one, curves in zip(held, found, strict=True):

@@ -22,7 +22,7 @@ from tests.contracts.test_trees import (
 from tests.unit.measures.askers import asker_for
 
 from rhale.measures.h_statistic import h_statistics
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.tables import open_table
 from rhale.tables.columns import Labels
 
@@ -40,7 +40,9 @@ def compare(model, x, weights=None, response="auto"):
     assert predictor.walks, predictor.notes
     columns = range(len(whole.names))
     pairs = list(combinations(columns, 2))
-    found = h_statistics(Asker(predictor, whole.names, 10_000), chunk, columns, pairs, weights)
+    found = h_statistics(
+        BatchedModel(predictor, whole.names, 10_000), chunk, columns, pairs, weights
+    )
 
     def sums(given):
         return predictor.walker.predict(given)[:, list(predictor.chosen)]
@@ -116,7 +118,7 @@ def test_what_is_no_sum_of_leaves_is_asked(name):
         model = lightgbm.LGBMClassifier(n_estimators=5, **QUIET).fit(x, target(table(0), 2))
     chunk = open_table(x).chunk(0, 10)
     predictor = walked(model, x)
-    found = h_statistics(Asker(predictor, ("a", "b"), 10_000), chunk, [0, 1], [(0, 1)])
+    found = h_statistics(BatchedModel(predictor, ("a", "b"), 10_000), chunk, [0, 1], [(0, 1)])
     assert found.way == "rows"
     assert found.n_asked == 10 + 100 * (4 + 1)
     assert found.strength[0, 0] > 0
@@ -125,10 +127,10 @@ def test_what_is_no_sum_of_leaves_is_asked(name):
 def test_pairs_in_blocks_are_the_same_as_all_at_once(monkeypatch):
     x = table(0)
     model = lightgbm.LGBMRegressor(n_estimators=9, min_child_samples=3, **QUIET)
-    asker = Asker(walked(model.fit(x, target(x, 0)), x), tuple("abcde"), 10_000)
+    asker = BatchedModel(walked(model.fit(x, target(x, 0)), x), tuple("abcde"), 10_000)
     chunk, pairs = open_table(x).chunk(0, 40), list(combinations(range(5), 2))
     whole = h_statistics(asker, chunk, range(5), pairs)
-    monkeypatch.setattr("rhale.measures.h_statistic.NUMBERS_AT_ONCE", 3 * 40)
+    monkeypatch.setattr("rhale.measures.h_statistic.MAX_DEPENDENCE_NUMBERS", 3 * 40)
     blocks = h_statistics(asker, chunk, range(5), pairs)
     turned = h_statistics(asker, chunk, range(5), [pair[::-1] for pair in pairs])
     for other in (blocks, turned):
@@ -140,7 +142,7 @@ def test_pairs_in_blocks_are_the_same_as_all_at_once(monkeypatch):
 def test_the_margin_of_boosted_trees_of_one_split_has_exactly_no_pairs():
     x = table(2)
     model = lightgbm.LGBMClassifier(n_estimators=20, num_leaves=2, **QUIET).fit(x, target(x, 2))
-    asker = Asker(walked(model, x, "margin"), tuple("abcde"), 10_000)
+    asker = BatchedModel(walked(model, x, "margin"), tuple("abcde"), 10_000)
     found = h_statistics(
         asker, open_table(x).chunk(0, 200), range(5), list(combinations(range(5), 2))
     )

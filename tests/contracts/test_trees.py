@@ -29,7 +29,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import rhale
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.jumps import find_near, near_share
 from rhale.models import meet, wrap
 from rhale.tables import open_table
@@ -242,7 +242,7 @@ def test_curves_are_those_of_predictions_beside_every_threshold(family, n_classe
     chosen = [1] if n_classes == 2 else range(len(fx.outputs))
     for output, effect in zip(chosen, fx, strict=True):
         stairs = effect.stairs
-        axis = Axis(*effect.edges[[0, -1]], *np.unique(x[:, 0], return_counts=True), len(x))
+        axis = FeatureAxis(*effect.edges[[0, -1]], *np.unique(x[:, 0], return_counts=True), len(x))
         near = np.column_stack(find_near(axis, stairs.places, share))
         expected = curve_by_predictions(ask, x, 0, stairs, near)[:, output]
         found = effect.curve(stairs.places, center="start")

@@ -374,9 +374,11 @@ def test_a_model_that_never_answers_is_stopped():
 @pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_ends_the_child(monkeypatch):
     endless()
-    children, usual = [], _contained.send
+    children, usual = [], _contained.write_child_request
     monkeypatch.setattr(
-        _contained, "send", lambda *sent: (usual(*sent), children.append(sent[0]), begun.set())
+        _contained,
+        "write_child_request",
+        lambda *sent: (usual(*sent), children.append(sent[0]), begun.set()),
     )
     begun = threading.Event()
 

@@ -11,7 +11,7 @@ import pytest
 from tests.children import PATIENCE, wait_until
 
 import rhale
-from rhale.trainings import unpacked
+from rhale.trainings import restore_result
 
 pytest.importorskip("typer")
 pd = pytest.importorskip("pandas")
@@ -120,7 +120,9 @@ def test_a_training_that_fails_is_named_and_the_others_are_kept(folder):
     options = ("--target", "price", "--n-refits", "6", "--json", "-")
     code, out, err = run(folder, "shop:shaky", "rows.csv", *options)
     assert code == 0
-    assert unpacked(json.loads(out), "the answer").n_trainings == 5  # numbers, and nothing else
+    assert (
+        restore_result(json.loads(out), "the answer").n_trainings == 5
+    )  # numbers, and nothing else
     assert err == "training 3 failed: ArithmeticError: a bad draw\n"
 
 

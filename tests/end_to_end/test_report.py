@@ -8,7 +8,7 @@ import pytest
 
 import rhale
 from rhale.report.page import MOST_WITH_ROWS, make_page
-from rhale.report.wording import fixed, number
+from rhale.report.wording import fixed, format_report_number
 
 pytestmark = pytest.mark.browser
 MEGABYTE = 1_000_000
@@ -212,7 +212,9 @@ def test_a_dot_of_the_map_leads_to_its_feature(opened):
 
 def test_scripts_write_numbers_as_the_library_does(opened):
     values = [0.0, 0.12345, -0.5, 12.34567, 1234.4, 98765.4, 2.5e7, -1.234e-6, 3e-5]
-    assert opened.ask("arguments[0].map((v) => number(v))", values) == [number(v) for v in values]
+    assert opened.ask("arguments[0].map((v) => number(v))", values) == [
+        format_report_number(v) for v in values
+    ]
     largest = [0.0, 0.4, 7.7, 5e5, 3e9]
     asked = opened.ask("arguments[0].map((most) => fixed(0.123, most))", largest)
     assert asked == [fixed(0.123, most) for most in largest]

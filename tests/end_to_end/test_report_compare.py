@@ -6,7 +6,7 @@ import pytest
 from tests.compared_by_hand import explained, straight, with_everything
 
 import rhale
-from rhale.report.wording import number
+from rhale.report.wording import format_report_number
 
 pytestmark = pytest.mark.browser
 NASTY = (
@@ -45,7 +45,7 @@ def test_arrow_keys_read_the_curves_and_their_difference(opened):
     page.find("#p0-0 .chart").send_keys(RIGHT)
     (told,) = page.texts("#p0-0 .readout")
     assert told.startswith("0: old ")
-    assert f"difference {number(cx['x1'].difference(0.0))} (" in told
+    assert f"difference {format_report_number(cx['x1'].difference(0.0))} (" in told
     ends = [float(word) for word in re.findall(r"-?[\d.]+", told.replace("\u2212", "-"))[-2:]]
     assert ends == pytest.approx([float(end) for end in cx["x1"].ci(0.0)], abs=6e-3)  # three digits
 

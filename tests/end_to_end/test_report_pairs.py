@@ -6,8 +6,8 @@ from tests.unit.report.pair_cases import make_interactions, with_a_hole, with_le
 from tests.unit.report.test_pair_page import indices
 from tests.unit.report.test_pair_render import renamed
 
-from rhale.report.wording import number
-from rhale.results.pair_sections import lay_along, read_stands
+from rhale.report.wording import format_report_number
+from rhale.results.pair_sections import lay_along, read_surface_cells
 
 pytestmark = pytest.mark.browser
 NASTY = (
@@ -48,10 +48,10 @@ def test_arrow_keys_read_cells_and_lines(opened):
     page.show("#p0-0 .map")
     page.find("#p0-0 .map .chart").send_keys("\ue014")  # right
     pair = lay_along(ix.ranked()[0])
-    heights, _ = read_stands(pair)
+    heights, _ = read_surface_cells(pair)
     (told,) = page.texts("#p0-0 .map .readout")
     first = next(h for h in heights.ravel().tolist() if h == h)  # noqa: PLR0124 - not nan
-    assert f": {number(first)}" in told
+    assert f": {format_report_number(first)}" in told
     assert "rows" in told
     page.find("#p0-0 .lines .chart").send_keys("\ue014")
     (told,) = page.texts("#p0-0 .lines .readout")

@@ -10,7 +10,7 @@ from tests.unit.report.refit_cases import (
     with_pairs,
 )
 
-from rhale.report.wording import number
+from rhale.report.wording import format_report_number
 
 pytestmark = pytest.mark.browser
 NASTY = (
@@ -54,8 +54,8 @@ def test_arrow_keys_read_the_mean_and_its_interval(opened):
     low, high = rx["age"].ci([0.0])
     (told,) = page.texts("#p0-0 .readout")
     assert told.startswith("0: mean of the trainings \u22121 (")
-    assert f"({number(low[0])} to {number(high[0])})" in told
-    assert f"± {number(rx['age'].between([0.0])[0])}" in told
+    assert f"({format_report_number(low[0])} to {format_report_number(high[0])})" in told
+    assert f"± {format_report_number(rx['age'].between([0.0])[0])}" in told
 
 
 def test_missing_values_have_a_point_and_a_level_of_their_own(opened):
@@ -69,7 +69,9 @@ def test_missing_values_have_a_point_and_a_level_of_their_own(opened):
     assert count(page, f"{city} .missing-dot path") == 1
     page.find(f"{city} .chart").send_keys("\ue010")  # end
     (told,) = page.texts(f"{city} .readout")
-    assert told.startswith(f"missing: mean of the trainings {number(rx['city'].missing.curve)}")
+    assert told.startswith(
+        f"missing: mean of the trainings {format_report_number(rx['city'].missing.curve)}"
+    )
 
 
 def test_names_are_but_names(opened):

@@ -10,7 +10,7 @@ from tests.unit.report.conftest import divide
 import rhale
 from rhale.report.chart_numbers import Line
 from rhale.report.page import make_page
-from rhale.report.region_numbers import Path
+from rhale.report.region_numbers import RegionPath
 from rhale.results.region_tree import Partner, Region, RegionTree
 
 pytestmark = pytest.mark.browser
@@ -172,9 +172,9 @@ def test_curves_of_regions_are_switched_with_the_others(page, tmp_path):
     (feature,) = made.features
     (part,) = feature.parts
     even = Line((0, 10), (0, 1), (0, 0), (0, 1), (0, 1))
-    steps = Path((0, 5, 5, 10), (0, 0, 2, 2), (0, 0, 0, 0))
+    steps = RegionPath((0, 5, 5, 10), (0, 0, 2, 2), (0, 0, 0, 0))
     lines = tuple(
-        replace(line, path=steps, smooth=Path((0, 10), (0, 2), (0, 0)))
+        replace(line, path=steps, smooth=RegionPath((0, 10), (0, 2), (0, 0)))
         for line in part.regions.lines
     )
     part = replace(

@@ -223,8 +223,8 @@ def test_a_worker_without_the_model_is_told_of(numbers, monkeypatch):
 
 
 def test_a_worker_without_rhale_is_told_of(numbers, monkeypatch):
-    unknown = known_here_only("rhale_not_there", monkeypatch, engine.summary_of)
-    monkeypatch.setattr(engine, "summary_of", unknown)
+    unknown = known_here_only("rhale_not_there", monkeypatch, engine.summarise_spark_partition)
+    monkeypatch.setattr(engine, "summarise_spark_partition", unknown)
     with pytest.raises(BadSettingError, match="workers of Spark do not have rhale"):
         rhale.explain(square, numbers)
 

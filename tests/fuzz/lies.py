@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.fuzz.mutations import BITE, IN_PLACE, TEXT, WRITTEN, lie_in_json, truncate
 
-from rhale.engines.checkpoint.folder import DIGEST_BYTES, MARK
+from rhale.engines.checkpoint.folder import CHECKPOINT_MAGIC, DIGEST_BYTES
 
 ODD_FIELDS = (b'"', b'""x', b"\0", b"late text", b"\xff\xfe", b"=1+1", b"1e400", b"2020-13-45")
 ODD_FIELDS += (b'"a\nb"', b"x" * 100_000, b"9" * 400)
@@ -130,7 +130,7 @@ def lie_in_notes(content: bytes, rng: Random) -> bytes:
 
 def lie_in_checkpoint(content: bytes, rng: Random) -> bytes:
     """Change packed sums, their description mostly; the checksum is made right."""
-    data = content[len(MARK) + DIGEST_BYTES :]
+    data = content[len(CHECKPOINT_MAGIC) + DIGEST_BYTES :]
     end = 8 + int.from_bytes(data[:8], "little")
     head, blobs = data[8:end], data[end:]
     if rng.random() < 0.7:
@@ -138,7 +138,7 @@ def lie_in_checkpoint(content: bytes, rng: Random) -> bytes:
     else:
         blobs = rng.choice((*IN_PLACE, truncate))(blobs, rng)
     data = len(head).to_bytes(8, "little") + head + blobs
-    return MARK + blake2b(data, digest_size=DIGEST_BYTES).digest() + data
+    return CHECKPOINT_MAGIC + blake2b(data, digest_size=DIGEST_BYTES).digest() + data
 
 
 def lie_in_gzip(content: bytes, rng: Random) -> bytes:

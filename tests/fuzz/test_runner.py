@@ -15,8 +15,8 @@ from tests.fuzz.readers import READERS
 from tests.fuzz.runner import run_cases
 from tests.fuzz.stand_ins import MISBEHAVIOUR
 
-from rhale.engines.checkpoint.bytes import pack
-from rhale.engines.checkpoint.folder import DIGEST_BYTES, MARK
+from rhale.engines.checkpoint.bytes import encode_checkpoint_value
+from rhale.engines.checkpoint.folder import CHECKPOINT_MAGIC, DIGEST_BYTES
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and forks are Linux's")
 
@@ -112,9 +112,12 @@ def test_a_lie_in_a_model_of_lightgbm_has_right_sizes():
 
 
 def test_a_lie_in_a_checkpoint_has_the_right_checksum():
-    data = pack({"a": np.arange(5.0), "b": ("c", 1)})
-    good = MARK + bytes(DIGEST_BYTES) + data
+    data = encode_checkpoint_value({"a": np.arange(5.0), "b": ("c", 1)})
+    good = CHECKPOINT_MAGIC + bytes(DIGEST_BYTES) + data
     for number in range(50):
         bad = lie_in_checkpoint(good, Random(number))
-        digest, data = bad[len(MARK) :][:DIGEST_BYTES], bad[len(MARK) + DIGEST_BYTES :]
+        digest, data = (
+            bad[len(CHECKPOINT_MAGIC) :][:DIGEST_BYTES],
+            bad[len(CHECKPOINT_MAGIC) + DIGEST_BYTES :],
+        )
         assert blake2b(data, digest_size=DIGEST_BYTES).digest() == digest

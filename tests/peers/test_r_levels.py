@@ -11,10 +11,10 @@ from tests.unit.measures.askers import asker_for, replies_to, rows_of
 import rhale
 from rhale.features.levels import Levels
 from rhale.kernels.level_moments import measure_levels
-from rhale.kernels.level_order import level_distances, order_levels
+from rhale.kernels.level_order import level_distances, order_levels_by_distance
 from rhale.kernels.spread import lay_band
 from rhale.measures.nearby import Nearby
-from rhale.measures.steps import Steps, row_steps
+from rhale.measures.steps import LevelDifferences, row_steps
 from rhale.tables import open_table
 from rhale.tables.columns import Labels
 
@@ -148,7 +148,7 @@ def test_distances_between_levels_equal_those_of_aleplot(name, number):
 @each_aleplot
 def test_the_order_is_that_of_r_s_coordinate(name, number):
     derived = read(name)["cases"][number]["derived"]
-    found = order_levels(np.array(derived["distance_matrix"]))
+    found = order_levels_by_distance(np.array(derived["distance_matrix"]))
     assert in_this_order(found.tolist(), np.argsort(derived["mds_coordinate"]).tolist())
 
 
@@ -170,7 +170,7 @@ def test_steps_down_of_the_rows_are_the_one_sided_effects_of_package_ale(name, n
     chunk = opened.chunk(0, opened.n_rows)
     feature = SimpleNamespace(column=place, levels=Levels(order, np.arange(float(len(order)))))
     places = lay_band(feature.levels.edges)
-    asked = Steps(feature, Nearby(feature, places, 1)).questions(rows_of(chunk))
+    asked = LevelDifferences(feature, Nearby(feature, places, 1)).questions(rows_of(chunk))
     replies = replies_to(asked, asker_for(model(name), chunk, opened.names), chunk)
     steps = row_steps(asked.memory, len(order), replies.predictions, replies.changed)
     found = measure_levels(steps.level, steps.down, steps.up, len(order))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.peers.r_numbers import cases, read, within
 
-from rhale.kernels.ale_statistics import read_bins, read_cells, read_levels
+from rhale.kernels.ale_statistics import read_cells, read_levels, summarise_ale_bins
 from rhale.results.effect_statistics import Size, gather_statistics
 
 pytestmark = pytest.mark.peer
@@ -36,7 +36,7 @@ def heights_of_r(case):
         return read_cells(surface, counts)
     if case["type"] == "categorical":
         return read_levels(ale, n)
-    return read_bins(ale, np.append(n[0] + n[1], n[2:]))
+    return summarise_ale_bins(ale, np.append(n[0] + n[1], n[2:]))
 
 
 @each_case

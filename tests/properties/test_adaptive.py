@@ -11,7 +11,7 @@ from tests.properties.strategies import generators, matrices, models, tables
 
 import rhale
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.results.bin_fits import fit_effect
 
 KINDS = [
@@ -64,8 +64,8 @@ def test_moments_added_in_any_order_give_the_same_bins(rows, bins, rng):
     def fitted(moments):
         return fit_effect("x", "y", moments, bins(moments))
 
-    whole = measure(grid, rows.x, rows.d, rows.weights)
-    pieces = [measure(grid, p.x, p.d, p.weights) for p in rows.pieces(rng)]
+    whole = measure_moments(grid, rows.x, rows.d, rows.weights)
+    pieces = [measure_moments(grid, p.x, p.d, p.weights) for p in rows.pieces(rng)]
     assert_same_effect(fitted(reduce(add, pieces)), fitted(whole), rows)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import rhale
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.partition import Cuts
 from rhale.results.bin_fits import fit_effect
 
@@ -105,7 +105,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(problem, n):
     for run in range(shares.size):
         x = draw_x(rng, n)
         edges, linear = bins(x)
-        cells = measure(Grid(edges), x, slope(x) + rng.normal(0, 1, n))
+        cells = measure_moments(Grid(edges), x, slope(x) + rng.normal(0, 1, n))
         effect = fit_effect("x", "y", cells, Cuts(np.arange(edges.size), linear))
         places = np.quantile(x, np.linspace(0.02, 0.98, 13))
         low, high = effect.ci(places)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rhale.engines.checkpoint.bytes import pack, unpack
+from rhale.engines.checkpoint.bytes import decode_checkpoint_value, encode_checkpoint_value
 from rhale.features.survey import Census, SurveyTask
 from rhale.tables.array import ArrayTable
 
@@ -52,13 +52,13 @@ def same(a, b):
 
 @given(VALUES)
 def test_any_plain_value_comes_back(value):
-    assert same(unpack(pack(value)), value)
+    assert same(decode_checkpoint_value(encode_checkpoint_value(value)), value)
 
 
 @given(ARRAYS, st.data())
 def test_any_array_comes_back_with_its_order_in_memory(array, data):
     turned = array.transpose(data.draw(st.permutations(range(array.ndim))))
-    back = unpack(pack(turned))
+    back = decode_checkpoint_value(encode_checkpoint_value(turned))
     assert same(back, turned)
     if turned.size:
         assert (back.flags.c_contiguous, back.flags.f_contiguous) == (
@@ -70,7 +70,10 @@ def test_any_array_comes_back_with_its_order_in_memory(array, data):
 def test_a_count_that_stops_after_any_piece_is_the_count_that_never_stops(found):
     straight = stopped = Census(found[0], 20)
     for more in found[1:]:
-        straight, stopped = straight + Census(more, 20), unpack(pack(stopped)) + Census(more, 20)
+        straight, stopped = (
+            straight + Census(more, 20),
+            decode_checkpoint_value(encode_checkpoint_value(stopped)) + Census(more, 20),
+        )
     assert same(stopped.found, straight.found)
     assert (stopped.most, stopped.is_many) == (straight.most, straight.is_many)
 
@@ -82,8 +85,8 @@ def test_a_survey_that_stops_is_the_survey_that_never_stops(rows, cut):
         SurveyTask([0, 1], ["a", "b"], (10, 5), 3)(table.chunk(*part))
         for part in ((0, cut), (cut, len(rows)))
     )
-    straight, stopped = first + last, unpack(pack(first)) + last
-    assert pack(stopped) == pack(straight)
+    straight, stopped = first + last, decode_checkpoint_value(encode_checkpoint_value(first)) + last
+    assert encode_checkpoint_value(stopped) == encode_checkpoint_value(straight)
     assert same(stopped.sample.values, straight.sample.values)
     assert same(stopped.probe.chunk.array, straight.probe.chunk.array)
 
@@ -92,5 +95,7 @@ def test_a_survey_that_stops_is_the_survey_that_never_stops(rows, cut):
 def test_any_arrow_rows_come_back(names, numbers):
     n = min(len(names), len(numbers))
     table = pa.table({"names": pa.array(names[:n], pa.string()), "numbers": pa.array(numbers[:n], pa.float64())})  # fmt: skip
-    back = unpack(pack(nw.from_native(table, eager_only=True))).to_native()
+    back = decode_checkpoint_value(
+        encode_checkpoint_value(nw.from_native(table, eager_only=True))
+    ).to_native()
     assert repr(back.to_pylist()) == repr(table.to_pylist())

@@ -12,7 +12,7 @@ from tests.properties.strategies import filled_bins, generators
 import rhale
 from rhale.kernels.gaps import NO_GAPS
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.partition import Cuts
 from rhale.results.bin_fits import fit_effect
 
@@ -23,7 +23,7 @@ centers = st.sampled_from(CENTERS)
 def effect_of(edges, rows, linear=None):
     """Bins as given; some of them linear."""
     straight = np.zeros(edges.size - 1, dtype=bool) if linear is None else linear
-    cells = measure(Grid(edges), rows.x, rows.d, rows.weights)
+    cells = measure_moments(Grid(edges), rows.x, rows.d, rows.weights)
     return fit_effect("x", "y", cells, Cuts(np.arange(edges.size), straight))
 
 
@@ -329,7 +329,9 @@ def simulated(n_runs, *, linear):
     def effect(x, noise):
         k = np.clip(np.searchsorted(EDGES, x, "right") - 1, 0, 4)
         mean = LEVELS[k] + (0.7 * x if linear else 0.0)
-        return fit_effect("x", "y", measure(grid, x, mean + noise * rng.normal(0, NOISE[k])), cuts)
+        return fit_effect(
+            "x", "y", measure_moments(grid, x, mean + noise * rng.normal(0, NOISE[k])), cuts
+        )
 
     runs = (effect(rng.uniform(0, 6, 400), 1.0) for _ in range(n_runs))
     return effect(np.linspace(0, 6, 60_001), 0.0), runs
@@ -371,7 +373,7 @@ def test_importance_of_a_parabola_by_linear_bins_is_that_of_its_rows():
     """f = x², d = 2x: one linear bin knows it all; two nodes a bin would see no effect."""
     x = np.linspace(-1, 1, 2001)
     for edges in ([-1.0, 1.0], [-1.0, 0.3, 1.0]):
-        cells = measure(Grid(np.array(edges)), x, 2 * x)
+        cells = measure_moments(Grid(np.array(edges)), x, 2 * x)
         n_bins = len(edges) - 1
         effect = fit_effect("x", "y", cells, Cuts(np.arange(n_bins + 1), np.ones(n_bins, bool)))
         np.testing.assert_allclose(effect.importance, np.std(x**2), rtol=0.02)

@@ -11,7 +11,7 @@ from tests.properties.strategies import Rows, generators, tables
 
 import rhale
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.results.fit import bin_cells
 
 AWKWARD = [0.1, 0.2, 1 / 3, -0.7, 1e8 / 3, 1e-5 / 7, 12345.678]
@@ -74,7 +74,7 @@ def test_constant_pieces_come_out_as_they_went_in(drawn):
 def test_constant_pieces_survive_chunks(drawn, rng):
     limits, levels, rows = drawn
     grid = Grid(np.arange(limits[-1] + 1))
-    parts = [measure(grid, p.x, p.d, p.weights) for p in rows.pieces(rng)]
+    parts = [measure_moments(grid, p.x, p.d, p.weights) for p in rows.pieces(rng)]
     bins = rhale.Optimal(grid.n_cells, min_points=1.5)
     assert_is_its_pieces(bin_cells("x", "y", reduce(add, parts), bins), limits, levels)
 

@@ -12,7 +12,7 @@ from tests.properties.strategies import WEIGHTS, generators
 import rhale
 from rhale.features.levels import Levels
 from rhale.kernels.level_moments import measure_levels
-from rhale.kernels.level_order import level_distances, order_levels
+from rhale.kernels.level_order import level_distances, order_levels_by_distance
 
 few = settings(max_examples=12)
 LETTERS = "abcdefgh"
@@ -111,8 +111,12 @@ def test_the_order_of_levels_does_not_depend_on_their_numbering(rng, n_levels):
     level = np.concatenate([np.arange(n_levels), rng.integers(0, n_levels, 60)])
     values, codes = rng.normal(level, 1.0), rng.integers(0, 3, level.size)
     again, ones = rng.permutation(n_levels), np.ones(level.size)
-    first = order_levels(level_distances(level, n_levels, [values], [codes], ones)).tolist()
-    other = order_levels(level_distances(again[level], n_levels, [values], [codes], ones))
+    first = order_levels_by_distance(
+        level_distances(level, n_levels, [values], [codes], ones)
+    ).tolist()
+    other = order_levels_by_distance(
+        level_distances(again[level], n_levels, [values], [codes], ones)
+    )
     back = np.argsort(again)[other].tolist()
     assert back in (first, first[::-1])
 

@@ -22,8 +22,8 @@ from rhale.engines.worker import PartTask
 from rhale.features.survey import SurveyTask
 from rhale.kernels.curve_moments import measure_curves
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import empty, measure
-from rhale.kernels.sample import collect, row_keys
+from rhale.kernels.moments import empty, measure_moments
+from rhale.kernels.sample import collect, hash_rows
 from rhale.tables import open_table
 from rhale.tables.array import ArrayTable
 from rhale.tables.pieces.table import PiecedTable
@@ -32,7 +32,7 @@ NAMES = ("weight", "weight_squares", "mean_x", "mean", "sxx", "sxd", "sdd")
 
 
 def moments_of(grid, rows):
-    return measure(grid, rows.x, rows.d, rows.weights)
+    return measure_moments(grid, rows.x, rows.d, rows.weights)
 
 
 def assert_same_moments(a, b, rows):
@@ -106,7 +106,7 @@ def test_uniting_cells_equals_measuring_in_the_united_cells(data):
 
 
 def sample_of(columns, weights, size):
-    return collect(row_keys(columns), columns, weights, size=size)
+    return collect(hash_rows(columns), columns, weights, size=size)
 
 
 def assert_same_sample(a, b):
@@ -145,7 +145,7 @@ def test_the_sample_of_no_rows_changes_nothing(rows):
 @given(sampled_rows())
 def test_a_sample_holds_the_distinct_rows_with_the_smallest_keys(rows):
     columns, weights, size = rows
-    key, sample = row_keys(columns), sample_of(*rows)
+    key, sample = hash_rows(columns), sample_of(*rows)
     smallest = sorted(set(key.tolist()))[:size]
     assert sample.key.tolist() == smallest
     assert sample.is_complete == (len(set(key.tolist())) <= size)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.properties.strategies import generators
 
 import rhale
-from rhale.kernels.axis import Axis
-from rhale.kernels.piles import find_piles
+from rhale.kernels.axis import FeatureAxis
+from rhale.kernels.piles import find_point_masses
 
 few = settings(max_examples=10)
 PLACES = {"first": 0.0, "inside": 2.5, "last": 5.0}
@@ -29,8 +29,8 @@ def piled(draw, where=None):
 def stretches_of(x, pile):
     """Ends of the stretches beside the pile."""
     values, count = np.unique(x, return_counts=True)
-    axis = Axis(values[0], values[-1], values, count.astype(float), float(x.size))
-    found = find_piles(axis)
+    axis = FeatureAxis(values[0], values[-1], values, count.astype(float), float(x.size))
+    found = find_point_masses(axis)
     assert found.values.tolist() == [pile]
     return found.stretches
 

@@ -12,8 +12,8 @@ from tests.effects_by_hand import rows_of, target_of
 from rhale.kernels.region_check import Bar, check_tree
 from rhale.kernels.region_codes import CodedRows
 from rhale.kernels.region_find import find_joint, find_regions
-from rhale.kernels.region_pairs import find_pair
-from rhale.kernels.region_search import Search, grow, split
+from rhale.kernels.region_pairs import find_first_split_of_pair
+from rhale.kernels.region_search import SplitSearch, find_best_split, grow
 from rhale.kernels.regions import Regions
 from rhale.kernels.residuals import bound_residuals, bound_spread, take_residuals
 from rhale.kernels.rules import Branch, Rule, list_rules, locate_rows
@@ -212,7 +212,7 @@ def test_a_weight_of_two_counts_twice_in_shares_but_not_in_errors(seed):
     np.testing.assert_allclose(one.values[0][twice], two.values[0], atol=1e-12)
     gains = []
     for rows, residuals in ((weighted, one), (doubled, two)):
-        search = Search(CodedRows(rows), residuals, Regions(), np.array([1, 2]))
+        search = SplitSearch(CodedRows(rows), residuals, Regions(), np.array([1, 2]))
         gains.append(check_tree(search, Branch(Rule(1, 0.0)), Bar()).gains[0])
     assert gains[0].share == pytest.approx(gains[1].share)
     assert gains[0].error > gains[1].error
@@ -237,7 +237,7 @@ def test_explained_and_left_are_all_in_rows_that_are_searched(seed):
     rows, target = problem(seed)
     coded = CodedRows(rows)
     residuals = take_residuals(rows, [target])
-    search = Search(coded, residuals, Regions(), np.arange(1, 5))
+    search = SplitSearch(coded, residuals, Regions(), np.arange(1, 5))
     some = residuals.searched
     tree = grow(search, search.part(some))
     region = search.locate(tree, some)
@@ -285,7 +285,7 @@ def test_one_level_is_the_first_split_of_a_greedy_tree(seed):
     trees = []
     for depth in (1, 2):
         plain = Regions(depth=depth, look_ahead=False)
-        search = Search(coded, residuals, plain, np.arange(1, 5))
+        search = SplitSearch(coded, residuals, plain, np.arange(1, 5))
         trees.append(grow(search, search.part(residuals.searched)))
     assert trees[0].rule == trees[1].rule
     assert len(list_rules(trees[0])) == 1
@@ -330,7 +330,7 @@ def test_the_look_ahead_is_the_best_of_all_trees_of_two_levels(seed):
                     options.append(second.astype(int))
             sides.append(options)
         best[k, t] = max(explained(np.where(first, one, 2 + two)) for one, two in product(*sides))
-    pair = find_pair(residuals, some, (coded.coarse, np.arange(1, 5)), least)
+    pair = find_first_split_of_pair(residuals, some, (coded.coarse, np.arange(1, 5)), least)
     assert best[pair] == pytest.approx(max(best.values()))
 
 
@@ -355,6 +355,8 @@ def test_a_feature_twice_is_one_tree_with_the_same_share(seed):
 
 def test_splits_are_searched_without_randomness():
     rows, target = problem(11)
-    search = Search(CodedRows(rows), take_residuals(rows, [target]), Regions(), np.arange(1, 5))
+    search = SplitSearch(
+        CodedRows(rows), take_residuals(rows, [target]), Regions(), np.arange(1, 5)
+    )
     part = search.part(search.residuals.searched)
-    assert split(search, part) == split(search, part)
+    assert find_best_split(search, part) == find_best_split(search, part)

@@ -4,12 +4,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhale.kernels.splits import SCHEMES, Scheme, check_indices
+from rhale.kernels.splits import REFIT_SCHEMES, Scheme, check_indices
 
 few = settings(max_examples=40, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(10, 60)
-names = st.sampled_from(SCHEMES)
+names = st.sampled_from(REFIT_SCHEMES)
 
 
 def labels_of(n_rows, n_labels, seed):

@@ -11,7 +11,7 @@ from tests.properties.strategies import cell_edges, generators, tables
 
 from rhale.kernels.cells import Cells
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import SUMS, empty, measure
+from rhale.kernels.moments import SUMS, empty, measure_moments
 
 
 class Pair(NamedTuple):
@@ -24,7 +24,7 @@ class Pair(NamedTuple):
 
     def moments(self, rows=slice(None)):
         weights = None if self.weights is None else self.weights[rows]
-        return measure(self.cells, self.x[:, rows], self.d[rows], weights)
+        return measure_moments(self.cells, self.x[:, rows], self.d[rows], weights)
 
 
 @st.composite
@@ -104,7 +104,7 @@ def test_the_moments_of_no_rows_change_nothing_at_all(pair):
 def test_a_marginal_is_the_moments_of_one_axis_over_rows_inside_both(pair, axis):
     inside = pair.cells.covers(pair.x)
     weights = None if pair.weights is None else pair.weights[inside]
-    alone = measure(pair.cells.grids[axis], pair.x[axis, inside], pair.d[inside], weights)
+    alone = measure_moments(pair.cells.grids[axis], pair.x[axis, inside], pair.d[inside], weights)
     assert_same(pair.moments().marginal(axis), alone, pair, axis)
 
 

@@ -11,14 +11,14 @@ from tests.children import PATIENCE
 
 from rhale import _contained
 from rhale._child import described
-from rhale._contained import INTERRUPTED, Limits, retold, run_child, stopped
+from rhale._contained import INTERRUPTED_REFIT_MESSAGE, ChildLimits, retold, run_child, stopped
 from rhale.cli.parent import limits_of
 from rhale.cli.request import Request
 from rhale.errors import BadFileError, BadTableError, ModelStoppedError
 from rhale.system import closed
 from rhale.system.processes import ExitedError, NotUnderstoodError, SilentError, TooLongError
 
-LIMITS = Limits(2**30, PATIENCE, "--max-memory", "--max-seconds allows more")
+LIMITS = ChildLimits(2**30, PATIENCE, "--max-memory", "--max-seconds allows more")
 CHILD = """
 import json, sys
 sys.stdin.readline()
@@ -125,7 +125,7 @@ def test_the_first_interrupt_of_trainings_is_the_childs_which_gives_what_it_has(
     code = KEEPING.format(then="say(result={'kept': 3})")
     answer, _ = asked(code, keeps=True, hear=pressing(words))
     assert answer == {"kept": 3}
-    assert words == [{"doing": "training"}, {"note": INTERRUPTED}]
+    assert words == [{"doing": "training"}, {"note": INTERRUPTED_REFIT_MESSAGE}]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -210,11 +210,11 @@ def test_what_a_closed_child_compiled_is_compiled_again_once_by_a_process_of_our
     (kept / folder / "old.nbi").write_text("index")
     places = _contained.own_places(str(own))
     assert Path(places["XDG_CACHE_HOME"], folder, "old.nbi").read_text() == "index"
-    _contained.compile_again(str(own), ".txt", "explain", {})
+    _contained.keep_compiled_tree_loops(str(own), ".txt", "explain", {})
     assert ran == []  # it found all there was
     Path(places["XDG_CACHE_HOME"], folder, "new.nbi").write_text("code of a stranger")
     for ending in (".onnx", ".txt", ".txt"):
-        _contained.compile_again(str(own), ending, "explain", {})
+        _contained.keep_compiled_tree_loops(str(own), ending, "explain", {})
     assert ran == ["from rhale._child import compile_again; compile_again('.txt', 'explain')"]
     assert sorted(one.name for one in (kept / folder).iterdir()) == ["again-explain", "old.nbi"]
 

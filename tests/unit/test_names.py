@@ -14,8 +14,8 @@ from rhale.errors import (
 )
 from rhale.kernels.pair_settings import PairMethod
 from rhale.names import (
-    ARGUMENTS,
-    WORDS,
+    ARGUMENT_SYNONYMS,
+    OPTION_VALUE_SYNONYMS,
     answering_unknown,
     find_feature,
     find_level,
@@ -145,5 +145,5 @@ def test_every_word_of_others_is_offered_for_an_argument_or_a_value_that_there_i
     calls = (rhale.explain, rhale.interactions, rhale.refit)
     arguments = {name for call in calls for name in inspect.signature(call).parameters}
     values = {*get_args(Method), *get_args(Local), *get_args(Response), *get_args(PairMethod)}
-    assert set(ARGUMENTS) <= arguments
-    assert set(WORDS) <= values
+    assert set(ARGUMENT_SYNONYMS) <= arguments
+    assert set(OPTION_VALUE_SYNONYMS) <= values

@@ -27,7 +27,7 @@ from rhale.errors import (
     UnknownFeatureError,
     UnknownModelError,
 )
-from rhale.features.rows_apart import read_rows
+from rhale.features.rows_apart import read_explained_rows
 from rhale.kernels.splits import Scheme
 from rhale.settings import Settings
 
@@ -268,7 +268,7 @@ def test_features_are_the_columns_that_serve_for_nothing_else(order, uses):
     made = pd.DataFrame(np.arange(12.0).reshape(3, 4), columns=order)
     names = dict(zip(("target", "groups", "weights"), uses, strict=False))
     asked = Settings(weights=names.pop("weights", None))
-    found = read_rows(made, asked, **names)
+    found = read_explained_rows(made, asked, **names)
     assert list(found.table.names) == [name for name in order if name not in uses]
     for use, name in names.items():
         assert getattr(found, use).tolist() == made[name].tolist()

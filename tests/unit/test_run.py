@@ -16,11 +16,11 @@ import rhale
 from rhale import _run
 from rhale._run import (
     FEWEST_SAMPLED,
-    SAMPLE_ROWS,
+    MAX_RESULT_SAMPLE_ROWS,
     Run,
     conclude,
     find_moved_key,
-    gather,
+    gather_findings,
     open_run,
     own_version,
     plain_regions,
@@ -28,7 +28,7 @@ from rhale._run import (
 from rhale.errors import UnknownFeatureError
 from rhale.features.first_pass import FirstPass
 from rhale.kernels.regions import By, Regions
-from rhale.measures.choose import choose
+from rhale.measures.choose import choose_measures
 from rhale.measures.measure import Conclusion, SampleParts
 from rhale.measures.walked import JumpEffects
 from rhale.results.region_tree import Region, RegionTree, Split
@@ -154,7 +154,7 @@ def test_rows_that_the_model_sees_are_counted():
     with opened(model=model) as run:
         columns, asker = met(run)
         assert asker.n_met == sum(seen)
-        choice = choose(columns, asker, run.asked)
+        choice = choose_measures(columns, asker, run.asked)
         found = run.measure(asker, columns, choice.measures)
         fx = conclude(run, columns, asker, choice, found)
     assert fx.provenance["rows_asked"] == sum(seen)
@@ -162,14 +162,18 @@ def test_rows_that_the_model_sees_are_counted():
 
 @pytest.mark.parametrize(
     ("n_numbers", "n_sampled"),
-    [(10**6, SAMPLE_ROWS), (4 * 500, 500), (4, FEWEST_SAMPLED)],  # a row has two a feature
+    [
+        (10**6, MAX_RESULT_SAMPLE_ROWS),
+        (4 * 500, 500),
+        (4, FEWEST_SAMPLED),
+    ],  # a row has two a feature
 )
 def test_the_sample_is_bounded_in_rows_and_in_numbers(n_numbers, n_sampled, monkeypatch):
     monkeypatch.setattr("rhale._run.SAMPLE_NUMBERS", n_numbers)
     rows = np.random.default_rng(0).normal(size=(2_500, 2))
     with opened(rows, bins=1) as run:
         columns, asker = met(run)
-        measures = choose(columns, asker, run.asked).measures
+        measures = choose_measures(columns, asker, run.asked).measures
         assert len(run.measure(asker, columns, measures).sample_x) == n_sampled
 
 
@@ -194,7 +198,7 @@ def gathered(*found):
     stands, nothing = np.arange(6.0).reshape(2, 3), np.empty((2, 0))
     kept = tuple(nothing if one.missing else 10 * k + stands for k, (_, one) in enumerate(found))
     key = np.arange(2, dtype=np.uint64)
-    return gather(columns, pairs, SampleParts(np.zeros((2, 2)), kept, np.ones(2), key), 9)
+    return gather_findings(columns, pairs, SampleParts(np.zeros((2, 2)), kept, np.ones(2), key), 9)
 
 
 A, B = (tuple(Result(name, output) for output in "yz") for name in "ab")
@@ -326,7 +330,7 @@ def test_chunks_of_few_rows_of_walked_trees_hold_up_to_twice_as_many(
 
     monkeypatch.setattr(JumpEffects, "add_up", counts)
     monkeypatch.setattr(_run, "WALKED_NUMBERS", 4 * 3 * 1_000)  # four of every row and feature
-    monkeypatch.setattr(_run, "FEW_ROWS", few_rows)
+    monkeypatch.setattr(_run, "FEW_CHUNK_ROWS", few_rows)
     monkeypatch.setattr(_run, "CHUNKS", (1, 1))
     rhale.explain(model, x, n_jobs=1)
     assert walked == [n_rows for n_rows in expected for _ in range(3)]

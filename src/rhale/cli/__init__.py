@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 NEEDED = ("typer", "rich")
-ENDING = ("SIGTERM", "SIGHUP")  # what ends a command from outside, beside Ctrl-C
+ENDING_SIGNALS = ("SIGTERM", "SIGHUP")  # what ends a command from outside, beside Ctrl-C
 
 
 def main() -> None:
@@ -21,8 +21,8 @@ def main() -> None:
         print(f'the command rhale needs {needed}: pip install "rhale[cli]"', file=sys.stderr)
         sys.exit(1)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _end)  # nothing has begun that would have to be ended
-    for number in (getattr(signal, name) for name in ENDING if hasattr(signal, name)):
+        signal.signal(signal.SIGINT, _exit_at_once)  # nothing has begun that would have to be ended
+    for number in (getattr(signal, name) for name in ENDING_SIGNALS if hasattr(signal, name)):
         if signal.getsignal(number) is signal.SIG_DFL:  # nohup, for one, wants it ignored
             signal.signal(number, _leave)
     for stream in (sys.stdout, sys.stderr):
@@ -30,12 +30,12 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     from rhale.cli.app import run
 
-    if signal.getsignal(signal.SIGINT) is _end:
+    if signal.getsignal(signal.SIGINT) is _exit_at_once:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     run()
 
 
-def _end(number: int, _frame: object) -> NoReturn:
+def _exit_at_once(number: int, _frame: object) -> NoReturn:
     """End at once, whatever module is being imported."""
     os._exit(128 + number)
 

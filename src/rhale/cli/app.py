@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rhale._contained import STEERING
+from rhale._contained import TERMINAL_CONTROL_CHARACTERS
 from rhale.cli import options as opt
 from rhale.cli.output import (
     Destinations,
@@ -27,17 +27,17 @@ from rhale.cli.output import (
 )
 from rhale.cli.parent import ask_child
 from rhale.cli.pictures import read_typed_view
-from rhale.cli.progress import shown
+from rhale.cli.progress import show_progress
 from rhale.cli.request import Request
 from rhale.cli.side_by_side import read_files, write_all
 from rhale.errors import BadFileError, MissingExtraError, RhaleError
-from rhale.explanation import unpacked
+from rhale.explanation import restore_explanation
 from rhale.pairs import Interactions
 from rhale.results.note import Note
 from rhale.system.processes import can_limit
 from rhale.trainings import Refits
 from rhale.trainings import load as load_any
-from rhale.trainings import unpacked as unpacked_any
+from rhale.trainings import restore_result as unpacked_any
 
 app = typer.Typer(
     name="rhale",
@@ -51,7 +51,7 @@ app = typer.Typer(
 STATE = {"debug": False}
 ANSWER = "the answer of the model's process"
 ENDED = 130  # the exit code after Ctrl-C
-INTERRUPTED = "interrupted"  # kind of the note of refits that are not complete
+INTERRUPTED_NOTE_KIND = "interrupted"  # kind of the note of refits that are not complete
 NO_LIMITS = "this system cannot limit memory: a model may take all of it (time is limited)"
 
 
@@ -113,7 +113,7 @@ def explain(
     STATE["debug"] |= debug
     view = read_typed_view(limits, scale)
     places = Destinations(out, json, plots, smooth=smooth, title=title, view=view)
-    fx = unpacked(_ask(request), ANSWER)
+    fx = restore_explanation(_run_in_child(request), ANSWER)
     write_explanation(fx, places)
 
 
@@ -153,7 +153,7 @@ def interactions(
     request = opt.request("interactions", locals())
     STATE["debug"] |= debug
     places = Destinations(out, json, plots, title=title)
-    write_interactions(_as_interactions(_ask(request)), places)
+    write_interactions(_as_interactions(_run_in_child(request)), places)
 
 
 @app.command()
@@ -201,9 +201,9 @@ def refit(
     STATE["debug"] |= debug
     places = Destinations(None, json, plots)
     check_endings(out)
-    rx = _as_refits(_ask(request))
+    rx = _as_refits(_run_in_child(request))
     write_refits(rx, out, places, title)
-    if any(isinstance(note, Note) and note.kind == INTERRUPTED for note in rx.notes):
+    if any(isinstance(note, Note) and note.kind == INTERRUPTED_NOTE_KIND for note in rx.notes):
         raise typer.Exit(ENDED)
 
 
@@ -238,7 +238,7 @@ def check(
     request = opt.request("check", locals())
     STATE["debug"] |= debug
     places = Destinations(None, json, None)
-    show_check(_ask(request), places.json)
+    show_check(_run_in_child(request), places.json)
 
 
 @app.command()
@@ -318,20 +318,20 @@ def _as_refits(answer: dict[str, Any]) -> Refits:
     return found
 
 
-def _ask(request: Request) -> dict[str, Any]:
+def _run_in_child(request: Request) -> dict[str, Any]:
     """Have the work done by a child, with progress where someone watches."""
     if not can_limit():
         note_line(NO_LIMITS)
-    with shown() as hear:
+    with show_progress() as hear:
         return ask_child(request, hear, debug=STATE["debug"])
 
 
-def in_words(error: Exception) -> str:
+def describe_cli_error(error: Exception) -> str:
     """One sentence about an error; files that are not there have theirs in parts.
 
     Examples
     --------
-    >>> in_words(FileNotFoundError(2, "No such file or directory", "a.json"))
+    >>> describe_cli_error(FileNotFoundError(2, "No such file or directory", "a.json"))
     'a.json: no such file or directory'
     """
     if isinstance(error, OSError) and not isinstance(error, RhaleError) and error.filename:
@@ -359,9 +359,11 @@ def run(arguments: list[str] | None = None) -> None:
             app(arguments)
         return
     except (RhaleError, OSError) as error:
-        error_line(in_words(error))
+        error_line(describe_cli_error(error))
         if STATE["debug"]:
-            sys.stderr.write(STEERING.sub("", "".join(traceback.format_exception(error))))
+            sys.stderr.write(
+                TERMINAL_CONTROL_CHARACTERS.sub("", "".join(traceback.format_exception(error)))
+            )
     except KeyboardInterrupt:
         code = ENDED
     sys.exit(code)

@@ -8,15 +8,15 @@ from rhale.errors import BadSettingError
 from rhale.kernels.partitions import PARTITIONS
 
 *FIRST, LAST = (text for kind in PARTITIONS.values() for text in kind.texts)
-KNOWN = f"{', '.join(['20', *FIRST])} or {LAST}"
+KNOWN_BINS_TEXT = f"{', '.join(['20', *FIRST])} or {LAST}"
 
 
-def read_bins(text: str | None) -> Any:
+def parse_bins_option(text: str | None) -> Any:
     """Turn `--bins` into what `explain` takes.
 
     Examples
     --------
-    >>> read_bins("quantile:10")
+    >>> parse_bins_option("quantile:10")
     Quantile(n_bins=10, closed='left')
     """
     if text is None:
@@ -28,5 +28,5 @@ def read_bins(text: str | None) -> Any:
     except (KeyError, ValueError, TypeError) as error:
         if isinstance(error, BadSettingError):
             raise
-        msg = f"--bins {text} is not understood; use {KNOWN}"
+        msg = f"--bins {text} is not understood; use {KNOWN_BINS_TEXT}"
         raise BadSettingError(msg) from error

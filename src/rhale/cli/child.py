@@ -40,10 +40,10 @@ def main() -> None:
     request = read_request(sys.stdin.buffer.readline())
     size = written_size(request.max_memory)
     too_much = f"the model and the table need more than {size} of memory; --max-memory allows more"
-    serve(lambda: partial(work, request), asdict(request), too_much, "--debug shows where")
+    serve(lambda: partial(run_request, request), asdict(request), too_much, "--debug shows where")
 
 
-def work(request: Request, say: Say) -> dict[str, Any]:
+def run_request(request: Request, say: Say) -> dict[str, Any]:
     """Read the files, and explain, rehearse, measure pairs or train."""
     say(doing="reading the table")
     table = open_files(request.data)
@@ -74,7 +74,7 @@ def train_again(request: Request, table: PiecedTable, say: Say) -> dict[str, Any
     say(doing="reading the learner")
     learner = find_learner(request.model)
     say(doing="reading the rows")
-    rows = read_rows(table, request.max_memory)
+    rows = read_training_rows(table, request.max_memory)
 
     def tell(done: int, n_trainings: int) -> None:
         say(done=done, of=n_trainings, unit="trainings")
@@ -99,7 +99,7 @@ def columns_needed(table: PiecedTable, request: Request) -> PiecedTable:
     return table.only(list(dict.fromkeys([*columns, *named.values()])))
 
 
-def read_rows(table: PiecedTable, max_memory: int) -> Any:
+def read_training_rows(table: PiecedTable, max_memory: int) -> Any:
     """Read all rows, if there can be room for them."""
     size = least_size(table)
     if size > max_memory:

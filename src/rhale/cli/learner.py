@@ -10,7 +10,7 @@ from rhale.errors import BadSettingError, ModelFailedError, UnknownModelError, e
 from rhale.models.files.load import is_named_object, load_named
 
 TRAINS = 2  # arguments of a function that trains: rows and target
-WAYS = (
+ESTIMATOR_FORMS = (
     "give an estimator with fit, a function without arguments that returns one, or a function "
     "(rows, target) -> fitted model"
 )
@@ -67,17 +67,17 @@ def as_learner(found: Any, name: str) -> Any:
     (True, True)
     """
     if not _is_told_apart(found):
-        return _require_learner(found, f"{name} is", WAYS)
+        return _require_estimator(found, f"{name} is", ESTIMATOR_FORMS)
     needed = _needed(found, name)
     if len(needed) == TRAINS and not isinstance(found, type):
         return found
     if needed:
-        msg = f"{name} must be given {', '.join(needed)}; {WAYS}"
+        msg = f"{name} must be given {', '.join(needed)}; {ESTIMATOR_FORMS}"
         raise UnknownModelError(msg)
     made = _make(found, name)
     if _is_told_apart(made) and not isinstance(made, type) and len(_needed(made, name)) == TRAINS:
         return made
-    return _require_learner(made, f"{name}() returned", "return an estimator with fit")
+    return _require_estimator(made, f"{name}() returned", "return an estimator with fit")
 
 
 def _is_told_apart(found: Any) -> bool:
@@ -108,7 +108,7 @@ def _make(function: Any, name: str) -> Any:
         raise ModelFailedError(msg) from error
 
 
-def _require_learner(found: Any, what: str, way: str) -> Any:
+def _require_estimator(found: Any, what: str, way: str) -> Any:
     """Refuse what cannot be trained."""
     if not isinstance(found, type) and hasattr(found, "fit"):
         return found

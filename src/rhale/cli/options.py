@@ -9,22 +9,26 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from rhale.cli.bins import KNOWN
+from rhale.cli.bins import KNOWN_BINS_TEXT
 from rhale.cli.learner import require_named
 from rhale.cli.request import Request, Task
-from rhale.cli.sizes import size_of
+from rhale.cli.sizes import parse_byte_size
 from rhale.cli.typed_names import names_as_typed
 from rhale.cli.which_pairs import pairs_as_typed
 from rhale.cli.which_trainings import DRAWN, read_scheme, trainings_as_typed
 from rhale.cli.who_differs import regions_as_typed
 from rhale.errors import BadSettingError
 from rhale.kernels.pair_settings import PairSettings
-from rhale.kernels.regions import DEEPEST
+from rhale.kernels.regions import MAX_REGION_DEPTH
 from rhale.settings import Settings
 from rhale.system.processes import usual_memory
 
-EXPLAINED, WRITTEN, GUARDED = "What is explained", "What is written", "What is allowed"
-TRAINED = "What is trained"
+EXPLAINED_PANEL, WRITTEN_PANEL, GUARDED_PANEL = (
+    "What is explained",
+    "What is written",
+    "What is allowed",
+)
+TRAINED_PANEL = "What is trained"
 MODEL_HELP = (
     "ONNX (.onnx), XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm), skops (.skops), or "
     "module:object for code on the path."
@@ -45,49 +49,54 @@ Data = Annotated[list[str], typer.Argument(metavar="DATA", help=DATA_HELP, show_
 Target = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="Column to leave out of the table.", rich_help_panel=EXPLAINED
+        metavar="COLUMN", help="Column to leave out of the table.", rich_help_panel=EXPLAINED_PANEL
     ),
 ]
 Features = Annotated[
     str | None,
     typer.Option(
-        metavar="A,B,...", help="Features to explain; all by default.", rich_help_panel=EXPLAINED
+        metavar="A,B,...",
+        help="Features to explain; all by default.",
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 Method = Annotated[
     Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"],
     typer.Option(
-        metavar="NAME", help="rhale, dale, ale, pdp, ice or mplot.", rich_help_panel=EXPLAINED
+        metavar="NAME", help="rhale, dale, ale, pdp, ice or mplot.", rich_help_panel=EXPLAINED_PANEL
     ),
 ]
 Bins = Annotated[
-    str | None, typer.Option(metavar="BINS", help=f"{KNOWN}.", rich_help_panel=EXPLAINED)
+    str | None,
+    typer.Option(metavar="BINS", help=f"{KNOWN_BINS_TEXT}.", rich_help_panel=EXPLAINED_PANEL),
 ]
 Output = Annotated[
     str | None,
     typer.Option(
-        metavar="LABEL", help="Output to explain; or its position.", rich_help_panel=EXPLAINED
+        metavar="LABEL", help="Output to explain; or its position.", rich_help_panel=EXPLAINED_PANEL
     ),
 ]
 Weights = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="Says how much each row matters.", rich_help_panel=EXPLAINED
+        metavar="COLUMN", help="Says how much each row matters.", rich_help_panel=EXPLAINED_PANEL
     ),
 ]
 Rows = Annotated[
     int | None,
     typer.Option(
-        min=2, metavar="N", help="Use N rows, drawn with --seed.", rich_help_panel=EXPLAINED
+        min=2, metavar="N", help="Use N rows, drawn with --seed.", rich_help_panel=EXPLAINED_PANEL
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Of the draw.", rich_help_panel=EXPLAINED)
+    int, typer.Option(min=0, metavar="N", help="Of the draw.", rich_help_panel=EXPLAINED_PANEL)
 ]
 Response = Annotated[
     Literal["auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"],
     typer.Option(
-        metavar="NAME", help=f"Answer of an estimator: {RESPONSES}.", rich_help_panel=EXPLAINED
+        metavar="NAME",
+        help=f"Answer of an estimator: {RESPONSES}.",
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 Regions = Annotated[
@@ -95,7 +104,7 @@ Regions = Annotated[
     typer.Option(
         "--regions",
         help="Search for who differs: rules on other features, checked on other rows.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
         show_default=False,
     ),
 ]
@@ -103,10 +112,10 @@ Depth = Annotated[
     int | None,
     typer.Option(
         min=1,
-        max=DEEPEST,
+        max=MAX_REGION_DEPTH,
         metavar="N",
         help="Rules of a region, at most.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 Splitters = Annotated[
@@ -114,7 +123,7 @@ Splitters = Annotated[
     typer.Option(
         metavar="A,B,...",
         help="Features that may tell regions apart; all by default.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 GroupedBy = Annotated[
@@ -123,7 +132,7 @@ GroupedBy = Annotated[
         "--by",
         metavar="COLUMN",
         help="Effects in the groups of a column, without a search.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 Cuts = Annotated[
@@ -131,7 +140,7 @@ Cuts = Annotated[
     typer.Option(
         metavar="A,B,...",
         help="Divide a column of numbers here; with --by.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 Pairs = Annotated[
@@ -139,7 +148,7 @@ Pairs = Annotated[
     typer.Option(
         metavar="A:B,...",
         help="Pairs to measure; or all, which is dear for models that are only asked.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 Top = Annotated[
@@ -148,7 +157,7 @@ Top = Annotated[
         min=1,
         metavar="N",
         help="So many pairs, those that the effects of the features point to.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 PairsBy = Annotated[
@@ -157,7 +166,7 @@ PairsBy = Annotated[
         "--method",
         metavar="NAME",
         help="ale; for comparison h, greenwell or pdp.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 Cells = Annotated[
@@ -165,7 +174,7 @@ Cells = Annotated[
     typer.Option(
         metavar="CELLS",
         help="Cells of a side: 20, quantile:20 or fixed:20.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 Even = Annotated[
@@ -173,7 +182,7 @@ Even = Annotated[
     typer.Option(
         "--smooth",
         help="Even out the slopes of neighbouring cells; p is too small then.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
         show_default=False,
     ),
 ]
@@ -184,7 +193,7 @@ Learned = Annotated[
         "--target",
         metavar="COLUMN",
         help="Column that is learned.",
-        rich_help_panel=TRAINED,
+        rich_help_panel=TRAINED_PANEL,
         show_default=False,
     ),
 ]
@@ -193,7 +202,7 @@ Columns = Annotated[
     typer.Option(
         metavar="A,B,...",
         help="Columns to learn from; all others by default.",
-        rich_help_panel=TRAINED,
+        rich_help_panel=TRAINED_PANEL,
     ),
 ]
 Taken = Annotated[
@@ -202,7 +211,7 @@ Taken = Annotated[
         "--columns",
         metavar="A,B,...",
         help="Columns that the model takes, in its order; those it was trained on by default.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 Groups = Annotated[
@@ -210,7 +219,7 @@ Groups = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="Rows that belong together (a customer, a patient) are trained on together.",
-        rich_help_panel=TRAINED,
+        rich_help_panel=TRAINED_PANEL,
     ),
 ]
 SchemeName = Annotated[
@@ -219,32 +228,36 @@ SchemeName = Annotated[
         "--scheme",
         metavar="NAME",
         help="Rows of a training: half-samples, subsamples, folds or bootstraps.",
-        rich_help_panel=TRAINED,
+        rich_help_panel=TRAINED_PANEL,
     ),
 ]
 NRefits = Annotated[
-    int, typer.Option(min=2, metavar="N", help="How many trainings.", rich_help_panel=TRAINED)
+    int, typer.Option(min=2, metavar="N", help="How many trainings.", rich_help_panel=TRAINED_PANEL)
 ]
 Share = Annotated[
     float | None,
     typer.Option(
-        metavar="SHARE", help="Of the rows in a subsample; 2/3 usually.", rich_help_panel=TRAINED
+        metavar="SHARE",
+        help="Of the rows in a subsample; 2/3 usually.",
+        rich_help_panel=TRAINED_PANEL,
     ),
 ]
 Folds = Annotated[
     int | None,
-    typer.Option(min=2, metavar="N", help="Of one round; 5 usually.", rich_help_panel=TRAINED),
+    typer.Option(
+        min=2, metavar="N", help="Of one round; 5 usually.", rich_help_panel=TRAINED_PANEL
+    ),
 ]
 Jobs = Annotated[
     int | None,
     typer.Option(
-        metavar="N", help="Trainings at a time; -1 for one a core.", rich_help_panel=TRAINED
+        metavar="N", help="Trainings at a time; -1 for one a core.", rich_help_panel=TRAINED_PANEL
     ),
 ]
 TrainedSeed = Annotated[
     int,
     typer.Option(
-        "--seed", min=0, metavar="N", help="Of the draw of the rows.", rich_help_panel=TRAINED
+        "--seed", min=0, metavar="N", help="Of the draw of the rows.", rich_help_panel=TRAINED_PANEL
     ),
 ]
 RefitPairs = Annotated[
@@ -253,7 +266,7 @@ RefitPairs = Annotated[
         "--pairs",
         metavar="A:B,...",
         help="Pairs whose interaction is measured in every training; or all.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 RefitRows = Annotated[
@@ -263,7 +276,7 @@ RefitRows = Annotated[
         min=2,
         metavar="N",
         help="Explain on N rows, drawn with --seed; trainings take from all.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 RefitWeights = Annotated[
@@ -272,7 +285,7 @@ RefitWeights = Annotated[
         "--weights",
         metavar="COLUMN",
         help="Says how much each row matters to the effects; the learner is not told.",
-        rich_help_panel=EXPLAINED,
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 Names = Annotated[
@@ -281,14 +294,16 @@ Names = Annotated[
         "--name",
         metavar="COLUMN=TEXT",
         help="What people read for a column. Repeatable.",
-        rich_help_panel=WRITTEN,
+        rich_help_panel=WRITTEN_PANEL,
         show_default=False,
     ),
 ]
 OutputName = Annotated[
     str | None,
     typer.Option(
-        metavar="TEXT", help="What is predicted; --target by default.", rich_help_panel=WRITTEN
+        metavar="TEXT",
+        help="What is predicted; --target by default.",
+        rich_help_panel=WRITTEN_PANEL,
     ),
 ]
 Units = Annotated[
@@ -297,7 +312,7 @@ Units = Annotated[
         "--unit",
         metavar="NAME=UNIT",
         help="Unit of a column, or of what is predicted. Repeatable.",
-        rich_help_panel=WRITTEN,
+        rich_help_panel=WRITTEN_PANEL,
         show_default=False,
     ),
 ]
@@ -320,44 +335,46 @@ Outs = Annotated[
         "-o",
         metavar="FILE",
         help=FILES_HELP,
-        rich_help_panel=WRITTEN,
+        rich_help_panel=WRITTEN_PANEL,
         show_default=False,
     ),
 ]
 Title = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="Heading of the page.", rich_help_panel=WRITTEN),
+    typer.Option(metavar="TEXT", help="Heading of the page.", rich_help_panel=WRITTEN_PANEL),
 ]
 Checkpoint = Annotated[
     str | None,
     typer.Option(
         metavar="DIR",
         help="Folder for finished work; the same command, given again, goes on from there.",
-        rich_help_panel=WRITTEN,
+        rich_help_panel=WRITTEN_PANEL,
     ),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out", "-o", metavar="PAGE", help="Report, one HTML page.", rich_help_panel=WRITTEN
+        "--out", "-o", metavar="PAGE", help="Report, one HTML page.", rich_help_panel=WRITTEN_PANEL
     ),
 ]
 Json = Annotated[
     str | None,
     typer.Option(
-        "--json", metavar="FILE", help="Numbers; - for the screen.", rich_help_panel=WRITTEN
+        "--json", metavar="FILE", help="Numbers; - for the screen.", rich_help_panel=WRITTEN_PANEL
     ),
 ]
 Plots = Annotated[
     Path | None,
-    typer.Option("--plots", metavar="DIR", help="Folder for pictures.", rich_help_panel=WRITTEN),
+    typer.Option(
+        "--plots", metavar="DIR", help="Folder for pictures.", rich_help_panel=WRITTEN_PANEL
+    ),
 ]
 Smooth = Annotated[
     bool,
     typer.Option(
         "--smooth",
         help="Pictures of stepped models (trees) without their small steps.",
-        rich_help_panel=WRITTEN,
+        rich_help_panel=WRITTEN_PANEL,
         show_default=False,
     ),
 ]
@@ -366,7 +383,7 @@ Limits = Annotated[
     typer.Option(
         metavar="A%..B%",
         help="Part of the axes in pictures, between quantiles of the rows: 1%..99%.",
-        rich_help_panel=WRITTEN,
+        rich_help_panel=WRITTEN_PANEL,
     ),
 ]
 Scales = Annotated[
@@ -375,7 +392,7 @@ Scales = Annotated[
         "--scale",
         metavar="COLUMN=log",
         help="log or linear axis of a feature in pictures. Repeatable.",
-        rich_help_panel=WRITTEN,
+        rich_help_panel=WRITTEN_PANEL,
         show_default=False,
     ),
 ]
@@ -384,7 +401,7 @@ Trust = Annotated[
     typer.Option(
         metavar="NAME",
         help="Type that a skops file may make. Repeatable.",
-        rich_help_panel=GUARDED,
+        rich_help_panel=GUARDED_PANEL,
         show_default=False,
     ),
 ]
@@ -393,7 +410,7 @@ AllowPickle = Annotated[
     typer.Option(
         metavar="sha256:...",
         help="Read a pickle with exactly this hash. It can run any code.",
-        rich_help_panel=GUARDED,
+        rich_help_panel=GUARDED_PANEL,
     ),
 ]
 MaxMemory = Annotated[
@@ -401,14 +418,14 @@ MaxMemory = Annotated[
     typer.Option(
         metavar="SIZE",
         help="Memory for the model's process, such as 8G; 3/4 of the machine's by default.",
-        rich_help_panel=GUARDED,
+        rich_help_panel=GUARDED_PANEL,
         show_default=False,
     ),
 ]
 MaxSeconds = Annotated[
     float,
     typer.Option(
-        min=0.1, metavar="S", help="Seconds for the model's process.", rich_help_panel=GUARDED
+        min=0.1, metavar="S", help="Seconds for the model's process.", rich_help_panel=GUARDED_PANEL
     ),
 ]
 Debug = Annotated[
@@ -427,7 +444,7 @@ def request(task: Task, given: Mapping[str, Any]) -> Request:
     given : mapping of str to object
         Values of the command's options, by name.
     """
-    memory = size_of(given["max_memory"]) if given["max_memory"] else usual_memory()
+    memory = parse_byte_size(given["max_memory"]) if given["max_memory"] else usual_memory()
     if not memory:
         msg = f"--max-memory {given['max_memory']} is no size; write 512M, 8G or 1.5GiB"
         raise typer.BadParameter(msg)

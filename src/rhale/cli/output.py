@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rhale._contained import STEERING
+from rhale._contained import TERMINAL_CONTROL_CHARACTERS
 from rhale.cli.pictures import (
-    PLAIN,
-    View,
+    DEFAULT_PICTURE_OPTIONS,
+    PictureOptions,
     write_overview,
     write_pair_pictures,
     write_pictures,
@@ -31,9 +31,9 @@ from rhale.results.numerals import write_number
 from rhale.system.writing import whole, write_text
 from rhale.trainings import Refits
 
-LONGEST = 2_000  # letters of a message
-PAGES, NUMBERS = (".html", ".htm"), (".json",)  # endings of files
-TABLES, PICTURES = (".csv", ".parquet"), (".png", ".svg", ".pdf")
+MAX_MESSAGE_LENGTH = 2_000  # letters of a message
+PAGE_ENDINGS, JSON_ENDINGS = (".html", ".htm"), (".json",)  # endings of files
+TABLE_ENDINGS, PICTURE_ENDINGS = (".csv", ".parquet"), (".png", ".svg", ".pdf")
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # beginnings of cells that spreadsheets run
 
 
@@ -50,7 +50,7 @@ class Destinations:
     plots: Path | None
     smooth: bool = False
     title: str | None = None
-    view: View = PLAIN
+    view: PictureOptions = DEFAULT_PICTURE_OPTIONS
 
     def __post_init__(self) -> None:
         files = [self.out, Path(self.json) if self.json and self.json != "-" else None]
@@ -67,7 +67,7 @@ class Destinations:
 def write_explanation(fx: Explanation, places: Destinations) -> None:
     """Show the ranking, and write what was asked for."""
     if places.json == "-":
-        content = {store.VERSION: store.FORMAT, **store.pack(fx)}
+        content = {store.VERSION: store.FORMAT, **store.pack_explanation(fx)}
         sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
     else:
         show_ranking(fx)
@@ -104,7 +104,7 @@ def write_interactions(ix: Interactions, places: Destinations) -> None:
 
 def check_endings(paths: Sequence[Path]) -> None:
     """Refuse files that cannot be written, or of which nobody knows what they are to hold."""
-    known = (*PAGES, *NUMBERS, *TABLES, *PICTURES)
+    known = (*PAGE_ENDINGS, *JSON_ENDINGS, *TABLE_ENDINGS, *PICTURE_ENDINGS)
     for path in paths:
         if path.suffix.lower() not in known:
             msg = f"--out {path}: the ending says what is written; use one of {', '.join(known)}"
@@ -140,11 +140,11 @@ def write_refits(
 def _write_refit_file(rx: Refits, path: Path, title: str | None) -> None:
     """Write what the ending of a file says."""
     ending = path.suffix.lower()
-    if ending in PAGES:
+    if ending in PAGE_ENDINGS:
         rx.report(path, title=title)
-    elif ending in NUMBERS:
+    elif ending in JSON_ENDINGS:
         rx.save(path)
-    elif ending in PICTURES:
+    elif ending in PICTURE_ENDINGS:
         write_overview(rx, path, whole)
     else:
         write_table(rx.replication(backend="pandas"), path)
@@ -165,7 +165,7 @@ def show_pairs(ix: Interactions) -> None:
     if not sys.stdout.isatty():
         sys.stdout.write(f"{ix}\n")
         return
-    ranked, most = ix.ranked(), pair_listing.MOST_PAIRS
+    ranked, most = ix.ranked(), pair_listing.MAX_LISTED_PAIRS
     columns, n_left, remarks = pair_listing.pair_ranking(ranked[:most])
     console = Console()
     console.print(Text(f"pairs by {listing.title(ix.provenance)}", style="bold"))
@@ -181,7 +181,7 @@ def show_pairs(ix: Interactions) -> None:
 def show_ranking(fx: Explanation) -> None:
     """Print the ranked table: plain where it is piped, laid out where it is looked at."""
     if not sys.stdout.isatty():
-        told = (*shares_in_words(fx), *fx.notes)
+        told = (*write_explained_shares(fx), *fx.notes)
         sys.stdout.write(listing.as_text(fx.effects, fx.provenance, told, most=None) + "\n")
         return
     columns, n_left, remarks = listing.ranking(fx.effects)
@@ -190,11 +190,11 @@ def show_ranking(fx: Explanation) -> None:
     console.print(laid_out(columns, n_left, numbered=True))
     for number, remark in enumerate(remarks, start=1):
         console.print(_remark(str(number), remark))
-    for note in (*shares_in_words(fx), *fx.notes):
+    for note in (*write_explained_shares(fx), *fx.notes):
         console.print(Text(harmless(note)))
 
 
-def shares_in_words(fx: Explanation) -> tuple[str, ...]:
+def write_explained_shares(fx: Explanation) -> tuple[str, ...]:
     """Say how much the curves explain, alone and with regions, where these were asked for."""
     if all(effect.regions is None for effect in fx):
         return ()
@@ -235,7 +235,7 @@ def show_check(found: Mapping[str, Any], place: str | None) -> None:
     lines = {
         "model": found["model"],
         "table": f"{found['rows']:,} rows, {found['columns']} columns",
-        "outputs": ", ".join(map(listing.shorten, found["outputs"])),
+        "outputs": ", ".join(map(listing.shorten_name, found["outputs"])),
         "answers": f"{answers}, ...",
         "path": path_in_words(found),
         "asked": f"about {found['rows_asked']:,} rows",
@@ -315,7 +315,7 @@ def without_formulas(rows: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     def plain(value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        text = STEERING.sub("", value)
+        text = TERMINAL_CONTROL_CHARACTERS.sub("", value)
         return f"'{text}" if text.startswith(FORMULAS) else text
 
     return {name: list(map(plain, values)) for name, values in rows.items()}
@@ -349,7 +349,7 @@ def harmless(text: str) -> str:
     >>> harmless("price\x1b[2J\nper month")
     'price[2J per month'
     """
-    return listing.shorten(text, LONGEST)
+    return listing.shorten_name(text, MAX_MESSAGE_LENGTH)
 
 
 def note_line(text: str) -> None:

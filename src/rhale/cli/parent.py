@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rhale._contained import Hear, Limits, open_for, run_child
+from rhale._contained import ChildLimits, Hear, open_for, run_child
 from rhale.cli.request import Request
 from rhale.models.files.load import is_named_object
 
@@ -43,8 +43,8 @@ def ask_child(request: Request, hear: Hear, *, debug: bool = False) -> dict[str,
     )
 
 
-def limits_of(request: Request) -> Limits:
+def limits_of(request: Request) -> ChildLimits:
     """What the child may use, and how to allow more."""
     less = "--checkpoint keeps trainings" if request.task == "refit" else "--rows uses fewer rows"
     more = f"--max-seconds allows more, {less}"
-    return Limits(request.max_memory, request.max_seconds, "--max-memory", more)
+    return ChildLimits(request.max_memory, request.max_seconds, "--max-memory", more)

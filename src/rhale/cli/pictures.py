@@ -21,10 +21,10 @@ from rhale.trainings import Refits
 
 Whole = Callable[[Path], AbstractContextManager[Path]]
 DOTS = 120  # an inch
-MOST = 200  # pictures of single features
-LONGEST = 60
-MOST_PAIRS = 10  # that are drawn
-TOGETHER = 20  # features in one picture
+MAX_FEATURE_PICTURES = 200  # pictures of single features
+MAX_FILE_STEM_LENGTH = 60
+MAX_PAIR_PICTURES = 10  # that are drawn
+MAX_FEATURES_IN_PICTURE = 20  # features in one picture
 
 
 def file_name(number: int, feature: str, what: str = "") -> str:
@@ -37,11 +37,11 @@ def file_name(number: int, feature: str, what: str = "") -> str:
     >>> file_name(3, "age", "_regions")
     '03_age_regions.png'
     """
-    plain = re.sub(r"\W+", "_", feature).strip("_")[:LONGEST] or "feature"
+    plain = re.sub(r"\W+", "_", feature).strip("_")[:MAX_FILE_STEM_LENGTH] or "feature"
     return f"{number:02d}_{plain}{what}.png"
 
 
-class View(NamedTuple):
+class PictureOptions(NamedTuple):
     """Which part of the axes pictures show, and which axes are logarithmic or not."""
 
     limits: str | None = None
@@ -64,30 +64,35 @@ class View(NamedTuple):
         }
 
 
-PLAIN = View()
+DEFAULT_PICTURE_OPTIONS = PictureOptions()
 
 
-def read_typed_view(limits: str | None, scales: Sequence[str]) -> View:
+def read_typed_view(limits: str | None, scales: Sequence[str]) -> PictureOptions:
     """Read how pictures are to be drawn.
 
     Examples
     --------
     >>> read_typed_view("1%..99%", ["amount=log"])
-    View(limits='1%..99%', scales={'amount': 'log'})
+    PictureOptions(limits='1%..99%', scales={'amount': 'log'})
     """
-    return View(limits, read_equations("--scale", scales))
+    return PictureOptions(limits, read_equations("--scale", scales))
 
 
 def write_pictures(
-    fx: Explanation, folder: Path, whole: Whole, view: View = PLAIN, *, smooth: bool = False
+    fx: Explanation,
+    folder: Path,
+    whole: Whole,
+    view: PictureOptions = DEFAULT_PICTURE_OPTIONS,
+    *,
+    smooth: bool = False,
 ) -> int:
     """Draw all features together and each alone, the largest effect first; tell how many.
 
     Where rows were told apart, a second picture of the feature shows its regions.
     """
     _without_window()
-    names = list(dict.fromkeys(effect.name for effect in fx.ranked()))[:MOST]
-    together = {"top": TOGETHER, **view.of_all(fx, names[:TOGETHER])}
+    names = list(dict.fromkeys(effect.name for effect in fx.ranked()))[:MAX_FEATURE_PICTURES]
+    together = {"top": MAX_FEATURES_IN_PICTURE, **view.of_all(fx, names[:MAX_FEATURES_IN_PICTURE])}
     _save(fx.plot(smooth=smooth, **together), folder / "all_features.png", whole)
     drawn = 1 + len(names)
     for number, name in enumerate(names, start=1):
@@ -116,12 +121,12 @@ def write_pair_pictures(ix: Interactions, folder: Path, whole: Whole) -> int:
         what = f"_{place}" if several else ""
         _save(ix.plot(output=output), folder / f"all_pairs{what}.png", whole)
         strong = [pair for pair in with_surface(ix.ranked(output)) if pair.strength > 0]
-        for number, pair in enumerate(strong[:MOST_PAIRS], start=1):
+        for number, pair in enumerate(strong[:MAX_PAIR_PICTURES], start=1):
             name = "_x_".join(pair.names)
             for kind in ("map", "lines"):
                 axes = pair.plot(kind)
                 _save(axes, folder / file_name(number, name, f"_{kind}{what}"), whole)
-        drawn += 1 + 2 * len(strong[:MOST_PAIRS])
+        drawn += 1 + 2 * len(strong[:MAX_PAIR_PICTURES])
     return drawn
 
 
@@ -131,7 +136,7 @@ def write_refit_pictures(rx: Refits, folder: Path, whole: Whole) -> int:
     for place, output in enumerate(rx.outputs, start=1):
         what = f"_{place}" if len(rx.outputs) > 1 else ""
         write_overview(rx, folder / f"all_features{what}.png", whole, output=output)
-        ranked = rx.ranked(output)[:MOST]
+        ranked = rx.ranked(output)[:MAX_FEATURE_PICTURES]
         for number, effect in enumerate(ranked, start=1):
             axes = rx.plot(effect.name, output=output)
             _save(axes, folder / file_name(number, effect.name, what), whole)
@@ -156,7 +161,7 @@ def write_comparisons(cx: Comparison, folder: Path, whole: Whole, *, smooth: boo
         what = f"_{place}" if len(cx.outputs) > 1 else ""
         write_comparison(cx, folder / f"all_features{what}.png", whole, output, smooth=smooth)
         drawn += 1
-        for number, one in enumerate(cx.ranked(output)[:MOST], start=1):
+        for number, one in enumerate(cx.ranked(output)[:MAX_FEATURE_PICTURES], start=1):
             if all(can_compare(one.results[0], other) for other in one.results):
                 axes = cx.plot(one.name, output=output, smooth=smooth)
                 _save(axes, folder / file_name(number, one.name, what), whole)

@@ -23,7 +23,7 @@ from rich.text import Text
 
 from rhale.cli.output import harmless, note_line
 
-UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+COUNT_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 class RateColumn(ProgressColumn):
@@ -34,9 +34,11 @@ class RateColumn(ProgressColumn):
         if task.total is None:
             return Text("")
         speed = task.finished_speed or task.speed
-        rate = f", {shortened(speed)}/s" if speed else ""
+        rate = f", {write_short_count(speed)}/s" if speed else ""
         unit = task.fields["unit"]
-        return Text(f"{shortened(task.completed)} of {shortened(task.total)} {unit}{rate}")
+        return Text(
+            f"{write_short_count(task.completed)} of {write_short_count(task.total)} {unit}{rate}"
+        )
 
 
 class LeftColumn(TimeRemainingColumn):
@@ -49,22 +51,22 @@ class LeftColumn(TimeRemainingColumn):
         return Text.assemble(super().render(task), " left")
 
 
-def shortened(number: float) -> str:
+def write_short_count(number: float) -> str:
     """Write a large number in few letters.
 
     Examples
     --------
-    >>> shortened(950), shortened(12_345), shortened(2_500_000)
+    >>> write_short_count(950), write_short_count(12_345), write_short_count(2_500_000)
     ('950', '12.3k', '2.5M')
     """
-    for size, unit in UNITS:
+    for size, unit in COUNT_UNITS:
         if number >= size:
             return f"{number / size:.3g}{unit}"
     return f"{number:.3g}"
 
 
 @contextmanager
-def shown() -> Iterator[Callable[[dict[str, Any]], None]]:
+def show_progress() -> Iterator[Callable[[dict[str, Any]], None]]:
     """Give a function that hears what a child says; without a terminal only its notes are told."""
     if not sys.stderr.isatty():
         yield lambda words: note_line(f"note: {words['note']}") if "note" in words else None

@@ -15,8 +15,8 @@ from rhale.models.trees.model import BLACK_BOX
 from rhale.results.note import Note
 from rhale.tables.files.sources import names_files, open_files, read_some
 
-FEW, MORE = 250, 1_000  # rows of the two trials
-SHOWN = 5
+SMALL_TRIAL_ROWS, LARGE_TRIAL_ROWS = 250, 1_000  # rows of the two trials
+N_SHOWN_PREDICTIONS = 5
 N_READINGS = 2  # of files
 
 
@@ -89,10 +89,13 @@ def rehearse(model: Any, data: Any, **settings: Any) -> Rehearsal:
     start, found = time.perf_counter(), list[tuple[Explanation, float]]()
     if names_files(data):  # reading all rows for a few would count as the price of these few
         table = open_files(data)
-        data, n_all = read_some(table, min(MORE, most or MORE), settings), table.n_rows
+        data, n_all = (
+            read_some(table, min(LARGE_TRIAL_ROWS, most or LARGE_TRIAL_ROWS), settings),
+            table.n_rows,
+        )
         reading = time.perf_counter() - start
         start = time.perf_counter()
-    for size in (FEW, MORE):
+    for size in (SMALL_TRIAL_ROWS, LARGE_TRIAL_ROWS):
         fx = explain(model, data, **{**settings, "n_rows": min(size, most or size)})
         now = time.perf_counter()
         found.append((fx, now - start))
@@ -100,16 +103,20 @@ def rehearse(model: Any, data: Any, **settings: Any) -> Rehearsal:
     (few, cold), (more, warm) = found
     n_rows = n_all or int(more.provenance["rows_in_table"])
     n_rows = min(n_rows, most or n_rows)
-    told = _told(few, more, n_rows, (cold, warm))
+    told = _extrapolate_cost(few, more, n_rows, (cold, warm))
     told = replace(told, seconds=told.seconds + N_READINGS * reading)
     if regions is None:
         return told
-    tried = {**settings, "n_rows": min(FEW, most or FEW), "regions": regions}
+    tried = {
+        **settings,
+        "n_rows": min(SMALL_TRIAL_ROWS, most or SMALL_TRIAL_ROWS),
+        "regions": regions,
+    }
     explain(model, data, **tried)  # a splitter that is not there is refused here
     return replace(told, rows_for_regions=told.rows_asked, seconds_for_regions=told.seconds)
 
 
-def _told(
+def _extrapolate_cost(
     few: Explanation, more: Explanation, n_rows: int, seconds: tuple[float, float]
 ) -> Rehearsal:
     """Draw the line from a few rows over some more to all of them.
@@ -132,7 +139,7 @@ def _told(
         columns=len(record["columns"]),
         features=len(more.features),
         outputs=more.outputs,
-        predictions=tuple(tuple(row) for row in more.predictions[:SHOWN].tolist()),
+        predictions=tuple(tuple(row) for row in more.predictions[:N_SHOWN_PREDICTIONS].tolist()),
         path=_path(more),
         ways={way: ways.count(way) for way in dict.fromkeys(ways)},
         rows_asked=int(record["rows_asked"]) if word == "answers_walked" else round(float(work)),

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from rhale.cli.bins import read_bins
+from rhale.cli.bins import parse_bins_option
 from rhale.cli.which_pairs import read_typed_pairs
 from rhale.cli.which_trainings import read_typed_trainings
 from rhale.cli.who_differs import read_typed_regions
@@ -52,7 +52,11 @@ class Request:
         if self.task == "refit":
             return read_typed_trainings(self.asked)
         bins, regions = self.asked.get("bins"), self.asked.get("regions")
-        return {**self.asked, "bins": read_bins(bins), "regions": read_typed_regions(regions)}
+        return {
+            **self.asked,
+            "bins": parse_bins_option(bins),
+            "regions": read_typed_regions(regions),
+        }
 
     def written(self) -> bytes:
         """The request as a line."""

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from rhale.cli.output import (
-    NUMBERS,
-    PAGES,
-    PICTURES,
+    JSON_ENDINGS,
+    PAGE_ENDINGS,
+    PICTURE_ENDINGS,
     Destinations,
     harmless,
     laid_out,
@@ -23,12 +23,12 @@ from rhale.cli.output import (
 )
 from rhale.cli.pictures import write_comparison, write_comparisons
 from rhale.comparison import Comparison, compare
-from rhale.explanation import load
+from rhale.explanation import load_explanation
 from rhale.results import comparison_listing as listing
 from rhale.results.comparison_table import comparison_rows
 from rhale.system.writing import whole
 
-FEWEST = 2
+MIN_COMPARED_FILES = 2
 
 
 def read_files(files: Sequence[Path], names: str | None, zero: str | None) -> Comparison:
@@ -43,11 +43,11 @@ def read_files(files: Sequence[Path], names: str | None, zero: str | None) -> Co
     zero : str, optional
         Whose rows decide where curves are zero.
     """
-    if len(files) < FEWEST:
-        msg = f"compare takes at least {FEWEST} files, and was given {len(files)}"
+    if len(files) < MIN_COMPARED_FILES:
+        msg = f"compare takes at least {MIN_COMPARED_FILES} files, and was given {len(files)}"
         raise typer.BadParameter(msg)
     called = name_files(files) if names is None else [name.strip() for name in names.split(",")]
-    return compare(*(load(path) for path in files), names=called, zero=zero)
+    return compare(*(load_explanation(path) for path in files), names=called, zero=zero)
 
 
 def name_files(files: Sequence[Path]) -> list[str]:
@@ -70,14 +70,14 @@ def show_comparison(cx: Comparison) -> None:
     if not sys.stdout.isatty():
         sys.stdout.write(f"{cx}\n")
         return
-    ranked, most = cx.ranked(), listing.MOST_FEATURES
+    ranked, most = cx.ranked(), listing.MAX_COMPARED_FEATURES
     columns, n_left = listing.comparison_ranking(ranked[:most])
     console = Console()
     console.print(Text(harmless(listing.head_of(cx.names, cx.zero_in_words)), style="bold"))
     console.print(laid_out(columns, n_left))
     if len(ranked) > most:
         console.print(Text(f"and {len(ranked) - most:,} that differ less"))
-    for line in (listing.tell_count(ranked), *cx.notes):
+    for line in (listing.write_comparison_counts(ranked), *cx.notes):
         console.print(Text(harmless(line)))
 
 
@@ -86,11 +86,11 @@ def write_all(
 ) -> None:
     """Show the comparison, and write what was asked for."""
     if places.json == "-":
-        write_numbers(cx, "-")
+        write_comparison_json(cx, "-")
     else:
         show_comparison(cx)
     if places.json and places.json != "-":
-        write_numbers(cx, places.json)
+        write_comparison_json(cx, places.json)
     for path in files:
         write_file(cx, path, title, smooth=places.smooth)
     if places.plots:
@@ -99,7 +99,7 @@ def write_all(
         note_line(f"wrote {n_pictures} pictures to {places.plots}")
 
 
-def write_numbers(cx: Comparison, place: str) -> None:
+def write_comparison_json(cx: Comparison, place: str) -> None:
     """Write the table as JSON: columns by name."""
     write_json({"names": list(cx.names), **comparison_rows(cx.ranked())}, place)
 
@@ -107,12 +107,12 @@ def write_numbers(cx: Comparison, place: str) -> None:
 def write_file(cx: Comparison, path: Path, title: str | None, *, smooth: bool) -> None:
     """Write what the ending of a file says."""
     ending = path.suffix.lower()
-    if ending in NUMBERS:
-        write_numbers(cx, str(path))
+    if ending in JSON_ENDINGS:
+        write_comparison_json(cx, str(path))
         return
-    if ending in PAGES:
+    if ending in PAGE_ENDINGS:
         cx.report(path, title=title)
-    elif ending in PICTURES:
+    elif ending in PICTURE_ENDINGS:
         write_comparison(cx, path, whole, smooth=smooth)
     else:
         write_table(cx.summary(backend="pandas"), path)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 
-SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
-UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+BYTE_SIZE_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
+BYTE_UNIT_EXPONENTS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
-def size_of(text: str) -> int | None:
+def parse_byte_size(text: str) -> int | None:
     """Read a size in bytes; None if it is none.
 
     Examples
     --------
-    >>> size_of("512M"), size_of("1.5 GiB") == 3 * 2**29, size_of("much")
+    >>> parse_byte_size("512M"), parse_byte_size("1.5 GiB") == 3 * 2**29, parse_byte_size("much")
     (536870912, True, None)
     """
-    found = SIZE.fullmatch(text.strip())
+    found = BYTE_SIZE_PATTERN.fullmatch(text.strip())
     if found is None:
         return None
-    return int(float(found[1]) * 2 ** UNITS[found[2].upper()])
+    return int(float(found[1]) * 2 ** BYTE_UNIT_EXPONENTS[found[2].upper()])

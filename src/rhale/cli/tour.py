@@ -19,13 +19,13 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
 import rhale
-from rhale.cli.three_inks import draw_three_inks
+from rhale.cli.three_inks import draw_spread_and_intervals
 from rhale.errors import MissingExtraError
 from rhale.kernels import FloatArray
 
 FEATURE = "bmi"
-TREES, NETWORK = "boosted trees", "neural network"
-PICTURES = ("all_features", "one_feature", "three_inks")  # of the README
+TREES_LABEL, NETWORK_LABEL = "boosted trees", "neural network"
+TOUR_PICTURES = ("all_features", "one_feature", "three_inks")  # of the README
 N_TRAININGS = 6
 DOTS_PER_INCH = 110
 READING = {
@@ -82,7 +82,7 @@ def take_the_tour(folder: Path, *, open_page: bool = True) -> None:
     print("Written")
     for path in written:
         print(f"  {path}  {READING[path.name]}")
-    finish([path for path in written if path.suffix == ".html"], open_page=open_page)
+    open_first_page([path for path in written if path.suffix == ".html"], open_page=open_page)
 
 
 def tour_of_trees(folder: Path, patients: Patients) -> tuple[rhale.Explanation, list[Path]]:
@@ -91,7 +91,7 @@ def tour_of_trees(folder: Path, patients: Patients) -> tuple[rhale.Explanation, 
     known = patients.known
     model = make_learner().fit(patients.rows[known], patients.target[known])
     fx = rhale.explain(model, patients.rows, feature_names=patients.names, regions=True)
-    print_ranking(TREES, fx, patients.fit_of(model.predict(patients.rows[patients.new])))
+    print_ranking(TREES_LABEL, fx, patients.fit_of(model.predict(patients.rows[patients.new])))
     say(f"training them {N_TRAININGS} times more, on halves of the patients: would it come back?")
     rx = rhale.refit(
         make_learner(),
@@ -102,13 +102,16 @@ def tour_of_trees(folder: Path, patients: Patients) -> tuple[rhale.Explanation, 
         n_refits=N_TRAININGS,
     )
     print(rx, end="\n\n")
-    return fx, [*draw_pictures(folder, fx, rx), *write_numbers(folder, "trees", TREES, fx)]
+    return fx, [
+        *draw_pictures(folder, fx, rx),
+        *write_tour_results(folder, "trees", TREES_LABEL, fx),
+    ]
 
 
 def draw_pictures(folder: Path, fx: rhale.Explanation, rx: rhale.Refits) -> list[Path]:
     """Draw what the README shows: all features, one of them, and its three bands."""
-    drawn = (fx.plot(), fx.plot(FEATURE), draw_three_inks(fx[FEATURE], rx[FEATURE]))
-    return [save_figure(folder, *both) for both in zip(PICTURES, drawn, strict=True)]
+    drawn = (fx.plot(), fx.plot(FEATURE), draw_spread_and_intervals(fx[FEATURE], rx[FEATURE]))
+    return [save_figure(folder, *both) for both in zip(TOUR_PICTURES, drawn, strict=True)]
 
 
 def tour_of_network(folder: Path, patients: Patients, trees: rhale.Explanation) -> list[Path]:
@@ -119,9 +122,11 @@ def tour_of_network(folder: Path, patients: Patients, trees: rhale.Explanation) 
     known = patients.known
     model = train_network(patients.rows[known], patients.target[known])
     fx = rhale.explain(model, patients.rows.astype(np.float32), feature_names=patients.names)
-    print_ranking(NETWORK, fx, patients.fit_of(predict(model, patients.rows[patients.new])))
-    both = save_figure(folder, "both_models", trees.compare({NETWORK: fx}, FEATURE, name=TREES))
-    return [both, *write_numbers(folder, "network", NETWORK, fx)]
+    print_ranking(NETWORK_LABEL, fx, patients.fit_of(predict(model, patients.rows[patients.new])))
+    both = save_figure(
+        folder, "both_models", trees.compare({NETWORK_LABEL: fx}, FEATURE, name=TREES_LABEL)
+    )
+    return [both, *write_tour_results(folder, "network", NETWORK_LABEL, fx)]
 
 
 def print_ranking(label: str, fx: rhale.Explanation, fit: float) -> None:
@@ -130,7 +135,7 @@ def print_ranking(label: str, fx: rhale.Explanation, fit: float) -> None:
     print(fx, end="\n\n")
 
 
-def write_numbers(folder: Path, name: str, label: str, fx: rhale.Explanation) -> list[Path]:
+def write_tour_results(folder: Path, name: str, label: str, fx: rhale.Explanation) -> list[Path]:
     """Write an explanation as a file of numbers and, where its libraries are, as a page."""
     numbers, page = folder / f"{name}.json", folder / f"{name}.html"
     fx.save(numbers)
@@ -152,7 +157,7 @@ def save_figure(folder: Path, name: str, drawn: Any) -> Path:
     return path
 
 
-def finish(pages: list[Path], *, open_page: bool) -> None:
+def open_first_page(pages: list[Path], *, open_page: bool) -> None:
     """Name the first page last, as an address that terminals open, and open it if they can."""
     if not pages:
         return

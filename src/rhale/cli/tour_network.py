@@ -30,7 +30,7 @@ class Network(torch.nn.Module):
 def train_network(x: FloatArray, y: FloatArray) -> Network:
     """Fit a small network, with the same weights every time."""
     torch.manual_seed(0)
-    rows, target = as_tensor(x), as_tensor(y)[:, None]
+    rows, target = as_network_tensor(x), as_network_tensor(y)[:, None]
     model = Network(rows)
     optimiser = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=1.0)
     for _ in range(200):
@@ -44,10 +44,10 @@ def train_network(x: FloatArray, y: FloatArray) -> Network:
 def predict(model: Network, x: FloatArray) -> FloatArray:
     """Ask a network about a table."""
     with torch.no_grad():
-        answer: FloatArray = model(as_tensor(x)).double().numpy()
+        answer: FloatArray = model(as_network_tensor(x)).double().numpy()
     return answer[:, 0]
 
 
-def as_tensor(table: FloatArray) -> torch.Tensor:
+def as_network_tensor(table: FloatArray) -> torch.Tensor:
     """Bring a table into the network's precision."""
     return torch.tensor(table, dtype=torch.float32)

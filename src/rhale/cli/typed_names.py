@@ -7,7 +7,7 @@ from typing import Any
 
 from rhale.errors import BadSettingError
 
-ARGUMENTS = {"name": "feature_names", "unit": "units"}
+NAME_ARGUMENTS = {"name": "feature_names", "unit": "units"}
 
 
 def names_as_typed(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def names_as_typed(given: Mapping[str, Any]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {
         argument: read_equations(f"--{option}", given[option])
-        for option, argument in ARGUMENTS.items()
+        for option, argument in NAME_ARGUMENTS.items()
         if given.get(option)
     }
     output = given.get("output_name") or given.get("target")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from rhale.cli.bins import read_bins
+from rhale.cli.bins import parse_bins_option
 from rhale.errors import BadSettingError
 from rhale.kernels.pair_settings import PairSettings
 
@@ -64,7 +64,7 @@ def read_typed_pairs(plain: Mapping[str, Any]) -> dict[str, Any]:
         found["pairs"] = [tuple(pair) for pair in found["pairs"]]
     if "cells" in found:
         try:
-            found["cells"] = read_bins(found["cells"])
+            found["cells"] = parse_bins_option(found["cells"])
         except BadSettingError as error:
             msg = f"--cells {found['cells']} is not understood; use 20, quantile:20 or fixed:20"
             raise BadSettingError(msg) from error

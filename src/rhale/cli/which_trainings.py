@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rhale.cli.bins import read_bins
+from rhale.cli.bins import parse_bins_option
 from rhale.cli.which_pairs import pairs_as_typed
 from rhale.cli.who_differs import read_typed_regions
 from rhale.kernels.splits import Scheme
 
 DRAWN = ("n_refits", "share", "folds")
-GIVEN = ("scheme", *DRAWN, "groups")
+TRAINING_OPTIONS = ("scheme", *DRAWN, "groups")
 
 
 def trainings_as_typed(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def trainings_as_typed(given: Mapping[str, Any]) -> dict[str, Any]:
     >>> trainings_as_typed({"pairs": "age:sex"})
     {'pairs': [['age', 'sex']]}
     """
-    asked = {name: given[name] for name in GIVEN if given.get(name) is not None}
+    asked = {name: given[name] for name in TRAINING_OPTIONS if given.get(name) is not None}
     if given.get("jobs") is not None:
         asked["n_jobs"] = given["jobs"]
     return {**asked, **pairs_as_typed({"pairs": given.get("pairs")})}
@@ -46,7 +46,7 @@ def read_typed_trainings(plain: Mapping[str, Any]) -> dict[str, Any]:
     """
     found = {
         **plain,
-        "bins": read_bins(plain.get("bins")),
+        "bins": parse_bins_option(plain.get("bins")),
         "regions": read_typed_regions(plain.get("regions")),
     }
     if isinstance(found.get("pairs"), list):

@@ -10,17 +10,18 @@ from typing import Any, NamedTuple, cast
 
 from rhale.engines.parcel import pack
 from rhale.engines.threads import map_in_threads
-from rhale.engines.worker import Latest, PartTask, Summary, count_task, work
+from rhale.engines.worker import AdaptiveTask, PartTask, Summary, count_task, work
 from rhale.tables import Chunk, Table, TableInMemory
 from rhale.tables.chunk import read_chunks
 from rhale.tables.pieces.ahead import read_ahead
 from rhale.tables.pieces.table import PiecedTable, open_parts, with_numbers
 from rhale.tables.storage import Engine
 
-ENGINES = {  # first word of the module of the user's table, and the module here that reads it
-    "dask": "rhale.engines.dask",
-    "pyspark": "rhale.engines.spark",
-    "ray": "rhale.engines.ray",
+# First word of the module of the user's table; the module and the function here that open it.
+ENGINES = {
+    "dask": ("rhale.engines.dask", "open_dask_table"),
+    "pyspark": ("rhale.engines.spark", "open_spark_table"),
+    "ray": ("rhale.engines.ray", "open_ray_table"),
 }
 
 
@@ -34,7 +35,8 @@ def open_on_engine(data: Any) -> PiecedTable | None:
     for kind in type(data).__mro__:
         library = kind.__module__.split(".")[0]
         if library in ENGINES:
-            found: PiecedTable | None = import_module(ENGINES[library]).open_table(data)
+            module, opener = ENGINES[library]
+            found: PiecedTable | None = getattr(import_module(module), opener)(data)
             return found
     return None
 
@@ -48,13 +50,13 @@ class Work(NamedTuple):
 
 
 def list_work(
-    latest: Latest, table: Table, size: int, *, first: int = 0, n_threads: int = 1
+    latest: AdaptiveTask, table: Table, size: int, *, first: int = 0, n_threads: int = 1
 ) -> Generator[Work]:
     """The work on all rows in order: chunk by chunk, or part by part where an engine has them.
 
     Parameters
     ----------
-    latest : Latest
+    latest : AdaptiveTask
         The task, from a chunk to a term that adds up.
     table : Table
         The rows.
@@ -72,7 +74,7 @@ def list_work(
         for found in engine.map_parts(part_task, pieced.source, first):
             yield Work(found.n_rows, "", found.open)
         return
-    with closing(read(table, size, first, shares=n_threads > 1)) as chunks:
+    with closing(read_local_chunks(table, size, first, shares=n_threads > 1)) as chunks:
         if n_threads > 1:
             for done in map_in_threads(latest.summarise, chunks, n_threads):
                 yield Work(done.n_rows, "", done.open)
@@ -95,7 +97,9 @@ def _n_rows(summary: Summary) -> int:
     return summary.n_rows
 
 
-def read(table: Table, size: int, first: int = 0, *, shares: bool = False) -> Generator[Chunk]:
+def read_local_chunks(
+    table: Table, size: int, first: int = 0, *, shares: bool = False
+) -> Generator[Chunk]:
     """Chunks of a table that is read in this process; those of files are read ahead.
 
     Their numbers are made ahead, too, unless several threads share that work.

@@ -35,8 +35,10 @@ from rhale.tables.pieces.table import PiecedTable
 
 Graph = dict[Any, Any]
 Get = Callable[..., Any]  # one of Dask's schedulers
-AT_ONCE = 16  # summaries that are fetched in one go
-DIGITS = 9  # of a partition's number: Dask begins with the key that comes first as text
+SUMMARIES_PER_FETCH = 16  # summaries that are fetched in one go
+PARTITION_NUMBER_DIGITS = (
+    9  # of a partition's number: Dask begins with the key that comes first as text
+)
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 ADVICE = {
     "Series": "pass the data frame that it comes from, or .to_frame()",
@@ -49,13 +51,13 @@ ADVICE = {
 # --- the table ---------------------------------------------------------------------------------
 
 
-def open_table(data: Any) -> PiecedTable | None:
+def open_dask_table(data: Any) -> PiecedTable | None:
     """Open a data frame or an array of Dask; None for what is no collection of Dask."""
     if not is_dask_collection(data):
         return None
     kinds = [kind.__name__ for kind in type(data).__mro__]
     if "Array" in kinds:
-        return _array(data)
+        return _open_dask_array(data)
     if "DataFrame" not in kinds:
         kind = next((kind for kind in kinds if kind in ADVICE), kinds[0])
         msg = f"a Dask {kind} is no table; {ADVICE.get(kind, '.compute() it')}"
@@ -64,7 +66,7 @@ def open_table(data: Any) -> PiecedTable | None:
     return PiecedTable(head, head.names, data, Dask())
 
 
-def _array(data: Any) -> PiecedTable:
+def _open_dask_array(data: Any) -> PiecedTable:
     """Open an array; a row stays in one piece."""
     blocks = data._meta  # noqa: SLF001 - Dask's name for it
     if type(blocks) is not np.ndarray:
@@ -141,7 +143,7 @@ def _graph(sent: PartTask | Parcel, source: Any, first: int) -> tuple[Graph, lis
     keys = []
     for index, part in enumerate(flatten(made.__dask_keys__())):  # type: ignore[no-untyped-call]
         if index >= first:
-            keys.append((name, f"{index:0{DIGITS}}"))
+            keys.append((name, f"{index:0{PARTITION_NUMBER_DIGITS}}"))
             graph[keys[-1]] = (_summarise, f"{name}-task", index, part)
     return dict(cull(graph, keys)[0]), keys  # type: ignore[no-untyped-call]
 
@@ -182,7 +184,9 @@ def _on_cluster(client: Any, graph: Graph, keys: list[Any], n_bytes: int) -> Ite
 
 def _fetch(client: Any, waiting: deque[Any]) -> list[Summary]:
     """The next summaries that are there; the next one, or its error, if none is."""
-    ready = islice(takewhile(lambda future: future.status == "finished", waiting), AT_ONCE)
+    ready = islice(
+        takewhile(lambda future: future.status == "finished", waiting), SUMMARIES_PER_FETCH
+    )
     return client.gather(list(ready)) or [waiting[0].result()]
 
 
@@ -256,12 +260,12 @@ def _partition_of(error: BaseException, graph: Graph, keys: Sequence[Any]) -> in
     """The one partition that a failed task of a local scheduler belongs to; None if unknown."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     failed = [f.f_locals.get("key") for f in frames if f.f_code.co_name == "execute_task"]
-    reached = _reach(graph, failed[:1])
+    reached = _find_dependent_tasks(graph, failed[:1])
     found = [int(key[1]) for key in keys if key in reached]
     return found[0] if len(found) == 1 else None
 
 
-def _reach(graph: Graph, some: list[Any]) -> set[Any]:
+def _find_dependent_tasks(graph: Graph, some: list[Any]) -> set[Any]:
     """These tasks, and all that need them."""
     after = reverse_dict({key: get_dependencies(graph, key) for key in graph})
     found, new = set(some), some

@@ -6,7 +6,7 @@ import re
 
 from rhale.errors import BadSettingError, BadTableError, ModelStoppedError, RhaleError
 
-ERROR = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception): .+)$", re.MULTILINE)
+ERROR_LINE_PATTERN = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception): .+)$", re.MULTILINE)
 
 
 def describe_loss(engine: str, trace: str, *, is_dead: bool) -> RhaleError:
@@ -30,18 +30,18 @@ def describe_loss(engine: str, trace: str, *, is_dead: bool) -> RhaleError:
             "partitions, fewer tasks at a time or a smaller batch_size= need less"
         )
         return ModelStoppedError(msg)
-    msg = f"{engine} could not compute it: {last_words(trace)}"
+    msg = f"{engine} could not compute it: {find_error_line(trace)}"
     return BadTableError(msg)
 
 
-def last_words(trace: str) -> str:
+def find_error_line(trace: str) -> str:
     r"""The line of a trace that says what went wrong first.
 
     Examples
     --------
-    >>> last_words("Traceback ...\n  line 3\nValueError: no such day\n\nStage 4 failed")
+    >>> find_error_line("Traceback ...\n  line 3\nValueError: no such day\n\nStage 4 failed")
     'ValueError: no such day'
     """
-    said = ERROR.search(trace)
+    said = ERROR_LINE_PATTERN.search(trace)
     lines = [line.strip() for line in trace.splitlines() if line.strip()]
     return said.group(1).strip() if said else (lines or ["no reason was given"])[-1]

@@ -9,17 +9,21 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from rhale.engines import list_work
 from rhale.engines.checkpoint.folder import Checkpoint
-from rhale.engines.worker import Latest, keep_freed_memory
+from rhale.engines.worker import AdaptiveTask, keep_freed_memory
 from rhale.errors import BadTableError, RhaleError
 from rhale.tables import Chunk, Table
-from rhale.tables.pieces.reader import naming
+from rhale.tables.pieces.reader import naming_source
 
 Progress = Callable[[int, int], object]
 Term = TypeVar("Term")
-N_STEPS, FEWEST_ROWS = 50, 256  # of a progress bar, and rows in each
+N_STEPS, MIN_ROWS_PER_PROGRESS_STEP = 50, 256  # of a progress bar, and rows in each
 FIRST_LOOK, SECOND_LOOK = 0, 1  # numbers of passes; more may follow
 FIRST_LOOK_AGAIN = -1  # where parts sent too little
-NAMES = {FIRST_LOOK: "first look", FIRST_LOOK_AGAIN: "first look, again", SECOND_LOOK: "effects"}
+PASS_NAMES = {
+    FIRST_LOOK: "first look",
+    FIRST_LOOK_AGAIN: "first look, again",
+    SECOND_LOOK: "effects",
+}
 
 
 class RunningSum(NamedTuple):
@@ -44,7 +48,7 @@ def name_pass(number: int) -> str:
     >>> [name_pass(n) for n in range(3)]
     ['first look', 'effects', 'effects, pass 3']
     """
-    return NAMES.get(number, f"effects, pass {number + 1}")
+    return PASS_NAMES.get(number, f"effects, pass {number + 1}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +88,7 @@ class Passes:
         so_far = RunningSum(kept.done, kept.folded) if kept else RunningSum(0, None)
         if kept and kept.is_last:
             return cast(Term, so_far.total)
-        now = Latest(task)
+        now = AdaptiveTask(task)
         with self._fitting(kept_as, kept):
             now.learn(so_far.total)
         keep_freed_memory()
@@ -94,7 +98,7 @@ class Passes:
             # closed whatever happens: an error would keep files open and engines at work
             with closing(work), self._telling(number, before) as tell:
                 for part in work:
-                    with naming(part.where):
+                    with naming_source(part.where):
                         term = part.do()
                     with self._fitting(kept_as, kept):
                         so_far = so_far.with_one(term)
@@ -147,7 +151,7 @@ class Passes:
         """
         if not self.progress or self.n_rows is None or self.has_parts:
             return self.batch_rows
-        return min(max(self.n_rows // N_STEPS, FEWEST_ROWS), self.batch_rows)
+        return min(max(self.n_rows // N_STEPS, MIN_ROWS_PER_PROGRESS_STEP), self.batch_rows)
 
     @contextmanager
     def _telling(self, number: int, done: int) -> Iterator[Callable[[int], object]]:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 from rhale.errors import ModelFailedError, RhaleError
 from rhale.models import Predictor
 
-KEPT = 2  # tasks that a process keeps open: two passes take turns, and old models must go
+MAX_OPEN_TASKS = 2  # tasks that a process keeps open: two passes take turns, and old models must go
 _open_tasks: OrderedDict[str, Any] = OrderedDict()  # by digest; the one used last is last
 _opening = Lock()
 
@@ -49,7 +49,7 @@ class Parcel:
         """Give the task; a process unpickles it at the first call and keeps the last two."""
         with _opening:  # others wait: they need the same model, and it must not be made twice
             if self.digest not in _open_tasks:
-                while len(_open_tasks) >= KEPT:  # before the next one takes its room
+                while len(_open_tasks) >= MAX_OPEN_TASKS:  # before the next one takes its room
                     _open_tasks.popitem(last=False)
                 _open_tasks[self.digest] = self._unpickle()
             _open_tasks.move_to_end(self.digest)

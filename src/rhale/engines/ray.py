@@ -22,14 +22,16 @@ from rhale.errors import BadTableError
 from rhale.tables.frame import FrameTable
 from rhale.tables.pieces.table import PiecedTable
 
-NAME = "Ray"
-NO_RESUME = "Ray, whose blocks have no number to go on from; it does lost work again by itself"
+RAY_NAME = "Ray"
+RAY_NO_RESUME = "Ray, whose blocks have no number to go on from; it does lost work again by itself"
 MOST_TASKS = 200  # at a time
-AHEAD = 2  # so many times as many blocks are worked on or done before the next in order is
+RAY_BLOCKS_AHEAD = (
+    2  # so many times as many blocks are worked on or done before the next in order is
+)
 GRACE = 1.0  # seconds that tasks get to end by themselves
 
 
-def open_table(data: Any) -> PiecedTable | None:
+def open_ray_table(data: Any) -> PiecedTable | None:
     """Open a Ray dataset; None for what is no table."""
     from ray.data import DataIterator, Dataset
 
@@ -39,7 +41,7 @@ def open_table(data: Any) -> PiecedTable | None:
     if not isinstance(data, Dataset):
         return None
     with _running():
-        schema = _copy(data).schema()
+        schema = _copy_ordered_dataset(data).schema()
     if schema is None:
         msg = "the table has no rows; an effect needs at least two rows with different values"
         raise BadTableError(msg)
@@ -60,7 +62,7 @@ def _no_rows(schema: Any) -> Any:
 class Ray:
     """The engine of Ray's tables."""
 
-    name, no_resume = "ray", NO_RESUME
+    name, no_resume = "ray", RAY_NO_RESUME
 
     def map_parts(self, part_task: PartTask, source: Any, first: int) -> Iterator[Summary]:
         """Summarise every block, results in order."""
@@ -71,7 +73,7 @@ class Ray:
         is_arrow = part_task.table.head.kind == "pyarrow"
         # The dataset's own tasks and actors keep their cores while nobody takes their blocks: tasks
         # that asked for a core to take them with might wait forever. We count cores ourselves.
-        task, n_tasks = ray.remote(num_cpus=0)(summary_of), _cores()
+        task, n_tasks = ray.remote(num_cpus=0)(summarise_ray_block), _cores()
         waiting, running = deque[Any](), list[Any]()
         with _running():
             try:
@@ -79,17 +81,17 @@ class Ray:
                     running = running if len(running) < n_tasks else ray.wait(running)[1]
                     running.append(task.remote(parcel, index, block, is_arrow=is_arrow))
                     waiting.append(running[-1])
-                    if len(waiting) > AHEAD * n_tasks:
+                    if len(waiting) > RAY_BLOCKS_AHEAD * n_tasks:
                         yield ray.get(waiting[0])
                         waiting.popleft()
                 while waiting:
                     yield ray.get(waiting[0])
                     waiting.popleft()
             finally:
-                _end(waiting)
+                _end_unneeded_tasks(waiting)
 
 
-def _end(tasks: Iterable[Any]) -> None:
+def _end_unneeded_tasks(tasks: Iterable[Any]) -> None:
     """End tasks that nobody waits for any more.
 
     Ray ends the whole process where a task is cancelled while its answer comes in. So short tasks
@@ -118,11 +120,11 @@ def _blocks(table: PiecedTable, source: Any) -> Iterator[Any]:
     wanted = table.wanted
     if len(wanted) < len(table.everything) and not isinstance(source, MaterializedDataset):
         source = source.select_columns(wanted)  # files are then read without the others
-    for bundle in _copy(source).iter_internal_ref_bundles():
+    for bundle in _copy_ordered_dataset(source).iter_internal_ref_bundles():
         yield from bundle.block_refs
 
 
-def _copy(data: Any) -> Any:
+def _copy_ordered_dataset(data: Any) -> Any:
     """The same dataset with settings of its own: rows in order, no bars."""
     copied = type(data).copy(data, _deep_copy=True)
     copied.context.execution_options.preserve_order = True
@@ -146,12 +148,12 @@ def _running() -> Iterator[None]:
         raise BadTableError(msg) from error
     except RayError as error:
         is_dead = not isinstance(error, RayTaskError)
-        raise describe_loss(NAME, str(error), is_dead=is_dead) from error
+        raise describe_loss(RAY_NAME, str(error), is_dead=is_dead) from error
     finally:
         log.setLevel(before)
 
 
-def summary_of(parcel: Parcel, index: int, block: Any, *, is_arrow: bool) -> Summary:
+def summarise_ray_block(parcel: Parcel, index: int, block: Any, *, is_arrow: bool) -> Summary:
     """Summarise one block, on a worker."""
     from ray.data.block import BlockAccessor
 

@@ -26,7 +26,7 @@ from rhale.errors import BadSettingError, BadTableError
 from rhale.tables.frame import FrameTable
 from rhale.tables.pieces.table import PiecedTable
 
-NAME, COLUMN = "Spark", "summary"
+SPARK_NAME, SPARK_SUMMARY_COLUMN = "Spark", "summary"
 JOBS = 2  # at a time: the next one fills the cores that the last tasks of one leave
 FEWEST_PARTS, MOST_PARTS = 8, 200  # of one job: the driver holds their summaries, a MB each
 INHERITED = ("spark.scheduler.pool", "spark.jobGroup.id", "spark.job.description", "spark.job.tags")
@@ -42,7 +42,7 @@ NOT_TABLES = {
 }
 
 
-def open_table(data: Any) -> PiecedTable | None:
+def open_spark_table(data: Any) -> PiecedTable | None:
     """Open a Spark data frame; None for what is no table."""
     from pyspark.sql import DataFrame
 
@@ -136,7 +136,7 @@ def _map(source: Any, names: list[str], parcel: Any) -> Any:
     with warnings.catch_warnings():  # of versions of pandas, which is not used here
         warnings.simplefilter("ignore")
         mapped = source.selectExpr(*columns).mapInArrow(
-            _summarising(parcel, names), f"{COLUMN} binary"
+            _summarising(parcel, names), f"{SPARK_SUMMARY_COLUMN} binary"
         )
     return mapped.rdd
 
@@ -145,19 +145,19 @@ def _summarising(parcel: Any, names: list[str]) -> Callable[[Iterator[Any]], Ite
     """What a worker does with a partition; closures travel to workers, and this one is small."""
 
     def summarising(batches: Iterator[Any]) -> Iterator[Any]:
-        yield summary_of(parcel.value, names, batches)
+        yield summarise_spark_partition(parcel.value, names, batches)
 
     return summarising
 
 
-def summary_of(parcel: Parcel, names: list[str], batches: Iterator[Any]) -> Any:
+def summarise_spark_partition(parcel: Parcel, names: list[str], batches: Iterator[Any]) -> Any:
     """Summarise the rows of one partition, on a worker; one record batch with bytes."""
     import pyarrow as pa
     from pyspark import TaskContext
 
     pieces = (pa.Table.from_batches([batch]).rename_columns(names) for batch in batches)
     summary = work(parcel, TaskContext.get().partitionId(), pieces)
-    return pa.record_batch({COLUMN: pa.array([pickle.dumps(summary)], pa.binary())})
+    return pa.record_batch({SPARK_SUMMARY_COLUMN: pa.array([pickle.dumps(summary)], pa.binary())})
 
 
 def contents(rows: Iterator[Any]) -> list[bytes]:
@@ -200,7 +200,7 @@ class Jobs:
             except Exception as error:
                 trace = str(error)
                 is_dead = any(word in trace for word in DEATH)
-                raise describe_loss(NAME, trace, is_dead=is_dead) from error
+                raise describe_loss(SPARK_NAME, trace, is_dead=is_dead) from error
 
         started = self._pool.submit(run)
         self._running.add(started)

@@ -14,9 +14,9 @@ import numpy as np
 from rhale.engines.parcel import AsksModel, Parcel
 from rhale.errors import BadTableError, RhaleError
 from rhale.models import Predictor
-from rhale.system.failure import Failure
+from rhale.system.failure import ErrorRecord
 from rhale.tables import Chunk
-from rhale.tables.pieces.reader import naming
+from rhale.tables.pieces.reader import naming_source
 from rhale.tables.pieces.table import PiecedTable
 
 Task = Callable[[Chunk], Any]
@@ -33,13 +33,13 @@ class Summary:
         How many rows.
     term : object or None
         Adds up with the terms of other rows; None where there were none.
-    failure : Failure or None
+    failure : ErrorRecord or None
         What went wrong.
     """
 
     n_rows: int
     term: Any = None
-    failure: Failure | None = None
+    failure: ErrorRecord | None = None
 
     def open(self) -> Any:
         """The term, or the error in it."""
@@ -51,7 +51,7 @@ class Summary:
 
 
 @dataclass(eq=False)
-class Latest:
+class AdaptiveTask:
     """A task that gets easier with what is known; on workers it is what it was when it left."""
 
     task: Task
@@ -81,7 +81,7 @@ def keep_freed_memory() -> None:
 
 def summarise(task: Task, chunk: Chunk) -> Summary:
     """Apply a task to a chunk; what goes wrong names the file or the partition."""
-    with naming(chunk.where):
+    with naming_source(chunk.where):
         return Summary(chunk.n_rows, task(chunk))
 
 
@@ -115,13 +115,13 @@ class PartTask:
             with session_of(self.predictor):
                 return self._fold(index, pieces)
         except RhaleError as error:
-            return Summary(0, failure=Failure.of(error))
+            return Summary(0, failure=ErrorRecord.of(error))
 
     def _fold(self, index: int, pieces: Iterable[Any]) -> Summary:
         starts, found, where = self.table.starts, Summary(0), f"partition {index}"
         start = starts[min(index, len(starts) - 1)] if starts else 0
         pieces = self._count(index, pieces) if starts else pieces
-        now = Latest(self.task)
+        now = AdaptiveTask(self.task)
         keep_freed_memory()
         for chunk in self.table.cut(pieces, self.size, where=where, start=start):
             found = unite(found, now.summarise(chunk))
@@ -158,7 +158,7 @@ def work(parcel: Parcel, index: int, pieces: Iterable[Any]) -> Summary:
     try:
         task: PartTask = parcel.open()
     except RhaleError as error:
-        return Summary(0, failure=Failure.of(error))
+        return Summary(0, failure=ErrorRecord.of(error))
     return task(index, pieces)
 
 
@@ -170,8 +170,8 @@ def session_of(predictor: Predictor | None) -> AbstractContextManager[None]:
 def count_task(table: PiecedTable) -> PartTask:
     """A task that counts the rows of every part, whatever their weight."""
     plain = replace(table.without_rows(), weights=None, drawn=None, starts=())
-    return PartTask(_nothing, plain, 2**16)
+    return PartTask(_skip_chunk, plain, 2**16)
 
 
-def _nothing(_: Chunk) -> None:
+def _skip_chunk(_: Chunk) -> None:
     """Tell nothing about a chunk."""

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from rhale.errors import BadSettingError, BadTableError
-from rhale.features.level_reader import LevelReader, Said, axis_kind, holds_names, plain_key
+from rhale.features.level_reader import LevelReader, Said, column_axis_kind, holds_names, plain_key
 from rhale.features.levels import Levels
-from rhale.features.survey import LARGEST, Census, Survey, check_exact, check_range
+from rhale.features.survey import MAX_FEATURE_VALUE, Census, Survey, check_exact, check_range
 from rhale.features.text_numbers import describe_numbers
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import Axis
-from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, written
+from rhale.kernels.axis import FeatureAxis
+from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, format_axis_value
 from rhale.names import find_feature, list_asked
 from rhale.results.note import Note
 from rhale.settings import Settings
@@ -40,7 +40,7 @@ class Feature:
         Its column in the table, and its place among the explained ones.
     kind : {"number", "date", "duration", "steps", "categories"}
         How it is explained.
-    axis : Axis
+    axis : FeatureAxis
         Range and quantiles; of the levels' places, where there are levels.
     whole : bool
         Whether it takes whole numbers only.
@@ -60,7 +60,7 @@ class Feature:
     column: int
     place: int
     kind: ColumnKind
-    axis: Axis
+    axis: FeatureAxis
     whole: bool
     is_complete: bool
     levels: Levels | None = None
@@ -232,7 +232,7 @@ class Reader:
             check_range(name, low, high)
         except BadTableError:
             return False
-        return max(-low, high) <= LARGEST
+        return max(-low, high) <= MAX_FEATURE_VALUE
 
     def is_named(self, column: int) -> bool:
         """Whether a column holds names."""
@@ -240,7 +240,7 @@ class Reader:
 
     def axis_kind(self, column: int) -> AxisKind:
         """What the numbers of a column are."""
-        return axis_kind(self.table, column)
+        return column_axis_kind(self.table, column)
 
     def kind(self, place: int) -> ColumnKind:
         """How a feature is explained."""
@@ -305,7 +305,7 @@ class Reader:
             )
             levels, told = found.steps(place) if kind == "steps" else found.categories(place)
             notes += told + self.describe_text(place)
-            axis = Axis(0.0, levels.size - 1.0, levels.edges, np.ones(levels.size), 1.0)
+            axis = FeatureAxis(0.0, levels.size - 1.0, levels.edges, np.ones(levels.size), 1.0)
         else:
             axis = seen.axis(place, limits)
             check_range(name, axis.low, axis.high)
@@ -326,14 +326,15 @@ class Reader:
         )
 
 
-def require_rows(
+def require_rows_in_limits(
     feature: Feature, n_rows: int, limits: tuple[float, float], survey: Survey
 ) -> None:
     """Refuse limits between which a feature has no rows."""
     if n_rows == 0:
-        low, high = (written(v, feature.axis_kind) for v in limits)
+        low, high = (format_axis_value(v, feature.axis_kind) for v in limits)
         first, last = (
-            written(float(v[feature.place]), feature.axis_kind) for v in (survey.low, survey.high)
+            format_axis_value(float(v[feature.place]), feature.axis_kind)
+            for v in (survey.low, survey.high)
         )
         msg = (
             f"feature {feature.name!r} has no rows within [{low}, {high}]; its values go from "

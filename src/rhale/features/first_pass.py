@@ -15,7 +15,7 @@ from rhale.features.feature import (
     check_columns,
     has_no_order,
     read_categorical,
-    require_rows,
+    require_rows_in_limits,
 )
 from rhale.features.level_reader import Said
 from rhale.features.survey import Survey, SurveyTask
@@ -28,7 +28,7 @@ from rhale.tables.chunk import find_columns
 from rhale.tables.open import require_two_rows
 
 SURVEY_ROWS = 20_000  # distinct rows behind quantiles and windows
-PROBE_ROWS = 32, 256  # rows that a model is asked about first, at least and at most
+PROBE_ROW_RANGE = 32, 256  # rows that a model is asked about first, at least and at most
 MOST_COMBINED = 100  # columns of a table whose combinations of levels are looked at
 
 
@@ -117,7 +117,7 @@ class FirstPass:
         return SurveyTask(
             columns=self.surveyed,
             names=self.table.names,
-            sizes=(SURVEY_ROWS, PROBE_ROWS[1]),
+            sizes=(SURVEY_ROWS, PROBE_ROW_RANGE[1]),
             seed=self.settings.seed,
             beside=self.beside,
             counted=[c for c in self.surveyed if self.said.get(c)],
@@ -131,7 +131,7 @@ class FirstPass:
         table = self.table.settle(survey.facts)
         reader = Reader(table, survey, self.surveyed, self.beside, self.said, self.settings)
         table = table.label(reader.labels())
-        probe = survey.probe.first(int(np.clip(survey.n_rows // 20, *PROBE_ROWS)))
+        probe = survey.probe.first(int(np.clip(survey.n_rows // 20, *PROBE_ROW_RANGE)))
         survey = replace(survey, probe=replace(probe, chunk=table.settle_chunk(probe.chunk)))
         reader = replace(reader, table=table, survey=survey)
         features = list_features(reader, len(self.columns))
@@ -181,18 +181,20 @@ def name_splitters(names: Sequence[str], settings: Settings) -> list[int]:
 
 def list_features(reader: Reader, n_features: int) -> list[Feature]:
     """Gather what the first pass learned about each feature: they are the first columns."""
-    wanted = read_limits(reader.settings.limits, reader, n_features)
+    wanted = parse_limits_setting(reader.settings.limits, reader, n_features)
     features = []
     for place in range(n_features):
         column = reader.columns[place]
         feature = reader.feature(place, wanted.get(column))
         axis = feature.axis
-        require_rows(feature, axis.values.size, (axis.low, axis.high), reader.survey)
+        require_rows_in_limits(feature, axis.values.size, (axis.low, axis.high), reader.survey)
         features.append(feature)
     return features
 
 
-def read_limits(limits: Any, reader: Reader, n_features: int) -> dict[int, tuple[float, float]]:
+def parse_limits_setting(
+    limits: Any, reader: Reader, n_features: int
+) -> dict[int, tuple[float, float]]:
     """Turn limits into a mapping from column to (low, high)."""
     names, columns = reader.table.names, reader.columns[:n_features]
     if limits is None:
@@ -202,7 +204,7 @@ def read_limits(limits: Any, reader: Reader, n_features: int) -> dict[int, tuple
     found = {}
     for feature, pair in limits.items():
         column = find_feature(feature, names)
-        found[column] = _read_pair(feature, pair, reader.axis_kind(column))
+        found[column] = _parse_limit_pair(feature, pair, reader.axis_kind(column))
     return found
 
 
@@ -214,7 +216,7 @@ def _only_name(limits: Any, names: Sequence[str], columns: Sequence[int]) -> str
     return names[columns[0]]
 
 
-def _read_pair(feature: Any, pair: Any, kind: AxisKind) -> tuple[float, float]:
+def _parse_limit_pair(feature: Any, pair: Any, kind: AxisKind) -> tuple[float, float]:
     try:
         low, high = (float(as_numbers(v, kind)) for v in pair)
     except (TypeError, ValueError) as error:

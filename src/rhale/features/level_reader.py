@@ -12,23 +12,26 @@ from rhale.errors import BadSettingError
 from rhale.features.levels import Levels
 from rhale.features.survey import Survey
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.level_order import level_distances, order_levels
-from rhale.kernels.times import AxisKind, as_axis_kind, as_numbers, in_full, written
+from rhale.kernels.level_order import level_distances, order_levels_by_distance
+from rhale.kernels.times import AxisKind, as_axis_kind, as_numbers, format_axis_value, in_full
 from rhale.results.level_effect import name_others
 from rhale.results.note import Note
 from rhale.tables import Table
-from rhale.tables.columns import NAMES, hashed, texts_of
+from rhale.tables.columns import NAME_KINDS, hashed, make_distinct_texts
 
 Said = bool | tuple[Any, ...]
-MOST_LEVELS, FEWEST_ROWS = 50, 5  # levels in no order of their own beyond that are pooled
+MAX_UNORDERED_LEVELS, MIN_ROWS_PER_LEVEL = (
+    50,
+    5,
+)  # levels in no order of their own beyond that are pooled
 
 
 def holds_names(table: Table, column: int) -> bool:
     """Tell whether a column holds names."""
-    return table.holds(column) in NAMES
+    return table.holds(column) in NAME_KINDS
 
 
-def axis_kind(table: Table, column: int) -> AxisKind:
+def column_axis_kind(table: Table, column: int) -> AxisKind:
     """Say what the numbers of a column are."""
     return as_axis_kind(table.holds(column))
 
@@ -88,12 +91,12 @@ class LevelReader:
     def _texts(self, column: int, keys: Sequence[Any]) -> tuple[str, ...]:
         """What to call the levels."""
         if holds_names(self.table, column):
-            return texts_of([value for _, value in keys])
-        kind = axis_kind(self.table, column)
+            return make_distinct_texts([value for _, value in keys])
+        kind = column_axis_kind(self.table, column)
         if kind == "number":
             is_truth = self.table.is_truth(column)
-            return tuple(str(bool(k)) if is_truth else plain_number(k) for k in keys)
-        texts = tuple(written(k, kind) for k in keys)
+            return tuple(str(bool(k)) if is_truth else write_number_in_full(k) for k in keys)
+        texts = tuple(format_axis_value(k, kind) for k in keys)
         return texts if len(set(texts)) == len(keys) else tuple(in_full(k, kind) for k in keys)
 
     def _declared(self, column: int, keys: Sequence[Any], order: Sequence[Any]) -> list[int]:
@@ -121,7 +124,7 @@ class LevelReader:
     def _as_numbers(self, column: int, order: Sequence[Any]) -> list[float]:
         """Levels of a column of numbers or dates, as the user listed them."""
         try:
-            return list(as_numbers(list(order), axis_kind(self.table, column)).tolist())
+            return list(as_numbers(list(order), column_axis_kind(self.table, column)).tolist())
         except BadSettingError as error:
             msg = f"the order given for {self.table.names[column]!r}: {error}"
             raise BadSettingError(msg) from error
@@ -177,7 +180,7 @@ class LevelReader:
         found, own = np.unique(level[rows], return_inverse=True)
         lacking = np.setdiff1d(np.arange(n_levels), found)
         weight = sample.weight[rows] * (self.survey.weight / self.survey.weight_squares)
-        order = order_levels(level_distances(own, found.size, numbers, names, weight))
+        order = order_levels_by_distance(level_distances(own, found.size, numbers, names, weight))
         how = "by similarity of the other columns"
         if not sample.is_complete:
             how += f" in a sample of {len(level):,} rows"
@@ -222,7 +225,7 @@ def split_rare(rows: IntArray, weight: FloatArray) -> tuple[IntArray, IntArray]:
     """
     rank = np.empty(rows.size, dtype=np.int64)
     rank[np.argsort(-weight, kind="stable")] = np.arange(rows.size)
-    rare = (rows < FEWEST_ROWS) | (rank >= MOST_LEVELS)
+    rare = (rows < MIN_ROWS_PER_LEVEL) | (rank >= MAX_UNORDERED_LEVELS)
     if rare.sum() < 2:
         rare[:] = False
     return np.flatnonzero(~rare), np.flatnonzero(rare)
@@ -248,12 +251,12 @@ def _unlike(name: str, texts: Sequence[str]) -> str:
     return name
 
 
-def plain_number(value: float) -> str:
+def write_number_in_full(value: float) -> str:
     """Write a number in full.
 
     Examples
     --------
-    >>> plain_number(3.0), plain_number(1e7), plain_number(0.25)
+    >>> write_number_in_full(3.0), write_number_in_full(1e7), write_number_in_full(0.25)
     ('3', '10000000', '0.25')
     """
     return str(int(value)) if value == int(value) else repr(float(value))

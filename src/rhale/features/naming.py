@@ -94,7 +94,7 @@ def list_words(argument: str, asked: Any, keys: Sequence[str]) -> dict[str, str]
     {'x1': 'Sex'}
     """
     if isinstance(asked, Mapping):
-        words = {keys[_find(argument, key, keys)]: word for key, word in asked.items()}
+        words = {keys[_find_named_key(argument, key, keys)]: word for key, word in asked.items()}
     else:
         given = [asked] if isinstance(asked, str) else list(asked)
         if len(given) != len(keys):
@@ -131,7 +131,7 @@ def read_units(asked: Any, told: Mapping[str, str]) -> dict[str, str]:
     return units
 
 
-def _find(argument: str, key: Any, keys: Sequence[str]) -> int:
+def _find_named_key(argument: str, key: Any, keys: Sequence[str]) -> int:
     place = find(key, keys)
     if place is None:
         msg = f"{argument}= names {key!r:.60}, which is not there; {near_names(str(key), keys)}"

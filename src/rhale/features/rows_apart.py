@@ -25,7 +25,7 @@ from rhale.tables.weights import find_weights
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ExplainedRows:
     """Rows that are explained, and what is known of them beside their features.
 
     Attributes
@@ -49,7 +49,9 @@ class Rows:
         return None if self.groups is None else as_units(self.groups, self.table.n_rows)[0]
 
 
-def read_rows(data: Any, asked: Settings, *, target: Any = None, groups: Any = None) -> Rows:
+def read_explained_rows(
+    data: Any, asked: Settings, *, target: Any = None, groups: Any = None
+) -> ExplainedRows:
     """Open the table, and take columns out of it that are no features: target, groups, weights."""
     table = open_in_memory(data)
     given = {"target": target, "groups": groups, "weights": asked.weights}
@@ -61,7 +63,7 @@ def read_rows(data: Any, asked: Settings, *, target: Any = None, groups: Any = N
     asked = replace(asked, weights=given["weights"], columns=None)
     table = table if kept is None else table.select(kept)
     check_question(table, asked)
-    return Rows(table, asked, given["target"], given["groups"])
+    return ExplainedRows(table, asked, given["target"], given["groups"])
 
 
 def open_in_memory(data: Any) -> TableInMemory:

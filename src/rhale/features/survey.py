@@ -11,22 +11,29 @@ import numpy as np
 
 from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.records import crosses_processes
-from rhale.kernels.sample import NO_LIMIT, KeyArray, Sample, collect, column_keys, small_keys
+from rhale.kernels.sample import MAX_ROW_HASH, KeyArray, Sample, collect, column_keys, small_keys
 from rhale.tables.chunk import Chunk
 from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 
-LARGEST = 1e150  # squares of feature values must stay finite
-NARROWEST, WIDEST = 1e-50, 1e50  # ranges of features: their sixth powers are ordinary numbers
+MAX_FEATURE_VALUE = 1e150  # squares of feature values must stay finite
+MIN_FEATURE_RANGE, MAX_FEATURE_RANGE = (
+    1e-50,
+    1e50,
+)  # ranges of features: their sixth powers are ordinary numbers
 EXACT = 2**53  # whole numbers beyond are rounded as floats
 BLURRED = 2.0**-20  # of the range: rounding beyond makes one of values that differ
-FEW_VALUES = 60  # numbers are counted up to here: minutes are the longest of the usual scales
-LONGEST_NAME = 2**16  # letters of a category: it is written into every row that is moved to it
+MAX_COUNTED_VALUES = (
+    60  # numbers are counted up to here: minutes are the longest of the usual scales
+)
+MAX_CATEGORY_LETTERS = (
+    2**16
+)  # letters of a category: it is written into every row that is moved to it
 FIRST_VALUES = 1_000  # tell of most columns that there are more
 Facts = tuple[int, float, float, float, float, bool]
-SPARE = 4  # times its share of the sample is what a part sends
-FEWEST_SENT, SENT_NUMBERS = 256, 2**14  # rows of a part, and numbers in them
+PART_SAMPLE_FACTOR = 4  # times its share of the sample is what a part sends
+FEWEST_SENT, PART_SAMPLE_NUMBERS = 256, 2**14  # rows of a part, and numbers in them
 
 
 @crosses_processes
@@ -50,9 +57,9 @@ class Probe:
         return smallest(self.size, key, self.chunk.join(other.chunk))
 
 
-def smallest(size: int, key: KeyArray, chunk: Chunk, last_key: np.uint64 = NO_LIMIT) -> Probe:
+def smallest(size: int, key: KeyArray, chunk: Chunk, last_key: np.uint64 = MAX_ROW_HASH) -> Probe:
     """Keep the rows with the smallest keys, none above the last."""
-    rows = np.arange(key.size) if last_key == NO_LIMIT else np.flatnonzero(key <= last_key)
+    rows = np.arange(key.size) if last_key == MAX_ROW_HASH else np.flatnonzero(key <= last_key)
     if rows.size > size:
         rows = rows[np.argpartition(key[rows], size)[:size]]
     rows = rows[np.argsort(key[rows], kind="stable")]
@@ -176,7 +183,7 @@ class Survey:
             facts=self.facts + other.facts,
         )
 
-    def axis(self, feature: int, limits: tuple[float, float] | None = None) -> Axis:
+    def axis(self, feature: int, limits: tuple[float, float] | None = None) -> FeatureAxis:
         """Describe one feature, within given limits or its own range."""
         low, high = limits or (float(self.low[feature]), float(self.high[feature]))
         column, weight = self.sample.values[:, feature], self.sample.weight
@@ -185,11 +192,11 @@ class Survey:
         ends = tuple(value for value in outermost if low <= value <= high)
         if np.all(weight == weight[0]):  # counting is cheaper than adding up
             values, count = count_sorted(np.sort(column), low, high)
-            return Axis(low, high, values, count * weight[0], rows, ends)
+            return FeatureAxis(low, high, values, count * weight[0], rows, ends)
         inside = (column >= low) & (column <= high)
         values, place = np.unique(column[inside], return_inverse=True)
         held = np.bincount(place, weight[inside], values.size).astype(np.float64)
-        return Axis(low, high, values, held, rows, ends)
+        return FeatureAxis(low, high, values, held, rows, ends)
 
 
 def count_sorted(ordered: FloatArray, low: float, high: float) -> tuple[FloatArray, IntArray]:
@@ -231,10 +238,10 @@ class RowWeights:
 def require_names(values: Sequence[Any], name: str) -> None:
     """Refuse texts that are too long for names of categories: each becomes many rows of it."""
     longest = max((len(value) for value in values if isinstance(value, str | bytes)), default=0)
-    if longest > LONGEST_NAME:
+    if longest > MAX_CATEGORY_LETTERS:
         msg = (
             f"column {name!r} holds a text of {longest:,} letters; as a category it may have "
-            f"{LONGEST_NAME:,}. Shorten it, or leave the column out with features="
+            f"{MAX_CATEGORY_LETTERS:,}. Shorten it, or leave the column out with features="
         )
         raise BadTableError(msg)
 
@@ -305,8 +312,8 @@ class SurveyTask:
     counted: Collection[int] = ()
     unchecked: Collection[int] = ()
     is_pieced: bool = False
-    last_key: np.uint64 = NO_LIMIT
-    last_probed: np.uint64 = NO_LIMIT
+    last_key: np.uint64 = MAX_ROW_HASH
+    last_probed: np.uint64 = MAX_ROW_HASH
     sends_all: bool = False
     many: Collection[int] = ()
 
@@ -348,8 +355,10 @@ class SurveyTask:
             if column not in self.unchecked:
                 check_column(held, self.names[column], chunk.row_numbers)
             if column in self.many:
-                return Census({}, FEW_VALUES, is_many=True)
-            return count_values(held, weight, None if column in self.counted else FEW_VALUES)
+                return Census({}, MAX_COUNTED_VALUES, is_many=True)
+            return count_values(
+                held, weight, None if column in self.counted else MAX_COUNTED_VALUES
+            )
         return count_values(([(type(v), v) for v in distinct[0]], distinct[1]), weight, None)
 
     def sample(self, key: KeyArray, held: Mapping[int, FloatArray], weight: FloatArray) -> Sample:
@@ -364,7 +373,7 @@ class SurveyTask:
     def after(self, found: Survey) -> SurveyTask:
         """The task for further chunks, whose sampled rows must have smaller keys than these."""
         last_key, last_probed = (
-            np.uint64(keys[-1]) if keys.size == size else NO_LIMIT
+            np.uint64(keys[-1]) if keys.size == size else MAX_ROW_HASH
             for keys, size in zip((found.sample.key, found.probe.key), self.sizes, strict=True)
         )
         many = [c for c, one in zip(self.columns, found.census, strict=True) if one.is_many]
@@ -387,8 +396,10 @@ class SurveyTask:
             return found
         times = sample.weight.mean() * found.n_rows / found.weight
         share = max(1 / (part + 1), min(2 * (times - 1), 1.0))
-        fewest = max(SENT_NUMBERS // (sample.values.shape[1] + 2), FEWEST_SENT)
-        return replace(found, sample=sample.first(max(int(SPARE * share * sample.size), fewest)))
+        fewest = max(PART_SAMPLE_NUMBERS // (sample.values.shape[1] + 2), FEWEST_SENT)
+        return replace(
+            found, sample=sample.first(max(int(PART_SAMPLE_FACTOR * share * sample.size), fewest))
+        )
 
     def again(self, found: Survey) -> SurveyTask:
         """The task for all rows once more, where parts sent too few: no smaller sample is sure."""
@@ -400,7 +411,7 @@ def rows_keys(chunk: Chunk, seed: int) -> KeyArray:
     return column_keys(chunk.keys(), chunk.n_rows, seed)
 
 
-def keep(chunk: Chunk, rows: IntArray, key: KeyArray, values: FloatArray) -> Sample:
+def sample_chunk_rows(chunk: Chunk, rows: IntArray, key: KeyArray, values: FloatArray) -> Sample:
     """Sample of these rows, all of them."""
     weight = np.ones(rows.size) if chunk.weights is None else chunk.weights[rows]
     return collect(key, values, weight, size=np.iinfo(np.int64).max)
@@ -414,9 +425,9 @@ def check_range(name: str, low: float, high: float) -> None:
     >>> check_range("x", 0.0, 1e-30)
     >>> check_range("x", 2.0, 2.0)  # a constant
     """
-    if low == high or NARROWEST <= high - low <= WIDEST:
+    if low == high or MIN_FEATURE_RANGE <= high - low <= MAX_FEATURE_RANGE:
         return
-    change = "multiply" if high - low < NARROWEST else "divide"
+    change = "multiply" if high - low < MIN_FEATURE_RANGE else "divide"
     msg = (
         f"feature {name!r} goes from {low:g} to {high:g}, and products of such distances do not "
         f"fit into numbers; {change} the column by a power of ten (and tell the model), or leave "
@@ -447,13 +458,13 @@ def check_exact(name: str, low: float, high: float) -> None:
 def check_column(values: FloatArray, name: str, row_numbers: IntArray) -> None:
     """Refuse infinite and huge values, naming the column and the first such row."""
     low, high = np.fmin.reduce(values, initial=0.0), np.fmax.reduce(values, initial=0.0)
-    if max(-low, high) <= LARGEST:
+    if max(-low, high) <= MAX_FEATURE_VALUE:
         return
-    bad = np.flatnonzero(np.abs(values) > LARGEST)
+    bad = np.flatnonzero(np.abs(values) > MAX_FEATURE_VALUE)
     row, value = row_numbers[bad[0]], values[bad[0]]
     kind, advice = "infinite values", "replace them by numbers, or leave these rows out"
     if np.isfinite(value):
-        kind, advice = f"values beyond {LARGEST:g}", "rescale the column"
+        kind, advice = f"values beyond {MAX_FEATURE_VALUE:g}", "rescale the column"
     msg = (
         f"feature {name!r} has {kind} (first in row {row}: {value}); {advice}, or leave the "
         "feature out of features="

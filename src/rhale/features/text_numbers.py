@@ -9,7 +9,7 @@ import numpy as np
 
 from rhale.results.note import Note
 
-FEW_LEVELS = 2  # so many texts may well be two names
+FEW_TEXT_LEVELS = 2  # so many texts may well be two names
 CASTS = {
     "pandas": "X[{name!r}] = X[{name!r}].astype(float)",
     "polars": "X = X.with_columns(pl.col({name!r}).cast(pl.Float64))",
@@ -40,7 +40,7 @@ def describe_numbers(name: str, levels: Sequence[Any], table: str) -> tuple[Note
     >>> describe_numbers("zip", ["01067", "99084", "10115"], "pandas")
     ()
     """
-    if len(levels) <= FEW_LEVELS or not all(reads_as_number(level) for level in levels):
+    if len(levels) <= FEW_TEXT_LEVELS or not all(reads_as_number(level) for level in levels):
         return ()
     cast = CASTS.get(table, "store column {name!r} as numbers").format(name=name)
     what = "text" if all(isinstance(level, str) for level in levels) else "of type object"

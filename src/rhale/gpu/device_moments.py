@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.cells import as_cells
+from rhale.kernels.cells import as_axis_cells
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments
 from rhale.kernels.sample import KeyArray
@@ -26,8 +26,8 @@ STAGED_BYTES, N_STAGED = 2**24, 4  # buffers on the way to a device: one is fill
 # --- keys --------------------------------------------------------------------------------------
 
 
-def row_keys(rows: torch.Tensor, seed: int = 0) -> torch.Tensor:
-    """Keys of rows: the bits of `rhale.kernels.sample.row_keys`.
+def device_row_keys(rows: torch.Tensor, seed: int = 0) -> torch.Tensor:
+    """Keys of rows: the bits of `rhale.kernels.sample.hash_rows`.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def row_facts(rows: torch.Tensor, seed: int = 0) -> tuple[torch.Tensor, torch.Te
         missing.sum(dim=0),
         (missing | (numbers == numbers.round())).all(dim=0),
     )
-    return row_keys(rows, seed), torch.stack([fact.double() for fact in facts])
+    return device_row_keys(rows, seed), torch.stack([fact.double() for fact in facts])
 
 
 def _shift(key: torch.Tensor, n_bits: int) -> torch.Tensor:
@@ -95,7 +95,7 @@ def find_up_to(
     rows: torch.Tensor, seed: int, last: np.uint64
 ) -> tuple[torch.Tensor, IntArray, KeyArray]:
     """Rows with keys up to this one: where they are, on the device and on the host, and their keys."""
-    key = row_keys(rows, seed)
+    key = device_row_keys(rows, seed)
     found = up_to(key, last)
     return found, found.cpu().numpy(), as_keys(key[found])
 
@@ -133,7 +133,9 @@ class DeviceCells:
         return self.edges.shape[1] - 1
 
 
-def prepare(grids: Sequence[Grid], columns: Sequence[int], device: torch.device) -> DeviceCells:
+def send_grids_to_device(
+    grids: Sequence[Grid], columns: Sequence[int], device: torch.device
+) -> DeviceCells:
     """Send cells to a device."""
     edges = np.full((len(grids), 1 + max(grid.n_cells for grid in grids)), np.inf)
     for place, grid in enumerate(grids):
@@ -163,12 +165,12 @@ def measure_all(
     Returns
     -------
     tensor of float64 of shape (n_features, 7 + 3 n_outputs, n_most)
-        For `unpack`: count, weight, its squares, mean of x, Sxx, smallest and largest x, then
+        For `unpack_device_moments`: count, weight, its squares, mean of x, Sxx, smallest and largest x, then
         mean, Sxd, Sdd of each output. It is where the rows are.
 
     Notes
     -----
-    O(n_rows n_features n_outputs). As in `rhale.kernels.moments.measure`, values are taken from
+    O(n_rows n_features n_outputs). As in `rhale.kernels.moments.measure_moments`, values are taken from
     one value of their cell first, and from its mean then: nothing is lost to cancellation, and
     equal values deviate by exactly nothing. On a GPU the order of the additions changes from run
     to run, and with it the last digits.
@@ -177,12 +179,14 @@ def measure_all(
     packed = torch.zeros(shape, dtype=torch.float64, device=rows.device)
     packed[:, 5], packed[:, 6] = torch.inf, -torch.inf  # cells that some columns do not have
     for place, (grid, column) in enumerate(zip(cells.grids, cells.columns, strict=True)):
-        found = _measure(grid, cells.edges[place], rows[:, column], slopes[:, :, column], weights)
+        found = _measure_device_column(
+            grid, cells.edges[place], rows[:, column], slopes[:, :, column], weights
+        )
         packed[place, :, : grid.n_cells] = found
     return packed
 
 
-def _measure(
+def _measure_device_column(
     grid: Grid,
     edges: torch.Tensor,
     x: torch.Tensor,
@@ -224,7 +228,7 @@ def _measure(
     return torch.stack(found)[:, :-1]
 
 
-def unpack(grids: Sequence[Grid], packed: FloatArray) -> tuple[Moments, ...]:
+def unpack_device_moments(grids: Sequence[Grid], packed: FloatArray) -> tuple[Moments, ...]:
     """Moments of all columns, from what `measure_all` found."""
     made = []
     for grid, found in zip(grids, packed, strict=True):
@@ -233,7 +237,7 @@ def unpack(grids: Sequence[Grid], packed: FloatArray) -> tuple[Moments, ...]:
         mean, sxd, sdd = (np.ascontiguousarray(own[N_OWN + i :: 3]) for i in range(3))
         made.append(
             Moments(
-                cells=as_cells(grid),
+                cells=as_axis_cells(grid),
                 count=count.astype(np.intp),
                 weight=weight,
                 weight_squares=squares,
@@ -257,15 +261,15 @@ def on_host(*tensors: torch.Tensor) -> list[FloatArray]:
     return [tensor.double().cpu().numpy() for tensor in tensors]
 
 
-def as_tensor(rows: Any, device: torch.device) -> torch.Tensor:
+def to_device_tensor(rows: Any, device: torch.device) -> torch.Tensor:
     """Rows or weights on a device: a tensor as it is, an array in single or double precision."""
     if isinstance(rows, torch.Tensor):
         return rows.to(device)
     kind = torch.float32 if rows.dtype == np.float32 else torch.float64
-    return send(torch.tensor(rows, dtype=kind), device)
+    return copy_to_device(torch.tensor(rows, dtype=kind), device)
 
 
-def send(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+def copy_to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     """A tensor on a device: as it is if it is there, else a copy in the same layout.
 
     Notes
@@ -277,7 +281,7 @@ def send(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
         return tensor.to(device)
     is_plain = tensor.is_contiguous()
     if not is_plain and tensor.T.is_contiguous():
-        return send(tensor.T, device).T
+        return copy_to_device(tensor.T, device).T
     sent = torch.empty(tensor.shape, dtype=tensor.dtype, device=device)
     own, there = (t.view(-1) if is_plain else t for t in (tensor, sent))
     size = max(1, STAGED_BYTES * len(own) // tensor.nbytes)
@@ -310,7 +314,7 @@ def largest(answers: torch.Tensor, slopes: torch.Tensor) -> torch.Tensor:
     return torch.cat([of_slopes, of_answers[None]])
 
 
-def gather(
+def gather_device_sample(
     places: torch.Tensor, rows: torch.Tensor, answers: torch.Tensor, slopes: torch.Tensor
 ) -> torch.Tensor:
     """What the sample may keep of some rows: values, answers, slopes of each column and output."""

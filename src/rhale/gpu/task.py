@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from rhale.errors import BadSettingError
-from rhale.features.survey import Survey, SurveyTask, keep
+from rhale.features.survey import Survey, SurveyTask, sample_chunk_rows
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import check_magnitude
 from rhale.kernels.sample import KeyArray
 from rhale.measures.binned import BinnedEffects
 from rhale.measures.constant import Constant
-from rhale.measures.measure import MeasureTask, Rows, Sums, lay_out
+from rhale.measures.measure import MeasuredChunk, MeasureSums, MeasureTask, stack_sample_columns
 from rhale.models import Adapter, Predictor
-from rhale.models.answers import blaming_the_model
+from rhale.models.answers import wrap_model_errors
 from rhale.tables import Chunk, Table, as_matrix
 from rhale.tables.array import ArrayTable
 
@@ -28,7 +28,7 @@ SLAB_NUMBERS = 2**25  # slopes that are measured at a time
 HOST_ROWS = 2**18  # rows that come to the host at a time
 
 
-def place(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, Any]:
+def move_to_device(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, Any]:
     """Bring a model and a table to one device.
 
     Parameters
@@ -147,26 +147,26 @@ class DeviceTask:
         """Cells of each."""
         return [m.cells.grid for m in self.slopes]
 
-    def __call__(self, chunk: Chunk) -> Sums:
+    def __call__(self, chunk: Chunk) -> MeasureSums:
         """Differentiate once, and bring moments and the sampled rows back."""
         try:
             return reduce(add, self.measure(chunk))
         except UnusableError:
             return self.by_the_host(chunk)
 
-    def measure(self, chunk: Chunk) -> Iterator[Sums]:
+    def measure(self, chunk: Chunk) -> Iterator[MeasureSums]:
         """Measure one slab of a chunk after the other."""
         from rhale.gpu import device_moments as ops
 
         predictor, device = self.predictor, self.predictor.adapter.device
-        rows = ops.as_tensor(self.rows_of(chunk), device)
+        rows = ops.to_device_tensor(self.rows_of(chunk), device)
         sampled, places, key = ops.find_up_to(rows, self.task.seed, self.task.kept_key)
-        weights = None if chunk.weights is None else ops.as_tensor(chunk.weights, device)
-        cells = ops.prepare(self.grids, self.columns, device)
+        weights = None if chunk.weights is None else ops.to_device_tensor(chunk.weights, device)
+        cells = ops.send_grids_to_device(self.grids, self.columns, device)
         size = max(1, SLAB_NUMBERS // (len(predictor.chosen) * rows.shape[1]))
         for start in range(0, chunk.n_rows, size):
             part = rows[start : start + size]
-            with blaming_the_model(len(part), "asked for its gradient"):
+            with wrap_model_errors(len(part), "asked for its gradient"):
                 answer, slopes = predictor.adapter.differentiate(part, predictor.chosen)
             answer = answer.reshape(len(part), -1)
             if answer.shape[1] != predictor.n_all:
@@ -176,7 +176,7 @@ class DeviceTask:
             found = ops.on_host(
                 ops.measure_all(cells, part, slopes, own),
                 ops.largest(answer, slopes),
-                ops.gather(sampled[mine] - start, part, answer, slopes),
+                ops.gather_device_sample(sampled[mine] - start, part, answer, slopes),
             )
             yield self.read(chunk, len(part), places[mine], key[mine], found)
 
@@ -187,22 +187,22 @@ class DeviceTask:
         sampled: IntArray,
         key: KeyArray,
         found: list[FloatArray],
-    ) -> Sums:
+    ) -> MeasureSums:
         """Read what was found in a slab."""
-        from rhale.gpu.device_moments import unpack
+        from rhale.gpu.device_moments import unpack_device_moments
 
         packed, most, kept = found
         if not np.all(np.isfinite(most)):
             raise UnusableError
         for column in self.columns:
             check_magnitude(most[column : column + 1])
-        moments = iter(unpack(self.grids, packed))
+        moments = iter(unpack_device_moments(self.grids, packed))
         near, n_asked = self.move_rows(chunk, sampled, key)
-        sample = keep(chunk, sampled, key, self.select(kept, most.size - 1, near))
+        sample = sample_chunk_rows(chunk, sampled, key, self.select(kept, most.size - 1, near))
         totals = tuple(0 if isinstance(m, Constant) else next(moments) for m in self.task.measures)
-        return Sums(totals, sample, n_rows + n_asked)
+        return MeasureSums(totals, sample, n_rows + n_asked)
 
-    def by_the_host(self, chunk: Chunk) -> Sums:
+    def by_the_host(self, chunk: Chunk) -> MeasureSums:
         """Say where slopes are no numbers; those along missing values are none, and do not count."""
         starts = range(0, chunk.n_rows, HOST_ROWS)
         rows = (np.arange(s, min(s + HOST_ROWS, chunk.n_rows)) for s in starts)
@@ -212,7 +212,7 @@ class DeviceTask:
         self, chunk: Chunk, sampled: IntArray, key: KeyArray
     ) -> tuple[Iterator[FloatArray], int]:
         """Increments of the sampled rows between places near, by feature; how many rows were asked."""
-        rows = Rows(chunk.take(sampled), key, np.arange(sampled.size), self.task.last_key)
+        rows = MeasuredChunk(chunk.take(sampled), key, np.arange(sampled.size), self.task.last_key)
         asked = [measure.nearby.ask(rows, may_fail=True) for measure in self.slopes]
         answers = self.task.ask_asides(rows.chunk, asked)
         pairs = zip(self.slopes, answers, strict=True)
@@ -235,7 +235,7 @@ class DeviceTask:
                 parts.append(
                     np.column_stack([x[:, column], by_column[:, column], next(increments)])
                 )
-        return lay_out(answers[:, list(predictor.chosen)], parts)
+        return stack_sample_columns(answers[:, list(predictor.chosen)], parts)
 
     def rows_of(self, chunk: Chunk) -> Any:
         """The rows as one tensor or matrix; nobody writes into it."""

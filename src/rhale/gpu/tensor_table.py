@@ -13,9 +13,9 @@ import torch
 
 from rhale.errors import BadTableError
 from rhale.features.survey import (
-    FEW_VALUES,
     FIRST_VALUES,
-    LARGEST,
+    MAX_COUNTED_VALUES,
+    MAX_FEATURE_VALUE,
     Census,
     Survey,
     SurveyTask,
@@ -23,7 +23,7 @@ from rhale.features.survey import (
     count_values,
     smallest,
 )
-from rhale.gpu.device_moments import as_keys, as_ordered, on_host, row_facts, send, up_to
+from rhale.gpu.device_moments import as_keys, as_ordered, copy_to_device, on_host, row_facts, up_to
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.sample import Sample
 from rhale.tables.chunk import Change, NumbersAlone, numbers_at, numbers_between
@@ -32,9 +32,13 @@ from rhale.tables.open import require_two_dimensions
 from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 from rhale.tables.storage import Storage
 
-SENT_NUMBERS, FEWEST_ROWS, MOST_ROWS = 2**27, 2**10, 2**26  # in a chunk
-NO_RESUME = "rows on a device; pass them from the host's memory"
-SPARE = 1.25  # times the wanted rows are looked at: keys are like random numbers
+MAX_TENSOR_CHUNK_NUMBERS, MIN_TENSOR_CHUNK_ROWS, MAX_TENSOR_CHUNK_ROWS = (
+    2**27,
+    2**10,
+    2**26,
+)  # in a chunk
+TENSOR_NO_RESUME = "rows on a device; pass them from the host's memory"
+TENSOR_SAMPLE_FACTOR = 1.25  # times the wanted rows are looked at: keys are like random numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +157,9 @@ class TensorChunk:
         key, found = row_facts(self.tensor, task.seed)
         facts = on_host(found)[0][:, chosen]
         low, high, missing, whole = facts
-        for place in np.flatnonzero((low < -LARGEST) | (high > LARGEST)).tolist():
+        for place in np.flatnonzero(
+            (low < -MAX_FEATURE_VALUE) | (high > MAX_FEATURE_VALUE)
+        ).tolist():
             index = chosen[place]
             if index in task.unchecked:
                 continue
@@ -191,16 +197,20 @@ class TensorChunk:
         """Count distinct values; a column comes to the host only as what it holds, and how often."""
         first, found = on_host(self.tensor[:FIRST_VALUES])[0], []
         for index in columns:
-            most = None if index in counted else FEW_VALUES
+            most = None if index in counted else MAX_COUNTED_VALUES
             start = count_values(first[:, index], np.ones(len(first)), most)
-            found.append(start if start.is_many else _count(self.tensor[:, index], weight, most))
+            found.append(
+                start
+                if start.is_many
+                else _count_tensor_values(self.tensor[:, index], weight, most)
+            )
         return tuple(found)
 
     def _sample(
         self, key: torch.Tensor, columns: Sequence[int], size: int, weight: torch.Tensor | None
     ) -> tuple[torch.Tensor, Sample]:
         """Rows that surely include those with the smallest keys, and the distinct ones kept."""
-        share = min(1.0, SPARE * size / self.n_rows)
+        share = min(1.0, TENSOR_SAMPLE_FACTOR * size / self.n_rows)
         rows = up_to(key, np.uint64(min(int(share * 2.0**64), 2**64 - 1)))
         kept, place = torch.unique(as_ordered(key[rows]), return_inverse=True)
         if kept.numel() < size and rows.numel() < self.n_rows:  # many rows are equal
@@ -271,10 +281,13 @@ class TensorTable(NumbersAlone):
 
         Rows that are there already are not copied; those that are not must fit beside the model.
         """
-        size = MOST_ROWS
+        size = MAX_TENSOR_CHUNK_ROWS
         if self.tensor.device != self.device:
-            size = max(FEWEST_ROWS, min(SENT_NUMBERS // len(self.names), MOST_ROWS))
-        return Storage(device=self.device, usual_rows=size, no_resume=NO_RESUME)
+            size = max(
+                MIN_TENSOR_CHUNK_ROWS,
+                min(MAX_TENSOR_CHUNK_NUMBERS // len(self.names), MAX_TENSOR_CHUNK_ROWS),
+            )
+        return Storage(device=self.device, usual_rows=size, no_resume=TENSOR_NO_RESUME)
 
     def is_truth(self, index: int) -> bool:  # noqa: ARG002
         """Whether the tensor holds truth values."""
@@ -285,7 +298,9 @@ class TensorTable(NumbersAlone):
         weights = None if self.weights is None else self.weights[start:stop]
         numbers = self.row_numbers
         own = None if numbers is None else numbers_between(numbers, start, stop)
-        return TensorChunk(send(self.tensor[start:stop], self.device), start, own, weights)
+        return TensorChunk(
+            copy_to_device(self.tensor[start:stop], self.device), start, own, weights
+        )
 
     def take(self, rows: IntArray) -> TensorTable:
         """Some of the rows, in the given order."""
@@ -330,11 +345,13 @@ def send_to(
     except TypeError:
         return None
     fits = device.type != "cuda" or array.nbytes < torch.cuda.mem_get_info(device)[0] // 2
-    tensor = send(tensor, device) if fits else tensor
+    tensor = copy_to_device(tensor, device) if fits else tensor
     return TensorTable(tensor, device, weights, row_numbers, column_names, "numpy")
 
 
-def _count(column: torch.Tensor, weight: torch.Tensor | None, most: int | None) -> Census:
+def _count_tensor_values(
+    column: torch.Tensor, weight: torch.Tensor | None, most: int | None
+) -> Census:
     """Count the distinct values of a column."""
     values = column.double()
     known = ~values.isnan()

@@ -11,11 +11,11 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.axis import Axis, nearest
-from rhale.kernels.axis_row import AxisRow, join, side_by_side, unite_averages
+from rhale.kernels.axis import FeatureAxis, nearest
+from rhale.kernels.axis_row import BatchedCells, join_batch_limits, pad_batch_values, unite_averages
 from rhale.kernels.empty_cells import are_gaps, locate_gaps
 from rhale.kernels.grid import Closed, require_closed, uniform_edges
-from rhale.kernels.moments import TINY, Moments, about_line
+from rhale.kernels.moments import SMALLEST_NORMAL, Moments, about_line
 from rhale.kernels.noise import (
     cut_outliers,
     excess,
@@ -23,41 +23,41 @@ from rhale.kernels.noise import (
     local_noise,
     residual_squares,
 )
-from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts, is_number, require_count
-from rhale.kernels.pure_error import FilledCells, pure_squares
+from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts, is_number_setting, require_count
+from rhale.kernels.pure_error import NonEmptyCells, pure_squares
 from rhale.kernels.segments import (
     CONSTANTS,
     LEAST_SHARE,
     LINES,
-    RUN,
+    RUN_FIELDS,
     SPREADS,
-    Runs,
+    CellRuns,
     alike,
+    batch_axes_by_cells,
     cheapest_paths,
-    drop_rounding,
     each_axis,
     list_runs,
     runs_by_end,
-    stack,
-    together,
+    stack_run_costs,
     trace_all,
     weights_of,
+    zero_rounding_squares,
 )
 from rhale.kernels.two_looks import find_cheapest
-from rhale.kernels.when_compiled import loops_after
+from rhale.kernels.when_compiled import choose_compiled_loops
 
 Weight = Literal["rows", "width", "geometric"]
 SpreadBins = Literal["joint", "mean", "own"]
-FEWEST_ROWS = 5.0
+MIN_ROWS_PER_BIN = 5.0
 FEWEST_LIMITS, MOST_LIMITS = 100, 200
 LIMITS_GROW_FROM, LIMITS_GROWTH = 3000, 0.301  # rows; twice as many limits for ten times the rows
 STEPPED_SHARE = 1 / 20  # of the rows: secants over windows that overlap cannot tell less apart
 SPREAD_SHARE, FEWEST_SPREAD_ROWS = 1 / 10, 20.0  # a bin that is cut for the spread's sake
-NEAR_SHARE = 1 / 50  # of the rows, between a limit of the spread and one of a bin
+SPREAD_LIMIT_TOLERANCE = 1 / 50  # of the rows, between a limit of the spread and one of a bin
 SPREAD_PENALTY = 4.0
 LEAST_SPREAD = 0.05  # of the local noise: smaller squares are alike
 PRICED, PRICED_SPREAD = 3, 1  # local effects are measured in the time that one run is priced
-TAILS = 0.15  # how much outliers raise that price, although they are cut off
+TAIL_COST_SHARE = 0.15  # how much outliers raise that price, although they are cut off
 
 
 @dataclass(frozen=True)
@@ -124,21 +124,21 @@ class Adaptive:
             if value not in get_args(kind):
                 msg = f"{name}={value!r} is not known; use one of {', '.join(get_args(kind))}"
                 raise BadSettingError(msg)
-        if not (is_number(self.penalty) and 0 < self.penalty < np.inf):
+        if not (is_number_setting(self.penalty) and 0 < self.penalty < np.inf):
             msg = f"penalty={self.penalty!r} is not a positive number; 2 is usual"
             raise BadSettingError(msg)
         if self.min_rows is not None and not (
-            is_number(self.min_rows) and 0 <= self.min_rows < np.inf
+            is_number_setting(self.min_rows) and 0 <= self.min_rows < np.inf
         ):
             msg = f"min_rows={self.min_rows!r} is not a number of rows"
             raise BadSettingError(msg)
 
-    def candidates(self, axis: Axis) -> FloatArray:
+    def candidates(self, axis: FeatureAxis) -> FloatArray:
         """Midpoints between distinct values.
 
         Parameters
         ----------
-        axis : Axis
+        axis : FeatureAxis
             What is known of the feature: its range, values and their weights.
 
         Returns
@@ -148,8 +148,8 @@ class Adaptive:
 
         Examples
         --------
-        >>> from rhale.kernels.axis import Axis
-        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> from rhale.kernels.axis import FeatureAxis
+        >>> axis = FeatureAxis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
         >>> Adaptive().candidates(axis)
         array([0. , 0.5, 1.5, 2.5, 3.5, 4. ])
         """
@@ -162,12 +162,12 @@ class Adaptive:
             between = np.unique(nearest(between, np.concatenate([even, counted])))
         return np.concatenate([[axis.low], between, [axis.high]])
 
-    def gaps(self, axis: Axis, cells: Moments) -> FloatArray:
+    def gaps(self, axis: FeatureAxis, cells: Moments) -> FloatArray:
         """Gaps between rows that are to be cells of their own, shape (n_gaps, 2).
 
         Parameters
         ----------
-        axis : Axis
+        axis : FeatureAxis
             What is known of the feature: its range, values and their weights.
         cells : Moments
             What was measured in the cells.
@@ -178,11 +178,11 @@ class Adaptive:
 
         Examples
         --------
-        >>> from rhale.kernels.axis import Axis
-        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> from rhale.kernels.axis import FeatureAxis
+        >>> axis = FeatureAxis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
         >>> from rhale.kernels.grid import Grid
-        >>> from rhale.kernels.moments import measure
-        >>> cells = measure(Grid(Adaptive().candidates(axis)), axis.values, axis.values)
+        >>> from rhale.kernels.moments import measure_moments
+        >>> cells = measure_moments(Grid(Adaptive().candidates(axis)), axis.values, axis.values)
         >>> Adaptive().gaps(axis, cells).shape  # few values have a gap after each of them
         (0, 2)
         """
@@ -190,7 +190,7 @@ class Adaptive:
         many = axis.values.size > self._count_limits(axis)
         return locate_gaps(cells) if many else np.empty((0, 2))
 
-    def _count_limits(self, axis: Axis) -> int:
+    def _count_limits(self, axis: FeatureAxis) -> int:
         """How many candidate limits of each kind there are."""
         if self.n_limits is not None:
             return int(self.n_limits)
@@ -217,10 +217,10 @@ class Adaptive:
         Examples
         --------
         >>> from rhale.kernels.grid import Grid
-        >>> from rhale.kernels.moments import measure
+        >>> from rhale.kernels.moments import measure_moments
         >>> x = np.arange(100.0)
         >>> grid = Grid(np.linspace(0, 99, 11))
-        >>> steps = [measure(grid, x, np.where(x < middle, 0.0, 1.0)) for middle in (29.7, 69.3)]
+        >>> steps = [measure_moments(grid, x, np.where(x < middle, 0.0, 1.0)) for middle in (29.7, 69.3)]
         >>> [cuts.limits.tolist() for cuts in Adaptive().choose(steps)]
         [[0, 3, 10], [0, 7, 10]]
         """
@@ -231,8 +231,8 @@ class Adaptive:
 
     def _choose(self, batch: Sequence[Moments]) -> Iterator[Cuts]:
         """Choose bins of axes with about as many cells each."""
-        axes = AxisRow.of(batch)
-        cells = FilledCells.of(axes)
+        axes = BatchedCells.of(batch)
+        cells = NonEmptyCells.of(axes)
         noise = local_noise(cells)
         rows = np.array([moments.total_rows for moments in batch])
         least = [self._least_rows(m.total_rows, stepped=m.is_stepped) for m in batch]
@@ -278,7 +278,7 @@ class Adaptive:
     def _least_rows(self, total: float, *, stepped: bool) -> float:
         if self.min_rows is not None:
             return self.min_rows
-        return max(FEWEST_ROWS, STEPPED_SHARE * total) if stepped else FEWEST_ROWS
+        return max(MIN_ROWS_PER_BIN, STEPPED_SHARE * total) if stepped else MIN_ROWS_PER_BIN
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +289,7 @@ class MeanSearch:
     ----------
     asked : Adaptive
         What bins may be, and what their misfit counts by.
-    axes : AxisRow
+    axes : BatchedCells
         The cells.
     noise : ndarray of shape (n_cells,)
         Their local noise.
@@ -298,7 +298,7 @@ class MeanSearch:
     """
 
     asked: Adaptive
-    axes: AxisRow
+    axes: BatchedCells
     noise: FloatArray
     rows: FloatArray
     least: FloatArray
@@ -343,22 +343,22 @@ class MeanSearch:
         cells, sizes = self.axes.cells, self.sizes.tolist()
         sums = [*weights_of([cells]), cells.weight * self.noise]
         means, products = (cells.mean_x, cells.mean[0]), (cells.sxx, cells.sxd[0], cells.sdd[0])
-        loops = loops_after(PRICED * int(self.sizes @ self.sizes) // 2)
+        loops = choose_compiled_loops(PRICED * int(self.sizes @ self.sizes) // 2)
         if loops is not None and self.asked.weight == "rows":
             asked = np.stack([self.penalty, self.needed, np.zeros(len(sizes))])
-            every = zip(RUN, (sums[0], *sums[-2:], *means, *products), strict=True)
+            every = zip(RUN_FIELDS, (sums[0], *sums[-2:], *means, *products), strict=True)
             runs = list_runs(cells.weight.size, **dict(every))
             kind = LINES if self.asked.linear else CONSTANTS
             found = loops.search(runs, self.sizes, self._are_gaps, asked, kind, len(sums) > 2)
             return trace_all(self.axes.split(found[0]), found[1])
-        held = [side_by_side(np.stack(own), self.sizes) for own in (sums, means, products)]
-        parts = [list(self._prices(some, *held)) for some in together(sizes)]
-        return cheapest_paths(stack(parts), sizes)
+        held = [pad_batch_values(np.stack(own), self.sizes) for own in (sums, means, products)]
+        parts = [list(self._prices(some, *held)) for some in batch_axes_by_cells(sizes)]
+        return cheapest_paths(stack_run_costs(parts), sizes)
 
     def _prices(
         self, some: slice, sums: FloatArray, means: FloatArray, products: FloatArray
     ) -> Iterator[FloatArray]:
-        """What every run of some axes would cost as one bin, as in `Runs`; inf where none may be."""
+        """What every run of some axes would cost as one bin, as in `CellRuns`; inf where none may be."""
         most = int(self.sizes[some].max())
         needed, penalty = each_axis(self.needed[some]), each_axis(self.penalty[some])
         for runs in runs_by_end(*(own[:, some, :most] for own in (sums, means, products))):
@@ -370,14 +370,14 @@ class MeanSearch:
                 _price_gaps(own, runs.first, gaps)
             yield price
 
-    def _count(self, some: slice, runs: Runs, rows: FloatArray) -> FloatArray:
+    def _count(self, some: slice, runs: CellRuns, rows: FloatArray) -> FloatArray:
         """What the misfit of every run of some axes counts by, times rows / weight.
 
         Up to a factor of each axis, which no bins depend on.
         """
         if self.asked.weight == "rows":
             return rows
-        left, right = (side_by_side(own, self.sizes)[some] for own in self.axes.ends)
+        left, right = (pad_batch_values(own, self.sizes)[some] for own in self.axes.ends)
         weight = np.where(rows > 0, runs.sums[0], 1.0)
         wide = np.maximum(runs.spans(left, right), 0.0)
         counted = wide if self.asked.weight == "width" else np.sqrt(wide * weight)
@@ -388,14 +388,14 @@ class MeanSearch:
         bins = self.axes.unite(limits)
         noise = np.add.reduceat(self.axes.cells.weight * self.noise, self.axes.join(limits)[:-1])
         own, penalty = bins.cells, np.repeat(self.penalty, bins.sizes)
-        sdd = drop_rounding(own.weight, own.mean[0], own.sdd[0])
-        runs = Runs(0, np.stack([own.weight, noise]), np.stack([own.sxx, own.sxd[0], sdd]))
+        sdd = zero_rounding_squares(own.weight, own.mean[0], own.sdd[0])
+        runs = CellRuns(0, np.stack([own.weight, noise]), np.stack([own.sxx, own.sxd[0], sdd]))
         _, is_line = _misfit(runs, own.rows, penalty, linear=self.asked.linear)
         return bins.split(is_line)
 
 
 def _misfit(
-    runs: Runs, rows: FloatArray, penalty: FloatArray, *, linear: bool
+    runs: CellRuns, rows: FloatArray, penalty: FloatArray, *, linear: bool
 ) -> tuple[FloatArray, BoolArray]:
     """Squares about the fit and price of its parameters, and whether that is a line.
 
@@ -461,7 +461,7 @@ class _Spread:
             return None
         rows, tame = moments.rows[filled], np.zeros(filled.size)
         tame[filled] = cut_outliers(squares[filled], rows)
-        outliers = 1 + TAILS * (excess(squares[filled], rows) - 1)
+        outliers = 1 + TAIL_COST_SHARE * (excess(squares[filled], rows) - 1)
         cost = SPREAD_PENALTY * float(np.log(total)) * max(excess(tame[filled], rows), outliers)
         if most is not None:
             tame = np.minimum(tame, most)  # misfit is no spread
@@ -540,13 +540,13 @@ class SpreadSearch:
 
     def unite(self, limits: Sequence[IntArray]) -> SpreadSearch:
         """Search among fewer limits."""
-        sums = np.add.reduceat(self.sums, join(limits, self.sizes)[:-1], axis=1)
+        sums = np.add.reduceat(self.sums, join_batch_limits(limits, self.sizes)[:-1], axis=1)
         return replace(self, sums=sums, sizes=np.array([own.size - 1 for own in limits]))
 
     def cheapest_paths(self) -> list[IntArray | None]:
         """Limits of the cheapest bins of each axis; None where it may have none."""
         sizes, n_cells = self.sizes.tolist(), self.sums.shape[1]
-        loops = loops_after(PRICED_SPREAD * int(self.sizes @ self.sizes) // 2)
+        loops = choose_compiled_loops(PRICED_SPREAD * int(self.sizes @ self.sizes) // 2)
         if loops is not None:
             asked = np.stack([own.ravel() for own in (self.cost, self.least, self.level)])
             squares, rows, squared = self.sums[-3:]  # where rows count alike, weights are squares
@@ -554,17 +554,17 @@ class SpreadSearch:
             runs, gaps = list_runs(n_cells, **given), np.zeros(n_cells, np.bool_)
             found = loops.search(runs, self.sizes, gaps, asked, SPREADS, len(self.sums) > 3)
             return trace_all(np.split(found[0], np.cumsum(self.sizes)[:-1]), found[1])
-        sums = side_by_side(self.sums, self.sizes)
-        parts = [list(self._prices(some, sums)) for some in together(sizes)]
-        return cheapest_paths(stack(parts), sizes)
+        sums = pad_batch_values(self.sums, self.sizes)
+        parts = [list(self._prices(some, sums)) for some in batch_axes_by_cells(sizes)]
+        return cheapest_paths(stack_run_costs(parts), sizes)
 
     def _prices(self, some: slice, sums: FloatArray) -> Iterator[FloatArray]:
-        """What every run of some axes would cost as one bin, as in `Runs`."""
+        """What every run of some axes would cost as one bin, as in `CellRuns`."""
         most = int(self.sizes[some].max())
         for runs in runs_by_end(sums[:, some, :most]):
             held, squared = runs.sums[-2:]
             # twice the negative log-likelihood of normal residuals
-            price = np.maximum(held, TINY)
+            price = np.maximum(held, SMALLEST_NORMAL)
             np.divide(squared, price, out=price)
             price /= self.level[some]
             np.log(np.maximum(price, LEAST_SHARE, out=price), out=price)
@@ -580,6 +580,8 @@ def move_to_near(found: IntArray, limits: IntArray, moments: Moments) -> IntArra
     if not inner.size:
         return found
     near = inner[np.abs(reached[found][:, None] - reached[inner]).argmin(axis=1)]
-    few = np.abs(reached[found] - reached[near]) < max(FEWEST_SPREAD_ROWS, NEAR_SHARE * reached[-1])
+    few = np.abs(reached[found] - reached[near]) < max(
+        FEWEST_SPREAD_ROWS, SPREAD_LIMIT_TOLERANCE * reached[-1]
+    )
     few[[0, -1]] = False
     return np.unique(np.where(few, near, found))

@@ -61,7 +61,7 @@ def size_up(values: FloatArray, weight: FloatArray) -> Sizes:
     return Sizes(float(share @ far), float(np.sqrt(share @ far**2)))
 
 
-def read_bins(at_edges: FloatArray, weight: FloatArray) -> Heights:
+def summarise_ale_bins(at_edges: FloatArray, weight: FloatArray) -> Heights:
     """Read a curve in the middles of its bins, and its range at their limits, as package ale does.
 
     Parameters
@@ -73,7 +73,7 @@ def read_bins(at_edges: FloatArray, weight: FloatArray) -> Heights:
 
     Examples
     --------
-    >>> read_bins(np.array([-1.0, 0.0, 4.0]), np.array([2.0, 1.0])).values
+    >>> summarise_ale_bins(np.array([-1.0, 0.0, 4.0]), np.array([2.0, 1.0])).values
     array([-0.5,  2. ])
     """
     middle = at_edges[:-1] / 2 + at_edges[1:] / 2
@@ -86,7 +86,7 @@ def read_levels(values: FloatArray, weight: FloatArray) -> Heights:
     return Heights(values, weight, float(held.min()), float(held.max()))
 
 
-def read_steps(heights: FloatArray, shares: FloatArray) -> Heights:
+def summarise_ale_steps(heights: FloatArray, shares: FloatArray) -> Heights:
     """Read a staircase: its range is that of all steps between the first and the last row."""
     filled = np.flatnonzero(shares > 0)
     between = heights[filled[0] : filled[-1] + 1] if filled.size else heights

@@ -12,16 +12,19 @@ from rhale.kernels.grid import distinct
 from rhale.kernels.interpolate import Knots
 
 MANY_VALUES = 100  # up to so many distinct values a feature is a ladder, not a line
-N_KNOTS = 513
+N_RANK_KNOTS = 513
 GAP_SHARE = 0.05  # of the range: an empty stretch this wide is a gap
 N_BESIDE = 30  # values beside a stretch whose extent it is compared with
-FEWEST_BESIDE, FEWEST_STEPS = 10, 3  # so many at least; where all values have ten rows and more
+MIN_VALUES_NEXT_TO_GAP, FEWEST_STEPS = (
+    10,
+    3,
+)  # so many at least; where all values have ten rows and more
 LONE = 2.0  # times as wide is the way to a few values: the last ones of a tail are far apart
 MOST_EMPTY = 24  # the widest ones: of values that crowd at hundreds of places, all ways are alike
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class FeatureAxis:
     """What is known of a feature before its cells are chosen.
 
     Attributes
@@ -61,7 +64,7 @@ class Axis:
         """Values at which windows are measured: all where they are few, some quantiles if not."""
         if self.values.size <= MANY_VALUES:
             return Knots(self.values)
-        return Knots(distinct(self.quantiles(np.linspace(0, 1, N_KNOTS))))
+        return Knots(distinct(self.quantiles(np.linspace(0, 1, N_RANK_KNOTS))))
 
     @cached_property
     def empty(self) -> FloatArray:
@@ -77,12 +80,12 @@ class Axis:
 
         Examples
         --------
-        >>> Axis(0.0, 1e6, np.append(np.linspace(0, 1, 50), 1e6), np.ones(51), 51.0).empty.tolist()
+        >>> FeatureAxis(0.0, 1e6, np.append(np.linspace(0, 1, 50), 1e6), np.ones(51), 51.0).empty.tolist()
         [[1.0, 1000000.0]]
         """
         known = np.unique(np.concatenate([self.values, self.ends]))
-        is_ladder = known.size <= min(MANY_VALUES, self.rows / FEWEST_BESIDE)
-        fewest, last = FEWEST_STEPS if is_ladder else FEWEST_BESIDE, known.size - 1
+        is_ladder = known.size <= min(MANY_VALUES, self.rows / MIN_VALUES_NEXT_TO_GAP)
+        fewest, last = FEWEST_STEPS if is_ladder else MIN_VALUES_NEXT_TO_GAP, known.size - 1
         place = np.arange(max(last, 0))
         before = known[place] - known[np.maximum(place + 1 - N_BESIDE, 0)]
         behind = known[np.minimum(place + N_BESIDE, last)] - known[place + 1]

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.cells import Cells, Runs
+from rhale.kernels.cells import Cells, MergedCells
 from rhale.kernels.moments import Moments
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 FAINT = 0.05  # effective rows: a cell of less weight says nothing, as if it were empty
-TOGETHER = 64  # axes that are united together: their cells stay in a fast cache
+MERGE_BATCH_AXES = 64  # axes that are united together: their cells stay in a fast cache
 OF_ROWS = ("count", "weight", "weight_squares", "mean_x", "sxx", "low", "high")
 OF_SERIES = ("mean", "sxd", "sdd")
 
@@ -33,9 +33,9 @@ class CellRow(Cells):
     left: FloatArray
     right: FloatArray
 
-    def runs(self, limits: IntArray, axis: int = 0) -> Runs:  # noqa: ARG002 - all are in one row
+    def runs(self, limits: IntArray, axis: int = 0) -> MergedCells:  # noqa: ARG002 - all are in one row
         """Tell which cells become one; every axis begins at a limit."""
-        return Runs(slice(None), limits[:-1], limits[1:] - limits[:-1])
+        return MergedCells(slice(None), limits[:-1], limits[1:] - limits[:-1])
 
     def unite(self, limits: IntArray, axis: int = 0) -> CellRow:  # noqa: ARG002
         """Unite the cells between the chosen limits."""
@@ -43,7 +43,7 @@ class CellRow(Cells):
 
 
 @dataclass(frozen=True, eq=False)
-class AxisRow:
+class BatchedCells:
     """Several axes, one axis after the other.
 
     Attributes
@@ -61,7 +61,7 @@ class AxisRow:
     each: FloatArray
 
     @classmethod
-    def of(cls, batch: Sequence[Moments], n_series: int | None = 1) -> AxisRow:
+    def of(cls, batch: Sequence[Moments], n_series: int | None = 1) -> BatchedCells:
         """Put axes in a row, with their first series; with all, which are then the same ones."""
         edges = [moments.grid.edges for moments in batch]
         left, right = (
@@ -97,7 +97,7 @@ class AxisRow:
 
     def join(self, limits: Sequence[IntArray]) -> IntArray:
         """Limits of each axis among the cells of all."""
-        return join(limits, self.sizes)
+        return join_batch_limits(limits, self.sizes)
 
     def slices(self) -> list[slice]:
         """Where the cells of each axis stand among all."""
@@ -107,18 +107,18 @@ class AxisRow:
         """What was found for the cells of all axes, axis by axis."""
         return np.split(values, np.cumsum(self.sizes)[:-1])
 
-    def unite(self, limits: Sequence[IntArray]) -> AxisRow:
+    def unite(self, limits: Sequence[IntArray]) -> BatchedCells:
         """Unite the cells of each axis between limits."""
         united = self.cells.unite(self.join(limits))
         return replace(self, cells=united, sizes=np.array([one.size - 1 for one in limits]))
 
 
-def join(limits: Sequence[IntArray], sizes: IntArray) -> IntArray:
+def join_batch_limits(limits: Sequence[IntArray], sizes: IntArray) -> IntArray:
     """Limits of axes of so many cells, among the cells of all.
 
     Examples
     --------
-    >>> join([np.array([0, 1, 3]), np.array([0, 2])], np.array([3, 2]))
+    >>> join_batch_limits([np.array([0, 1, 3]), np.array([0, 2])], np.array([3, 2]))
     array([0, 1, 3, 5])
     """
     starts = np.cumsum(sizes) - sizes
@@ -126,12 +126,12 @@ def join(limits: Sequence[IntArray], sizes: IntArray) -> IntArray:
     return np.concatenate([*own, [sizes.sum()]])
 
 
-def side_by_side(values: FloatArray, sizes: IntArray) -> FloatArray:
+def pad_batch_values(values: FloatArray, sizes: IntArray) -> FloatArray:
     """What stands in a row, axis by axis, shape (..., n_axes, most cells); 0 behind the last cell.
 
     Examples
     --------
-    >>> side_by_side(np.array([1.0, 2.0, 3.0]), np.array([2, 1]))
+    >>> pad_batch_values(np.array([1.0, 2.0, 3.0]), np.array([2, 1]))
     array([[1., 2.],
            [3., 0.]])
     """
@@ -165,9 +165,9 @@ def unite_all(batch: Sequence[Moments], limits: Sequence[IntArray]) -> list[Mome
     Examples
     --------
     >>> from rhale.kernels.grid import Grid
-    >>> from rhale.kernels.moments import measure
+    >>> from rhale.kernels.moments import measure_moments
     >>> x = np.arange(4.0)
-    >>> cells = [measure(Grid(np.arange(0.0, 4.0, step)), x, x) for step in (1.0, 1.5)]
+    >>> cells = [measure_moments(Grid(np.arange(0.0, 4.0, step)), x, x) for step in (1.0, 1.5)]
     >>> [m.count.tolist() for m in unite_all(cells, [np.array([0, 1, 3]), np.array([0, 2])])]
     [[1, 3], [4]]
     """
@@ -175,9 +175,9 @@ def unite_all(batch: Sequence[Moments], limits: Sequence[IntArray]) -> list[Mome
     for at, moments in enumerate(batch):
         alike.setdefault((len(moments.mean), moments.is_stepped), []).append(at)
     for places in alike.values():
-        for first in range(0, len(places), TOGETHER):
-            some = places[first : first + TOGETHER]
-            row = AxisRow.of([batch[at] for at in some], n_series=None)
+        for first in range(0, len(places), MERGE_BATCH_AXES):
+            some = places[first : first + MERGE_BATCH_AXES]
+            row = BatchedCells.of([batch[at] for at in some], n_series=None)
             row = row.unite([limits[at] for at in some])
             for at, part in zip(some, row.slices(), strict=True):
                 sums: dict[str, Any] = {

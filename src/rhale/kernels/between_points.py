@@ -7,7 +7,7 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 
 
-def place_between(x: FloatArray, points: FloatArray) -> FloatArray:
+def locate_between_points(x: FloatArray, points: FloatArray) -> FloatArray:
     """Number the places of rows among points: 1.25 is a quarter of the way from point 1 to 2.
 
     Parameters
@@ -19,7 +19,7 @@ def place_between(x: FloatArray, points: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> place_between(np.array([-7.0, 2.5, 4.0]), np.array([0.0, 2.0, 4.0]))
+    >>> locate_between_points(np.array([-7.0, 2.5, 4.0]), np.array([0.0, 2.0, 4.0]))
     array([0.  , 1.25, 2.  ])
     """
     return np.asarray(np.interp(x, points, np.arange(points.size, dtype=np.float64)))
@@ -31,7 +31,7 @@ def share_out(place: FloatArray, amount: FloatArray, n_points: int) -> FloatArra
     Parameters
     ----------
     place : ndarray of shape (n_places,)
-        From `place_between`.
+        From `locate_between_points`.
     amount : ndarray of shape (n_places,)
         Weights of rows, for example. Their sum over the places, each times a curve there, is the
         sum over the points of what this returns, times the curve there.
@@ -49,7 +49,7 @@ def share_out(place: FloatArray, amount: FloatArray, n_points: int) -> FloatArra
     return np.asarray(before + np.bincount(second, amount * position, n_points))
 
 
-def read_between(values: FloatArray, place: FloatArray) -> FloatArray:
+def interpolate_points(values: FloatArray, place: FloatArray) -> FloatArray:
     """Read several curves, straight between the points, at places.
 
     Parameters
@@ -57,7 +57,7 @@ def read_between(values: FloatArray, place: FloatArray) -> FloatArray:
     values : ndarray of shape (n_points, n_curves)
         At the points.
     place : ndarray of shape (n_places,)
-        From `place_between`.
+        From `locate_between_points`.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def read_between(values: FloatArray, place: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> read_between(np.array([[0.0, 1.0], [4.0, 3.0]]), np.array([0.25]))
+    >>> interpolate_points(np.array([[0.0, 1.0], [4.0, 3.0]]), np.array([0.25]))
     array([[1. , 1.5]])
     """
     first, position = split_place(place, len(values))
@@ -82,7 +82,7 @@ def variance_between(covariance: FloatArray, place: FloatArray) -> FloatArray:
     covariance : ndarray of shape (n_points, n_points)
         Of the curves.
     place : ndarray of shape (n_places,)
-        From `place_between`.
+        From `locate_between_points`.
     """
     first, position = split_place(place, len(covariance))
     second, rest = np.minimum(first + 1, len(covariance) - 1), 1 - position

@@ -89,17 +89,17 @@ class Cells:
         wide = self.grids[axis].keep(limits)
         return Cells((*self.grids[:axis], wide, *self.grids[axis + 1 :]))
 
-    def runs(self, limits: IntArray, axis: int = 0) -> Runs:
+    def runs(self, limits: IntArray, axis: int = 0) -> MergedCells:
         """Tell which cells become one when those of an axis are united."""
         sizes = np.diff(limits)
         if len(self.grids) == 1:
-            return Runs(slice(None), limits[:-1], sizes)
+            return MergedCells(slice(None), limits[:-1], sizes)
         bins = np.repeat(np.arange(sizes.size), sizes)
         places = list(np.indices(self.shape))
         places[axis] = bins[places[axis]]
         united = np.ravel_multi_index(tuple(places), self.unite(limits, axis).shape).ravel()
         sizes = np.bincount(united)  # no run is empty: limits increase
-        return Runs(np.argsort(united, kind="stable"), np.cumsum(sizes) - sizes, sizes)
+        return MergedCells(np.argsort(united, kind="stable"), np.cumsum(sizes) - sizes, sizes)
 
 
 class Arranged(NamedTuple):
@@ -120,7 +120,7 @@ class Arranged(NamedTuple):
     sizes: IntArray
 
 
-class Runs(NamedTuple):
+class MergedCells(NamedTuple):
     """Cells that become one.
 
     Attributes
@@ -136,6 +136,6 @@ class Runs(NamedTuple):
     sizes: IntArray
 
 
-def as_cells(cells: Grid | Cells) -> Cells:
+def as_axis_cells(cells: Grid | Cells) -> Cells:
     """Take a grid for the cells of its one axis."""
     return Cells((cells,)) if isinstance(cells, Grid) else cells

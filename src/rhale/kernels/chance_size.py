@@ -9,7 +9,7 @@ import numpy as np
 from rhale.kernels import FloatArray
 from rhale.kernels.f_tail import f_tail
 
-MANY = 1e7  # degrees of freedom: more make no difference
+MAX_F_TEST_DEGREES = 1e7  # degrees of freedom: more make no difference
 
 
 class ChanceSize(NamedTuple):
@@ -41,7 +41,7 @@ class ChanceSize(NamedTuple):
             return float("nan")
         if not self.square > 0:
             return 0.0 if square > 0 else 1.0
-        under = min(self.degrees, MANY)
+        under = min(self.degrees, MAX_F_TEST_DEGREES)
         ratio = np.array([square / self.square])
         return float(f_tail(ratio, np.array([self.spread_over]), np.array([under]))[0])
 

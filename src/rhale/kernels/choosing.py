@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Cuts, Partition
-from rhale.kernels.stretches import BetweenStretches, Chooser, join
+from rhale.kernels.stretches import BetweenStretches, Chooser, join_cuts
 
 
 def choose_all(partitions: Sequence[Partition], batch: Sequence[Moments]) -> list[Cuts]:
@@ -30,9 +30,9 @@ def choose_all(partitions: Sequence[Partition], batch: Sequence[Moments]) -> lis
     >>> import numpy as np
     >>> from rhale.kernels.fixed import Fixed
     >>> from rhale.kernels.grid import Grid
-    >>> from rhale.kernels.moments import measure
+    >>> from rhale.kernels.moments import measure_moments
     >>> x = np.arange(12.0)
-    >>> cells = measure(Grid(np.linspace(0, 11, 4)), x, np.ones(12))
+    >>> cells = measure_moments(Grid(np.linspace(0, 11, 4)), x, np.ones(12))
     >>> [cuts.limits.tolist() for cuts in choose_all([Adaptive(), Fixed(3)], [cells, cells])]
     [[0, 3], [0, 1, 2, 3]]
     """
@@ -47,7 +47,7 @@ def choose_all(partitions: Sequence[Partition], batch: Sequence[Moments]) -> lis
     chosen = iter(_choose(every + [piece for one in parted.values() for piece in one.pieces]))
     found = {at: next(chosen) for at in whole}
     for at, one in parted.items():
-        found[at] = join([next(chosen) for _ in one.pieces], one.starts)
+        found[at] = join_cuts([next(chosen) for _ in one.pieces], one.starts)
     return [found[at] for at in range(len(batch))]
 
 

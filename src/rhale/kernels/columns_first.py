@@ -7,7 +7,9 @@ import numpy.typing as npt
 
 from rhale.kernels import FloatArray
 
-BLOCK_ROWS = 2**9  # so many rows stay in the processor's cache while their columns are read
+TRANSPOSE_BLOCK_ROWS = (
+    2**9
+)  # so many rows stay in the processor's cache while their columns are read
 
 
 def lay_columns(rows: npt.NDArray[np.generic]) -> FloatArray:
@@ -36,6 +38,8 @@ def lay_columns(rows: npt.NDArray[np.generic]) -> FloatArray:
     if rows.T.flags.c_contiguous:
         return rows.T.astype(np.float64)
     found = np.empty(rows.shape[::-1])
-    for start in range(0, len(rows), BLOCK_ROWS):
-        found[..., start : start + BLOCK_ROWS] = rows[start : start + BLOCK_ROWS].T
+    for start in range(0, len(rows), TRANSPOSE_BLOCK_ROWS):
+        found[..., start : start + TRANSPOSE_BLOCK_ROWS] = rows[
+            start : start + TRANSPOSE_BLOCK_ROWS
+        ].T
     return found

@@ -15,8 +15,10 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.row_places import RowPlaces, spread_evenly
 
 Center = Literal["mean", "start", "uniform"]
-BLOCK_ROWS = 2**14
-BEYOND = 0.1  # of the extent of a bin's rows: so far beyond them its line may be read
+CURVE_BLOCK_ROWS = 2**14
+MAX_EXTRAPOLATION_SHARE = (
+    0.1  # of the extent of a bin's rows: so far beyond them its line may be read
+)
 
 
 class Design(NamedTuple):
@@ -233,7 +235,7 @@ class BinFits:
         Limits stand between two rows, so a line must reach beyond its last one; where the next row
         is far, compared with the extent of its own, nothing says that the line goes on.
         """
-        low, high = read_ends(edges[:-1], edges[1:], rows)
+        low, high = limit_extrapolation(edges[:-1], edges[1:], rows)
         return cls(edges, rows.mean, level, slope, low, high)
 
     def read(self, place: int, x: float) -> float:
@@ -241,9 +243,11 @@ class BinFits:
         return float(self.level[place] + self.slope[place] * (x - self.origin[place]))
 
 
-def read_ends(left: FloatArray, right: FloatArray, rows: RowEnds) -> tuple[FloatArray, FloatArray]:
+def limit_extrapolation(
+    left: FloatArray, right: FloatArray, rows: RowEnds
+) -> tuple[FloatArray, FloatArray]:
     """How far the fits of bins between limits are read, see `BinFits.of`."""
-    beyond = BEYOND * (rows.high - rows.low)
+    beyond = MAX_EXTRAPOLATION_SHARE * (rows.high - rows.low)
     low = np.where(rows.low - left <= beyond, left, rows.low)
     return low, np.where(right - rows.high <= beyond, right, rows.high)
 
@@ -287,7 +291,9 @@ class CellMeans:
         return np.isfinite(self.error)
 
 
-def stretch(bins: BinFits, cells: CellMeans | None, rows: RowPlaces, gaps: Gaps = NO_GAPS) -> Fit:
+def build_fit_from_bins(
+    bins: BinFits, cells: CellMeans | None, rows: RowPlaces, gaps: Gaps = NO_GAPS
+) -> Fit:
     """Turn bins into stretches: cells where the curve follows them, else lines with flat ends.
 
     Parameters
@@ -387,8 +393,8 @@ def accumulate_spread(
     starts = np.append(-np.inf, edges[1:-1])
     stops = np.append(edges[1:-1], np.inf)
     out = np.empty(x.size)
-    for start in range(0, x.size, BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
+    for start in range(0, x.size, CURVE_BLOCK_ROWS):
+        rows = slice(start, start + CURVE_BLOCK_ROWS)
         length = np.clip(x[rows, None], starts, stops) - edges[:-1]
         out[rows] = np.sqrt(length**2 @ std**2) if squared else length @ std
     return out

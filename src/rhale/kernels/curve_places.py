@@ -58,7 +58,7 @@ class CurvePlaces:
 
 
 @dataclass(frozen=True, eq=False)
-class Stands:
+class RowsBetweenPoints:
     """Rows beside points, those between the same two points one after the other.
 
     Attributes
@@ -85,14 +85,18 @@ class Stands:
         before, after = (np.bincount(self.first + k, one, self.n_points + 1) for k, one in sides)
         return np.asarray(before + after)[:-1]  # behind a single point nobody stands
 
-    def in_blocks(self, n_rows: int) -> Iterator[Stands]:
+    def in_blocks(self, n_rows: int) -> Iterator[RowsBetweenPoints]:
         """The same, some rows at a time; at least one block."""
         for start in range(0, max(self.row.size, 1), n_rows):
             some = slice(start, start + n_rows)
-            yield Stands(self.row[some], self.first[some], self.shares[some], self.n_points)
+            yield RowsBetweenPoints(
+                self.row[some], self.first[some], self.shares[some], self.n_points
+            )
 
 
-def stand_beside(place: FloatArray, n_points: int, weights: FloatArray | None = None) -> Stands:
+def stand_beside(
+    place: FloatArray, n_points: int, weights: FloatArray | None = None
+) -> RowsBetweenPoints:
     """Put rows in the order of the points beside which they stand.
 
     Parameters
@@ -119,17 +123,17 @@ def stand_beside(place: FloatArray, n_points: int, weights: FloatArray | None = 
     row = np.argsort(first.astype(np.int16 if n_points < 2**15 else np.intp), kind="stable")
     after = amount * position
     shares = np.stack([amount - after, after], axis=1)
-    return Stands(row, first.take(row), shares.take(row, axis=0), n_points)
+    return RowsBetweenPoints(row, first.take(row), shares.take(row, axis=0), n_points)
 
 
-def place_curves(deviations: FloatArray, stands: Stands) -> tuple[slice, FloatArray]:
+def place_curves(deviations: FloatArray, stands: RowsBetweenPoints) -> tuple[slice, FloatArray]:
     """Share the curves of rows out to the points beside which they stand.
 
     Parameters
     ----------
     deviations : ndarray of shape (n_outputs, n_values, n_rows)
         How much their values deviate from some mean.
-    stands : Stands
+    stands : RowsBetweenPoints
         The rows, in the same order.
 
     Returns

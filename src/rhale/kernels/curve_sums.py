@@ -10,7 +10,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.curve_moments import CurveMoments, deviate_curves, split_shapes
-from rhale.kernels.curve_places import CurvePlaces, Stands, place_curves
+from rhale.kernels.curve_places import CurvePlaces, RowsBetweenPoints, place_curves
 from rhale.kernels.moments import check_magnitude
 from rhale.kernels.records import crosses_processes
 
@@ -40,8 +40,8 @@ class CurveSums:
 
 
 def sum_curves(
-    trace: Callable[[Stands], FloatArray],
-    stands: Stands,
+    trace: Callable[[RowsBetweenPoints], FloatArray],
+    stands: RowsBetweenPoints,
     size: int,
     weights: FloatArray | None = None,
 ) -> CurveSums:
@@ -52,7 +52,7 @@ def sum_curves(
     trace : callable
         Gives the curves of some of the rows, an array of shape (n_points, n_some, n_outputs). It
         is asked about every row once.
-    stands : Stands
+    stands : RowsBetweenPoints
         All rows.
     size : int
         How many are taken at a time.

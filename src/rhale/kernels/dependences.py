@@ -71,12 +71,12 @@ class Dependences:
     pure: FloatArray
 
 
-def share_rows(n_rows: int, weights: FloatArray | None) -> FloatArray:
+def normalise_row_weights(n_rows: int, weights: FloatArray | None) -> FloatArray:
     """What every row counts for in an average.
 
     Examples
     --------
-    >>> share_rows(2, np.array([1.0, 3.0]))
+    >>> normalise_row_weights(2, np.array([1.0, 3.0]))
     array([0.25, 0.75])
     """
     return np.full(n_rows, 1 / n_rows) if weights is None else weights / weights.sum()

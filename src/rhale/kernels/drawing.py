@@ -14,13 +14,13 @@ from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.uncertainty import Estimate
 
-SHARE = 0.15  # of the rows that a local parabola is fitted to
-N_KNOTS = 151
-FEWEST = 9  # places that a parabola needs
-FEW_VALUES = 60  # with so many or fewer the curve is drawn from value to value
+SMOOTHING_SHARE = 0.15  # of the rows that a local parabola is fitted to
+N_SMOOTHING_KNOTS = 151
+MIN_PARABOLA_POINTS = 9  # places that a parabola needs
+MAX_UNSMOOTHED_VALUES = 60  # with so many or fewer the curve is drawn from value to value
 PILE = 0.025  # of the rows at one value: it is drawn where it is
 PILE_COUNTS = 0.25  # as much of a pile's least share as it counts in the fits around it
-ROUNDING = 1e-9  # of the range of the curve
+SMOOTHING_ROUNDING = 1e-9  # of the range of the curve
 OF_STEPS = 4.0  # times what small steps are off the smooth curve: no more is smoothed
 
 
@@ -70,12 +70,12 @@ class Drawing:
         kept = np.zeros(stairs.n_places, dtype=np.bool_)
         for jump in jumps:
             kept |= (stairs.places >= jump.start) & (stairs.places <= jump.stop)
-        rows = settle(stairs, rows)
-        pile = rows.weight >= (PILE if rows.x.size > FEW_VALUES else 0.0)
+        rows = calibrate_quadrature(stairs, rows)
+        pile = rows.weight >= (PILE if rows.x.size > MAX_UNSMOOTHED_VALUES else 0.0)
         counts = np.where(pile, np.minimum(rows.weight, PILE_COUNTS * PILE), rows.weight)
         counts = counts / counts.sum()
         rank = np.cumsum(counts) - counts / 2
-        even = np.searchsorted(rank, np.linspace(rank[0], rank[-1], N_KNOTS))
+        even = np.searchsorted(rank, np.linspace(rank[0], rank[-1], N_SMOOTHING_KNOTS))
         place = np.flatnonzero(pile) if pile.all() else np.union1d(even, np.flatnonzero(pile))
         near = (rank - rank[place][:, None]) / reach_rows(rank, place)[:, None]
         rule = fit_parabolas(near, rows.x - rows.x[place][:, None], counts)
@@ -87,8 +87,8 @@ class Drawing:
         knots = rows.x[place]
         smooth, near = rule @ height, np.abs(near) < 1
         off = (height - np.interp(rows.x, knots, smooth)) ** 2
-        trust = trust_steps(near, off, np.where(pile, 0.0, rows.weight), place)
-        trust = np.maximum(trust, hold(near, height, smooth, place))
+        trust = compute_staircase_weights(near, off, np.where(pile, 0.0, rows.weight), place)
+        trust = np.maximum(trust, bound_staircase_weights(near, height, smooth, place))
         return cls(stairs, rows, knots, rule, trust, kept)
 
     def curve(self, x: FloatArray, center: Center) -> FloatArray:
@@ -118,7 +118,7 @@ class Drawing:
         smooth = small[:, self.stairs.locate(self.rows.x)] @ self.rule.T
         zero = self._places(center)
         at = np.concatenate([x, zero.x])
-        level = read_between(self.knots, np.vstack([smooth, self.trust]), at)
+        level = interpolate_knots(self.knots, np.vstack([smooth, self.trust]), at)
         level, trust, here = level[:-1], level[-1], self.stairs.locate(at)
         drawn = level + trust * (small[:, here] - level) + real[:, here]
         return np.asarray(drawn[:, : x.size] - (drawn[:, x.size :] @ zero.weight)[:, None])
@@ -138,7 +138,7 @@ class Drawing:
         return RowPlaces(points, np.tile(half / (high - low), 2))
 
 
-def settle(stairs: Staircase, rows: RowPlaces) -> RowPlaces:
+def calibrate_quadrature(stairs: Staircase, rows: RowPlaces) -> RowPlaces:
     """Places of rows whose weights between jumps are those of the staircase.
 
     Places that stand for rows may lie on the other side of a jump; how many rows there are between
@@ -162,14 +162,14 @@ def settle(stairs: Staircase, rows: RowPlaces) -> RowPlaces:
 
 def reach_rows(rank: FloatArray, place: IntArray) -> FloatArray:
     """How far in rank the rows reach that a parabola is fitted to, at some of the places."""
-    others = min(FEWEST, rank.size) - 1
+    others = min(MIN_PARABOLA_POINTS, rank.size) - 1
     starts = np.arange(rank.size - others)  # of all runs of so many neighbours
     nearest = np.full(place.size, np.inf)
     for shift in range(others + 1):
         start = np.clip(place - shift, starts[0], starts[-1])
         ends = rank[place] - rank[start], rank[start + others] - rank[place]
         nearest = np.minimum(nearest, np.maximum(*ends))
-    return np.asarray(np.maximum(SHARE / 2, 1.001 * nearest))
+    return np.asarray(np.maximum(SMOOTHING_SHARE / 2, 1.001 * nearest))
 
 
 def fit_parabolas(near: FloatArray, away: FloatArray, weight: FloatArray) -> FloatArray:
@@ -197,7 +197,7 @@ def fit_parabolas(near: FloatArray, away: FloatArray, weight: FloatArray) -> Flo
     return np.asarray(there[:, :1] * kernel + there[:, 1:2] * first + there[:, 2:] * second)
 
 
-def trust_steps(
+def compute_staircase_weights(
     near: BoolArray,
     off: FloatArray,
     weight: FloatArray,
@@ -223,12 +223,14 @@ def trust_steps(
     reached = np.cumsum(weight[order])
     typical = along[order][np.searchsorted(reached, reached[-1] / 2)]
     # what is off by rounding alone is not off: a coin would decide whom to follow
-    some = local > ROUNDING**2 * local.max()
+    some = local > SMOOTHING_ROUNDING**2 * local.max()
     small = OF_STEPS * typical / np.where(some, local, 1.0)
     return np.where(some, np.maximum(0.0, 1 - small**2), 0.0)
 
 
-def hold(near: BoolArray, height: FloatArray, smooth: FloatArray, place: IntArray) -> FloatArray:
+def bound_staircase_weights(
+    near: BoolArray, height: FloatArray, smooth: FloatArray, place: IntArray
+) -> FloatArray:
     """How far to follow the staircase at least, so that no knot lies above or below all around it.
 
     Parameters
@@ -243,11 +245,11 @@ def hold(near: BoolArray, height: FloatArray, smooth: FloatArray, place: IntArra
     low = np.min(np.broadcast_to(height, near.shape), axis=1, where=near, initial=np.inf)
     high = np.max(np.broadcast_to(height, near.shape), axis=1, where=near, initial=-np.inf)
     beyond, off = smooth - np.clip(smooth, low, high), smooth - height[place]
-    far = np.abs(beyond) > ROUNDING * np.ptp(height)
+    far = np.abs(beyond) > SMOOTHING_ROUNDING * np.ptp(height)
     return np.where(far, beyond / np.where(far, off, 1.0), 0.0)
 
 
-def read_between(knots: FloatArray, values: FloatArray, x: FloatArray) -> FloatArray:
+def interpolate_knots(knots: FloatArray, values: FloatArray, x: FloatArray) -> FloatArray:
     """Read lines between knots, of shape (n_lines, n_knots), at x; constant outside."""
     if knots.size == 1:
         return np.repeat(values, x.size, axis=1)

@@ -13,8 +13,8 @@ from rhale.kernels.cells import Cells
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import SUMS, Moments
 
-MARGIN = 0.05  # of a gap, left to the cells beside it
-NO_ROWS = {"low": np.inf, "high": -np.inf}  # of a cell without rows; all else is 0
+EMPTY_CELL_MARGIN = 0.05  # of a gap, left to the cells beside it
+EMPTY_CELL_VALUES = {"low": np.inf, "high": -np.inf}  # of a cell without rows; all else is 0
 
 
 def locate_gaps(moments: Moments) -> FloatArray:
@@ -40,7 +40,7 @@ def locate_gaps(moments: Moments) -> FloatArray:
     edges = moments.grid.edges
     wide = beyond - behind >= GAP_SHARE * (edges[-1] - edges[0])
     behind, beyond = behind[wide], beyond[wide]
-    margin = MARGIN * (beyond - behind)
+    margin = EMPTY_CELL_MARGIN * (beyond - behind)
     return np.column_stack([behind + margin, beyond - margin])
 
 
@@ -72,12 +72,12 @@ def cut_gaps(moments: Moments, gaps: FloatArray) -> Moments:
     edges = np.sort(np.concatenate([outer, gaps.ravel(), *inner]))
     parts: dict[str, Any] = {name: getattr(moments, name).take(order, axis=-1) for name in SUMS}
     for name, values in parts.items():
-        values[..., order < 0] = NO_ROWS.get(name, 0)
+        values[..., order < 0] = EMPTY_CELL_VALUES.get(name, 0)
     return replace(moments, cells=Cells((Grid(edges, moments.grid.closed),)), **parts)
 
 
 def are_gaps(count: IntArray, width: FloatArray, span: float | FloatArray) -> BoolArray:
     """Tell which cells of so many rows and such widths, on axes of such spans, are wide gaps."""
     # limits stand a margin inside a gap: what is left of the narrowest one is this wide
-    least = (1 - 2 * MARGIN) * GAP_SHARE * span
+    least = (1 - 2 * EMPTY_CELL_MARGIN) * GAP_SHARE * span
     return np.asarray((count == 0) & (width >= least * (1 - 1e-9)))

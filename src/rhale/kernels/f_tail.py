@@ -9,9 +9,9 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 
-ENOUGH, TINY = 1e-14, 1e-300
+F_TAIL_TOLERANCE, LENTZ_FLOOR = 1e-14, 1e-300
 TERMS = 10  # of the fraction that are found together
-MOST_TERMS = 2_000  # about the root of the larger number of degrees is needed
+F_TAIL_MAX_TERMS = 2_000  # about the root of the larger number of degrees is needed
 
 
 def f_tail(ratio: FloatArray, over: FloatArray, under: FloatArray) -> FloatArray:
@@ -51,11 +51,11 @@ def _beta(a: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray:
     is_low = x < (a + 1) / (a + b + 2)
     p, q, z = np.where(is_low, a, b), np.where(is_low, b, a), np.where(is_low, x, 1 - x)
     scale = np.array([lgamma(m + n) - lgamma(m) - lgamma(n) for m, n in zip(a, b, strict=True)])
-    part = np.exp(scale + a * np.log(x) + b * np.log1p(-x)) / p * _fraction(p, q, z)
+    part = np.exp(scale + a * np.log(x) + b * np.log1p(-x)) / p * _evaluate_beta_fraction(p, q, z)
     return np.clip(np.where(is_low, part, 1 - part), 0.0, 1.0)
 
 
-def _fraction(a: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray:
+def _evaluate_beta_fraction(a: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray:
     """Lentz's algorithm, for all at once."""
     c, d = np.ones_like(x), 1 / _away(1 - (a + b) * x / (a + 1))
     h = d.copy()
@@ -63,14 +63,14 @@ def _fraction(a: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray:
         for term in (even, odd):
             d, c = 1 / _away(1 + term * d), _away(1 + term / c)
             h *= c * d
-        if np.all(np.abs(c * d - 1) < ENOUGH):
+        if np.all(np.abs(c * d - 1) < F_TAIL_TOLERANCE):
             break
     return h
 
 
 def _terms(a: FloatArray, b: FloatArray, x: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Terms of the fraction, two by two; some are found together, which is faster."""
-    for first in range(1, MOST_TERMS, TERMS):
+    for first in range(1, F_TAIL_MAX_TERMS, TERMS):
         m = np.arange(first, first + TERMS)[:, None]
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
@@ -79,4 +79,4 @@ def _terms(a: FloatArray, b: FloatArray, x: FloatArray) -> Iterator[tuple[FloatA
 
 def _away(value: FloatArray) -> FloatArray:
     """Keep off zero, through which the fraction may pass."""
-    return np.where(np.abs(value) < TINY, TINY, value)
+    return np.where(np.abs(value) < LENTZ_FLOOR, LENTZ_FLOOR, value)

@@ -10,7 +10,7 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.grid import Closed, Grid, distinct, require_closed, uniform_edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Cuts, every_cell, require_count
@@ -43,12 +43,12 @@ class Fixed:
         require_count("n_bins", self.n_bins)
         require_closed(self.closed)
 
-    def candidates(self, axis: Axis) -> FloatArray:
+    def candidates(self, axis: FeatureAxis) -> FloatArray:
         """Equally wide cells.
 
         Parameters
         ----------
-        axis : Axis
+        axis : FeatureAxis
             What is known of the feature: its range, values and their weights.
 
         Returns
@@ -58,8 +58,8 @@ class Fixed:
 
         Examples
         --------
-        >>> from rhale.kernels.axis import Axis
-        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> from rhale.kernels.axis import FeatureAxis
+        >>> axis = FeatureAxis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
         >>> Fixed(4).candidates(axis)
         array([0., 1., 2., 3., 4.])
         """
@@ -96,12 +96,12 @@ class Quantile:
         require_count("n_bins", self.n_bins)
         require_closed(self.closed)
 
-    def candidates(self, axis: Axis) -> FloatArray:
+    def candidates(self, axis: FeatureAxis) -> FloatArray:
         """Values at equal steps of the cumulated weight.
 
         Parameters
         ----------
-        axis : Axis
+        axis : FeatureAxis
             What is known of the feature: its range, values and their weights.
 
         Returns
@@ -111,8 +111,8 @@ class Quantile:
 
         Examples
         --------
-        >>> from rhale.kernels.axis import Axis
-        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> from rhale.kernels.axis import FeatureAxis
+        >>> axis = FeatureAxis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
         >>> Quantile(2).candidates(axis)
         array([0., 2., 4.])
         """
@@ -174,12 +174,12 @@ class Edges:
             raise BadSettingError(msg)
         object.__setattr__(self, "linear", tuple(kinds.tolist()) if kinds.ndim else bool(linear))
 
-    def candidates(self, axis: Axis) -> FloatArray:  # noqa: ARG002 - they are given
+    def candidates(self, axis: FeatureAxis) -> FloatArray:  # noqa: ARG002 - they are given
         """Return the limits as they were given.
 
         Parameters
         ----------
-        axis : Axis
+        axis : FeatureAxis
             What is known of the feature: its range, values and their weights.
 
         Returns
@@ -189,8 +189,8 @@ class Edges:
 
         Examples
         --------
-        >>> from rhale.kernels.axis import Axis
-        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> from rhale.kernels.axis import FeatureAxis
+        >>> axis = FeatureAxis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
         >>> Edges([0, 1, 4]).candidates(axis)
         array([0., 1., 4.])
         """

@@ -12,9 +12,9 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.axis import GAP_SHARE
 from rhale.kernels.moments import Moments
 
-USUAL = 3.0  # times the usual way from one cell's rows to the next one's
-ROUNDING = 1e-9  # of the effect, that lines may differ by and say nothing
-FEWEST_ROWS = 10.0  # beside a gap: where rows are so few, the next one is always far
+MIN_GAP_WIDTH_RATIO = 3.0  # times the usual way from one cell's rows to the next one's
+GAP_LINE_ROUNDING = 1e-9  # of the effect, that lines may differ by and say nothing
+MIN_ROWS_NEXT_TO_GAP = 10.0  # beside a gap: where rows are so few, the next one is always far
 
 
 class Crossings(NamedTuple):
@@ -92,7 +92,7 @@ class Sides(NamedTuple):
 NO_SIDES = Sides(np.empty(0), np.empty(0), np.empty(0), np.empty(0))
 
 
-def read_sides(cells: Moments) -> Sides:
+def find_gap_sides(cells: Moments) -> Sides:
     """Find the wide gaps with rows enough beside them, and read the lines through these.
 
     Parameters
@@ -111,7 +111,7 @@ def read_sides(cells: Moments) -> Sides:
     if not wide.any():
         return NO_SIDES
     # a feature of few values has an empty stretch after each of them, which is no gap
-    wide &= width >= USUAL * median(width.tolist())
+    wide &= width >= MIN_GAP_WIDTH_RATIO * median(width.tolist())
     read = [_read_lines(cells, filled, int(k)) for k in np.flatnonzero(wide)]
     suggested = np.array(read).reshape(-1, 4)
     known = np.isfinite(suggested).all(axis=1)
@@ -132,16 +132,16 @@ def find_gaps(cells: Moments, curve: Callable[[FloatArray], FloatArray]) -> Gaps
     Notes
     -----
     The mean effect in the gap is anything between what is drawn there and the farthest of what
-    the lines beside it suggest (see `read_sides`), a third of that squared distance. Noise of the
+    the lines beside it suggest (see `find_gap_sides`), a third of that squared distance. Noise of the
     lines is not taken off: what rows beside a gap do not tell leaves it the more open.
     """
-    left, right, lowest, highest = read_sides(cells)
+    left, right, lowest, highest = find_gap_sides(cells)
     if not left.size:
         return NO_GAPS
     drawn = (curve(right) - curve(left)) / (right - left)
     farthest = np.maximum(np.abs(lowest - drawn), np.abs(highest - drawn))
     size = np.max(np.abs([lowest, highest, drawn]), axis=0)
-    return Gaps(left, right, np.where(farthest <= ROUNDING * size, 0.0, farthest**2 / 3))
+    return Gaps(left, right, np.where(farthest <= GAP_LINE_ROUNDING * size, 0.0, farthest**2 / 3))
 
 
 def _read_lines(cells: Moments, filled: IntArray, place: int) -> FloatArray:
@@ -151,16 +151,18 @@ def _read_lines(cells: Moments, filled: IntArray, place: int) -> FloatArray:
     width = right - left
     middle = left + width / 2
     near = filled[(cells.high[filled] >= left - width) & (cells.low[filled] <= right + width)]
-    before = _line(cells, slice(int(near[0]), last + 1), np.array([left, middle]))
-    behind = _line(cells, slice(following, int(near[-1]) + 1), np.array([middle, right]))
+    before = _fit_line_next_to_gap(cells, slice(int(near[0]), last + 1), np.array([left, middle]))
+    behind = _fit_line_next_to_gap(
+        cells, slice(following, int(near[-1]) + 1), np.array([middle, right])
+    )
     return np.concatenate([before, behind])
 
 
-def _line(cells: Moments, part: slice, x: FloatArray) -> FloatArray:
+def _fit_line_next_to_gap(cells: Moments, part: slice, x: FloatArray) -> FloatArray:
     """The line through the rows of some cells at x; nan where they are few."""
     weight = cells.weight[part]
     total = float(weight.sum())
-    if total**2 < FEWEST_ROWS * float(cells.weight_squares[part].sum()):
+    if total**2 < MIN_ROWS_NEXT_TO_GAP * float(cells.weight_squares[part].sum()):
         return np.full(x.size, np.nan)
     # the first cell has rows: from its means, so that equal ones stay exactly equal
     first_x, first_d = cells.mean_x[part.start], cells.mean[0, part.start]

@@ -17,7 +17,7 @@ Closed = Literal["left", "right"]
 Number = TypeVar("Number", np.float64, np.intp)
 CellArray = npt.NDArray[np.signedinteger[Any]]
 BUCKETS_PER_CELL, MOST_BUCKETS = 128, 2**15  # the table stays in the nearest caches
-NARROWEST = 1e-300  # an axis that is shorter has more buckets to a unit than numbers can hold
+MIN_GRID_WIDTH = 1e-300  # an axis that is shorter has more buckets to a unit than numbers can hold
 BUCKETS_PER_SEARCH = 3  # of the table are made in the time that one value takes to be searched
 
 
@@ -135,7 +135,7 @@ class Grid:
         """Whether the limits are so close that a bucket's number would be lost to rounding."""
         low, high = self.edges[0], self.edges[-1]
         rounding = np.spacing(max(abs(low), abs(high)))
-        return bool(high - low <= max(1e9 * rounding * self._n_buckets, NARROWEST))
+        return bool(high - low <= max(1e9 * rounding * self._n_buckets, MIN_GRID_WIDTH))
 
     def count_in_order(self, x: FloatArray) -> IntArray:
         """Count the values of each cell; those of a cell stand side by side, cell after cell.

@@ -13,7 +13,7 @@ BUCKETS_PER_LIMIT = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class BucketedLimits:
     """Increasing numbers among which many values are to be found.
 
     Notes
@@ -24,7 +24,7 @@ class Limits:
 
     Examples
     --------
-    >>> Limits(np.array([1.0, 2.0])).locate(np.array([0.0, 1.0, 5.0]))
+    >>> BucketedLimits(np.array([1.0, 2.0])).locate(np.array([0.0, 1.0, 5.0]))
     array([0, 1, 2])
     """
 
@@ -81,8 +81,8 @@ class Knots:
     places: FloatArray
 
     @cached_property
-    def _limits(self) -> Limits:
-        return Limits(self.places[1:])
+    def _limits(self) -> BucketedLimits:
+        return BucketedLimits(self.places[1:])
 
     def read(self, x: FloatArray, *heights: FloatArray) -> list[FloatArray]:
         """Read lines, level beyond their ends.

@@ -11,17 +11,23 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.grid import CellArray
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import KeyArray
 
-N_GROUPS = 32  # of rows, by their keys: what differs between them tells the uncertainty
-MOST_CELLS = 1000
-NEAR_SHARE, NARROWEST, WIDEST = 0.1, 0.02, 0.15  # of 1,000 rows; of very many; of few
+N_JUMP_GROUPS = 32  # of rows, by their keys: what differs between them tells the uncertainty
+MAX_JUMP_CELLS = 1000
+NEIGHBOURHOOD_SHARE, MIN_NEIGHBOURHOOD_SHARE, MAX_NEIGHBOURHOOD_SHARE = (
+    0.1,
+    0.02,
+    0.15,
+)  # of 1,000 rows; of very many; of few
 FEWEST_NEAR = 20  # rows in a neighbourhood
 INNER, FEWEST_INNER = 0.25, 10  # of a neighbourhood: its innermost rows, and how many at least
-WHOLE = 2.0**61  # units of the largest sum there can be: no sum of shares overflows
+JUMP_FIXED_POINT_SCALE = (
+    2.0**61
+)  # units of the largest sum there can be: no sum of shares overflows
 Ends = tuple[FloatArray, FloatArray]
 Cells = tuple[IntArray, IntArray]
 
@@ -90,7 +96,7 @@ class JumpMarks(NamedTuple):
     near : pair of ndarray of shape (n_marks,)
         Cells whose mean jump its rows count for, first to last (exclusive).
     reach : pair of ndarray of shape (n_marks,)
-        These, and the cells that lie inside the window of its rows (see `find_reach`).
+        These, and the cells that lie inside the window of its rows (see `find_jump_reach`).
     window : pair of ndarray of shape (n_marks,)
         Where the window of the slopes of its rows begins and ends.
     part : ndarray of shape (n_marks,)
@@ -116,7 +122,7 @@ class JumpMarks(NamedTuple):
         return self._replace(part=np.full(self.n_marks, part))
 
 
-def find_reach(places: FloatArray, near: Cells, window: Ends) -> Cells:
+def find_jump_reach(places: FloatArray, near: Cells, window: Ends) -> Cells:
     """Cells, first to last (exclusive), that rows count for or that lie inside their window."""
     first = np.searchsorted(places, window[0], "right")
     last = np.searchsorted(places, window[1], "left")
@@ -169,7 +175,7 @@ class JumpQuestion:
     @property
     def n_groups(self) -> int:
         """Groups of rows that have sums of their own: those of one part after the other."""
-        return N_GROUPS * self.n_parts
+        return N_JUMP_GROUPS * self.n_parts
 
 
 class JumpRows(NamedTuple):
@@ -206,7 +212,7 @@ class JumpSums:
 
     def of_part(self, part: int) -> JumpSums:
         """Sums of one part of the rows."""
-        mine = slice(N_GROUPS * part, N_GROUPS * (part + 1))
+        mine = slice(N_JUMP_GROUPS * part, N_JUMP_GROUPS * (part + 1))
         inner = self.inner and self.inner.of_part(part)
         return JumpSums(self.jumps[mine], self.near[mine], self.stand[mine], self.unit, inner)
 
@@ -249,7 +255,7 @@ class JumpReply:
     slopes: FloatArray
 
 
-def count_rows(key: KeyArray, weight: FloatArray | None, total: float) -> JumpRows:
+def make_jump_rows(key: KeyArray, weight: FloatArray | None, total: float) -> JumpRows:
     """Say how rows count, of a table whose rows weigh `total`.
 
     The total is rounded up to a power of two, so that rounding of sums of weights, which depends
@@ -257,7 +263,7 @@ def count_rows(key: KeyArray, weight: FloatArray | None, total: float) -> JumpRo
     """
     scale = np.ldexp(1.0, -int(np.ceil(np.log2(total))))
     share = np.full(key.size, scale) if weight is None else weight * scale
-    return JumpRows((key & np.uint64(N_GROUPS - 1)).astype(np.uint8), share)
+    return JumpRows((key & np.uint64(N_JUMP_GROUPS - 1)).astype(np.uint8), share)
 
 
 def near_share(n_rows: float) -> float:
@@ -268,14 +274,20 @@ def near_share(n_rows: float) -> float:
     >>> near_share(1000), near_share(1e9), near_share(10)
     (0.1, 0.02, 0.15)
     """
-    return float(np.clip(NEAR_SHARE * (1000 / n_rows) ** (1 / 3), NARROWEST, WIDEST))
+    return float(
+        np.clip(
+            NEIGHBOURHOOD_SHARE * (1000 / n_rows) ** (1 / 3),
+            MIN_NEIGHBOURHOOD_SHARE,
+            MAX_NEIGHBOURHOOD_SHARE,
+        )
+    )
 
 
 def find_jump_cells(
-    axis: Axis,
+    axis: FeatureAxis,
     cuts: FloatArray,
     share: float,
-    most: int = MOST_CELLS,
+    most: int = MAX_JUMP_CELLS,
     *,
     inner: bool = False,
 ) -> JumpCells:
@@ -283,7 +295,7 @@ def find_jump_cells(
 
     Parameters
     ----------
-    axis : Axis
+    axis : FeatureAxis
         The feature.
     cuts : ndarray of shape (n_cuts,)
         The model's thresholds in units of the feature, never falling: a value at or above one is
@@ -311,7 +323,7 @@ def find_jump_cells(
     return JumpCells(places, *find_near(axis, places, share), cell, innermost)
 
 
-def merge_cuts(axis: Axis, cuts: FloatArray, most: int) -> IntArray:
+def merge_cuts(axis: FeatureAxis, cuts: FloatArray, most: int) -> IntArray:
     """Number the cells of increasing thresholds: each its own, or a few that are close in one."""
     distinct, own = np.unique(cuts, return_inverse=True)
     if distinct.size <= most:
@@ -322,12 +334,14 @@ def merge_cuts(axis: Axis, cuts: FloatArray, most: int) -> IntArray:
     return np.asarray(np.unique(key, return_inverse=True)[1][own])
 
 
-def find_inner(axis: Axis, places: FloatArray, share: float) -> Ends:
+def find_inner(axis: FeatureAxis, places: FloatArray, share: float) -> Ends:
     """Smallest and largest value of the innermost rows of each neighbourhood of this share."""
     return find_near(axis, places, INNER * share, FEWEST_INNER)
 
 
-def find_near(axis: Axis, places: FloatArray, share: float, fewest_rows: int = FEWEST_NEAR) -> Ends:
+def find_near(
+    axis: FeatureAxis, places: FloatArray, share: float, fewest_rows: int = FEWEST_NEAR
+) -> Ends:
     """Smallest and largest value of the rows near each place."""
     reached, total = axis.reached, axis.reached[-1]
     fewest = min(fewest_rows / axis.rows, 1.0) * total

@@ -10,16 +10,18 @@ from numba import types
 from rhale.system.compiled import njit
 
 KEYS = types.Array(types.uint64, 1, "C")
-BITS = types.Array(types.uint64, 1, "C", readonly=True)
-ONE, NONE = np.uint64(1), np.uint64(0)
-NAN = np.array(np.nan).view(np.uint64)[()]
-BEYOND = np.array(np.inf).view(np.uint64)[()] << ONE  # without its sign, nan is more than infinity
+FLOAT_BITS_TYPE = types.Array(types.uint64, 1, "C", readonly=True)
+HASH_ONE, ZERO_BITS = np.uint64(1), np.uint64(0)
+HASH_NAN_BITS = np.array(np.nan).view(np.uint64)[()]
+SHIFTED_INFINITY_BITS = (
+    np.array(np.inf).view(np.uint64)[()] << HASH_ONE
+)  # without its sign, nan is more than infinity
 SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@njit(KEYS, BITS, cache=True, nogil=True)
-def stir(key: Any, bits: Any) -> None:
+@njit(KEYS, FLOAT_BITS_TYPE, cache=True, nogil=True)
+def mix_hash(key: Any, bits: Any) -> None:
     """Stir a column into keys, in place.
 
     Parameters
@@ -31,8 +33,10 @@ def stir(key: Any, bits: Any) -> None:
     """
     for i in range(key.size):
         own = bits[i]
-        own = NONE if own << ONE == NONE else own  # -0.0 is 0.0
-        own = NAN if own << ONE > BEYOND else own  # there are many kinds of it
+        own = ZERO_BITS if own << HASH_ONE == ZERO_BITS else own  # -0.0 is 0.0
+        own = (
+            HASH_NAN_BITS if own << HASH_ONE > SHIFTED_INFINITY_BITS else own
+        )  # there are many kinds of it
         k = key[i] ^ own
         k ^= k >> SHIFTS[0]
         k *= FACTORS[0]

@@ -12,7 +12,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.moments import check_magnitude
 from rhale.kernels.records import crosses_processes
 
-DOWN, UP = 0, 1
+DIRECTION_DOWN, DIRECTION_UP = 0, 1
 
 
 @crosses_processes
@@ -58,14 +58,14 @@ class LevelMoments:
     def between(self, some: slice) -> LevelMoments:
         """Keep neighbouring levels, and no steps to others."""
         mean, products = self.mean[:, some].copy(), self.products[:, some].copy()
-        for k, way in ((0, DOWN), (-1, UP)):
+        for k, way in ((0, DIRECTION_DOWN), (-1, DIRECTION_UP)):
             mean[:, k, way] = products[:, k, way, :] = products[:, k, :, way] = 0.0
         return LevelMoments(
             self.count[some], self.weight[some], self.weight_squares[some], mean, products
         )
 
     @property
-    def steps(self) -> Steps:
+    def steps(self) -> LevelStepMoments:
         """What is known of every step: from the rows on both its sides; nothing where none are."""
         return join_steps((self,))
 
@@ -75,14 +75,18 @@ class LevelMoments:
         ends = np.pad(mean, ((0, 0), (1, 1)))
         around = np.stack([ends[:, :-1], ends[:, 1:]], axis=-1)  # the steps on either side
         used = np.ones((n_steps + 1, 2)) * ways
-        used[0, DOWN] = used[-1, UP] = 0.0
+        used[0, DIRECTION_DOWN] = used[-1, DIRECTION_UP] = 0.0
         gap = (self.mean - around) * used
         about = self.products + self.weight[:, None, None] * _outer(gap)
-        about = about * divide(self.weight_squares, self.weight)[:, None, None]
+        about = about * divide_or_zero(self.weight_squares, self.weight)[:, None, None]
         joint = np.zeros((n_outputs, n_steps, n_steps))
         k = np.arange(n_steps)
-        joint[:, k, k] = about[:, :-1, UP, UP] + about[:, 1:, DOWN, DOWN]
-        joint[:, k[:-1], k[1:]] = joint[:, k[1:], k[:-1]] = about[:, 1:-1, DOWN, UP]
+        joint[:, k, k] = (
+            about[:, :-1, DIRECTION_UP, DIRECTION_UP] + about[:, 1:, DIRECTION_DOWN, DIRECTION_DOWN]
+        )
+        joint[:, k[:-1], k[1:]] = joint[:, k[1:], k[:-1]] = about[
+            :, 1:-1, DIRECTION_DOWN, DIRECTION_UP
+        ]
         return joint
 
 
@@ -115,12 +119,12 @@ class LevelClasses:
         return LevelClasses(tuple(one.between(some) for one in self.classes))
 
     @property
-    def steps(self) -> Steps:
+    def steps(self) -> LevelStepMoments:
         """What is known of every step, from the rows that have it."""
         return join_steps(self.classes)
 
 
-def join_steps(classes: Sequence[LevelMoments]) -> Steps:
+def join_steps(classes: Sequence[LevelMoments]) -> LevelStepMoments:
     """What is known of every step, from the rows of one class or of all `CLASSES`."""
     low, high = slice(None, -1), slice(1, None)
     ups = downs = classes[0]
@@ -128,14 +132,17 @@ def join_steps(classes: Sequence[LevelMoments]) -> Steps:
         ups, downs = classes[0] + classes[1], classes[0] + classes[2]
     weight = ups.weight[low] + downs.weight[high]
     squares = ups.weight_squares[low] + downs.weight_squares[high]
-    rows = divide(weight**2, squares)
-    up, down = ups.mean[:, low, UP], downs.mean[:, high, DOWN]
-    share = divide(downs.weight[high], weight)
+    rows = divide_or_zero(weight**2, squares)
+    up, down = ups.mean[:, low, DIRECTION_UP], downs.mean[:, high, DIRECTION_DOWN]
+    share = divide_or_zero(downs.weight[high], weight)
     mean = up + (down - up) * share
-    squares = ups.products[:, low, UP, UP] + downs.products[:, high, DOWN, DOWN]
+    squares = (
+        ups.products[:, low, DIRECTION_UP, DIRECTION_UP]
+        + downs.products[:, high, DIRECTION_DOWN, DIRECTION_DOWN]
+    )
     squares = squares + ups.weight[low] * share * (down - up) ** 2
     free = np.where(rows - 1 > 1e-9, rows - 1, np.nan)
-    std = np.sqrt(divide(squares, weight) * rows / free)
+    std = np.sqrt(divide_or_zero(squares, weight) * rows / free)
     joint = np.zeros((len(mean), mean.shape[1], mean.shape[1]))
     for one, ways in zip(classes, CLASSES, strict=False):  # a row may count for two steps
         joint = joint + one.joint_products(mean, ways)
@@ -144,12 +151,14 @@ def join_steps(classes: Sequence[LevelMoments]) -> Steps:
     size = np.where(size > 0, size, np.inf)
     correlation = joint / (size[:, :, None] * size[:, None, :])
     correlation[:, k, k] = 1.0
-    return Steps(ups.count[low] + downs.count[high], weight, rows, mean, std, correlation)
+    return LevelStepMoments(
+        ups.count[low] + downs.count[high], weight, rows, mean, std, correlation
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
-    """Steps between neighbouring levels.
+class LevelStepMoments:
+    """LevelStepMoments between neighbouring levels.
 
     Attributes
     ----------
@@ -220,9 +229,11 @@ def measure_levels(
     gap -= shift[:, :, level]
     products = np.empty((len(down), n_levels, 2, 2))
     for output, (below, above) in enumerate(gap):
-        products[output, :, DOWN, DOWN] = total(w * below * below)
-        products[output, :, UP, UP] = total(w * above * above)
-        products[output, :, DOWN, UP] = products[output, :, UP, DOWN] = total(w * below * above)
+        products[output, :, DIRECTION_DOWN, DIRECTION_DOWN] = total(w * below * below)
+        products[output, :, DIRECTION_UP, DIRECTION_UP] = total(w * above * above)
+        products[output, :, DIRECTION_DOWN, DIRECTION_UP] = products[
+            output, :, DIRECTION_UP, DIRECTION_DOWN
+        ] = total(w * below * above)
     mean = np.where(count > 0, anchor + shift, 0.0).transpose(0, 2, 1)
     return LevelMoments(count, weight, squares, mean, products)
 
@@ -246,7 +257,7 @@ def measure_classes(
     return LevelClasses(tuple(measure_class(place) for place in range(len(CLASSES))))
 
 
-def divide(parts: FloatArray, wholes: FloatArray) -> FloatArray:
+def divide_or_zero(parts: FloatArray, wholes: FloatArray) -> FloatArray:
     """Quotients; 0 where there is nothing to divide by."""
     return np.divide(parts, wholes, out=np.zeros_like(parts), where=wholes > 0)
 

@@ -11,7 +11,7 @@ from rhale.kernels import FloatArray, IntArray
 N_QUANTILES = 100
 
 
-def order_levels(distance: FloatArray) -> IntArray:
+def order_levels_by_distance(distance: FloatArray) -> IntArray:
     """Put levels in a row so that similar ones are neighbours.
 
     Parameters
@@ -32,7 +32,7 @@ def order_levels(distance: FloatArray) -> IntArray:
     Examples
     --------
     >>> place = np.array([0.0, 2.0, 1.0])
-    >>> order_levels(np.abs(place[:, None] - place))
+    >>> order_levels_by_distance(np.abs(place[:, None] - place))
     array([0, 2, 1])
     """
     squares = distance**2
@@ -86,7 +86,7 @@ def level_distances(
     for codes in names:
         table = np.zeros((n_levels, int(codes.max(initial=0)) + 1))
         np.add.at(table, (level, codes), weight)
-        share = _shares(table)
+        share = _normalise_level_rows(table)
         total += [0.5 * np.abs(share - one).sum(axis=1) for one in share]
     return total
 
@@ -96,20 +96,20 @@ def _by_numbers(
 ) -> FloatArray:
     """Largest difference of two levels' distribution functions at quantiles of all rows."""
     order = np.argsort(column, kind="stable")
-    places = np.unique(quantiles(column[order], weight[order]))
+    places = np.unique(compute_weighted_quantiles(column[order], weight[order]))
     table = np.zeros((n_levels, places.size + 1))
     np.add.at(table, (level, np.searchsorted(places, column)), weight)
-    below = np.cumsum(_shares(table), axis=1)[:, :-1]
+    below = np.cumsum(_normalise_level_rows(table), axis=1)[:, :-1]
     return np.array([np.abs(below - one).max(axis=1, initial=0.0) for one in below])
 
 
-def _shares(table: FloatArray) -> FloatArray:
+def _normalise_level_rows(table: FloatArray) -> FloatArray:
     """Each row of a table divided by its sum."""
     size = table.sum(axis=1, keepdims=True)
     return table / np.where(size > 0, size, 1.0)
 
 
-def quantiles(column: FloatArray, weight: FloatArray) -> FloatArray:
+def compute_weighted_quantiles(column: FloatArray, weight: FloatArray) -> FloatArray:
     """Quantiles of values in increasing order, each there as often as its weight says (type 7)."""
     end = np.cumsum(weight)
     place = (end[-1] - 1.0) * np.linspace(0.0, 1.0, N_QUANTILES)

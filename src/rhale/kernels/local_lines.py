@@ -10,12 +10,15 @@ from numpy.lib.stride_tricks import sliding_window_view
 from rhale.kernels import FloatArray, IntArray
 
 WINDOW = 1 / 40  # of the rows: those that a line is laid through
-ENOUGH_ROWS, MOST = 75, 1 / 10  # more, up to so many and to this share: few rows make a rough line
-FEWEST = 21
-FLAT = 1e-9  # a window narrower than this, squared and of its distance, has no slope
+ENOUGH_ROWS, MAX_DETREND_SHARE = (
+    75,
+    1 / 10,
+)  # more, up to so many and to this share: few rows make a rough line
+MIN_DETREND_ROWS = 21
+MIN_WINDOW_VARIANCE = 1e-9  # a window narrower than this, squared and of its distance, has no slope
 
 
-def leave_lines(
+def detrend(
     x: FloatArray, values: FloatArray, weight: FloatArray, order: IntArray | None = None
 ) -> FloatArray:
     """Take off a line through the neighbours of each row along the axis.
@@ -44,7 +47,7 @@ def leave_lines(
     Examples
     --------
     >>> x = np.linspace(0, 1, 50)
-    >>> left = leave_lines(x, (3 * x - 1)[None], np.ones(50))
+    >>> left = detrend(x, (3 * x - 1)[None], np.ones(50))
     >>> bool(np.abs(left).max() < 1e-12)
     True
     """
@@ -69,7 +72,9 @@ def _find_places(x: FloatArray, order: IntArray) -> tuple[FloatArray, IntArray, 
 
 def _half_window(n_rows: int) -> int:
     """How many rows on either side a line is laid through."""
-    return int(max(n_rows * WINDOW, min(ENOUGH_ROWS, n_rows * MOST), FEWEST) / 2)
+    return int(
+        max(n_rows * WINDOW, min(ENOUGH_ROWS, n_rows * MAX_DETREND_SHARE), MIN_DETREND_ROWS) / 2
+    )
 
 
 def mean_leverage(x: FloatArray, weight: FloatArray) -> float:
@@ -98,7 +103,7 @@ def _lines_at(places: FloatArray, counts: IntArray, piles: FloatArray, half: int
     """Lay the lines through the rows around every place; `piles` are weights, then means."""
     low, high = _windows(counts, half)
     width = 2 * half + 2  # no window reaches over more places
-    blocks = _Blocks(places, piles, width)
+    blocks = _BlockSums(places, piles, width)
     sums = blocks.sums_up_to(*high) - blocks.sums_up_to(*low)
     mass, along, square = sums[0], sums[1], sums[2]
     n_series = piles.shape[0] - 1
@@ -106,7 +111,7 @@ def _lines_at(places: FloatArray, counts: IntArray, piles: FloatArray, half: int
     level = sums[3 : 3 + n_series] / mass
     variance = spread - middle**2
     steep = sums[3 + n_series :] / mass - middle * level
-    has_slope = variance > FLAT * spread
+    has_slope = variance > MIN_WINDOW_VARIANCE * spread
     slope = np.divide(steep, variance, out=np.zeros_like(steep), where=has_slope)
     return np.asarray(blocks.centre + level + slope * (blocks.offset - middle))
 
@@ -127,7 +132,7 @@ def _windows(counts: IntArray, half: int) -> tuple[tuple[IntArray, FloatArray], 
     return part_of(low), part_of(high)
 
 
-class _Blocks:
+class _BlockSums:
     """Sums along the places in overlapping blocks, each about its own centre.
 
     Sums from one end of the axis to the other would lose what is near in what is far.

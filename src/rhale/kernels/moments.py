@@ -13,16 +13,16 @@ import numpy as np
 
 from rhale.errors import BadEffectsError
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.cells import Cells, as_cells
+from rhale.kernels.cells import Cells, as_axis_cells
 from rhale.kernels.grid import Grid
 from rhale.kernels.records import as_frozen, crosses_processes
-from rhale.kernels.when_compiled import loops_after
+from rhale.kernels.when_compiled import choose_compiled_loops
 
-BLOCK_ROWS = 2**16  # as many as chunks have; more would leave the processor's cache
+MOMENT_BLOCK_ROWS = 2**16  # as many as chunks have; more would leave the processor's cache
 WORSE = 16.0  # squares about a first row to those about the mean: more would cost digits
 LOST = 1e-13  # of the squares: what is left below that after a subtraction is rounding
-TINY = float(np.finfo(np.float64).tiny)
-LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
+SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
+LARGEST_SQUARABLE, SMALLEST_SQUARABLE = 1e150, 1e-150  # squares of these are still ordinary numbers
 
 
 @crosses_processes
@@ -222,7 +222,7 @@ ADDED = ("weight", "weight_squares", "sxx", "sxd", "sdd")  # sums that are no nu
 def about_line(sxx: FloatArray, sxd: FloatArray, sdd: FloatArray) -> FloatArray:
     """Squares about the line through the points, from their joint moments; rounding is none."""
     # where x does not vary there is no product either, and the line is level
-    line = sxd**2 / np.maximum(sxx, TINY)
+    line = sxd**2 / np.maximum(sxx, SMALLEST_NORMAL)
     left = np.subtract(sdd, line, out=line)
     lost = left <= LOST * sdd
     if lost.any():
@@ -232,7 +232,7 @@ def about_line(sxx: FloatArray, sxd: FloatArray, sdd: FloatArray) -> FloatArray:
 
 def empty(cells: Grid | Cells, n_series: int = 1) -> Moments:
     """Give the moments of no rows at all."""
-    cells = as_cells(cells)
+    cells = as_axis_cells(cells)
     axes = (len(cells.grids),) if len(cells.grids) > 1 else ()
     zeros, series = np.zeros(cells.n_cells), np.zeros((n_series, cells.n_cells))
     places = np.zeros((*axes, cells.n_cells))
@@ -251,7 +251,7 @@ def empty(cells: Grid | Cells, n_series: int = 1) -> Moments:
     )
 
 
-def measure(
+def measure_moments(
     cells: Grid | Cells, x: FloatArray, values: FloatArray, weights: FloatArray | None = None
 ) -> Moments:
     """Measure the joint moments of x and of one or more series in every cell.
@@ -275,21 +275,23 @@ def measure(
     Notes
     -----
     O(n_rows) time, O(block) memory. Deviations are those from the first row of a cell, or from
-    the mean where that loses digits (`_add_up`). Where it pays, a compiled loop measures the
+    the mean where that loses digits (`_sum_cells`). Where it pays, a compiled loop measures the
     blocks (`when_compiled`): it adds in the same order, so the bits are the same.
 
     Examples
     --------
-    >>> m = measure(Grid(np.array([0.0, 1.0, 2.0])), np.array([0.5, 1.5, 1.5]), np.array([1.0, 2, 4]))
+    >>> m = measure_moments(Grid(np.array([0.0, 1.0, 2.0])), np.array([0.5, 1.5, 1.5]), np.array([1.0, 2, 4]))
     >>> m.mean, m.sdd
     (array([[1., 3.]]), array([[0., 2.]]))
     """
-    cells, values = as_cells(cells), np.atleast_2d(values)
+    cells, values = as_axis_cells(cells), np.atleast_2d(values)
     n_rows = x.shape[-1]
     if n_rows == 0:
         return empty(cells, len(values))
-    blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, n_rows, BLOCK_ROWS)]
-    loops = loops_after(values.size)
+    blocks = [
+        slice(start, start + MOMENT_BLOCK_ROWS) for start in range(0, n_rows, MOMENT_BLOCK_ROWS)
+    ]
+    loops = choose_compiled_loops(values.size)
     if loops is not None and weights is None and _suits_loop(cells, x, values):
         parts = [_loop_block(loops.measure_block, cells, x[b], values[:, b]) for b in blocks]
         if not all(is_ordinary for _, is_ordinary in parts):
@@ -305,7 +307,7 @@ def measure(
     )
 
 
-def average(parts: Sequence[Moments]) -> Moments:
+def average_model_moments(parts: Sequence[Moments]) -> Moments:
     """Moments of the same rows under several models, as if each model had its share of every row.
 
     Parameters
@@ -334,7 +336,7 @@ def check_magnitude(values: FloatArray) -> None:
     if not math.isfinite(largest):
         msg = "a local effect is not a finite number; check the model's predictions and gradient"
         raise BadEffectsError(msg)
-    if largest > LARGEST or 0.0 < largest < SMALLEST:
+    if largest > LARGEST_SQUARABLE or 0.0 < largest < SMALLEST_SQUARABLE:
         verb = "Divide" if largest > 1 else "Multiply"
         msg = (
             f"local effects reach {largest:.3g}; their squares do not fit into a number. "
@@ -399,7 +401,7 @@ def _loop_block(
         sdd=sdd,
     )
     # twice and half: the sum is rounded, too
-    return moments, 2 * SMALLEST**2 * values.size < square < LARGEST**2 / 2
+    return moments, 2 * SMALLEST_SQUARABLE**2 * values.size < square < LARGEST_SQUARABLE**2 / 2
 
 
 def _measure_block(
@@ -413,7 +415,7 @@ def _measure_block(
     if x.size == 0:
         return empty(cells, len(values))
     rows = _Sorted.of(cells, x, weights)
-    sums = _add_up(rows, values).spread(rows.filled, cells.n_cells)
+    sums = _sum_cells(rows, values).spread(rows.filled, cells.n_cells)
     weight = rows.count.astype(np.float64)
     squares = weight
     if rows.w is not None:
@@ -582,7 +584,7 @@ class _Sums(NamedTuple):
         return spread
 
 
-def _add_up(rows: _Sorted, values: FloatArray, *, exactly: bool = False) -> _Sums:
+def _sum_cells(rows: _Sorted, values: FloatArray, *, exactly: bool = False) -> _Sums:
     """Add up the rows of each cell about the first of them, or exactly: about their mean.
 
     Notes
@@ -628,6 +630,6 @@ def _repair(sums: _Sums, about: FloatArray, rows: _Sorted, values: FloatArray) -
     is_fine = about <= WORSE * sums.squares  # an undefined number is not
     if not is_fine.all():
         lost = np.asarray((~is_fine).any(axis=0))
-        again = _add_up(rows.only(lost), values, exactly=True)
+        again = _sum_cells(rows.only(lost), values, exactly=True)
         sums.squares[:, lost] = again.squares
         sums.sxd[..., lost] = again.sxd

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from rhale.system.compiled import INSIDE, njit
+from rhale.system.compiled import INNER_FUNCTION_OPTIONS, njit
 
 # Indices are unsigned throughout: numba then leaves out the code for negative ones.
 NONE, ONE, QUARTER, HALF, LANES, LEAF, BOTH = (np.uint64(n) for n in (0, 1, 2, 4, 8, 128, 2**63))
 DEPTH = 64  # halves of halves: more than any number of rows has
-ROWS = types.Array(types.float64, 2, "A", readonly=True)
+SERIES_ARRAY_TYPE = types.Array(types.float64, 2, "A", readonly=True)
 CELLS, PLACES = (types.Array(kind, 1, "C", readonly=True) for kind in (types.int16, types.float64))
 
 
-@njit(**INSIDE)
+@njit(**INNER_FUNCTION_OPTIONS)
 def find_buckets(edges: Any, n_buckets: Any, x: Any) -> Any:
     """Find the bucket of every row, and whether any row is outside the grid."""
     low, high = edges[0], edges[-1]
@@ -31,7 +31,7 @@ def find_buckets(edges: Any, n_buckets: Any, x: Any) -> Any:
     return found, n_outside > 0
 
 
-@njit(**INSIDE)
+@njit(**INNER_FUNCTION_OPTIONS)
 def locate(edges: Any, is_left_closed: Any, buckets: Any, x: Any) -> Any:
     """Find the cell of every row as `Grid.locate` does, and where each cell ends in their order.
 
@@ -55,14 +55,14 @@ def locate(edges: Any, is_left_closed: Any, buckets: Any, x: Any) -> Any:
     return cell, ends
 
 
-@njit(**INSIDE, inline="always")
+@njit(**INNER_FUNCTION_OPTIONS, inline="always")
 def is_above(value: Any, limit: Any, is_left_closed: Any) -> Any:
     """Tell whether a value belongs to the cell above a limit."""
     return value > limit or (is_left_closed and value == limit)
 
 
-@njit(**INSIDE)
-def sort_rows(cell: Any, ends: Any, x: Any, d: Any, place: Any) -> Any:
+@njit(**INNER_FUNCTION_OPTIONS)
+def sort_rows_by_cell(cell: Any, ends: Any, x: Any, d: Any, place: Any) -> Any:
     """Put places and the first series in the order of cells; tell where rows stand, if asked."""
     dx, dd, free, is_asked = np.empty(x.size), np.empty(x.size), ends.copy(), place.size > 0
     for i in range(x.size):
@@ -75,7 +75,7 @@ def sort_rows(cell: Any, ends: Any, x: Any, d: Any, place: Any) -> Any:
     return dx, dd
 
 
-@njit(**INSIDE)
+@njit(**INNER_FUNCTION_OPTIONS)
 def arrange(v: Any, place: Any, found: Any) -> None:
     """Put the numbers of rows in the order of their cells."""
     for i in range(place.size):
@@ -84,7 +84,7 @@ def arrange(v: Any, place: Any, found: Any) -> None:
 
 # Sums are added as `np.add.reduceat` adds them, for the sake of the bits: the first number by
 # itself, the others in halves down to 128, eight sums side by side in these, the rest at the end.
-@njit(**INSIDE)
+@njit(**INNER_FUNCTION_OPTIONS)
 def add_few(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any, eight: Any) -> Any:
     """Add up 128 rows at most, as `add_up` says."""
     x = y = xx = xy = yy = -0.0
@@ -113,7 +113,7 @@ def add_few(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any, eigh
     return x, y, xx, xy, yy, low, high
 
 
-@njit(**INSIDE)
+@njit(**INNER_FUNCTION_OPTIONS)
 def add_up(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any, room: Any) -> Any:
     """Sums of x, y, xx, xy and yy, where x = u - first_u, y = v - first_v; ends of u.
 
@@ -150,7 +150,7 @@ def add_up(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any, room:
     return a + x, b + y, a * a + xx, a * b + xy, b * b + yy, low + 0.0, high + 0.0  # 0, not -0
 
 
-@njit(**INSIDE)
+@njit(**INNER_FUNCTION_OPTIONS)
 def measure_cells(
     dx: Any, dd: Any, ends: Any, room: Any, worse: Any, places: Any, series: Any, lost: Any
 ) -> None:
@@ -168,8 +168,8 @@ def measure_cells(
             lost[c] |= not (xx <= worse * sxx and yy <= worse * sdd)
 
 
-@njit(**INSIDE)
-def deviate(v: Any, ends: Any, room: Any, lost: Any) -> None:
+@njit(**INNER_FUNCTION_OPTIONS)
+def subtract_lossy_cell_means(v: Any, ends: Any, room: Any, lost: Any) -> None:
     """Take the mean of its cell off every number, where digits are lost."""
     for c in range(lost.size):
         if lost[c]:
@@ -180,7 +180,7 @@ def deviate(v: Any, ends: Any, room: Any, lost: Any) -> None:
                 v[i] = v[i] - first - shift
 
 
-@njit(**INSIDE)
+@njit(**INNER_FUNCTION_OPTIONS)
 def repair(dx: Any, dd: Any, ends: Any, room: Any, places: Any, series: Any, lost: Any) -> None:
     """Add up deviations from the means, where digits are lost."""
     for c in range(lost.size):
@@ -190,7 +190,9 @@ def repair(dx: Any, dd: Any, ends: Any, room: Any, places: Any, series: Any, los
 
 
 # One signature, for arrays of any order in memory: compiled once, whatever the table.
-@njit(PLACES, types.boolean, CELLS, PLACES, ROWS, types.float64, cache=True, nogil=True)
+@njit(
+    PLACES, types.boolean, CELLS, PLACES, SERIES_ARRAY_TYPE, types.float64, cache=True, nogil=True
+)
 def measure_block(
     edges: Any, is_left_closed: Any, buckets: Any, x: Any, values: Any, worse: Any
 ) -> Any:
@@ -219,7 +221,7 @@ def measure_block(
     n_cells = edges.size - 1
     cell, ends = locate(edges, is_left_closed, buckets, x)
     place = np.empty(x.size if len(values) > 1 else 0, np.uint32)
-    dx, dd = sort_rows(cell, ends, x, values[0], place)
+    dx, dd = sort_rows_by_cell(cell, ends, x, values[0], place)
     count, places = np.empty(n_cells, np.intp), np.zeros((4, n_cells))
     for c in range(n_cells):
         count[c], places[0, c], places[1, c] = ends[c + 1] - ends[c], np.inf, -np.inf
@@ -230,10 +232,10 @@ def measure_block(
             arrange(values[s], place, dd)
         measure_cells(dx, dd, ends, room, worse, places, series[s], lost)
     if lost.any():
-        deviate(dx, ends, room, lost)
+        subtract_lossy_cell_means(dx, ends, room, lost)
         for s in range(len(values)):
             arrange(values[s], place, dd)  # of one series alone it is done already
-            deviate(dd, ends, room, lost)
+            subtract_lossy_cell_means(dd, ends, room, lost)
             repair(dx, dd, ends, room, places, series[s], lost)
     square = 0.0 if ends[n_cells] == x.size else np.nan
     for s in range(len(values)):

@@ -9,25 +9,25 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.axis_row import AxisRow
-from rhale.kernels.moments import LOST, TINY, Moments
-from rhale.kernels.pure_error import FilledCells, has_enough_rows, squared_steps
-from rhale.kernels.segments import ROUNDING, TIE
+from rhale.kernels.axis_row import BatchedCells
+from rhale.kernels.moments import LOST, SMALLEST_NORMAL, Moments
+from rhale.kernels.pure_error import NonEmptyCells, has_enough_rows, squared_steps
+from rhale.kernels.segments import COST_TIE_TOLERANCE, MODEL_ROUNDING
 
-WINDOW_SHARE, WINDOW_ROWS = 0.1, 30.0  # the noise is that of so many rows around a cell
+WINDOW_SHARE, NOISE_WINDOW_ROWS = 0.1, 30.0  # the noise is that of so many rows around a cell
 HALF_MEDIAN = 10  # cells on each side of a running median
 LARGEST_STEP = 20.0  # times its usual square, of a step between squares
-FARTHEST = 4.0  # standard errors above it that a cell's squares may count
+MAX_SQUARE_DEVIATIONS = 4.0  # standard errors above it that a cell's squares may count
 LEAST_NOISE = 0.1  # of the squares about means: finer bins than that are not worth reading
 FOLLOWED_ROWS, FOLLOWED_SHARE = 3.5, 1 / 300  # a cell that the curve follows; all rows / 300
 
 
-def local_noise(cells: FilledCells) -> FloatArray:
+def local_noise(cells: NonEmptyCells) -> FloatArray:
     """Variance of a local effect about the mean effect, around every cell.
 
     Parameters
     ----------
-    cells : FilledCells
+    cells : NonEmptyCells
         Of one series.
 
     Returns
@@ -44,7 +44,7 @@ def local_noise(cells: FilledCells) -> FloatArray:
     inside at the ends of the axis.
     """
     total = np.array([own[-1] for own in cells.reached_apart])
-    around = cells.around(np.maximum(WINDOW_ROWS, WINDOW_SHARE * total)[cells.axis])
+    around = cells.around(np.maximum(NOISE_WINDOW_ROWS, WINDOW_SHARE * total)[cells.axis])
     about_means = around.pool(cells.about_means)
     noise = about_means.variance
     for squares in cells.about_lines:
@@ -84,7 +84,7 @@ def residual_squares(
     # rounding of a residual is that of the largest numbers it is made of
     largest = np.maximum.reduceat(np.abs(moments.mean[0]), limits[:-1])[place]
     far = np.maximum.reduceat(np.abs(moments.mean_x), limits[:-1])[place]
-    rounding = ROUNDING * (largest + 1e-4 * np.abs(slope) * far)
+    rounding = MODEL_ROUNDING * (largest + 1e-4 * np.abs(slope) * far)
     squares = np.where(squares <= rounding**2, 0.0, squares)
     return np.where(moments.weight > 0, squares * rows / free, 0.0)
 
@@ -116,7 +116,7 @@ def cut_outliers(
     # in a short part there are fewer of them: what is put in instead does not move the median
     around[steps < -half], around[steps > half] = -np.inf, np.inf
     median = np.partition(around, HALF_MEDIAN, axis=1)[:, HALF_MEDIAN]
-    most = 1 + np.maximum(FARTHEST * np.sqrt(2 / rows), 1.0)
+    most = 1 + np.maximum(MAX_SQUARE_DEVIATIONS * np.sqrt(2 / rows), 1.0)
     return np.asarray(np.minimum(squares, median * most))
 
 
@@ -186,7 +186,7 @@ class Followed(NamedTuple):
 
 
 def follow_cells(
-    axes: AxisRow,
+    axes: BatchedCells,
     batch: Sequence[Moments],
     noise: Sequence[FloatArray],
     limits: Sequence[IntArray],
@@ -196,7 +196,7 @@ def follow_cells(
 
     Parameters
     ----------
-    axes, batch : AxisRow and sequence of Moments
+    axes, batch : BatchedCells and sequence of Moments
         The same axes, in a row and by themselves.
     noise, limits, linear
         As of `departure`, axis by axis.
@@ -212,12 +212,14 @@ def follow_cells(
     return [Followed(*one) for one in parts]
 
 
-def departure(axes: AxisRow, noise: FloatArray, limits: IntArray, linear: BoolArray) -> FloatArray:
+def departure(
+    axes: BatchedCells, noise: FloatArray, limits: IntArray, linear: BoolArray
+) -> FloatArray:
     """How much of the way from the fits to the cells' means is more than noise, bin by bin.
 
     Parameters
     ----------
-    axes : AxisRow
+    axes : BatchedCells
         The cells.
     noise : ndarray of shape (n_cells,)
         Variance of a local effect.
@@ -237,19 +239,21 @@ def departure(axes: AxisRow, noise: FloatArray, limits: IntArray, linear: BoolAr
     """
     bins = _BinColumns.of(axes, noise, limits, linear)
     # residuals do not see a constant; without it, the rounding of a high level stays out
-    residual = bins.mean - _total(bins.share * bins.mean)
-    residual -= bins.offset * _total(bins.tilt * bins.mean)
-    squared = _total(bins.width * np.cumsum(bins.width * bins.fill(residual), axis=0) ** 2)
-    expected = _total(bins.width * bins.variance())
-    width, largest = _total(bins.width), np.abs(bins.high).max(axis=0)
+    residual = bins.mean - _sum_bin_cells(bins.share * bins.mean)
+    residual -= bins.offset * _sum_bin_cells(bins.tilt * bins.mean)
+    squared = _sum_bin_cells(bins.width * np.cumsum(bins.width * bins.fill(residual), axis=0) ** 2)
+    expected = _sum_bin_cells(bins.width * bins.variance())
+    width, largest = _sum_bin_cells(bins.width), np.abs(bins.high).max(axis=0)
     # a departure within rounding is none, however small its expected size is
-    known = squared > np.maximum((1 + TIE) * expected, width * (ROUNDING * largest * width) ** 2)
+    known = squared > np.maximum(
+        (1 + COST_TIE_TOLERANCE) * expected, width * (MODEL_ROUNDING * largest * width) ** 2
+    )
     # as many parameters as means: the fit goes through all of them
-    known &= _total(bins.filled) > 1 + linear
+    known &= _sum_bin_cells(bins.filled) > 1 + linear
     return np.where(known, 1.0 - expected / np.where(known, squared, 1.0), 0.0)
 
 
-def _total(values: FloatArray | BoolArray) -> FloatArray:
+def _sum_bin_cells(values: FloatArray | BoolArray) -> FloatArray:
     """Sum of each bin's cells, one after the other whatever the longest bin; shape (n_bins,)."""
     return np.asarray(
         np.cumsum(values, axis=0)[-1]
@@ -293,7 +297,7 @@ class _BinColumns:
 
     @classmethod
     def of(
-        cls, axes: AxisRow, noise: FloatArray, limits: IntArray, linear: BoolArray
+        cls, axes: BatchedCells, noise: FloatArray, limits: IntArray, linear: BoolArray
     ) -> _BinColumns:
         """Put the cells in order."""
         cells, (left, right), size = axes.cells, axes.ends, limits[1:] - limits[:-1]
@@ -304,10 +308,10 @@ class _BinColumns:
         x = np.where(filled, cells.mean_x[cell], left[cell] + 0.5 * width)
         high = np.where(filled, cells.mean[0][cell], 0.0)
         share = np.where(filled, cells.weight[cell], 0.0)
-        share /= np.maximum(_total(share), TINY)
-        offset = np.where(filled & linear, x - _total(share * x), 0.0)
+        share /= np.maximum(_sum_bin_cells(share), SMALLEST_NORMAL)
+        offset = np.where(filled & linear, x - _sum_bin_cells(share * x), 0.0)
         tilt = share * offset
-        tilt /= np.maximum(_total(tilt * offset), TINY)
+        tilt /= np.maximum(_sum_bin_cells(tilt * offset), SMALLEST_NORMAL)
         first, before, behind = _neighbours(filled)
         start, stop = x.take(before), x.take(behind)
         part = np.where(stop > start, (x - start) / np.where(stop > start, stop - start, 1.0), 0.0)
@@ -348,8 +352,10 @@ class _BinColumns:
         found = self._own_squares()
         for share, reach in ((level, reached), (slope, leaned)):
             found -= 2 * reach * np.cumsum(self.width * self.fill(share), axis=0)
-        found += reached**2 * _total(level * self.share) + leaned**2 * _total(slope * self.tilt)
-        found += 2 * reached * leaned * _total(level * self.tilt)
+        found += reached**2 * _sum_bin_cells(level * self.share) + leaned**2 * _sum_bin_cells(
+            slope * self.tilt
+        )
+        found += 2 * reached * leaned * _sum_bin_cells(level * self.tilt)
         return found
 
     def _own_squares(self) -> FloatArray:

@@ -9,11 +9,11 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.grid import Closed, require_closed, uniform_edges
 from rhale.kernels.moments import Moments
-from rhale.kernels.partition import Cuts, constant_cuts, is_number, require_count
-from rhale.kernels.segments import FEW, cheapest_path, runs_by_end, weights_of
+from rhale.kernels.partition import Cuts, constant_cuts, is_number_setting, require_count
+from rhale.kernels.segments import MAX_UNBLOCKED_CELLS, cheapest_path, runs_by_end, weights_of
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Optimal:
     def __post_init__(self) -> None:
         require_count("max_bins", self.max_bins)
         require_closed(self.closed)
-        if not (is_number(self.discount) and 0 <= self.discount <= 1):
+        if not (is_number_setting(self.discount) and 0 <= self.discount <= 1):
             msg = f"discount={self.discount} is not between 0 and 1"
             raise BadSettingError(msg)
         if self.min_points is not None and not (
-            is_number(self.min_points) and self.min_points >= 0
+            is_number_setting(self.min_points) and self.min_points >= 0
         ):
             msg = f"min_points={self.min_points} is not a number of rows"
             raise BadSettingError(msg)
@@ -67,12 +67,12 @@ class Optimal:
             msg = f"ddof={self.ddof}: the divisor n - ddof is known for 0 and 1 only"
             raise BadSettingError(msg)
 
-    def candidates(self, axis: Axis) -> FloatArray:
+    def candidates(self, axis: FeatureAxis) -> FloatArray:
         """Equally wide cells.
 
         Parameters
         ----------
-        axis : Axis
+        axis : FeatureAxis
             What is known of the feature: its range, values and their weights.
 
         Returns
@@ -82,8 +82,8 @@ class Optimal:
 
         Examples
         --------
-        >>> from rhale.kernels.axis import Axis
-        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> from rhale.kernels.axis import FeatureAxis
+        >>> axis = FeatureAxis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
         >>> Optimal(max_bins=2).candidates(axis)
         array([0., 2., 4.])
         """
@@ -117,9 +117,9 @@ class Optimal:
         Examples
         --------
         >>> from rhale.kernels.grid import Grid
-        >>> from rhale.kernels.moments import measure
+        >>> from rhale.kernels.moments import measure_moments
         >>> grid, x = Grid(np.array([0.0, 1.0, 2.0])), np.array([0.2, 0.4, 1.2, 1.4])
-        >>> cells = measure(grid, x, np.array([1.0, 1.0, 3.0, 3.0]))
+        >>> cells = measure_moments(grid, x, np.array([1.0, 1.0, 3.0, 3.0]))
         >>> Optimal(discount=0.0).price(cells, least=1.0).round(2)  # variance 4/3 times width 2
         array([[0.  , 2.67],
                [ inf, 0.  ]])
@@ -136,7 +136,7 @@ class Optimal:
         """Prices of bins by the cells in which they end, as in `Runs`."""
         weights, edges = np.stack(weights_of([moments])), moments.grid.edges
         needed = max(least, self.ddof + 1) * (1 - 1e-12)  # effective numbers carry rounding
-        at_once = moments.grid.n_cells <= FEW
+        at_once = moments.grid.n_cells <= MAX_UNBLOCKED_CELLS
         for runs in runs_by_end(weights, moments.mean[:1], moments.sdd[:1], at_once=at_once):
             rows = runs.rows(weighted=len(weights) > 1)
             # runs are written over, prices are kept

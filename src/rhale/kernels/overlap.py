@@ -11,7 +11,7 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.records import freeze, same_fields
 
-ROUNDING = 1e-12  # of the shared squares: what is left below that is nothing
+OVERLAP_ROUNDING = 1e-12  # of the shared squares: what is left below that is nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class Overlap:
     @cached_property
     def is_same(self) -> bool:
         """Whether all trainings have the same rows, so that they say nothing about other ones."""
-        return float(np.trace(self._deviations)) <= ROUNDING * float(np.trace(self.shared))
+        return float(np.trace(self._deviations)) <= OVERLAP_ROUNDING * float(np.trace(self.shared))
 
     @cached_property
     def factor(self) -> float:

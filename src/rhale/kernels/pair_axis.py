@@ -13,7 +13,7 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import AxisKind
 
 
-class Standing(NamedTuple):
+class CellPositions(NamedTuple):
     """Where rows stand on one side of a pair.
 
     Attributes
@@ -52,7 +52,7 @@ class PairAxis:
     Examples
     --------
     >>> PairAxis(np.array([0.0, 1.0, 3.0])).locate(np.array([0.5, 3.0, np.nan]))
-    Standing(stand=array([ 0,  1, -1]), place=array([0.5, 1. , 0. ]))
+    CellPositions(stand=array([ 0,  1, -1]), place=array([0.5, 1. , 0. ]))
     """
 
     nodes: FloatArray
@@ -93,7 +93,7 @@ class PairAxis:
         """Widths of the steps."""
         return np.diff(self.nodes)
 
-    def locate(self, x: FloatArray) -> Standing:
+    def locate(self, x: FloatArray) -> CellPositions:
         """Find where rows stand; those without a value or off the axis stand nowhere."""
         with np.errstate(invalid="ignore"):
             known = (x >= self.nodes[0]) & (x <= self.nodes[-1])
@@ -101,8 +101,8 @@ class PairAxis:
         if self.is_levels:
             level = np.searchsorted(self.nodes, value)
             known &= self.nodes[np.minimum(level, self.nodes.size - 1)] == value
-            return Standing(np.where(known, level, -1), np.zeros(x.size))
+            return CellPositions(np.where(known, level, -1), np.zeros(x.size))
         cell = Grid(self.nodes, self.closed).locate_covered(value).astype(np.int64)
         width = self.widths[cell]
         place = np.divide(value - self.nodes[cell], width, out=np.zeros(x.size), where=width > 0)
-        return Standing(np.where(known, cell, -1), np.where(known, place, 0.0))
+        return CellPositions(np.where(known, cell, -1), np.where(known, place, 0.0))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.grid import Closed
 
-FEW_CELLS, MORE_CELLS, MOST_HALVINGS = 10, 4, 2
+MIN_CELLS_TO_HALVE, MORE_CELLS, MOST_HALVINGS = 10, 4, 2
 
 
 def cell_shares(n_cells: int) -> FloatArray:
@@ -41,7 +41,7 @@ def cell_shares(n_cells: int) -> FloatArray:
     >>> (cell_shares(20)[:5] * 64).round(9).tolist()
     [0.0, 1.0, 2.0, 4.0, 8.0]
     """
-    n_halvings = min(max((n_cells - FEW_CELLS) // MORE_CELLS, 0), MOST_HALVINGS)
+    n_halvings = min(max((n_cells - MIN_CELLS_TO_HALVE) // MORE_CELLS, 0), MOST_HALVINGS)
     n_equal = n_cells - 2 * n_halvings
     halves = 0.5 ** np.arange(n_halvings, 0, -1) / n_equal
     return np.concatenate([[0.0], halves, np.arange(1, n_equal) / n_equal, 1 - halves[::-1], [1.0]])
@@ -62,7 +62,7 @@ class PairCells:
     n_cells: int
     closed: Closed = "left"
 
-    def candidates(self, axis: Axis) -> FloatArray:
+    def candidates(self, axis: FeatureAxis) -> FloatArray:
         """Values at these shares of the cumulated weight."""
         inner = axis.quantiles(cell_shares(self.n_cells)[1:-1])
         inner = inner[(inner > axis.low) & (inner < axis.high)]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.pair_axis import PairAxis, Standing
-from rhale.kernels.pair_steps import DOWN
+from rhale.kernels.pair_axis import CellPositions, PairAxis
+from rhale.kernels.pair_steps import DIRECTION_DOWN
 from rhale.kernels.records import crosses_processes
 
 
@@ -63,7 +63,11 @@ class MainMoments:
         """
         total, weight = np.zeros(axis.n_steps), np.zeros(axis.n_steps)
         for way in range(axis.n_ways):
-            some = slice(1, None) if axis.is_levels and way == DOWN else slice(0, axis.n_steps)
+            some = (
+                slice(1, None)
+                if axis.is_levels and way == DIRECTION_DOWN
+                else slice(0, axis.n_steps)
+            )
             weight += self.weight[some]
             total += self.weight[some] * self.mean[output, some, way]
         steps = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
@@ -100,7 +104,7 @@ def find_bends(widths: FloatArray, steps: FloatArray) -> FloatArray:
 
 def measure_main(
     axis: PairAxis,
-    standing: Standing,
+    standing: CellPositions,
     differences: FloatArray,
     weights: FloatArray | None = None,
 ) -> MainMoments:
@@ -110,7 +114,7 @@ def measure_main(
     ----------
     axis : PairAxis
         The feature's axis.
-    standing : Standing
+    standing : CellPositions
         Where the rows stand; those that stand nowhere are left out.
     differences : ndarray of shape (n_outputs, n_rows, n_ways)
         Differences over the steps that each row counts for.

@@ -8,7 +8,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.moments import check_magnitude
-from rhale.kernels.pair_axis import PairAxis, Standing
+from rhale.kernels.pair_axis import CellPositions, PairAxis
 from rhale.kernels.records import crosses_processes
 
 # powers of the places (u on the first side, v on the second) whose sums are kept
@@ -101,7 +101,7 @@ class PairMoments:
 
 def measure_pair(
     axes: tuple[PairAxis, PairAxis],
-    standing: tuple[Standing, Standing],
+    standing: tuple[CellPositions, CellPositions],
     differences: FloatArray,
     weights: FloatArray | None = None,
 ) -> PairMoments:
@@ -111,7 +111,7 @@ def measure_pair(
     ----------
     axes : pair of PairAxis
         The two sides.
-    standing : pair of Standing
+    standing : pair of CellPositions
         Where the rows stand; those that stand nowhere on either side are left out.
     differences : ndarray of shape (n_outputs, n_rows, n_ways)
         Mixed differences over the steps that each row counts for.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.pair_axis import PairAxis, Standing
+from rhale.kernels.pair_axis import CellPositions, PairAxis
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class PairSide:
         Its column.
     axis : PairAxis
         Its cells or levels.
-    standing : Standing
+    standing : CellPositions
         Where the rows stand.
     low, high : ndarray of shape (n_rows,)
         What its value is replaced by, as `Chunk.column` has values: the limits of the row's cell;
@@ -33,7 +33,7 @@ class PairSide:
 
     column: int
     axis: PairAxis
-    standing: Standing
+    standing: CellPositions
     low: FloatArray
     high: FloatArray
 

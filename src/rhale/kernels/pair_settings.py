@@ -17,9 +17,11 @@ from rhale.names import read_word
 PairMethod = Literal["ale", "h", "greenwell", "pdp"]
 Named = str | int
 FIXED = (Fixed, Quantile, Edges)  # partitions that need no effects to be chosen
-FEWEST_CELLS, MOST_CELLS, ROWS_A_CELL = 5, 20, 5
-FEW_ROWS = 50  # below these a note is due
-WIDEST = 64  # cells a side: errors need a number for each two cells of a pair, 1.5 GB with these
+MIN_PAIR_CELLS, MAX_DEFAULT_PAIR_CELLS, ROWS_A_CELL = 5, 20, 5
+FEW_PAIR_ROWS = 50  # below these a note is due
+MAX_PAIR_CELLS = (
+    64  # cells a side: errors need a number for each two cells of a pair, 1.5 GB with these
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +129,8 @@ class PairSettings:
         if isinstance(self.cells, int | np.integer):
             return int(self.cells)
         if self.method == "pdp":  # points of a grid need no rows of their own
-            return MOST_CELLS
-        return int(np.clip(np.sqrt(n_rows / ROWS_A_CELL), FEWEST_CELLS, MOST_CELLS))
+            return MAX_DEFAULT_PAIR_CELLS
+        return int(np.clip(np.sqrt(n_rows / ROWS_A_CELL), MIN_PAIR_CELLS, MAX_DEFAULT_PAIR_CELLS))
 
 
 def read_pairs(pairs: Any) -> str | int | tuple[tuple[Named, Named], ...] | None:
@@ -145,7 +147,7 @@ def read_pairs(pairs: Any) -> str | int | tuple[tuple[Named, Named], ...] | None
         require_count("pairs", pairs)
         return int(pairs)
     if not isinstance(pairs, str) and isinstance(pairs, Sequence | set | frozenset):
-        found = [_read_pair(pair) for pair in pairs]
+        found = [_parse_pair(pair) for pair in pairs]
         if found and not _is_pair_of_names(pairs):
             return tuple(found)
     msg = f"pairs={pairs!r:.60} is not understood; pass 'all', a number, or pairs: [('a', 'b')]"
@@ -157,7 +159,7 @@ def _is_pair_of_names(pairs: Any) -> bool:
     return all(isinstance(name, str) for name in pairs)
 
 
-def _read_pair(pair: Any) -> tuple[Named, Named]:
+def _parse_pair(pair: Any) -> tuple[Named, Named]:
     if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
         msg = f"pairs= lists {pair!r:.60}, which is no pair of features; write ('a', 'b')"
         raise BadSettingError(msg)
@@ -179,8 +181,8 @@ def _require_cells(given: Any) -> None:
     """Refuse what cannot divide an axis before any effect is known."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         require_count("cells", given)
-        if not 2 <= given <= WIDEST:
-            msg = f"cells={given} is not between 2 and {WIDEST}, so many a side; 20 to 40 are usual"
+        if not 2 <= given <= MAX_PAIR_CELLS:
+            msg = f"cells={given} is not between 2 and {MAX_PAIR_CELLS}, so many a side; 20 to 40 are usual"
             raise BadSettingError(msg)
     elif not isinstance(given, FIXED):
         msg = (
@@ -189,8 +191,8 @@ def _require_cells(given: Any) -> None:
             "feature to one (bins that are searched need effects of one feature)"
         )
         raise BadSettingError(msg)
-    elif count_cells(given) > WIDEST:
-        msg = f"cells={given!r:.60} has {count_cells(given)} cells; pairs have at most {WIDEST} a side"
+    elif count_cells(given) > MAX_PAIR_CELLS:
+        msg = f"cells={given!r:.60} has {count_cells(given)} cells; pairs have at most {MAX_PAIR_CELLS} a side"
         raise BadSettingError(msg)
 
 

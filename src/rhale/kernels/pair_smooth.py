@@ -62,7 +62,7 @@ def smooth_steps(
     rough = _roughness(axes)
     if not measured.any() or not rough.any():
         return filling
-    reached = np.flatnonzero(_reached(axes, steps).ravel())
+    reached = np.flatnonzero(_has_measured_neighbour(axes, steps).ravel())
     area = step_areas((axes[0].nodes, axes[1].nodes)).ravel()
     weight = steps.weight.ravel() / steps.weight.ravel()[measured].mean()
     slopes = steps.mean.ravel() / area
@@ -86,7 +86,7 @@ def _roughness(axes: tuple[PairAxis, PairAxis]) -> FloatArray:
     return np.kron(first, np.eye(len(second))) + np.kron(np.eye(len(first)), second)
 
 
-def _reached(axes: tuple[PairAxis, PairAxis], steps: PairSteps) -> FloatArray:
+def _has_measured_neighbour(axes: tuple[PairAxis, PairAxis], steps: PairSteps) -> FloatArray:
     """Steps that neighbours lead to from a measured one."""
     along = tuple(side for side, axis in enumerate(axes) if not axis.is_levels)
     return np.broadcast_to(steps.measured.any(along, keepdims=True), steps.weight.shape)

@@ -17,16 +17,16 @@ from rhale.kernels.pair_steps import (
     Filling,
     PairSteps,
     average_steps,
+    estimate_cell_covariances,
+    find_cell_areas,
     find_filling,
-    stand_areas,
-    stand_covariances,
     step_covariances,
 )
-from rhale.kernels.pair_surface import Ground
+from rhale.kernels.pair_surface import PairCellWeights
 
 Reading = Literal["rows", "cells"]
 Axes = tuple[PairAxis, PairAxis]
-ROUNDING = 1e-14
+PAIR_PRODUCT_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +65,15 @@ class PairStack:
         return first, second
 
     @cached_property
-    def ground(self) -> Ground:
+    def ground(self) -> PairCellWeights:
         """Where rows stand: as they do, or, as R has it, all in the middle of their cell."""
         weight = np.array([one.weight for one in self.moments])
         if self.reading == "rows":
             places = np.array([one.places for one in self.moments])
-            return Ground(weight, places, self.sides)
+            return PairCellWeights(weight, places, self.sides)
         u, v = (0.0 if levels else 0.5 for levels in self.sides)
         middle = np.array([u**p * v**q for p, q in POWERS])
-        return Ground(weight, middle[:, None, None] * weight[:, None], self.sides)
+        return PairCellWeights(weight, middle[:, None, None] * weight[:, None], self.sides)
 
     @cached_property
     def steps(self) -> PairSteps:
@@ -94,8 +94,8 @@ class PairStack:
         weight = self.ground.weight
         squares = np.array([one.weight_squares for one in self.moments])
         products = np.array([one.products[0] for one in self.moments])
-        areas = stand_areas(self.nodes, self.sides)
-        spread = stand_covariances((weight, squares), products, areas)
+        areas = find_cell_areas(self.nodes, self.sides)
+        spread = estimate_cell_covariances((weight, squares), products, areas)
         return step_covariances(weight, spread, self.sides)
 
     def raw(self) -> FloatArray:
@@ -117,15 +117,15 @@ class PairStack:
         pair = np.concatenate([terms.first[same], first]) // size
         sums = np.bincount(pair, np.concatenate([own, crossed]), len(self.axes))
         size = np.bincount(terms.first // size, np.abs(terms.value), len(self.axes))
-        return np.where(sums > ROUNDING * size, sums, 0.0)  # entries of Q are below 1
+        return np.where(sums > PAIR_PRODUCT_ROUNDING * size, sums, 0.0)  # entries of Q are below 1
 
 
-def find_mean_squares(ground: Ground, steps: FloatArray) -> FloatArray:
+def find_mean_squares(ground: PairCellWeights, steps: FloatArray) -> FloatArray:
     """Mean squares over the rows of pure effects, (...,); exactly 0 where they are rounding.
 
     Parameters
     ----------
-    ground : Ground
+    ground : PairCellWeights
         Where rows stand.
     steps : ndarray of shape (..., n_steps, n_steps)
         Mean differences with nothing left out.
@@ -135,7 +135,9 @@ def find_mean_squares(ground: Ground, steps: FloatArray) -> FloatArray:
     # squares are sums of terms of the size of the corners; these, of all differences
     corners = np.max([corner**2 for corner in ground.corners(surface)], axis=0)
     largest = (ground.weight * corners).sum((-2, -1)) / ground.total[..., 0, 0]
-    least = ROUNDING * largest + (ROUNDING * np.abs(steps).sum((-2, -1))) ** 2
+    least = (
+        PAIR_PRODUCT_ROUNDING * largest + (PAIR_PRODUCT_ROUNDING * np.abs(steps).sum((-2, -1))) ** 2
+    )
     return np.where(found > least, found, 0.0)
 
 

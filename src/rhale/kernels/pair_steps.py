@@ -13,9 +13,9 @@ from rhale.kernels.pair_moments import PairMoments
 
 POOLED_ROWS = 4.0  # degrees of freedom with which the variance of all cells counts in each
 GROWTHS = (1.0, 0.75, 0.5, 0.25, 0.0)  # of variances with squared areas: slopes first
-ROUNDING = 1e-9
+VARIANCE_TIE_TOLERANCE = 1e-9
 EQUALLY_NEAR = 1e-9  # of a squared distance: less is rounding
-DOWN, UP = 0, 1
+DIRECTION_DOWN, DIRECTION_UP = 0, 1
 Sides = tuple[bool, bool]  # whether rows stand on levels
 Nodes = tuple[FloatArray, FloatArray]
 
@@ -122,7 +122,7 @@ class Filling:
         return Covariances(self.step[one], self.step[other], value)
 
 
-def read_steps(axes: tuple[PairAxis, PairAxis], moments: PairMoments) -> PairSteps:
+def average_mixed_differences(axes: tuple[PairAxis, PairAxis], moments: PairMoments) -> PairSteps:
     """Mean differences over steps, of all rows that count for them."""
     sides = (axes[0].is_levels, axes[1].is_levels)
     return average_steps(moments.weight, moments.mean, sides)
@@ -133,7 +133,7 @@ def average_steps(weight: FloatArray, mean: FloatArray, sides: Sides) -> PairSte
     if not any(sides):
         return PairSteps(np.where(weight > 0, mean[..., 0], 0.0), weight)
     counted, total = [], []
-    for way, some in enumerate(_stands(sides)):
+    for way, some in enumerate(_slice_by_direction(sides)):
         here = weight[(..., *some)]
         counted.append(here)
         total.append(here * mean[(..., *some, way)])
@@ -141,7 +141,7 @@ def average_steps(weight: FloatArray, mean: FloatArray, sides: Sides) -> PairSte
     return PairSteps(np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0), whole)
 
 
-def _stands(sides: Sides) -> list[tuple[slice, slice]]:
+def _slice_by_direction(sides: Sides) -> list[tuple[slice, slice]]:
     """Stands whose rows count for step 0, 1, ... in each of their ways."""
     ends = [[slice(1, None), slice(None, -1)] if levels else [slice(None)] for levels in sides]
     return list(product(ends[0], ends[1]))
@@ -170,7 +170,7 @@ def step_covariances(weight: FloatArray, spread: FloatArray, sides: Sides) -> Co
     number = np.arange(whole.size).reshape(whole.shape)
     step = np.full((spread.shape[-1], *weight.shape), -1)
     share = np.zeros(step.shape)
-    for way, some in enumerate(_stands(sides)):
+    for way, some in enumerate(_slice_by_direction(sides)):
         step[(way, ..., *some)] = number
         here = weight[(..., *some)]
         np.divide(here, whole, out=share[(way, ..., *some)], where=here > 0)
@@ -183,7 +183,7 @@ def step_covariances(weight: FloatArray, spread: FloatArray, sides: Sides) -> Co
     return Covariances(first, second, value)
 
 
-def stand_covariances(
+def estimate_cell_covariances(
     weights: tuple[FloatArray, FloatArray], products: FloatArray, areas: FloatArray
 ) -> FloatArray:
     """Covariances of the means of the ways of every stand; those of few rows lean on all others.
@@ -249,12 +249,12 @@ def find_growth(sums: FloatArray, free: FloatArray, scale: FloatArray) -> FloatA
         each = np.where(area > 0, own / safe**power, 0.0).sum((-3, -2))
         spread = np.divide(each, degrees, out=np.ones_like(each), where=(degrees > 0) & (each > 0))
         unlikely = (degrees * np.log(spread) + power * logs).sum(-1)
-        is_better = unlikely + ROUNDING * np.abs(unlikely) < best
+        is_better = unlikely + VARIANCE_TIE_TOLERANCE * np.abs(unlikely) < best
         best, growth = np.where(is_better, unlikely, best), np.where(is_better, power, growth)
     return growth
 
 
-def stand_areas(nodes: Nodes, sides: Sides) -> FloatArray:
+def find_cell_areas(nodes: Nodes, sides: Sides) -> FloatArray:
     """Areas of the steps that the rows of every stand count for, (..., n_stands, n_stands, n_ways).
 
     Parameters
@@ -303,7 +303,9 @@ def find_filling(nodes: Nodes, sides: Sides, measured: BoolArray, *, slopes: boo
     if not empty.any():
         return Filling(own, own, np.ones(own.size))
     some = np.flatnonzero(empty.any((-2, -1)))
-    middles = tuple(_middles(at[some], side) for at, side in zip(nodes, sides, strict=True))
+    middles = tuple(
+        _find_difference_midpoints(at[some], side) for at, side in zip(nodes, sides, strict=True)
+    )
     step, source = _nearest(some, middles, measured, empty)
     if slopes:
         area = step_areas(nodes).ravel()
@@ -344,7 +346,7 @@ def step_areas(nodes: Nodes) -> FloatArray:
     return first[..., :, None] * second[..., None, :]
 
 
-def _middles(nodes: FloatArray, is_levels: bool) -> FloatArray:  # noqa: FBT001
+def _find_difference_midpoints(nodes: FloatArray, is_levels: bool) -> FloatArray:  # noqa: FBT001
     """Middles of the steps, in shares of the range: (n_pairs, n_steps)."""
     n_steps = nodes.shape[-1] - 1
     if is_levels or n_steps == 1:

@@ -16,11 +16,11 @@ from rhale.kernels.pair_moments import PairMoments
 from rhale.kernels.pair_smooth import Smoothing, smooth_steps
 from rhale.kernels.pair_stack import Axes, PairStack, Reading, find_mean_squares, stack_pairs
 from rhale.kernels.pair_steps import Filling, PairSteps
-from rhale.kernels.pair_surface import Ground, square_in_cells
+from rhale.kernels.pair_surface import PairCellWeights, square_in_cells
 
 __all__ = ["PairFit", "Reading", "Square", "find_squares"]
 
-AT_ONCE = 64  # pairs: more leave the cache, fewer are calls
+PAIR_BATCH_SIZE = 64  # pairs: more leave the cache, fewer are calls
 
 
 class Square(NamedTuple):
@@ -67,10 +67,10 @@ class PairFit:
         return PairStack([self.axes], [self.moments], self.reading)
 
     @cached_property
-    def ground(self) -> Ground:
+    def ground(self) -> PairCellWeights:
         """Where rows stand."""
         ground = self.stack.ground
-        return Ground(ground.weight[0], ground.places[0], ground.is_levels)
+        return PairCellWeights(ground.weight[0], ground.places[0], ground.is_levels)
 
     @cached_property
     def filling(self) -> Filling | Smoothing:
@@ -205,7 +205,7 @@ class PairFit:
         return _times(self._products, self._covariance)
 
 
-def _powers(ground: Ground, side: int) -> FloatArray:
+def _powers(ground: PairCellWeights, side: int) -> FloatArray:
     """Mean u^(p + q) in every stand, p and q up to 2: of a beta distribution, (..., 3, 3)."""
     size = np.where(ground.weight > 0, ground.weight, 1.0)
     first, second = (ground.moment(*((k, 0) if side == 0 else (0, k))) / size for k in (1, 2))
@@ -235,8 +235,8 @@ def find_squares(fits: Sequence[PairFit]) -> list[Square]:
         key = (fit.reading, fit.stack.sides, fit.moments.weight.shape)
         groups.setdefault(key, []).append(i)
     for alike in groups.values():
-        for start in range(0, len(alike), AT_ONCE):
-            some = alike[start : start + AT_ONCE]
+        for start in range(0, len(alike), PAIR_BATCH_SIZE):
+            some = alike[start : start + PAIR_BATCH_SIZE]
             stack = stack_pairs([fits[i].stack for i in some])
             for i, raw, noise in zip(some, stack.raw(), stack.noise(), strict=True):
                 found[i] = Square(float(raw), float(noise))

@@ -15,7 +15,7 @@ Power = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class PairCellWeights:
     """Where the rows of a pair stand: all that main effects and averages over the rows need.
 
     Attributes
@@ -99,8 +99,8 @@ class Ground:
         count_second = self.beside(self.weight, 1)
         second = self.above(count_second, 0) + self.within(self.beside(self.moment(1, 0), 1), 0)
         return (
-            _share(first, count_first.sum(-1, keepdims=True)),
-            _share(second, count_second.sum(-2, keepdims=True)),
+            _divide_or_zero(first, count_first.sum(-1, keepdims=True)),
+            _divide_or_zero(second, count_second.sum(-2, keepdims=True)),
         )
 
     @cached_property
@@ -135,7 +135,7 @@ class Ground:
 
     def square_in_stands(self, surface: FloatArray) -> FloatArray:
         """Mean square over the rows of every stand, (..., n_stands, n_stands); 0 without rows."""
-        return _share(self._sum_square(surface), self.weight)
+        return _divide_or_zero(self._sum_square(surface), self.weight)
 
     def _sum_square(self, surface: FloatArray) -> FloatArray:
         factors = square_in_cells(self.corners(surface))
@@ -234,7 +234,7 @@ class Ground:
         """Pure effects of all unit differences of one pair at the nodes: (n_nodes^2, n_steps^2)."""
         (p, q), c = self.main_shares, self.offsets
         n, m = p.shape
-        up, along = _reached(n), _reached(m)  # (n_nodes, n_steps)
+        up, along = _mark_vertices_beyond(n), _mark_vertices_beyond(m)  # (n_nodes, n_steps)
         both = up[:, None, :, None] * along[None, :, None, :]
         both -= p * up[:, None, :, None] + c
         both -= q * along[None, :, None, :]
@@ -268,7 +268,7 @@ def _until(sums: FloatArray, side: int) -> FloatArray:
     return sums[..., :-1, :] if side == 0 else sums[..., :-1]
 
 
-def _reached(n_steps: int) -> FloatArray:
+def _mark_vertices_beyond(n_steps: int) -> FloatArray:
     """Which nodes lie beyond each step."""
     return np.tri(n_steps + 1, n_steps, -1)
 
@@ -283,5 +283,5 @@ def _from_zero(steps: FloatArray, axis: int) -> FloatArray:
     return heights
 
 
-def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
+def _divide_or_zero(part: FloatArray, whole: FloatArray) -> FloatArray:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.grid import Closed
 from rhale.kernels.moments import Moments
 
@@ -87,7 +87,7 @@ class Partition(Protocol):
     def closed(self) -> Closed:
         """Which limit belongs to a bin: "left" or "right"."""
 
-    def candidates(self, axis: Axis) -> FloatArray:
+    def candidates(self, axis: FeatureAxis) -> FloatArray:
         """Limits among which the bins are chosen, finite and increasing.
 
         The outermost are the range that is explained. Two equal ones stand for an axis with one
@@ -95,7 +95,7 @@ class Partition(Protocol):
 
         Parameters
         ----------
-        axis : Axis
+        axis : FeatureAxis
             What is known of the feature: its range, values and their weights.
 
         Returns
@@ -137,7 +137,7 @@ def check_cuts(cuts: Cuts, n_cells: int, name: str) -> Cuts:
     return cuts
 
 
-def is_number(value: object) -> bool:
+def is_number_setting(value: object) -> bool:
     """Tell a number from anything else a user may pass."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 

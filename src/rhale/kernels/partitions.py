@@ -31,18 +31,20 @@ class Entry(NamedTuple):
     texts: tuple[str, ...]
 
 
-def _count(numbers: Sequence[float], usual: int) -> int:
+def _count_or_default(numbers: Sequence[float], usual: int) -> int:
     return int(numbers[0]) if numbers else usual
 
 
 PARTITIONS = {
     "adaptive": Entry(lambda _: Adaptive(), "Adaptive()", ("adaptive",)),
     "optimal": Entry(
-        lambda n: Optimal(_count(n, Optimal.max_bins)), "Optimal(...)", ("optimal", "optimal:50")
+        lambda n: Optimal(_count_or_default(n, Optimal.max_bins)),
+        "Optimal(...)",
+        ("optimal", "optimal:50"),
     ),
-    "fixed": Entry(lambda n: Fixed(_count(n, Fixed.n_bins)), "Fixed(20)", ("fixed:20",)),
+    "fixed": Entry(lambda n: Fixed(_count_or_default(n, Fixed.n_bins)), "Fixed(20)", ("fixed:20",)),
     "quantile": Entry(
-        lambda n: Quantile(_count(n, Quantile.n_bins)), "Quantile(20)", ("quantile:20",)
+        lambda n: Quantile(_count_or_default(n, Quantile.n_bins)), "Quantile(20)", ("quantile:20",)
     ),
     "edges": Entry(Edges, "Edges([...])", ("edges:0,10,50",)),
 }

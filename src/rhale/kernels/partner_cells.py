@@ -13,11 +13,22 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.region_codes import code_cells, cut_in_order
 from rhale.kernels.region_finding import SearchRows, Target
 
-OWN_CELLS, CELLS = 8, 10  # of the feature, and of a partner, where there are rows enough
-OWN_ROWS, ROWS = 60, 6  # that cells of the feature, and cells of both, hold on average at least
-LINE_ROWS, LINES = 80, 3  # that a line is laid through, and lines in a cell of the feature at most
-AT_ONCE = 2**14  # effects times partners whose sums are added up together
-FLAT = 1e-12  # a variance below this, of the squared distance from zero, leaves no slope
+OWN_CELLS, MAX_PARTNER_CELLS = (
+    8,
+    10,
+)  # of the feature, and of a partner, where there are rows enough
+OWN_ROWS, MIN_ROWS_PER_JOINT_CELL = (
+    60,
+    6,
+)  # that cells of the feature, and cells of both, hold on average at least
+LINE_ROWS, MAX_LINES_PER_CELL = (
+    80,
+    3,
+)  # that a line is laid through, and lines in a cell of the feature at most
+PARTNER_BATCH_EFFECTS = 2**14  # effects times partners whose sums are added up together
+MIN_PART_VARIANCE = (
+    1e-12  # a variance below this, of the squared distance from zero, leaves no slope
+)
 WILDEST = 30.0  # times the median over cells: a mean square above this counts as this
 
 
@@ -61,7 +72,9 @@ def code_partners(rows: SearchRows) -> PartnerCodes:
     O(n_rows log n_rows) for each: levels without an order are cells as they are.
     """
     n_rows = rows.weight.size
-    n_cells = min(max(n_rows // (count_own_cells(n_rows) * ROWS), 3), CELLS)
+    n_cells = min(
+        max(n_rows // (count_own_cells(n_rows) * MIN_ROWS_PER_JOINT_CELL), 3), MAX_PARTNER_CELLS
+    )
     found = code_cells(rows, n_cells)
     starts = np.concatenate([[0], np.cumsum(found.n_cells + 1)])
     return PartnerCodes(found.codes + starts[:-1, None], starts, found.varies, rows.weight)
@@ -160,10 +173,10 @@ def cut_own(target: Target, weight: FloatArray) -> OwnCells:
     if target.step is None:
         order = target.along
         cell, part, width = _cut_axis(target.x, order)
-        values = _leave_lines(part, target.x, raw, own)
+        values = _detrend_parts(part, target.x, raw, own)
     else:
         steps, cell = np.unique(target.step, return_inverse=True)
-        values, width = _leave_means(cell, raw, own), np.ones(steps.size)
+        values, width = _subtract_cell_means(cell, raw, own), np.ones(steps.size)
         level = np.searchsorted(steps, target.x)
     made = OwnCells(
         row=np.asarray(target.row, dtype=np.intp),
@@ -181,14 +194,14 @@ def cut_own(target: Target, weight: FloatArray) -> OwnCells:
 def _cut_axis(x: FloatArray, order: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Cells of an axis, the parts of them that lines are laid through, and how long cells are."""
     n_cells = count_own_cells(x.size)
-    n_parts = min(max(x.size // (LINE_ROWS * n_cells), 1), LINES)
+    n_parts = min(max(x.size // (LINE_ROWS * n_cells), 1), MAX_LINES_PER_CELL)
     ordered = x[order]
     part, ends = cut_in_order(ordered, order, n_cells * n_parts)
     limits = [*ordered[:1], *ends[n_parts - 1 :: n_parts], *ordered[-1:]]
     return part // n_parts, part, np.maximum(np.diff(limits), 0.0)
 
 
-def _leave_lines(
+def _detrend_parts(
     part: IntArray, x: FloatArray, values: FloatArray, weight: FloatArray
 ) -> FloatArray:
     """Take off a line in each part of an axis.
@@ -202,8 +215,8 @@ def _leave_lines(
     mean = np.bincount(part, weight * x) / mass
     along = x - mean[part]
     spread = np.bincount(part, weight * along**2)
-    has_slope = spread > FLAT * mass * mean**2
-    left = _leave_means(part, values, weight)
+    has_slope = spread > MIN_PART_VARIANCE * mass * mean**2
+    left = _subtract_cell_means(part, values, weight)
     steep = np.stack([np.bincount(part, weight * along * v) for v in left])
     slope = np.divide(steep, spread, out=np.zeros_like(steep), where=has_slope)
     return np.asarray(left - slope[:, part] * along)
@@ -221,7 +234,7 @@ def _pure_squares(own: OwnCells, x: FloatArray, order: IntArray) -> float:
     return float(counts[1:-1] @ square * (counts.sum() / counts[1:-1].sum()))
 
 
-def _leave_means(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:
+def _subtract_cell_means(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:
     mass = np.bincount(cell, weight)
     means = np.stack([np.bincount(cell, weight * v) / mass for v in values])
     return np.asarray(values - means[:, cell])
@@ -266,19 +279,19 @@ def add_up_cells(own: OwnCells, partners: PartnerCodes) -> CellSums:
     one = float(own.weight[0]) if own.weight.size else 1.0
     heavy = own.weight * own.values
     series = [*heavy] if partners.is_even else [*heavy, own.weight, own.weight**2]
-    count, *found = _add_up(own, partners, series)
+    count, *found = _sum_joint_cells(own, partners, series)
     weight, squares = (one * count, one**2 * count) if partners.is_even else found[-2:]
     return CellSums(weight, squares, np.stack(found[: len(heavy)]))
 
 
-def _add_up(own: OwnCells, partners: PartnerCodes, series: list[FloatArray]) -> FloatArray:
+def _sum_joint_cells(own: OwnCells, partners: PartnerCodes, series: list[FloatArray]) -> FloatArray:
     """Count effects, and add up series, in all cells, shape (1 + n_series, n_own, n_cells).
 
     Some partners at a time: what is looked at together has to fit into a fast cache.
     """
     made = np.empty((1 + len(series), own.n_cells, partners.n_cells))
     n_partners, is_all = len(partners.codes), _is_all(own, partners)
-    n_some = min(max(AT_ONCE // max(own.row.size, 1), 1), n_partners)
+    n_some = min(max(PARTNER_BATCH_EFFECTS // max(own.row.size, 1), 1), n_partners)
     tiled = [np.tile(numbers, n_some) for numbers in series]
     for k in range(0, n_partners, n_some):
         codes = partners.codes[k : k + n_some]

@@ -10,10 +10,17 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.partner_cells import CellSums, OwnCells, PartnerCodes
 
-WORTH, MOST = 0.03, 6  # share of partners that are looked at together, and how many of them
-NUMBERS = 1_000_000  # of the normal equations at most: two of 50 levels, six of ten cells
+MIN_PARTNER_SHARE, MAX_JOINT_PARTNERS = (
+    0.03,
+    6,
+)  # share of partners that are looked at together, and how many of them
+MAX_NORMAL_EQUATION_SIZE = (
+    1_000_000  # of the normal equations at most: two of 50 levels, six of ten cells
+)
 PROXY = 0.1  # of its share: a partner that adds less to the others is a proxy
-SURE = 3.0  # deviations above what chance explains: a partner that counts beside others
+PARTNER_CHANCE_DEVIATIONS = (
+    3.0  # deviations above what chance explains: a partner that counts beside others
+)
 RIDGE = 1e-9  # of the mean weight of a cell: keeps cells without rows out of the way
 
 
@@ -79,7 +86,7 @@ def tell_proxies(
             drops[left, taken[-1]] = own_share[some[left]] - added
         own_share[some[left]] = added
         best = int(np.argmax(added))
-        if added[best] <= SURE * by_chance[best] or not fit.has_room:
+        if added[best] <= PARTNER_CHANCE_DEVIATIONS * by_chance[best] or not fit.has_room:
             break
         taken.append(left.pop(best))
         fit = fit.sweep(best)
@@ -98,10 +105,12 @@ def _candidates(
     As many as can be fitted together: levels of two features may have many cells.
     """
     with np.errstate(invalid="ignore"):
-        some = np.flatnonzero(share > np.maximum(WORTH, SURE * chance))
-    some = some[np.argsort(-share[some], kind="stable")][:MOST]
+        some = np.flatnonzero(
+            share > np.maximum(MIN_PARTNER_SHARE, PARTNER_CHANCE_DEVIATIONS * chance)
+        )
+    some = some[np.argsort(-share[some], kind="stable")][:MAX_JOINT_PARTNERS]
     width = np.maximum.accumulate(np.diff(partners.starts)[some])
-    fits = own.n_cells * (np.arange(1, some.size + 1) * width) ** 2 <= NUMBERS
+    fits = own.n_cells * (np.arange(1, some.size + 1) * width) ** 2 <= MAX_NORMAL_EQUATION_SIZE
     return np.asarray(some[: max(2, np.count_nonzero(fits))])
 
 
@@ -143,7 +152,7 @@ class _Fit:
         weight, n = own.sums.weight, some.size
         mean = own.sums.values / weight
         total = np.maximum(own.sums.powers - mean * own.sums.values, 0.0)
-        places, width = _places(partners, some)
+        places, width = _list_candidate_cells(partners, some)
         inside = places >= 0
         held = np.where(inside, sums.weight[:, places], 0.0)
         right = np.where(inside, sums.sums[:, :, places], 0.0) - mean[:, :, None, None] * held
@@ -217,7 +226,7 @@ class _Fit:
         return float(own - sum(steps))
 
 
-def _places(partners: PartnerCodes, some: IntArray) -> tuple[IntArray, int]:
+def _list_candidate_cells(partners: PartnerCodes, some: IntArray) -> tuple[IntArray, int]:
     """Cells of candidates, -1 where one has fewer than others; and the most that one has."""
     sizes = np.diff(partners.starts)[some]
     width = int(sizes.max(initial=0))

@@ -14,9 +14,11 @@ from rhale.kernels.partner_cells import CellSums, OwnCells, PartnerCodes, add_up
 from rhale.kernels.partner_order import tell_proxies
 from rhale.kernels.region_finding import Target
 
-FEWEST_ROWS = 30
-ALIKE = 1e-10  # a mean square of this, of the effects' own or of the predictions', is rounding
-CURVE, MOSTLY = (
+MIN_PARTNER_ROWS = 30
+PARTNER_ROUNDING = (
+    1e-10  # a mean square of this, of the effects' own or of the predictions', is rounding
+)
+CURVE, MAX_PURE_ERROR_SHARE = (
     0.25,
     0.8,
 )  # of a sum of squares: with so little between neighbours it is the curve's
@@ -83,18 +85,18 @@ def measure_partners(partners: PartnerCodes, target: Target) -> PartnerShares:
     looked = partners.varies.copy()
     if target.own >= 0:
         looked[target.own] = False
-    if n_rows < FEWEST_ROWS or not looked.any():
-        return _nothing(looked.size, n_rows)
+    if n_rows < MIN_PARTNER_ROWS or not looked.any():
+        return _make_unknown_shares(looked.size, n_rows)
     own = cut_own(target, partners.weight)
     least = _rounding(target, own) * float(own.weight.sum())
     if not _most(own) > least:  # whatever the partners: there is no need to look at them
-        return _nothing(looked.size, n_rows)
+        return _make_unknown_shares(looked.size, n_rows)
     sums = add_up_cells(own, partners)
     squares = split_squares(own, sums, partners.starts)
-    total = _spread(own, squares)
+    total = _sum_heterogeneity_squares(own, squares)
     if not total > least:
-        return _nothing(looked.size, n_rows)
-    found = np.where(looked, _shares(squares, own.factor, total), np.nan)
+        return _make_unknown_shares(looked.size, n_rows)
+    found = np.where(looked, _estimate_partner_shares(squares, own.factor, total), np.nan)
     share, error, chance = found
     told = tell_proxies(own, partners, sums, share, chance, total)
     return PartnerShares(
@@ -124,7 +126,7 @@ def find_chances(found: Sequence[PartnerShares]) -> FloatArray:
     return chance
 
 
-def _nothing(n_partners: int, n_rows: int) -> PartnerShares:
+def _make_unknown_shares(n_partners: int, n_rows: int) -> PartnerShares:
     none = np.full(n_partners, np.nan)
     return PartnerShares(
         share=none,
@@ -148,20 +150,20 @@ def _most(own: OwnCells) -> float:
     Of sin 2x, 2 000 normal rows, lines leave .01 and neighbours 1e-5 to 1e-4; of effects that
     differ by 1 neighbours tell .96 to 1.09.
     """
-    first, *steps = _total(own) @ own.factor
+    first, *steps = _sum_own_cell_squares(own) @ own.factor
     return 0.0 if own.pure < CURVE * first else float(first - sum(steps))
 
 
-def _total(own: OwnCells) -> FloatArray:
+def _sum_own_cell_squares(own: OwnCells) -> FloatArray:
     """Sums of squares about the means of cells, shape (n_series, n_own)."""
     sums = own.sums
     return np.maximum(sums.powers - _ratio(sums.values**2, sums.weight), 0.0)
 
 
-def _spread(own: OwnCells, squares: Squares) -> float:
+def _sum_heterogeneity_squares(own: OwnCells, squares: PartnerSquares) -> float:
     """Sum of squares by which rows differ, without steps, and without bends of their common curve."""
     first, *steps = squares.total @ own.factor
-    spread = (own.pure if own.pure < MOSTLY * first else first) - sum(steps)
+    spread = (own.pure if own.pure < MAX_PURE_ERROR_SHARE * first else first) - sum(steps)
     explained = np.max(own.factor @ squares.excess, initial=0.0)  # of rows that repeat, more
     return float(max(spread, min(explained, first - sum(steps))))
 
@@ -169,11 +171,11 @@ def _spread(own: OwnCells, squares: Squares) -> float:
 def _rounding(target: Target, own: OwnCells) -> float:
     """Mean square of effects that may be due to rounding."""
     is_known = np.isfinite(target.scale) and target.scale > 0
-    return ALIKE * max(own.size, 1 / target.scale**2 if is_known else 0.0)
+    return PARTNER_ROUNDING * max(own.size, 1 / target.scale**2 if is_known else 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Squares:
+class PartnerSquares:
     """Sums of squares inside the cells of a feature: in all, and between the cells of partners.
 
     Attributes
@@ -207,9 +209,9 @@ class Squares:
         return np.asarray(own - sum(steps))
 
 
-def split_squares(own: OwnCells, sums: CellSums, starts: IntArray) -> Squares:
+def split_squares(own: OwnCells, sums: CellSums, starts: IntArray) -> PartnerSquares:
     """Split sums of squares into those between and those within the cells of each partner."""
-    weight, total = own.sums.weight, _total(own)
+    weight, total = own.sums.weight, _sum_own_cell_squares(own)
     one = _ratio(own.sums.squares, weight)
     middle = _ratio(own.sums.values**2, weight)
     filled = sums.weight > 0
@@ -220,7 +222,7 @@ def split_squares(own: OwnCells, sums: CellSums, starts: IntArray) -> Squares:
     room = weight[:, None] - lost
     variance = _ratio(within, np.where(room > 1e-9 * weight[:, None], room, 0.0))
     degrees = _ratio(lost - one[:, None], one[:, None])
-    return Squares(
+    return PartnerSquares(
         total=total,
         between=between,
         chance=variance * np.maximum(lost - one[:, None], 0.0),
@@ -237,7 +239,9 @@ def _ratio(over: FloatArray, under: FloatArray, some: BoolArray | None = None) -
     return np.divide(over, under, out=none, where=under > 0 if some is None else some)
 
 
-def _shares(squares: Squares, factor: FloatArray, total: float) -> FloatArray:
+def _estimate_partner_shares(
+    squares: PartnerSquares, factor: FloatArray, total: float
+) -> FloatArray:
     """Shares of the spread, their errors, and how far chance alone varies, shape (3, n_partners)."""
     excess, noise = squares.excess, squares.variance[0] * squares.one[:, None]
     chance = 2 * noise**2 * squares.degrees * (1 + _ratio(squares.degrees, squares.left))
@@ -246,7 +250,7 @@ def _shares(squares: Squares, factor: FloatArray, total: float) -> FloatArray:
     return np.stack(found) / total
 
 
-def _test(squares: Squares, factor: FloatArray) -> FTest:
+def _test(squares: PartnerSquares, factor: FloatArray) -> FTest:
     """Compare what lies between the cells of partners with what lies within.
 
     Notes
@@ -264,7 +268,7 @@ def _test(squares: Squares, factor: FloatArray) -> FTest:
     )
 
 
-def _sizes(own: OwnCells, sums: CellSums, squares: Squares, starts: IntArray) -> FloatArray:
+def _sizes(own: OwnCells, sums: CellSums, squares: PartnerSquares, starts: IntArray) -> FloatArray:
     """Deviation over the rows of what goes with each partner, accumulated along the feature.
 
     Notes

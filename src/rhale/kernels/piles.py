@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.sample import KeyArray
-from rhale.kernels.stretches import Stretches
+from rhale.kernels.stretches import ReservedIntervals
 
 PILE_SHARE = 0.05  # of the rows: a value that holds so many is a place of its own
 STANDS_OUT = 10.0  # times what a value holds in the median: few values are no piles, but a ladder
@@ -19,7 +19,7 @@ BESIDE_SHARE, BESIDE_ROWS = 0.002, 5.0  # rows next to a pile that share a windo
 
 
 @dataclass(frozen=True, eq=False)
-class Piles:
+class PointMasses:
     """Values that many rows share, each with a narrow stretch on either side.
 
     Attributes
@@ -42,9 +42,9 @@ class Piles:
     high: float = np.inf
 
     @property
-    def beside(self) -> Stretches:
+    def beside(self) -> ReservedIntervals:
         """The stretches as bins of their own."""
-        return Stretches(self.stretches, self.before)
+        return ReservedIntervals(self.stretches, self.before)
 
     @cached_property
     def divided(self) -> FloatArray:
@@ -90,15 +90,15 @@ class Piles:
         return np.append(-np.inf, stops)[place], np.append(starts, np.inf)[place]
 
 
-NO_PILES = Piles(np.empty(0), np.empty((0, 2)), np.empty(0))
+NO_PILES = PointMasses(np.empty(0), np.empty((0, 2)), np.empty(0))
 
 
-def find_piles(axis: Axis) -> Piles:
+def find_point_masses(axis: FeatureAxis) -> PointMasses:
     """Find the values that hold a twentieth of the rows or more, and what lies beside them.
 
     Parameters
     ----------
-    axis : Axis
+    axis : FeatureAxis
         The feature.
 
     Notes
@@ -110,8 +110,8 @@ def find_piles(axis: Axis) -> Piles:
     Examples
     --------
     >>> values = np.arange(101.0)
-    >>> axis = Axis(0.0, 100.0, values, np.where(values == 0, 100.0, 1.0), 200.0)
-    >>> find_piles(axis).stretches
+    >>> axis = FeatureAxis(0.0, 100.0, values, np.where(values == 0, 100.0, 1.0), 200.0)
+    >>> find_point_masses(axis).stretches
     array([[0., 5.]])
     """
     weight, total = axis.weight, axis.weight.sum()
@@ -127,10 +127,10 @@ def find_piles(axis: Axis) -> Piles:
         stretches[(stretches[:, 1] == right) & (stretches[:, 0] < left), 0] = left
     first = np.searchsorted(axis.values, stretches[:, 0])
     before = axis.values[np.maximum(first - 1, 0)]
-    return Piles(axis.values[places], stretches, before, axis.high)
+    return PointMasses(axis.values[places], stretches, before, axis.high)
 
 
-def _stretches(axis: Axis, places: IntArray, near: float) -> FloatArray:
+def _stretches(axis: FeatureAxis, places: IntArray, near: float) -> FloatArray:
     """Stretches on both sides of the piles; two piles that are close share the one between them."""
     reached, last = axis.reached, axis.values.size - 1
     slack = 1e-9 * reached[-1]

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.axis_row import FAINT, AxisRow, slices
+from rhale.kernels.axis_row import FAINT, BatchedCells, slices
 from rhale.kernels.moments import Moments, about_line
-from rhale.kernels.segments import ROUNDING, drop_rounding
+from rhale.kernels.segments import MODEL_ROUNDING, zero_rounding_squares
 
 FEWEST_POOLED = 30.0  # rows around a cell that tell how rows vary there
-SURE = 2.0  # normal quantile of the confidence limit of a variance
+VARIANCE_LIMIT_QUANTILE = 2.0  # normal quantile of the confidence limit of a variance
 ENOUGH_INSIDE = 0.5  # of the rows: free squares inside cells that tell the noise by themselves
 LEAST_FREE = 1e-9  # fewer free squares than that are none
 
@@ -25,12 +25,12 @@ def has_enough_rows(moments: Moments) -> BoolArray:
     return moments.row_shares > FAINT
 
 
-def pure_squares(cells: FilledCells) -> FloatArray:
+def pure_squares(cells: NonEmptyCells) -> FloatArray:
     """Most that the rows of a cell vary by themselves; inf where nothing is known.
 
     Parameters
     ----------
-    cells : FilledCells
+    cells : NonEmptyCells
         Of one series.
 
     Returns
@@ -47,12 +47,12 @@ def pure_squares(cells: FilledCells) -> FloatArray:
     return cells.everywhere(reduce(np.minimum, most))
 
 
-def pure_variance(cells: FilledCells, limits: IntArray) -> FloatArray:
+def pure_variance(cells: NonEmptyCells, limits: IntArray) -> FloatArray:
     """Most that the rows of a bin vary by themselves, whatever the mean effect does in the bin.
 
     Parameters
     ----------
-    cells : FilledCells
+    cells : NonEmptyCells
         Of one series.
     limits : ndarray of shape (n_bins + 1,)
         The bins of all axes.
@@ -100,12 +100,12 @@ class Pool(NamedTuple):
         """Upper confidence limit of the variance; inf where nothing is known."""
         # quantile of chi-squared by Wilson and Hilferty: with few free squares the limit is far
         part = 2.0 / (9.0 * np.maximum(self.free, LEAST_FREE))
-        lowest = np.maximum(1.0 - part - SURE * np.sqrt(part), 0.0) ** 3
+        lowest = np.maximum(1.0 - part - VARIANCE_LIMIT_QUANTILE * np.sqrt(part), 0.0) ** 3
         far = np.full_like(lowest, np.inf)
         return np.asarray(np.divide(self.variance, lowest, out=far, where=lowest > 0.0))
 
 
-class Squares(NamedTuple):
+class PureErrorSquares(NamedTuple):
     """What tells how rows vary: squares inside the cells, and between neighbouring ones.
 
     Attributes
@@ -125,7 +125,7 @@ class Squares(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class FilledCells:
+class NonEmptyCells:
     """Cells whose means count, as far as noise is concerned; those of several axes in a row.
 
     Attributes
@@ -155,13 +155,13 @@ class FilledCells:
     varies: BoolArray
 
     @classmethod
-    def of(cls, axes: AxisRow) -> FilledCells:
+    def of(cls, axes: BatchedCells) -> NonEmptyCells:
         """Take what is needed of the moments."""
         moments, counts = axes.cells, axes.counts
         places = np.flatnonzero(counts)
         weight, rows, mean = (a[places] for a in (moments.weight, moments.rows, moments.mean[0]))
         sxx, sxd = moments.sxx[places], moments.sxd[0][places]
-        sdd = drop_rounding(weight, mean, moments.sdd[0][places])
+        sdd = zero_rounding_squares(weight, mean, moments.sdd[0][places])
         line = about_line(sxx, sxd, sdd)
         each = rows / weight
         return cls(
@@ -198,7 +198,7 @@ class FilledCells:
         return first, first + 1, first + 2
 
     @property
-    def about_means(self) -> Squares:
+    def about_means(self) -> PureErrorSquares:
         """Squares that see every change of the mean effect."""
         # cells of one row have no squares inside: there the steps alone tell the noise
         left = np.flatnonzero(self.axis[1:] == self.axis[:-1])
@@ -206,10 +206,10 @@ class FilledCells:
         steps = squared_steps([self.mean[k] for k in ends], [self.rows[k] for k in ends])
         free = np.maximum(self.rows - 1.0, 0.0)
         inner = [reached[1:-1] for reached in self.reached_apart]
-        return Squares(self.around_mean, free, steps, inner)
+        return PureErrorSquares(self.around_mean, free, steps, inner)
 
     @cached_property
-    def about_lines(self) -> tuple[Squares, ...]:
+    def about_lines(self) -> tuple[PureErrorSquares, ...]:
         """Squares that see bends of the mean effect, and those that see bends inside cells only.
 
         The latter only where they tell enough by themselves.
@@ -218,13 +218,15 @@ class FilledCells:
         inside = np.where(free > 0, self.around_line, 0.0)
         x, mean, rows = ([own[k] for k in self.triples] for own in (self.x, self.mean, self.rows))
         middles = [((own[1:] + own[:-1]) / 2)[1:-1] for own in self.reached_apart]
-        both = Squares(inside, free, squared_bends(x, mean, rows), middles)
+        both = PureErrorSquares(inside, free, squared_bends(x, mean, rows), middles)
         # in small cells a line takes an odd row in: squares about lines alone would not see it
         told, all_rows = (np.bincount(self.axis, own, self.sizes.size) for own in (free, self.rows))
         known = (told >= ENOUGH_INSIDE * all_rows)[self.axis]
         if not known.any():
             return (both,)
-        alone = Squares(np.where(known, inside, 0.0), np.where(known, free, 0.0), np.empty(0))
+        alone = PureErrorSquares(
+            np.where(known, inside, 0.0), np.where(known, free, 0.0), np.empty(0)
+        )
         return both, alone
 
     @cached_property
@@ -257,7 +259,7 @@ class Ranks(NamedTuple):
     rank : ndarray of shape (n_filled,)
         The rank.
     place : ndarray of shape (n_filled,)
-        The last limit of a cell at or below it, as `FilledCells.reached` counts them.
+        The last limit of a cell at or below it, as `NonEmptyCells.reached` counts them.
     beyond, width : ndarray of shape (n_filled,)
         How far behind that limit it lies, and how far the next one does.
     """
@@ -268,7 +270,7 @@ class Ranks(NamedTuple):
     width: FloatArray
 
     @classmethod
-    def of(cls, cells: FilledCells, rank: FloatArray) -> Ranks:
+    def of(cls, cells: NonEmptyCells, rank: FloatArray) -> Ranks:
         """Locate ranks."""
         place = np.empty(rank.size, dtype=np.intp)
         for at, part in enumerate(cells.parts):
@@ -283,7 +285,7 @@ class Ranks(NamedTuple):
         found = (high - low) / self.width * self.beyond + low
         return np.where(self.beyond >= self.width, high, found)
 
-    def below(self, cells: FilledCells, ranks: Sequence[FloatArray], slack: float) -> IntArray:
+    def below(self, cells: NonEmptyCells, ranks: Sequence[FloatArray], slack: float) -> IntArray:
         """How many of some ranks of each axis lie below these, which carry rounding."""
         pairs = zip(ranks, cells.parts, strict=True)
         found = [own.searchsorted(self.rank[part] + slack) for own, part in pairs]
@@ -293,11 +295,11 @@ class Ranks(NamedTuple):
 class Around(NamedTuple):
     """A window of rows around every cell, from one rank to another."""
 
-    cells: FilledCells
+    cells: NonEmptyCells
     low: Ranks
     high: Ranks
 
-    def pool(self, squares: Squares) -> Pool:
+    def pool(self, squares: PureErrorSquares) -> Pool:
         """Add up the squares in the windows, a cell in part where a window cuts it."""
         parts = self.cells.parts
         inside, free = (
@@ -334,7 +336,7 @@ def squared_steps(mean: Sequence[FloatArray], rows: Sequence[FloatArray]) -> Flo
     left, right = mean
     step = right - left
     # what a model's own arithmetic may cause is no noise: a constant must have none
-    step[np.abs(step) <= ROUNDING * np.maximum(np.abs(right), np.abs(left))] = 0.0
+    step[np.abs(step) <= MODEL_ROUNDING * np.maximum(np.abs(right), np.abs(left))] = 0.0
     return np.asarray(step**2 / (1 / rows[1] + 1 / rows[0]))
 
 
@@ -345,5 +347,5 @@ def squared_bends(
     left = (x[2] - x[1]) / (x[2] - x[0])
     bend = left * mean[0] + (1 - left) * mean[2] - mean[1]
     largest = np.maximum(np.maximum(np.abs(mean[0]), np.abs(mean[1])), np.abs(mean[2]))
-    bend[np.abs(bend) <= ROUNDING * largest] = 0.0
+    bend[np.abs(bend) <= MODEL_ROUNDING * largest] = 0.0
     return np.asarray(bend**2 / (left**2 / rows[0] + (1 - left) ** 2 / rows[2] + 1 / rows[1]))

@@ -10,10 +10,10 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.staircase import Staircase
 
-LEAST = 0.1  # of the range of the curve
-ROWS_INSIDE, WIDTH = 0.01, 0.03  # at most: of the rows, and of the axis
-BESIDE = 0.1  # of the rows, on each side: what a jump is compared with
-FEWEST_BESIDE, SHARE_BESIDE = 10, 0.04  # rows behind it and before it: an end is no jump
+MIN_JUMP_SIZE = 0.1  # of the range of the curve
+ROWS_INSIDE, MAX_JUMP_WIDTH = 0.01, 0.03  # at most: of the rows, and of the axis
+JUMP_REFERENCE_SHARE = 0.1  # of the rows, on each side: what a jump is compared with
+MIN_ROWS_NEXT_TO_JUMP, SHARE_BESIDE = 10, 0.04  # rows behind it and before it: an end is no jump
 ALONE = 2.0  # times any other change as narrow beside it
 BETWEEN_LINES = 0.5  # of it remains between lines through the curve on both sides
 TRIMMED = 0.1  # of a jump: steps at its ends that are smaller do not belong to it
@@ -78,7 +78,7 @@ def _look_for_alone(stairs: Staircase, n_rows: float) -> Iterator[tuple[Jump, sl
         return
     steps = _list_steps(stairs, n_rows)
     free = np.ones(stairs.n_places, dtype=np.bool_)
-    least = LEAST * span
+    least = MIN_JUMP_SIZE * span
     for place in np.argsort(-np.abs(steps.size), kind="stable"):
         if abs(steps.size[place]) < least:
             break
@@ -101,7 +101,7 @@ def _list_steps(stairs: Staircase, n_rows: float) -> _Steps:
     few = max(ROWS_INSIDE, 1.5 / n_rows)
     last = np.minimum(
         np.searchsorted(before, before + few, "right"),
-        np.searchsorted(places, places + WIDTH * (stairs.high - stairs.low), "right"),
+        np.searchsorted(places, places + MAX_JUMP_WIDTH * (stairs.high - stairs.low), "right"),
     )
     limits = np.concatenate([[stairs.low], places, [stairs.high]])
     middle = limits[:-1] + np.diff(limits) / 2
@@ -120,18 +120,18 @@ def _trim(steps: _Steps, place: int) -> tuple[int, int]:
 def _is_alone(steps: _Steps, first: int, last: int, n_rows: float) -> bool:
     """Whether a stretch moves the curve farther than what is beside it, and lines there, do."""
     before, size = steps.before, float(steps.height[last + 1] - steps.height[first])
-    least = max(SHARE_BESIDE, FEWEST_BESIDE / n_rows)
+    least = max(SHARE_BESIDE, MIN_ROWS_NEXT_TO_JUMP / n_rows)
     if min(before[first], 1 - before[last]) < least:
         return False
     every = np.arange(before.size)
-    left = (steps.last < first) & (before[first] - before < BESIDE)
-    right = (every > last) & (before - before[last] < BESIDE)
+    left = (steps.last < first) & (before[first] - before < JUMP_REFERENCE_SHARE)
+    right = (every > last) & (before - before[last] < JUMP_REFERENCE_SHARE)
     if ALONE * np.abs(steps.size[left | right]).max(initial=0.0) > abs(size):
         return False
     ends = np.append(before, 1.0)
     every = np.arange(ends.size)
-    left = (every <= first) & (before[first] - ends < BESIDE)
-    right = (every > last) & (np.append(0.0, before) - before[last] < BESIDE)
+    left = (every <= first) & (before[first] - ends < JUMP_REFERENCE_SHARE)
+    right = (every > last) & (np.append(0.0, before) - before[last] < JUMP_REFERENCE_SHARE)
     start = _read_line(steps, np.flatnonzero(left), float(steps.stairs.places[first]))
     stop = _read_line(steps, np.flatnonzero(right), float(steps.stairs.places[last]))
     return bool((stop - start) * np.sign(size) >= BETWEEN_LINES * abs(size))

@@ -9,7 +9,7 @@ import numpy as np
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.region_finding import Gain
 from rhale.kernels.region_gains import Histogram, fill_one
-from rhale.kernels.region_search import Search
+from rhale.kernels.region_search import SplitSearch
 from rhale.kernels.regions import Regions
 from rhale.kernels.residuals import EVERY, Residuals, Some
 from rhale.kernels.rules import Branch
@@ -76,7 +76,7 @@ def weigh_losses(
     return np.asarray(residuals.measure(some) * (left[0] ** 2 - (left[1:] ** 2).sum(axis=0)))
 
 
-def share_of(residuals: Residuals, some: IntArray, drop: FloatArray) -> Gain:
+def compute_explained_share(residuals: Residuals, some: IntArray, drop: FloatArray) -> Gain:
     """Tell which share of the spread a drop of losses is, of some effects that check.
 
     Notes
@@ -153,7 +153,7 @@ class _Node:
     parent: FloatArray
 
     def divide(
-        self, search: Search, branch: Branch, curves: FloatArray
+        self, search: SplitSearch, branch: Branch, curves: FloatArray
     ) -> tuple[_Node, _Node, BoolArray]:
         """Divide both halves by a rule."""
         seen = search.goes_first(branch.rule, self.searched)
@@ -162,7 +162,7 @@ class _Node:
         return first, _Node(self.searched[~seen], self.checking[~new], curves), new
 
 
-def check_tree(search: Search, tree: Branch | None, bar: Bar) -> Checked:
+def check_tree(search: SplitSearch, tree: Branch | None, bar: Bar) -> Checked:
     """Keep what holds of a tree in rows that it was not grown with, from its leaves up."""
     residuals = search.residuals
     zero = np.zeros((len(residuals.values), residuals.n_cells))
@@ -171,7 +171,7 @@ def check_tree(search: Search, tree: Branch | None, bar: Bar) -> Checked:
 
 
 def _walk(
-    search: Search, branch: Branch | None, node: _Node, bar: Bar
+    search: SplitSearch, branch: Branch | None, node: _Node, bar: Bar
 ) -> tuple[FloatArray, Checked]:
     """Check a branch; losses of its effects under what is left of it come, too."""
     residuals = search.residuals
@@ -186,7 +186,7 @@ def _walk(
     below[~goes], second = _walk(search, branch.second, other, bar)
     left = replace(branch, first=first.tree, second=second.tree)
     drop = own - below
-    gain = share_of(residuals, node.checking, drop)
+    gain = compute_explained_share(residuals, node.checking, drop)
     holds = (
         gain.share >= bar.gain * left.n_rules
         and bar.is_certain(residuals, node.checking, drop)

@@ -15,7 +15,7 @@ from rhale.kernels.region_finding import SearchRows
 from rhale.kernels.rules import Rule
 
 CodeArray = npt.NDArray[np.uint16]
-FINE, COARSE = 64, 8  # cells of a splitter: where it is cut, and where pairs are looked at
+FINE, N_COARSE_CELLS = 64, 8  # cells of a splitter: where it is cut, and where pairs are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class CodedRows:
     @cached_property
     def coarse(self) -> Codes:
         """Their splitters in few cells."""
-        return code_cells(self.rows, COARSE)
+        return code_cells(self.rows, N_COARSE_CELLS)
 
     @cached_property
     def rank(self) -> IntArray:

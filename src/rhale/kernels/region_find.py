@@ -9,11 +9,24 @@ from statistics import NormalDist
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.region_check import Bar, Checked, Common, check_tree, drop_by_groups, share_of
+from rhale.kernels.region_check import (
+    Bar,
+    Checked,
+    Common,
+    check_tree,
+    compute_explained_share,
+    drop_by_groups,
+)
 from rhale.kernels.region_codes import CodedRows, round_between
 from rhale.kernels.region_finding import Finding, Gain, Reason, SearchRows, Target
-from rhale.kernels.region_partners import Partners, find_partners
-from rhale.kernels.region_search import Search, first_rows, grow, grow_greedily, settle
+from rhale.kernels.region_partners import SplitterShares, find_partners
+from rhale.kernels.region_search import (
+    SplitSearch,
+    first_rows,
+    grow,
+    grow_greedily,
+    refine_thresholds,
+)
 from rhale.kernels.regions import Regions
 from rhale.kernels.residuals import (
     Residuals,
@@ -23,7 +36,7 @@ from rhale.kernels.residuals import (
 )
 from rhale.kernels.rules import Branch, Rule, list_rules
 
-FEWEST_ROWS = 200
+MIN_REGION_SEARCH_ROWS = 200
 MOST_SHARE = 0.49  # that a split may have to explain
 ROUGH_SHARE = 0.25  # of a spread of steps by themselves: what regions must explain of it
 MOST_OF_IT = 0.5  # share of a spread: rules that explain so much name what it goes with
@@ -60,14 +73,14 @@ def find_regions(rows: SearchRows | CodedRows, target: Target, settings: Regions
     >>> [(rule.splitter, rule.threshold) for rule in found.rules]
     [(1, 0.0)]
     """
-    return _find(rows, [target], settings)
+    return _find_regions_in_rows(rows, [target], settings)
 
 
 def find_joint(
     rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Regions
 ) -> Finding:
     """Find regions that several features share: what they explain adds up, in units of the output."""
-    return _find(rows, [replace(target, own=-1) for target in targets], settings)
+    return _find_regions_in_rows(rows, [replace(target, own=-1) for target in targets], settings)
 
 
 def check_groups(rows: SearchRows, group: IntArray, target: Target, settings: Regions) -> Gain:
@@ -90,10 +103,12 @@ def check_groups(rows: SearchRows, group: IntArray, target: Target, settings: Re
     if checking.size == 0 or residuals.searched.size == 0:
         return Gain(0.0, float("nan"), 0)
     drop = drop_by_groups(residuals, group, int(group.max(initial=0)) + 1, Common.of(residuals))
-    return share_of(residuals, checking, drop)
+    return compute_explained_share(residuals, checking, drop)
 
 
-def _find(rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Regions) -> Finding:
+def _find_regions_in_rows(
+    rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Regions
+) -> Finding:
     coded = rows if isinstance(rows, CodedRows) else CodedRows(rows)
     splitters = _allowed(coded, [target.own for target in targets])
     settings = _scale_output(_settings_for(targets, settings), coded.rows)
@@ -101,14 +116,18 @@ def _find(rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Reg
     empty = Finding(partner_share=nothing, partner_error=nothing)
     row = np.concatenate([target.row for target in targets])
     checks = coded.rows.checks[row]
-    if np.count_nonzero(np.bincount(row)) < FEWEST_ROWS or checks.all() or not checks.any():
+    if (
+        np.count_nonzero(np.bincount(row)) < MIN_REGION_SEARCH_ROWS
+        or checks.all()
+        or not checks.any()
+    ):
         return replace(empty, reason="few rows")
     if splitters.size == 0:
         return replace(empty, reason="no splitter")
     residuals = _take_if_they_differ(coded.rows, targets, Bar.of(settings))
     if residuals is None:
         return replace(empty, reason="alike")
-    search = Search(coded, residuals, settings, splitters)
+    search = SplitSearch(coded, residuals, settings, splitters)
     return _search_and_check(search, is_smooth=all(one.roughness == 0 for one in targets))
 
 
@@ -172,7 +191,7 @@ def _allowed(coded: CodedRows, own: list[int]) -> IntArray:
     return np.flatnonzero(differs)
 
 
-def _search_and_check(search: Search, *, is_smooth: bool) -> Finding:
+def _search_and_check(search: SplitSearch, *, is_smooth: bool) -> Finding:
     """Search, check, and tell what was found; or why nothing was."""
     tree = grow(search, search.part(search.residuals.searched))
     partners = find_partners(search.coded, search.residuals, search.splitters)
@@ -189,7 +208,9 @@ def _search_and_check(search: Search, *, is_smooth: bool) -> Finding:
     if is_smooth and not _beats_mixtures(search, tree, checked.gains[0].share):
         return replace(told, reason="any direction")
     checked, gradual = _look_for_gradual(search, checked, partners)
-    settled = settle(search, checked.tree, search.part(np.arange(search.residuals.row.size)))
+    settled = refine_thresholds(
+        search, checked.tree, search.part(np.arange(search.residuals.row.size))
+    )
     share = checked.gains[0].share
     return replace(
         _credit_partner(told, checked),
@@ -202,7 +223,7 @@ def _search_and_check(search: Search, *, is_smooth: bool) -> Finding:
     )
 
 
-def _beats_mixtures(search: Search, tree: Branch | None, share: float) -> bool:
+def _beats_mixtures(search: SplitSearch, tree: Branch | None, share: float) -> bool:
     """Tell whether a tree explains more than trees of features that are mixed at random.
 
     Notes
@@ -239,7 +260,7 @@ def _beats_mixtures(search: Search, tree: Branch | None, share: float) -> bool:
     return True
 
 
-def _regrow(search: Search) -> float:
+def _regrow(search: SplitSearch) -> float:
     """Tell what a tree explains in rows that check, without any bar."""
     tree = grow(search, search.part(search.residuals.searched))
     gains = check_tree(search, tree, Bar()).gains
@@ -274,14 +295,14 @@ def _credit_partner(told: Finding, checked: Checked) -> Finding:
     return replace(told, partner_share=share, partner_error=error)
 
 
-def _check_whole(search: Search, tree: Branch | None, bar: Bar) -> Checked:
+def _check_whole(search: SplitSearch, tree: Branch | None, bar: Bar) -> Checked:
     """Check a tree, and that it explains enough as a whole."""
     checked = check_tree(search, tree, bar)
     enough = checked.tree is not None and checked.gains[0].share >= search.settings.min_total
     return checked if enough else Checked(None)
 
 
-def _confirm_both_ways(search: Search, tree: Branch | None) -> Checked:
+def _confirm_both_ways(search: SplitSearch, tree: Branch | None) -> Checked:
     """Let the halves change places: what each finds by itself, the other may confirm less surely.
 
     Notes
@@ -311,7 +332,7 @@ def _confirm_both_ways(search: Search, tree: Branch | None) -> Checked:
     return replace(one, gains=(both, *one.gains[1:]))
 
 
-def _tell_why(search: Search, tree: Branch | None, told: Finding) -> Finding:
+def _tell_why(search: SplitSearch, tree: Branch | None, told: Finding) -> Finding:
     """Tell why a tree does not hold: it is too small, or chance."""
     if tree is None:
         return replace(told, reason="nothing found")
@@ -321,7 +342,9 @@ def _tell_why(search: Search, tree: Branch | None, told: Finding) -> Finding:
     return replace(told, reason=reason)
 
 
-def _look_for_gradual(search: Search, checked: Checked, partners: Partners) -> tuple[Checked, int]:
+def _look_for_gradual(
+    search: SplitSearch, checked: Checked, partners: SplitterShares
+) -> tuple[Checked, int]:
     """Find out whether the effect changes gradually: then a staircase is one split."""
     tree = checked.tree
     if tree is None or tree.rule.levels:

@@ -11,7 +11,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.region_codes import Codes
 from rhale.kernels.residuals import Residuals, Some
 
-NOTHING = 1e-12  # of a weight: what rounding leaves of it
+REGION_WEIGHT_ROUNDING = 1e-12  # of a weight: what rounding leaves of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ def gain_between(first: Histogram, total: Histogram, factor: FloatArray) -> Floa
     $G$ of the design of regions (docs/design.md), for weights that add up to 1.
     """
     rest = total - first
-    least = NOTHING * total.weight
+    least = REGION_WEIGHT_ROUNDING * total.weight
     both = (first.weight > least) & (rest.weight > least)
     one, other = np.where(both, first.weight, 1.0), np.where(both, rest.weight, 1.0)
     apart = first.sums / one - rest.sums / other

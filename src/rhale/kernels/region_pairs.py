@@ -10,7 +10,7 @@ from rhale.kernels.region_gains import Histogram, gain_between, squares
 from rhale.kernels.residuals import Residuals
 
 
-def find_pair(
+def find_first_split_of_pair(
     residuals: Residuals, some: IntArray, by: tuple[Codes, IntArray], least: float
 ) -> tuple[int, int] | None:
     """Find the first split of the best tree of two levels, over all cuts of all pairs of splitters.

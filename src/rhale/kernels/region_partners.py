@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.region_check import PRIOR, Common, fit_curves, share_of
+from rhale.kernels.region_check import PRIOR, Common, compute_explained_share, fit_curves
 from rhale.kernels.region_codes import CodedRows
 from rhale.kernels.region_gains import Histogram, fill_one, squares
 from rhale.kernels.residuals import EVERY, Residuals
 
-CHANCE = 3.5  # deviations above what chance explains: a partner that counts beside others
+SPLITTER_CHANCE_DEVIATIONS = (
+    3.5  # deviations above what chance explains: a partner that counts beside others
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Partners:
+class SplitterShares:
     """Shares of the spread that go with splitters.
 
     Attributes
@@ -33,7 +35,7 @@ class Partners:
     unexplained: float
 
 
-def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -> Partners:
+def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -> SplitterShares:
     """Find the share of each splitter, and what all of them leave.
 
     Notes
@@ -46,9 +48,9 @@ def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -
     histograms = {int(k): _fill(coded, residuals, int(k)) for k in splitters}
     for k, histogram in histograms.items():
         drop = common.drop(residuals, histogram, _groups(coded, k, residuals.halves[1].row))
-        gain = share_of(residuals, residuals.checking, drop)
+        gain = compute_explained_share(residuals, residuals.checking, drop)
         share[k], error[k] = gain.share, gain.error
-    return Partners(share, error, _leave_all(coded, residuals, histograms))
+    return SplitterShares(share, error, _leave_all(coded, residuals, histograms))
 
 
 def _groups(coded: CodedRows, splitter: int, rows: IntArray) -> IntArray:
@@ -110,4 +112,4 @@ def _excess(histogram: Histogram, residuals: Residuals, one: float) -> float:
     """Sum of squares that groups explain above chance: theirs adds up, and varies as chi-square does."""
     explained = float(squares(histogram, residuals.factor).sum())
     n_filled = int(np.count_nonzero(histogram.weight))
-    return explained - one * (n_filled + CHANCE * float(np.sqrt(2 * n_filled)))
+    return explained - one * (n_filled + SPLITTER_CHANCE_DEVIATIONS * float(np.sqrt(2 * n_filled)))

@@ -7,23 +7,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.region_codes import COARSE, CodedRows, cut_evenly
+from rhale.kernels.region_codes import N_COARSE_CELLS, CodedRows, cut_evenly
 from rhale.kernels.region_gains import Histogram, fill, fill_one, gain_between, squares
-from rhale.kernels.region_pairs import find_pair
+from rhale.kernels.region_pairs import find_first_split_of_pair
 from rhale.kernels.regions import Regions
 from rhale.kernels.residuals import Residuals
 from rhale.kernels.rules import Branch, Rule, list_rules, locate_rows
 
-ENOUGH = 0.9  # of the spread: a tree that explains so much is not looked beyond
+MAX_EXPLAINED_TO_LOOK_AHEAD = (
+    0.9  # of the spread: a tree that explains so much is not looked beyond
+)
 FEW_ENDS = 16  # of cells: limits of intervals, before both are moved to any end
-PLACES = 128  # where a threshold may lie inside the cells beside a cut
+MAX_THRESHOLD_CANDIDATES = 128  # where a threshold may lie inside the cells beside a cut
 LOOKED_AT, MOST_PAIRED = 4_000, 64  # rows and splitters that pairs are looked for among
 PAIR_NUMBERS = 10_000_000  # of the histograms of all pairs, at most
-ALIKE = 1e-9  # of a gain: cuts that gain as much, but for rounding
+GAIN_TIE_TOLERANCE = 1e-9  # of a gain: cuts that gain as much, but for rounding
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class SplitSearch:
     """What a search works on.
 
     Attributes
@@ -59,27 +61,27 @@ class Search:
         factor = self.residuals.factor
         return float(squares(histogram, factor).sum() - squares(histogram.total(), factor))
 
-    def turned(self) -> Search:
+    def turned(self) -> SplitSearch:
         """The search in the rows that check, which those that were searched then check."""
         return replace(self, residuals=replace(self.residuals, checks=~self.residuals.checks))
 
-    def part(self, some: IntArray) -> Part:
+    def part(self, some: IntArray) -> SearchNode:
         """All effects that are looked at: either side of a split has a share of their weight."""
         total = float(self.residuals.weight[some].sum())
         least_rows = self.settings.min_rows / max(self.residuals.count_rows(some), 1)
         limit = self.settings.min_gain * float(self.residuals.spreads(some).sum())
-        return Part(some, total * max(self.settings.min_share, least_rows), limit)
+        return SearchNode(some, total * max(self.settings.min_share, least_rows), limit)
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SearchNode:
     """Some effects, what either side of a split must weigh, and what a second limit must gain."""
 
     some: IntArray
     least: float
     limit: float = 0.0
 
-    def divide(self, first: BoolArray) -> tuple[Part, Part]:
+    def divide(self, first: BoolArray) -> tuple[SearchNode, SearchNode]:
         """Divide it into those that go first and those that do not."""
         return replace(self, some=self.some[first]), replace(self, some=self.some[~first])
 
@@ -95,10 +97,12 @@ class Cut:
 def best_of(cuts: list[Cut]) -> Cut | None:
     """Choose the first of those that gain most."""
     top = max((cut.gain for cut in cuts), default=0.0)
-    return next((cut for cut in cuts if top > 0 and cut.gain >= top * (1 - ALIKE)), None)
+    return next(
+        (cut for cut in cuts if top > 0 and cut.gain >= top * (1 - GAIN_TIE_TOLERANCE)), None
+    )
 
 
-def split(search: Search, part: Part) -> Cut | None:
+def find_best_split(search: SplitSearch, part: SearchNode) -> Cut | None:
     """Find the best split of some effects; None where no split gains anything.
 
     Notes
@@ -169,7 +173,7 @@ def _cut_numbers(splitter: int, gains: FloatArray, ends: FloatArray) -> Cut:
 
 def _first_best(gains: FloatArray) -> int:
     top = gains.max()
-    return int(np.argmax(gains >= top - ALIKE * abs(top))) if top > -np.inf else 0
+    return int(np.argmax(gains >= top - GAIN_TIE_TOLERANCE * abs(top))) if top > -np.inf else 0
 
 
 def _cut_between(
@@ -212,7 +216,7 @@ def _cut_levels(
     factor, least = how
     total = levels.total()[None] + missing[None]
     present = np.flatnonzero(levels.weight.sum(axis=-1) > 0)
-    order = present[order_levels(levels[present], factor)]
+    order = present[order_levels_by_residual(levels[present], factor)]
     runs = levels[order].cumulate()
     cuts: list[Cut] = []
     for with_missing in (False, True) if missing.weight.any() else (False,):
@@ -228,13 +232,13 @@ def _cut_levels(
     return cuts
 
 
-def order_levels(levels: Histogram, factor: FloatArray) -> IntArray:
+def order_levels_by_residual(levels: Histogram, factor: FloatArray) -> IntArray:
     """Order levels along the direction in which their mean residuals differ most.
 
     Examples
     --------
     >>> sums = np.array([[[3.0], [-1.0], [2.0]]])
-    >>> order_levels(Histogram(np.ones((3, 1)), sums), np.ones(1))
+    >>> order_levels_by_residual(Histogram(np.ones((3, 1)), sums), np.ones(1))
     array([1, 2, 0])
     """
     mass = np.where(levels.weight > 0, levels.weight, 1.0)
@@ -252,17 +256,21 @@ def order_levels(levels: Histogram, factor: FloatArray) -> IntArray:
 
 
 def move(
-    search: Search, tree: Branch, part: Part, ends: FloatArray | None = None, reach: int = 1
+    search: SplitSearch,
+    tree: Branch,
+    part: SearchNode,
+    ends: FloatArray | None = None,
+    reach: int = 1,
 ) -> Branch:
     """Move the limits of the first rule to the best places near them, whatever comes below it kept.
 
     Parameters
     ----------
-    search : Search
+    search : SplitSearch
         What is searched.
     tree : Branch
         The tree.
-    part : Part
+    part : SearchNode
         Effects that it splits.
     ends : ndarray, optional
         Where cells of its splitter end; many cells by default.
@@ -278,7 +286,12 @@ def move(
 
 
 def _move_limit(
-    search: Search, tree: Branch, part: Part, limits: tuple[float, float], *, is_lower: bool
+    search: SplitSearch,
+    tree: Branch,
+    part: SearchNode,
+    limits: tuple[float, float],
+    *,
+    is_lower: bool,
 ) -> Branch:
     """Move one limit of the first rule; it is looked at closer and closer, until every row is a place.
 
@@ -292,7 +305,7 @@ def _move_limit(
     beyond = x > rule.threshold if is_lower else x <= rule.above
     low, high = limits
     inside = np.unique(x[(x > low) & (x <= high) & ~beyond])
-    cuts = cut_evenly(inside, PLACES)
+    cuts = cut_evenly(inside, MAX_THRESHOLD_CANDIDATES)
     if cuts.size == 0:
         return tree
     code = np.searchsorted(cuts, np.where(np.isnan(x), np.inf, x), side="left")
@@ -328,7 +341,10 @@ def around(threshold: float, ends: FloatArray, reach: int) -> tuple[float, float
 
 
 def _gains_of_places(
-    search: Search, sides: tuple[Branch | None, Branch | None], part: Part, code: IntArray
+    search: SplitSearch,
+    sides: tuple[Branch | None, Branch | None],
+    part: SearchNode,
+    code: IntArray,
 ) -> FloatArray:
     """Sum of squares of the regions for every place of a limit, below and above it.
 
@@ -352,14 +368,14 @@ def _gains_of_places(
 
 
 def grow_greedily(
-    search: Search, part: Part, depth: int, first: Rule | None = None
+    search: SplitSearch, part: SearchNode, depth: int, first: Rule | None = None
 ) -> Branch | None:
     """Grow a tree, each split the best one for its rows; the first may be given."""
     if depth == 0:
         return None
     rule = first
     if rule is None:
-        cut = split(search, part)
+        cut = find_best_split(search, part)
         if cut is None:
             return None
         rule = move(search, Branch(cut.rule), part).rule
@@ -367,7 +383,7 @@ def grow_greedily(
     return Branch(rule, *(grow_greedily(search, side, depth - 1) for side in sides))
 
 
-def grow(search: Search, part: Part) -> Branch | None:
+def grow(search: SplitSearch, part: SearchNode) -> Branch | None:
     """Grow a tree that looks ahead, where what the greedy one leaves is worth it.
 
     Notes
@@ -378,7 +394,7 @@ def grow(search: Search, part: Part) -> Branch | None:
     greedy = grow_greedily(search, part, settings.depth)
     total = float(search.residuals.spreads(part.some).sum())
     found = search.explained(greedy, part.some)
-    if not settings.look_ahead or settings.depth < 2 or found > ENOUGH * total:
+    if not settings.look_ahead or settings.depth < 2 or found > MAX_EXPLAINED_TO_LOOK_AHEAD * total:
         return greedy
     first = look_ahead(search, part)
     if first is None:
@@ -394,13 +410,15 @@ def grow(search: Search, part: Part) -> Branch | None:
     return other if better else greedy
 
 
-def look_ahead(search: Search, part: Part) -> Rule | None:
+def look_ahead(search: SplitSearch, part: SearchNode) -> Rule | None:
     """Find the first split of the best two on coarse cells; None where there are none."""
     coded, residuals = search.coded, search.residuals
     some = first_rows(search, part.some, LOOKED_AT)
     weight = residuals.weight
     least = part.least * float(weight[some].sum() / weight[part.some].sum())
-    pair = find_pair(residuals, some, (coded.coarse, _pair_splitters(search, some)), least)
+    pair = find_first_split_of_pair(
+        residuals, some, (coded.coarse, _pair_splitters(search, some)), least
+    )
     if pair is None:
         return None
     splitter, place = pair
@@ -410,12 +428,12 @@ def look_ahead(search: Search, part: Part) -> Rule | None:
     return Rule(splitter, float(ends[place]) if place < ends.size else np.inf)
 
 
-def _pair_splitters(search: Search, some: IntArray) -> IntArray:
+def _pair_splitters(search: SplitSearch, some: IntArray) -> IntArray:
     """Choose splitters to look at in pairs: where there are many, those that explain most alone."""
     coded, residuals = search.coded, search.residuals
-    splitters = search.splitters[coded.rows.n_levels[search.splitters] <= COARSE]
+    splitters = search.splitters[coded.rows.n_levels[search.splitters] <= N_COARSE_CELLS]
     n_few = int(residuals.few.max(initial=0)) + 1
-    most = min(MOST_PAIRED, int(np.sqrt(PAIR_NUMBERS / ((COARSE + 1) ** 2 * n_few))))
+    most = min(MOST_PAIRED, int(np.sqrt(PAIR_NUMBERS / ((N_COARSE_CELLS + 1) ** 2 * n_few))))
     if splitters.size <= most:
         return splitters
     histogram = fill(residuals, some, coded.coarse, splitters)
@@ -423,19 +441,21 @@ def _pair_splitters(search: Search, some: IntArray) -> IntArray:
     return np.sort(splitters[np.argsort(-gains, kind="stable")[:most]])
 
 
-def first_rows(search: Search, some: IntArray, n_rows: int) -> IntArray:
+def first_rows(search: SplitSearch, some: IntArray, n_rows: int) -> IntArray:
     """Take some effects where there are many: those of rows that come first by their codes."""
     ranks = search.coded.rank[search.residuals.row[some]]
     rows = np.unique(ranks)
     return some[ranks <= rows[n_rows - 1]] if rows.size > n_rows else some
 
 
-def settle(search: Search, tree: Branch | None, part: Part) -> Branch | None:
+def refine_thresholds(search: SplitSearch, tree: Branch | None, part: SearchNode) -> Branch | None:
     """Move all thresholds of a tree once more, with more rows than it was grown with."""
     if tree is None:
         return None
     moved = move(search, tree, part, reach=3)
     first, second = part.divide(search.goes_first(moved.rule, part.some))
     return Branch(
-        moved.rule, settle(search, tree.first, first), settle(search, tree.second, second)
+        moved.rule,
+        refine_thresholds(search, tree.first, first),
+        refine_thresholds(search, tree.second, second),
     )

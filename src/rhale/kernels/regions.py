@@ -10,9 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from rhale.errors import BadSettingError
-from rhale.kernels.partition import is_number, require_count
+from rhale.kernels.partition import is_number_setting, require_count
 
-DEEPEST = 3
+MAX_REGION_DEPTH = 3
 MOST_GROUPS = 20
 
 
@@ -70,12 +70,12 @@ class Regions:
 
     def __post_init__(self) -> None:
         depth: Any = self.depth
-        if isinstance(depth, bool) or depth not in range(1, DEEPEST + 1):
+        if isinstance(depth, bool) or depth not in range(1, MAX_REGION_DEPTH + 1):
             msg = f"depth={depth!r} of regions is none of 1, 2 and 3: deeper rules are not read"
             raise BadSettingError(msg)
         for name in ("min_share", "min_gain", "min_total"):
             share = getattr(self, name)
-            if not (is_number(share) and 0 < share < 0.5):
+            if not (is_number_setting(share) and 0 < share < 0.5):
                 msg = f"{name}={share!r} of regions is not a share between 0 and 0.5, say 0.05"
                 raise BadSettingError(msg)
         if self.min_noise is not None:
@@ -86,7 +86,7 @@ class Regions:
             object.__setattr__(self, "min_noise", None)
         for name in ("min_effect", "min_output", "confidence"):
             size = getattr(self, name)
-            if not (is_number(size) and np.isfinite(size) and size >= 0):
+            if not (is_number_setting(size) and np.isfinite(size) and size >= 0):
                 msg = f"{name}={size!r} of regions is not a number of zero or more"
                 raise BadSettingError(msg)
         require_count("min_rows", self.min_rows)
@@ -107,7 +107,7 @@ class Regions:
 
 
 @runtime_checkable
-class Told(Protocol):
+class FittedRegions(Protocol):
     """Regions that were found before."""
 
     @property
@@ -141,7 +141,7 @@ class By:
 
     def __post_init__(self) -> None:
         column = self.column
-        if not isinstance(column, str | int | Told) or isinstance(column, bool):
+        if not isinstance(column, str | int | FittedRegions) or isinstance(column, bool):
             msg = f"By({column!r:.60}) names no groups; pass a column, or regions that were found"
             raise BadSettingError(msg)
         if self.cuts is not None and self.groups is not None:
@@ -182,12 +182,12 @@ class By:
         return (self.column,) if isinstance(self.column, str | int) else self.column.splitters
 
 
-def read_regions(asked: Any) -> Regions | By | None:
+def parse_regions_option(asked: Any) -> Regions | By | None:
     """Turn `regions=` of a call into what is to be done; None where nothing is.
 
     Examples
     --------
-    >>> read_regions(True) == Regions(), read_regions(False)
+    >>> parse_regions_option(True) == Regions(), parse_regions_option(False)
     (True, None)
     """
     if asked is None or asked is False:

@@ -12,7 +12,7 @@ from rhale.kernels.overlap import Overlap, as_deviations
 
 MOST_WAYS = 1e3  # in which curves may differ by chance
 WAYS_TOLD = 2.0  # so many trainings tell their degrees of freedom to this power ways apart
-MOST_DEGREES, SMALLEST, TINY = 1e5, 1e-6, 1e-300  # more are as good as all
+MOST_DEGREES, MIN_CHANCE_RATIO, CHANCE_FLOOR = 1e5, 1e-6, 1e-300  # more are as good as all
 
 
 class Replication(NamedTuple):
@@ -57,7 +57,7 @@ def replicate(gram: FloatArray, overlap: Overlap, drawn: float = 0.0) -> Replica
     Trainings differ by the draw of their rows. Without an effect the mean curve has a mean square
     over the rows of F S², with S² the mean square of the deviations between trainings and F the
     factor of the overlap; with one it has the square of the effect besides. Curves may differ in
-    several ways, which `count_ways` tells from the deviations; the ratio of both mean squares is
+    several ways, which `estimate_effective_rank` tells from the deviations; the ratio of both mean squares is
     compared with Fisher's F, with that many degrees of freedom above, and as many times those of
     the deviations below.
     For a straight line and complementary halves that is exact. What rows add counts the same way,
@@ -78,16 +78,18 @@ def replicate(gram: FloatArray, overlap: Overlap, drawn: float = 0.0) -> Replica
     deviations, found = as_deviations(gram / scale), float(gram.mean()) / scale
     between = max(float(np.trace(deviations)), 0.0) / (overlap.n_trainings - 1)
     chance = overlap.factor * between + np.array([0.0, drawn / scale])  # of trainings; rows, too
-    ways = count_ways(deviations, overlap.degrees) if between > 0 else 1.0
+    ways = estimate_effective_rank(deviations, overlap.degrees) if between > 0 else 1.0
     # what rows add is known from all of them: it makes chance larger, and better known
-    degrees = overlap.degrees * (chance / max(chance[0], SMALLEST * chance[1], TINY)) ** 2
+    degrees = (
+        overlap.degrees * (chance / max(chance[0], MIN_CHANCE_RATIO * chance[1], CHANCE_FLOOR)) ** 2
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(found > 0, found / chance, 0.0)
     tails = f_tail(ratio, np.full(2, ways), np.clip(ways * degrees, 1.0, MOST_DEGREES))
     return Replication((found - float(chance[1])) * scale, float(tails.max()))
 
 
-def count_ways(deviations: FloatArray, degrees: float) -> float:
+def estimate_effective_rank(deviations: FloatArray, degrees: float) -> float:
     """In how many independent ways curves differ, judged by their products; 1 or more.
 
     Parameters

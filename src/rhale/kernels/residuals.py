@@ -9,12 +9,15 @@ from functools import cached_property
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.local_lines import leave_lines, mean_leverage
+from rhale.kernels.local_lines import detrend, mean_leverage
 from rhale.kernels.region_codes import cut_in_order
 from rhale.kernels.region_finding import SearchRows, Target
 
 Some = IntArray | slice
-CELLS, FEW_CELLS = 12, 3  # of a feature: where regions have curves, and where pairs are looked at
+MAX_CURVE_CELLS, N_PAIR_SEARCH_CELLS = (
+    12,
+    3,
+)  # of a feature: where regions have curves, and where pairs are looked at
 LINES_ADD = 16.0  # times the squares of effects: more is never left of them, see `bound_spread`
 EVERY = slice(None)  # all effects, without a copy
 STEEPEST = 10.0  # times the median over cells: a mean square above this counts as this
@@ -123,7 +126,7 @@ class Residuals:
 
 def take_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
     """Take off what all rows share, half by half: what one knows must not leak into the other."""
-    return _join([_leave_curves(rows, target) for target in targets])
+    return _join_residuals([_leave_curves(rows, target) for target in targets])
 
 
 def bound_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
@@ -134,7 +137,7 @@ def bound_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
     A quarter of its work, and for most features of most models enough to see that rows hardly
     differ. Steps are only ever taken off, and sums round alike: nothing is told otherwise.
     """
-    return _join([_leave_curves(rows, target, is_bound=True) for target in targets])
+    return _join_residuals([_leave_curves(rows, target, is_bound=True) for target in targets])
 
 
 def bound_spread(rows: SearchRows, targets: Sequence[Target]) -> float:
@@ -162,7 +165,7 @@ def bound_spread(rows: SearchRows, targets: Sequence[Target]) -> float:
     return found
 
 
-def _join(parts: Sequence[Residuals]) -> Residuals:
+def _join_residuals(parts: Sequence[Residuals]) -> Residuals:
     """Features side by side."""
     if len(parts) == 1:
         return parts[0]
@@ -201,11 +204,11 @@ def _leave_curves(rows: SearchRows, target: Target, *, is_bound: bool = False) -
             continue
         if target.step is None:
             order = _order_of(half, target.along)
-            values[:, some] = leave_lines(target.x[some], raw.take(some, axis=1), own, order)
+            values[:, some] = detrend(target.x[some], raw.take(some, axis=1), own, order)
         else:
-            values[:, some] = _leave_means(cell[some], raw.take(some, axis=1), own)
+            values[:, some] = _subtract_cell_means(cell[some], raw.take(some, axis=1), own)
     square = target.effects**2
-    n_few = min(n_cells, FEW_CELLS if target.step is None else 2 * FEW_CELLS)
+    n_few = min(n_cells, N_PAIR_SEARCH_CELLS if target.step is None else 2 * N_PAIR_SEARCH_CELLS)
     factor = np.ones(n_cells)
     if target.step is None:
         factor = _bound_steep_cells(cell, weight, square)
@@ -240,10 +243,10 @@ def _cells_of(target: Target) -> tuple[IntArray, FloatArray]:
     """
     if target.step is not None:
         return np.unique(target.step, return_inverse=True)[1].astype(np.intp), np.empty(0)
-    return cut_in_order(target.x[target.along], target.along, CELLS)
+    return cut_in_order(target.x[target.along], target.along, MAX_CURVE_CELLS)
 
 
-def _leave_means(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:
+def _subtract_cell_means(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:
     """Take off the mean of each cell."""
     mass = np.bincount(cell, weight)
     means = [np.bincount(cell, weight * v) / np.where(mass > 0, mass, 1.0) for v in values]

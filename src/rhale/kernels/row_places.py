@@ -38,7 +38,7 @@ class RowPlaces(NamedTuple):
         return float(np.sqrt(self.weight @ (values - self.weight @ values) ** 2))
 
 
-def place_rows(cells: Moments) -> RowPlaces:
+def build_quadrature(cells: Moments) -> RowPlaces:
     """Let three places of every cell stand for its rows.
 
     Parameters
@@ -59,9 +59,9 @@ def place_rows(cells: Moments) -> RowPlaces:
     Examples
     --------
     >>> from rhale.kernels.grid import Grid
-    >>> from rhale.kernels.moments import measure
+    >>> from rhale.kernels.moments import measure_moments
     >>> x = np.array([0.0, 0.0, 0.0, 3.0])
-    >>> place_rows(measure(Grid(np.array([0.0, 3.0])), x, x))
+    >>> build_quadrature(measure_moments(Grid(np.array([0.0, 3.0])), x, x))
     RowPlaces(x=array([0.  , 0.75, 3.  ]), weight=array([0.75, 0.  , 0.25]))
     """
     (places,) = place_rows_apart(cells, [slice(0, cells.weight.size)])

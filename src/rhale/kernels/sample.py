@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.records import crosses_processes
-from rhale.kernels.when_compiled import loops_after
+from rhale.kernels.when_compiled import choose_compiled_loops
 
-BLOCK_ROWS = 2**14  # so many keys stay in the processor's cache, column after column
+HASH_BLOCK_ROWS = 2**14  # so many keys stay in the processor's cache, column after column
 STIRRED = 4  # numbers become part of a key in the time that one local effect takes
 KeyArray = npt.NDArray[np.uint64]
-NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
+MAX_ROW_HASH = np.uint64(np.iinfo(np.uint64).max)
 
 
 @crosses_processes
@@ -53,13 +53,13 @@ class Sample:
     values: FloatArray
     seen: int
     is_complete: bool = True
-    known_to: np.uint64 = NO_LIMIT
+    known_to: np.uint64 = MAX_ROW_HASH
 
     @property
     def is_sure(self) -> bool:
         """Whether these are the rows with the smallest keys, whatever `first` left out of parts."""
         is_full = self.key.size == self.size
-        return self.known_to == NO_LIMIT or bool(is_full and self.key[-1] <= self.known_to)
+        return self.known_to == MAX_ROW_HASH or bool(is_full and self.key[-1] <= self.known_to)
 
     def first(self, n_rows: int) -> Sample:
         """Fewer rows, for a sum that has other rows with small keys; it tells whether it had enough."""
@@ -128,7 +128,7 @@ def collect(key: KeyArray, values: FloatArray, weight: FloatArray, *, size: int)
     Parameters
     ----------
     key : ndarray of shape (n_rows,)
-        From `row_keys`.
+        From `hash_rows`.
     values : ndarray of shape (n_rows, n_values)
         What to keep of each row.
     weight : ndarray of shape (n_rows,)
@@ -167,7 +167,7 @@ def small_keys(key: KeyArray, size: int) -> IntArray:
     return np.arange(key.size)
 
 
-def row_keys(columns: FloatArray, seed: int = 0) -> KeyArray:
+def hash_rows(columns: FloatArray, seed: int = 0) -> KeyArray:
     """Turn every row into a number that looks random and depends on its values alone.
 
     Parameters
@@ -190,20 +190,20 @@ def column_keys(columns: Iterable[FloatArray], n_rows: int, seed: int = 0) -> Ke
     """Keys of rows that are given column by column."""
     key = np.full(n_rows, np.random.default_rng(seed).integers(2**63), dtype=np.uint64)
     columns = list(columns)
-    loops = loops_after(n_rows * len(columns) // STIRRED)
+    loops = choose_compiled_loops(n_rows * len(columns) // STIRRED)
     if loops is not None:
         for column in columns:
             loops.stir(key, np.ascontiguousarray(column, dtype=np.float64).view(np.uint64))
         return key
     with np.errstate(over="ignore", invalid="ignore"):
         has_nan = [bool(np.isnan(c.sum())) for c in columns]  # or infinities that cancel: no harm
-        for start in range(0, n_rows, BLOCK_ROWS):
-            block = slice(start, start + BLOCK_ROWS)
-            _stir(key[block], [column[block] for column in columns], has_nan)
+        for start in range(0, n_rows, HASH_BLOCK_ROWS):
+            block = slice(start, start + HASH_BLOCK_ROWS)
+            _mix_columns(key[block], [column[block] for column in columns], has_nan)
     return key
 
 
-def _stir(key: KeyArray, columns: Iterable[FloatArray], has_nan: Iterable[bool]) -> None:
+def _mix_columns(key: KeyArray, columns: Iterable[FloatArray], has_nan: Iterable[bool]) -> None:
     """Stir columns into keys, in place."""
     known, shifted = np.empty(key.size), np.empty_like(key)
     for column, is_gappy in zip(columns, has_nan, strict=True):

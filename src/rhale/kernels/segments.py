@@ -11,22 +11,33 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.moments import TINY, Moments
-from rhale.kernels.two_looks import FEW_CELLS
+from rhale.kernels.moments import SMALLEST_NORMAL, Moments
+from rhale.kernels.two_looks import MAX_EXHAUSTIVE_CELLS
 
-ROUNDING = 1e-11  # relative deviation that a model's own arithmetic may cause
-TIE = 1e-12  # prices that differ by less are equal
+MODEL_ROUNDING = 1e-11  # relative deviation that a model's own arithmetic may cause
+COST_TIE_TOLERANCE = 1e-12  # prices that differ by less are equal
 LEAST_SHARE = 1e-9  # of the mean square: a stretch without any spread must not be worth everything
-BLOCK = 32  # ends of runs that are looked at together: their arrays stay in the processor's cache
-FEW = 64  # cells of one axis, whose runs are quickest to look at in one piece
-TOGETHER = 2000  # cells of several axes whose runs are looked at together
-SEARCHED = 6000  # and among which the cheapest bins are searched together
+RUN_BLOCK_ENDS = (
+    32  # ends of runs that are looked at together: their arrays stay in the processor's cache
+)
+MAX_UNBLOCKED_CELLS = 64  # cells of one axis, whose runs are quickest to look at in one piece
+RUN_BATCH_CELLS = 2000  # cells of several axes whose runs are looked at together
+PATH_BATCH_CELLS = 6000  # and among which the cheapest bins are searched together
 CONSTANTS, LINES, SPREADS = range(3)  # what the price of a run is: see `search_loop`
-RUN = ("weight", "squares", "noise", "mean_x", "mean", "sxx", "sxd", "sdd")  # numbers of one there
+RUN_FIELDS = (
+    "weight",
+    "squares",
+    "noise",
+    "mean_x",
+    "mean",
+    "sxx",
+    "sxd",
+    "sdd",
+)  # numbers of one there
 NO_SERIES = np.empty((0, 0))
 
 
-class Runs(NamedTuple):
+class CellRuns(NamedTuple):
     """Runs of cells that end in neighbouring cells, in every array at [..., end - first, start].
 
     They last until the next ones are asked for, and may be written over.
@@ -66,7 +77,7 @@ def runs_by_end(
     products: FloatArray = NO_SERIES,
     *,
     at_once: bool = False,
-) -> Iterator[Runs]:
+) -> Iterator[CellRuns]:
     """Go through all runs of cells, those that end in the first cells first.
 
     Parameters
@@ -91,17 +102,17 @@ def runs_by_end(
     n_cells, n_sums, n_series = sums.shape[-1], len(sums), len(means)
     cells = np.concatenate([a for a in (sums, means, products) if len(a)])
     inside = _runs_inside(cells, n_sums, n_series)
-    room, tails = np.empty(cells.size * BLOCK), cells[..., :0]
+    room, tails = np.empty(cells.size * RUN_BLOCK_ENDS), cells[..., :0]
     whole = np.zeros((*cells.shape, n_cells if at_once else 0))
-    for first in range(0, n_cells, BLOCK):
-        last = min(first + BLOCK, n_cells)
-        own = inside[..., first // BLOCK, : last - first, : last - first]
+    for first in range(0, n_cells, RUN_BLOCK_ENDS):
+        last = min(first + RUN_BLOCK_ENDS, n_cells)
+        own = inside[..., first // RUN_BLOCK_ENDS, : last - first, : last - first]
         shape = *cells.shape[:-1], last - first, last
         part = whole[..., first:last, :last]
         runs = part if at_once else room[: math.prod(shape)].reshape(shape)
         runs[..., first:] = own
         if first:
-            _merge(tails[..., None, :], own[..., :1], n_sums, n_series, runs[..., :first])
+            _merge_cell_runs(tails[..., None, :], own[..., :1], n_sums, n_series, runs[..., :first])
         tails = runs[..., -1, :].copy()
         if not at_once:
             yield _without_rounding(first, runs, n_sums, n_series)
@@ -109,33 +120,33 @@ def runs_by_end(
         yield _without_rounding(0, whole, n_sums, n_series)
 
 
-def _without_rounding(first: int, runs: FloatArray, n_sums: int, n_series: int) -> Runs:
+def _without_rounding(first: int, runs: FloatArray, n_sums: int, n_series: int) -> CellRuns:
     """Runs, squares of the last series that are rounding set to none."""
     found = runs[n_sums + n_series :]
     if n_series:
-        rounding = is_rounding(runs[0], runs[n_sums + n_series - 1], found[-1])
+        rounding = is_rounding_of_mean(runs[0], runs[n_sums + n_series - 1], found[-1])
         if rounding.any():
             found[-1][rounding] = 0.0
-    return Runs(first, runs[:n_sums], found)
+    return CellRuns(first, runs[:n_sums], found)
 
 
 def _runs_inside(cells: FloatArray, n_sums: int, n_series: int) -> FloatArray:
     """Runs inside each block, shape (n_rows, ..., n_blocks, BLOCK, BLOCK), at [..., end, start]."""
     *lead, n_cells = cells.shape
-    n_blocks = -(-n_cells // BLOCK)
-    head = np.zeros((*lead, n_blocks * BLOCK))  # filled up with empty cells
+    n_blocks = -(-n_cells // RUN_BLOCK_ENDS)
+    head = np.zeros((*lead, n_blocks * RUN_BLOCK_ENDS))  # filled up with empty cells
     head[..., :n_cells] = cells
     # head: the run from the first cell of a stretch to this one; tail: from this one to the last
     tail, half = head.copy(), 1
-    found = np.zeros((*lead, n_blocks, BLOCK, BLOCK))
-    np.einsum("...ii->...i", found)[:] = head.reshape(*lead, n_blocks, BLOCK)
-    while half < BLOCK:
-        shape = *lead, n_blocks, BLOCK // (2 * half), 2, half
+    found = np.zeros((*lead, n_blocks, RUN_BLOCK_ENDS, RUN_BLOCK_ENDS))
+    np.einsum("...ii->...i", found)[:] = head.reshape(*lead, n_blocks, RUN_BLOCK_ENDS)
+    while half < RUN_BLOCK_ENDS:
+        shape = *lead, n_blocks, RUN_BLOCK_ENDS // (2 * half), 2, half
         left, right = tail.reshape(shape)[..., 0, :], head.reshape(shape)[..., 1, :]
         square = found.reshape(*shape[:-2], 2 * half, shape[-3], 2 * half)
         # those that cross the middle of a stretch, as a view
         merged = np.einsum("...aiaj->...aij", square)[..., half:, :half]
-        _merge(left[..., None, :], right[..., None], n_sums, n_series, merged)
+        _merge_cell_runs(left[..., None, :], right[..., None], n_sums, n_series, merged)
         # both are views: tails of the left half now reach to the end of the stretch, heads of the
         # right half begin at its start, and the stretch is twice as long
         left[:], right[:] = merged[..., -1, :], merged[..., 0]
@@ -143,7 +154,7 @@ def _runs_inside(cells: FloatArray, n_sums: int, n_series: int) -> FloatArray:
     return found
 
 
-def _merge(
+def _merge_cell_runs(
     left: FloatArray, right: FloatArray, n_sums: int, n_series: int, merged: FloatArray
 ) -> None:
     """Sums, means and products of both together (Chan, Golub and LeVeque)."""
@@ -151,7 +162,7 @@ def _merge(
     if not n_series:
         return
     # two empty runs are an empty one, not nan
-    share = np.maximum(merged[0], TINY)
+    share = np.maximum(merged[0], SMALLEST_NORMAL)
     np.divide(right[0], share, out=share)
     steps, pulls = [], []
     for i in range(n_sums, n_sums + n_series):
@@ -169,14 +180,14 @@ def _merge(
         np.add(product, right[row], out=merged[row])
 
 
-def is_rounding(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> BoolArray:
+def is_rounding_of_mean(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> BoolArray:
     """Whether squared deviations are far below the last digits of their mean."""
-    return np.asarray(sdd <= weight * (ROUNDING * mean) ** 2)
+    return np.asarray(sdd <= weight * (MODEL_ROUNDING * mean) ** 2)
 
 
-def drop_rounding(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> FloatArray:
+def zero_rounding_squares(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> FloatArray:
     """Squared deviations, those that are rounding set to none."""
-    return np.where(is_rounding(weight, mean, sdd), 0.0, sdd)
+    return np.where(is_rounding_of_mean(weight, mean, sdd), 0.0, sdd)
 
 
 def weights_of(batch: Sequence[Moments]) -> list[FloatArray]:
@@ -204,40 +215,40 @@ def alike(batch: Sequence[Moments]) -> Iterator[list[int]]:
     Those that are searched in one look and those that take two stay apart.
     """
     kinds = [
-        (is_weighted(moments), moments.grid.n_cells > FEW_CELLS, moments.grid.n_cells)
+        (is_weighted(moments), moments.grid.n_cells > MAX_EXHAUSTIVE_CELLS, moments.grid.n_cells)
         for moments in batch
     ]
     order, first = sorted(range(len(kinds)), key=kinds.__getitem__), 0
     for at in range(1, len(order)):
         *kind, _ = kinds[order[first]]
         *other, n_cells = kinds[order[at]]
-        if kind != other or (at - first + 1) * n_cells > SEARCHED:
+        if kind != other or (at - first + 1) * n_cells > PATH_BATCH_CELLS:
             yield order[first:at]
             first = at
     if order:
         yield order[first:]
 
 
-def together(sizes: Sequence[int]) -> Iterator[slice]:
+def batch_axes_by_cells(sizes: Sequence[int]) -> Iterator[slice]:
     """Parts of such axes whose runs are looked at together: they stay in the processor's cache."""
     first = 0
     for at in range(1, len(sizes) + 1):
-        if at == len(sizes) or (at - first + 1) * sizes[at] > TOGETHER:
+        if at == len(sizes) or (at - first + 1) * sizes[at] > RUN_BATCH_CELLS:
             yield slice(first, at)
             first = at
 
 
-def stack(parts: Sequence[list[FloatArray]]) -> list[FloatArray]:
+def stack_run_costs(parts: Sequence[list[FloatArray]]) -> list[FloatArray]:
     """Prices of the runs of some axes, and of others, as prices of all; inf behind the last cell.
 
     Parameters
     ----------
     parts : sequence of list of ndarray of shape (n_axes, n_ends, n_starts)
-        As in `Runs`.
+        As in `CellRuns`.
 
     Examples
     --------
-    >>> (both,) = stack([[np.zeros((1, 1, 1))], [np.ones((1, 2, 2))]])
+    >>> (both,) = stack_run_costs([[np.zeros((1, 1, 1))], [np.ones((1, 2, 2))]])
     >>> both
     array([[[ 0., inf],
             [inf, inf]],
@@ -266,7 +277,7 @@ def cheapest_path(prices: Iterable[FloatArray]) -> IntArray | None:
     Parameters
     ----------
     prices : iterable of ndarray of shape (n_ends, n_starts)
-        Of bins that end in neighbouring cells, as in `Runs`; inf where a bin would start behind
+        Of bins that end in neighbouring cells, as in `CellRuns`; inf where a bin would start behind
         its end.
 
     Examples
@@ -300,12 +311,12 @@ def cheapest_paths(
     for block in prices:
         n_axes, n_ends, n_starts = block.shape
         best = best if n_starts > n_ends else np.zeros((n_axes, 1))
-        for first in range(0, n_ends, BLOCK):
-            best = _reach(best, block[:, first : first + BLOCK])
+        for first in range(0, n_ends, RUN_BLOCK_ENDS):
+            best = _extend_cheapest_costs(best, block[:, first : first + RUN_BLOCK_ENDS])
         # equal prices differ by the order of their additions: within rounding they are a tie
         own = best[:, -n_ends:, None]
         ways = block + best[:, None, :n_starts]
-        is_best = ways <= own + TIE * np.abs(own)
+        is_best = ways <= own + COST_TIE_TOLERANCE * np.abs(own)
         sources.append(is_best.argmax(axis=2))  # the first: the widest bin
     last = np.full(len(best), best.shape[1] - 1) if sizes is None else np.asarray(sizes)
     before_last = np.concatenate(sources, axis=1)
@@ -314,16 +325,16 @@ def cheapest_paths(
 
 
 def list_runs(n_cells: int, **numbers: FloatArray) -> FloatArray:
-    """Cells as `search_loop` takes them, shape (n_numbers, n_cells), by the names in `RUN`; else 0.
+    """Cells as `search_loop` takes them, shape (n_numbers, n_cells), by the names in `RUN_FIELDS`; else 0.
 
     Examples
     --------
     >>> list_runs(2, weight=np.array([3.0, 4.0]), sdd=np.ones(2))[:, 0]
     array([3., 0., 0., 0., 0., 0., 0., 1.])
     """
-    runs = np.zeros((len(RUN), n_cells))
+    runs = np.zeros((len(RUN_FIELDS), n_cells))
     for name, values in numbers.items():
-        runs[RUN.index(name)] = values
+        runs[RUN_FIELDS.index(name)] = values
     return runs
 
 
@@ -346,7 +357,7 @@ def trace_all(sources: Iterable[IntArray], costs: FloatArray) -> list[IntArray |
     return [_trace(own.tolist()) if had else None for own, had in zip(sources, finite, strict=True)]
 
 
-def _reach(best: FloatArray, block: FloatArray) -> FloatArray:
+def _extend_cheapest_costs(best: FloatArray, block: FloatArray) -> FloatArray:
     """Go on from the best prices of limits to those of the next ones, in which the bins end."""
     (n_axes, n_ends, _), known = block.shape, best.shape[1] - 1
     reached = np.empty((n_axes, known + 1 + n_ends))

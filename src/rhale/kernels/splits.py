@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from rhale.errors import BadSettingError, BadTableError
 from rhale.kernels import BoolArray, IntArray
-from rhale.kernels.partition import is_number
+from rhale.kernels.partition import is_number_setting
 
-SCHEMES = ("half-samples", "subsamples", "folds", "bootstraps")
+REFIT_SCHEMES = ("half-samples", "subsamples", "folds", "bootstraps")
 USUAL_SHARE = 2 / 3  # of the units, in a subsample
 FEWEST_UNITS = 4  # halves of two
 FEWEST_TRAINED = 2
@@ -74,7 +74,7 @@ class Scheme:
                 raise BadSettingError(msg)
             return
         share = USUAL_SHARE if self.share is None else self.share
-        if not (is_number(share) and 0 < share < 1):
+        if not (is_number_setting(share) and 0 < share < 1):
             msg = f"share={share!r} is not a share of the rows; pass a number between 0 and 1, say 0.5"
             raise BadSettingError(msg)
         object.__setattr__(self, "share", float(share))
@@ -151,9 +151,9 @@ class Scheme:
 
 
 def _read_name(name: Any) -> str:
-    plural = f"{name}s" if isinstance(name, str) and f"{name}s" in SCHEMES else name
-    if plural not in SCHEMES:
-        msg = f"scheme {name!r:.60} is not known; use one of {', '.join(SCHEMES)}"
+    plural = f"{name}s" if isinstance(name, str) and f"{name}s" in REFIT_SCHEMES else name
+    if plural not in REFIT_SCHEMES:
+        msg = f"scheme {name!r:.60} is not known; use one of {', '.join(REFIT_SCHEMES)}"
         raise BadSettingError(msg)
     return str(plural)
 
@@ -302,7 +302,7 @@ def find_missing(values: npt.NDArray[Any]) -> BoolArray:
     if values.dtype.names:
         missing = np.any([find_missing(values[name]) for name in values.dtype.names], axis=0)
     elif values.dtype.kind == "O":
-        flat = [_is_missing(value) for value in values.ravel().tolist()]
+        flat = [_is_missing_group(value) for value in values.ravel().tolist()]
         missing = np.array(flat, dtype=np.bool_).reshape(values.shape)
     elif values.dtype.kind in "fcmM":
         missing = np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values)
@@ -311,7 +311,7 @@ def find_missing(values: npt.NDArray[Any]) -> BoolArray:
     return np.asarray(missing.reshape(len(values), -1).any(axis=1), dtype=np.bool_)
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing_group(value: Any) -> bool:
     """Whether a value is None or not itself; pandas' NA does not say whether it is."""
     if value is None:
         return True

@@ -21,20 +21,26 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.axis import N_BESIDE, Axis
+from rhale.kernels.axis import N_BESIDE, FeatureAxis
 from rhale.kernels.gaps import Crossings
 
-N_PLACES = 24  # at even ranks, where values allow it; ends and tails of the axis have two more each
+N_SPREAD_POSITIONS = (
+    24  # at even ranks, where values allow it; ends and tails of the axis have two more each
+)
 TAIL = 1 / 8  # of the rows of a place: one more place beside each end, where rows are far apart
 BAND = 1 / 8  # of the rows, on each side of a row's own place: so far it is moved
 BAND_PLACES = 3  # as many places at even ranks; of levels at least
-HEAVY = 1.5  # times the rows of a place: a value that so many share is a place of its own
+POINT_MASS_RATIO = (
+    1.5  # times the rows of a place: a value that so many share is a place of its own
+)
 ROWS_A_PLACE = 4  # on average at least: one row alone does not differ
-N_GROUPS = 32  # of rows, each left out once: what that changes tells the error
-FILTER = 0.1  # of a variance: what smaller parts of a covariance say is noise
-MANY = 32  # rows of a group at a place, whose products are better added up as a matrix product
+N_JACKKNIFE_GROUPS = 32  # of rows, each left out once: what that changes tells the error
+COVARIANCE_FILTER = 0.1  # of a variance: what smaller parts of a covariance say is noise
+MIN_ROWS_FOR_MATRIX_PRODUCT = (
+    32  # rows of a group at a place, whose products are better added up as a matrix product
+)
 N_SHOWN = 100  # rows whose own curves are kept for pictures
-ROUNDING = 1e-9  # of a weight
+SPREAD_WEIGHT_ROUNDING = 1e-9  # of a weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +77,12 @@ class Places:
         return np.asarray(np.minimum(self.first[own] + ahead, self.last[own]))
 
 
-def find_places(axis: Axis) -> Places:
+def choose_spread_positions(axis: FeatureAxis) -> Places:
     """Choose places of a feature of numbers: even ranks, its ends, and values that many rows share.
 
     Parameters
     ----------
-    axis : Axis
+    axis : FeatureAxis
         The feature, whose ends differ.
 
     Notes
@@ -86,11 +92,11 @@ def find_places(axis: Axis) -> Places:
     """
     if axis.values.size < 2:  # between limits that the user gave
         return lay_band(np.array([axis.low, axis.high]))
-    n_places = int(np.clip(axis.rows / ROWS_A_PLACE, 2, N_PLACES))
+    n_places = int(np.clip(axis.rows / ROWS_A_PLACE, 2, N_SPREAD_POSITIONS))
     rank = (np.arange(n_places) + 0.5) / n_places
     rank = np.concatenate([[TAIL / n_places], rank, [1 - TAIL / n_places]])
     even = np.searchsorted(axis.reached[1:], axis.total * rank)
-    heavy = np.flatnonzero(axis.weight > HEAVY * axis.total / n_places)
+    heavy = np.flatnonzero(axis.weight > POINT_MASS_RATIO * axis.total / n_places)
     last = axis.values.size - 1
     found = np.concatenate([[0, last], even, heavy - 1, heavy, heavy + 1])
     inner = axis.values[np.clip(found, 0, last)]
@@ -119,7 +125,10 @@ def lay_band(values: FloatArray, weight: FloatArray | None = None) -> Places:
     place = np.arange(values.size)
     first, last = place - BAND_PLACES, place + BAND_PLACES
     if weight is not None:
-        rank, reach = np.cumsum(weight) - weight / 2, BAND * weight.sum() * (1 + ROUNDING)
+        rank, reach = (
+            np.cumsum(weight) - weight / 2,
+            BAND * weight.sum() * (1 + SPREAD_WEIGHT_ROUNDING),
+        )
         first = np.minimum(first, np.searchsorted(rank, rank - reach, "left"))
         last = np.maximum(last, np.searchsorted(rank, rank + reach, "right") - 1)
     return Places(values, np.maximum(first, 0), np.minimum(last, values.size - 1))
@@ -259,9 +268,11 @@ class RowSpread:
             known = self.rows[row[mine], : some.stop - some.start] - mean[some]
             inside, variance = self.covariance[some, some], np.diag(self.covariance)[some]
             # increments that hardly vary beside others tell nothing of them but rounding
-            scale = np.sqrt(np.maximum(variance, ROUNDING * most) + (most == 0))
+            scale = np.sqrt(np.maximum(variance, SPREAD_WEIGHT_ROUNDING * most) + (most == 0))
             like = inside / scale[:, None] / scale
-            filtered = np.linalg.solve(like @ like + FILTER**2 * np.eye(scale.size), like)
+            filtered = np.linalg.solve(
+                like @ like + COVARIANCE_FILTER**2 * np.eye(scale.size), like
+            )
             increments[mine] = known / scale @ filtered / scale @ self.covariance[some]
             increments[mine, some] = known
         added = np.tri(self.places.size, mean.size, -1)
@@ -311,24 +322,24 @@ class ShownRows(NamedTuple):
 
     def choose(self, most: int) -> ShownRows:
         """At most so many of the rows, evenly along the feature."""
-        some = choose_evenly(self.x, most)
+        some = choose_rows_evenly(self.x, most)
         row, x, heights, first, last = self
         return ShownRows(row[some], x[some], heights[some], first[some], last[some])
 
 
-def choose_evenly(x: FloatArray, most: int) -> IntArray:
+def choose_rows_evenly(x: FloatArray, most: int) -> IntArray:
     """Which rows to show, at most so many: evenly along their values.
 
     Examples
     --------
-    >>> choose_evenly(np.array([3.0, 1.0, 2.0]), 2)
+    >>> choose_rows_evenly(np.array([3.0, 1.0, 2.0]), 2)
     array([1, 0])
     """
     even = np.linspace(0, x.size - 1, min(max(most, 0), x.size)).round().astype(np.intp)
     return np.argsort(x, kind="stable")[even]
 
 
-NO_ROWS = ShownRows(
+NO_SHOWN_ROWS = ShownRows(
     row=np.empty(0, dtype=np.intp),
     x=np.empty(0),
     heights=np.empty((0, 0)),
@@ -384,7 +395,7 @@ def measure_spread(
     weight : ndarray of shape (n_rows,)
         Weights.
     group : ndarray of shape (n_rows,)
-        Groups of rows, less than `N_GROUPS`, each left out once for the error.
+        Groups of rows, less than `N_JACKKNIFE_GROUPS`, each left out once for the error.
     one : float
         What a row weighs, on average; a row here may stand for several that are alike.
     together : bool
@@ -397,8 +408,10 @@ def measure_spread(
     no spread. An entry of R is pooled over the places whose rows see both increments. The error is
     the jackknife's over groups of rows. O(n_rows n_asked² + n_groups n_places n_asked³) time.
     """
-    by_group = np.bincount(own * N_GROUPS + group, weight, places.values.size * N_GROUPS)
-    by_group = by_group.reshape(-1, N_GROUPS).T
+    by_group = np.bincount(
+        own * N_JACKKNIFE_GROUPS + group, weight, places.values.size * N_JACKKNIFE_GROUPS
+    )
+    by_group = by_group.reshape(-1, N_JACKKNIFE_GROUPS).T
     held = by_group.sum(axis=1) > 0
     # the first is of all rows, the others of all rows but one group
     mass = by_group.sum(axis=0) - np.vstack([np.zeros(places.values.size), by_group[held]])
@@ -462,7 +475,7 @@ def ask_across(
         some = np.arange(start, stop)
         share = weight[some] / weight[some].sum()
         more = 1.0 - float(share @ share)  # of the rows but one, n - 1 of n
-        if some.size < 2 or more <= ROUNDING:
+        if some.size < 2 or more <= SPREAD_WEIGHT_ROUNDING:
             continue
         told = increments[some, k - places.first[own[some]]]
         rise, pull = told[0] + float(share @ (told - told[0])), np.zeros(n_rows)
@@ -516,7 +529,7 @@ def average_moved(
     held = counts.sum(axis=0)
     share = counts / np.where(held > 0, held, 1.0)
     more = 1.0 - (share**2).sum(axis=0)  # of the rows but one, n - 1 of n
-    known = (held > 0) & (more > ROUNDING)
+    known = (held > 0) & (more > SPREAD_WEIGHT_ROUNDING)
     mean = added.sum(axis=0) / np.where(held > 0, held, 1.0)
     off = added / np.where(held > 0, held, 1.0) - share * mean
     off *= known / np.sqrt(np.where(known, more, 1.0))
@@ -557,28 +570,34 @@ def _pool_scatter(
     mean = np.stack([np.bincount(own, column, n_places) for column in heavy.T], axis=1)
     off -= (mean / np.where(mass > 0, mass, 1.0)[:, None])[own]
     heavy = weight[:, None] * off
-    part, first = np.unique(own * N_GROUPS + group, return_index=True)
-    sums, weights = np.zeros((n_places * N_GROUPS, n_asked)), np.zeros(n_places * N_GROUPS)
-    squares = np.zeros((n_places * N_GROUPS, n_asked, n_asked))
+    part, first = np.unique(own * N_JACKKNIFE_GROUPS + group, return_index=True)
+    sums, weights = (
+        np.zeros((n_places * N_JACKKNIFE_GROUPS, n_asked)),
+        np.zeros(n_places * N_JACKKNIFE_GROUPS),
+    )
+    squares = np.zeros((n_places * N_JACKKNIFE_GROUPS, n_asked, n_asked))
     sums[part], weights[part] = (np.add.reduceat(each, first) for each in (heavy, weight))
-    if part.size * MANY > own.size:  # few rows each: all products at once
+    if part.size * MIN_ROWS_FOR_MATRIX_PRODUCT > own.size:  # few rows each: all products at once
         squares[part] = np.add.reduceat(heavy[:, :, None] * off[:, None, :], first)
     else:
         ends = np.append(first[1:], own.size)
         for at, start, end in zip(part, first, ends, strict=True):
             squares[at] = heavy[start:end].T @ off[start:end]
     sums, weights, squares = (
-        each.reshape(n_places, N_GROUPS, *each.shape[1:]) for each in (sums, weights, squares)
+        each.reshape(n_places, N_JACKKNIFE_GROUPS, *each.shape[1:])
+        for each in (sums, weights, squares)
     )
     # without a group, deviations are about the mean of the rows that are left
     rest = mass[:, None] - weights
-    per = np.divide(1.0, rest, out=np.zeros_like(rest), where=rest > ROUNDING * mass[:, None])
+    per = np.divide(
+        1.0, rest, out=np.zeros_like(rest), where=rest > SPREAD_WEIGHT_ROUNDING * mass[:, None]
+    )
     every = squares.sum(axis=1, keepdims=True)
     left = every - squares - per[:, :, None, None] * sums[:, :, :, None] * sums[:, :, None, :]
     left = np.concatenate([every, left], axis=1)
     free = np.maximum(np.concatenate([mass[:, None], rest], axis=1) - one, 0.0)
     size = places.values.size - 1
-    pooled = np.zeros((3, 1 + N_GROUPS, size, size))
+    pooled = np.zeros((3, 1 + N_JACKKNIFE_GROUPS, size, size))
     for place in np.flatnonzero(np.diff(starts) > 1):
         seen = slice(places.first[place], places.last[place])
         some = slice(0, seen.stop - seen.start)
@@ -622,7 +641,7 @@ def complete_band(scatter: FloatArray, alone: FloatArray, freedom: FloatArray) -
     for k in np.flatnonzero((first > 0) & (first < np.arange(first.size))):
         far, near = slice(0, first[k]), slice(first[k], k)
         inside, beside = full[:, near, near], full[:, near, k, None]
-        filtered = inside @ inside + FILTER**2 * np.eye(k - first[k])
+        filtered = inside @ inside + COVARIANCE_FILTER**2 * np.eye(k - first[k])
         share = np.linalg.solve(filtered, inside @ beside)
         found = np.clip((full[:, far, near] @ share)[..., 0], -1.0, 1.0)
         full[:, far, k] = full[:, k, far] = found

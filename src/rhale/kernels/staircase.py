@@ -8,12 +8,12 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, known_center
-from rhale.kernels.jumps import INNER, WHOLE, JumpCells, JumpSums
+from rhale.kernels.jumps import INNER, JUMP_FIXED_POINT_SCALE, JumpCells, JumpSums
 from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.uncertainty import Estimate
 
-BITS = 24  # of a short number
-TINY = 1e-9  # beside places where rows differ, others hardly count
+INFLUENCE_BITS = 24  # of a short number
+MIN_JUMP_WEIGHT = 1e-9  # beside places where rows differ, others hardly count
 N_BIASES = 2  # groups without rows: how far inner and all rows disagree, and the rest of D
 
 
@@ -110,9 +110,11 @@ class Staircase:
         if sums.inner is not None:
             inner, inner_influence, inner_rows = _mean_jumps(sums.inner, output)
             more, more_influence = inner - jumps, inner_influence - influence
-            off = _add_up(more, row_shares)
+            off = _accumulate_jumps(more, row_shares)
             square = float(row_shares @ off**2)
-            noise = float(row_shares @ np.sum(_add_up(more_influence, row_shares) ** 2, axis=0))
+            noise = float(
+                row_shares @ np.sum(_accumulate_jumps(more_influence, row_shares) ** 2, axis=0)
+            )
             # of one group it is not known what is noise
             is_known = square > 0 and np.count_nonzero(group_shares) > 1
             w = max(0.0, 1.0 - noise / square) if is_known else 0.0
@@ -131,7 +133,8 @@ class Staircase:
         return cls(
             places=cells.places,
             jumps=jumps,
-            near_shares=rows / max(float(sums.stand.sum()) / WHOLE, 1 / WHOLE),
+            near_shares=rows
+            / max(float(sums.stand.sum()) / JUMP_FIXED_POINT_SCALE, 1 / JUMP_FIXED_POINT_SCALE),
             row_shares=row_shares,
             influence=np.vstack([influence, np.diff(bias, axis=1)]),
             drawn=np.hstack([drawn, of_bias]),
@@ -148,7 +151,10 @@ class Staircase:
         Nine tenths of a staircase are influence; of 24 bits, a file takes half as many bytes.
         """
         part, power = np.frexp(self.influence)
-        return replace(self, influence=np.ldexp(np.round(part * 2.0**BITS) / 2.0**BITS, power))
+        return replace(
+            self,
+            influence=np.ldexp(np.round(part * 2.0**INFLUENCE_BITS) / 2.0**INFLUENCE_BITS, power),
+        )
 
     @property
     def n_places(self) -> int:
@@ -234,7 +240,7 @@ class Staircase:
         adds nothing: the curve is zero on average over the rows, whatever they are. Neither does
         bias, which is no chance.
         """
-        moved = _add_up(self.between_rows, self.row_shares)
+        moved = _accumulate_jumps(self.between_rows, self.row_shares)
         return float(self.row_shares @ self.squared(moved).variance)
 
     def shares_between(self, limits: FloatArray) -> FloatArray:
@@ -256,7 +262,9 @@ class Staircase:
         none does.
         """
         weight = np.sqrt(np.sum(self.between_rows**2, axis=0) * self.near_shares)
-        weight = np.where(weight > 0, weight, TINY * (np.abs(self.jumps) + self.near_shares))
+        weight = np.where(
+            weight > 0, weight, MIN_JUMP_WEIGHT * (np.abs(self.jumps) + self.near_shares)
+        )
         between = np.searchsorted(limits, self.places, "left") - 1
         inside = np.flatnonzero((between >= 0) & (between < limits.size - 1))
         shares = np.zeros((self.n_places + 1, limits.size - 1))
@@ -301,11 +309,11 @@ class Staircase:
 def _mean_jumps(sums: JumpSums, output: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean jump at each place, what each group does to it, and the share of the rows behind it."""
     near = np.cumsum(sums.near, axis=1)[:, :-1]
-    rows = np.maximum(near.sum(axis=0), 1) / WHOLE
+    rows = np.maximum(near.sum(axis=0), 1) / JUMP_FIXED_POINT_SCALE
     # sums of whole numbers are exact, so that the mean has the same bits in any order of the rows
     jumps = sums.jumps[:, :, output].sum(axis=0) * sums.unit / rows
-    off = sums.jumps[:, :, output] * sums.unit - near / WHOLE * jumps
-    return jumps, off / rows / kept_root(near / WHOLE / rows), rows
+    off = sums.jumps[:, :, output] * sums.unit - near / JUMP_FIXED_POINT_SCALE * jumps
+    return jumps, off / rows / kept_root(near / JUMP_FIXED_POINT_SCALE / rows), rows
 
 
 def halves_agree(sums: JumpSums, output: int) -> float:
@@ -330,7 +338,7 @@ def halves_agree(sums: JumpSums, output: int) -> float:
     return max(0.0, (squared - noise) / (squared + noise)) if squared > 0 else 1.0
 
 
-def _add_up(jumps: FloatArray, row_shares: FloatArray) -> FloatArray:
+def _accumulate_jumps(jumps: FloatArray, row_shares: FloatArray) -> FloatArray:
     """Curves of jumps (last axis) between all places, each zero on average over the rows."""
     first = np.zeros((*jumps.shape[:-1], 1))
     heights = np.concatenate([first, np.cumsum(jumps, axis=-1)], axis=-1)

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.grid import Closed
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Cuts, Partition
 
 
 @dataclass(frozen=True, eq=False)
-class Stretches:
+class ReservedIntervals:
     """Parts of an axis that are not to be united with others.
 
     Attributes
@@ -57,7 +57,7 @@ class BetweenStretches:
     ----------
     partition : Partition
         How bins are chosen elsewhere.
-    stretches : Stretches
+    stretches : ReservedIntervals
         The stretches.
 
     Notes
@@ -67,21 +67,21 @@ class BetweenStretches:
     """
 
     partition: Partition
-    stretches: Stretches
+    stretches: ReservedIntervals
 
     @property
     def closed(self) -> Closed:
         """Which limit belongs to a bin."""
         return self.partition.closed
 
-    def candidates(self, axis: Axis) -> FloatArray:
+    def candidates(self, axis: FeatureAxis) -> FloatArray:
         """Limits of the partition and ends of the stretches."""
         return self.stretches.offer(self.partition.candidates(axis))
 
     def __call__(self, moments: Moments) -> Cuts:
         """Choose bins part by part."""
         parts = self.part(moments)
-        return join([choose(part) for choose, part in parts.pieces], parts.starts)
+        return join_cuts([choose(part) for choose, part in parts.pieces], parts.starts)
 
     def part(self, moments: Moments) -> Parts:
         """Cut the axis at the ends of the stretches."""
@@ -104,7 +104,7 @@ def _one_bin(moments: Moments) -> Cuts:
     return Cuts(np.array([0, n_cells]), np.zeros(1, dtype=np.bool_), (), np.zeros(1), noise)
 
 
-def join(parts: Sequence[Cuts], starts: Sequence[int]) -> Cuts:
+def join_cuts(parts: Sequence[Cuts], starts: Sequence[int]) -> Cuts:
     """Put the bins of neighbouring parts of an axis in a row.
 
     Parameters

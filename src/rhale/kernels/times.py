@@ -13,8 +13,8 @@ from rhale.errors import BadSettingError
 FloatArray = npt.NDArray[np.float64]
 AxisKind = Literal["number", "date", "duration"]  # how places on an axis are written
 ColumnKind = AxisKind | Literal["steps", "categories"]  # how a feature is explained
-DAY = 86_400.0
-UNITS = {"number": "", "date": "day", "duration": "second"}
+SECONDS_PER_DAY = 86_400.0
+AXIS_KIND_UNITS = {"number": "", "date": "day", "duration": "second"}
 
 
 def as_axis_kind(kind: str | None) -> AxisKind:
@@ -89,7 +89,7 @@ def since_1970(dates: npt.NDArray[np.datetime64]) -> FloatArray:
     days = dates.astype("datetime64[D]")
     rest = np.array((dates - days).astype("timedelta64[ns]").astype(np.float64))
     whole = days.astype(np.int64).astype(np.float64)
-    return np.where(np.isnat(dates), np.nan, whole + rest / (DAY * 1e9))
+    return np.where(np.isnat(dates), np.nan, whole + rest / (SECONDS_PER_DAY * 1e9))
 
 
 def in_seconds(durations: npt.NDArray[np.timedelta64]) -> FloatArray:
@@ -109,17 +109,17 @@ def as_dates(days: FloatArray) -> npt.NDArray[np.datetime64]:
     array(['1970-01-02T12:00:00.000000'], dtype='datetime64[us]')
     """
     whole = np.floor(np.nan_to_num(days))
-    rest = np.rint((np.nan_to_num(days) - whole) * DAY * 1e6).astype("timedelta64[us]")
+    rest = np.rint((np.nan_to_num(days) - whole) * SECONDS_PER_DAY * 1e6).astype("timedelta64[us]")
     dates = whole.astype("datetime64[D]") + rest
     return np.where(np.isnan(days), np.datetime64("NaT", "us"), dates)
 
 
-def written(value: float, kind: AxisKind) -> str:
+def format_axis_value(value: float, kind: AxisKind) -> str:
     """Write a place on an axis for people.
 
     Examples
     --------
-    >>> written(1.0, "date"), written(1.5, "date"), written(90.0, "duration"), written(2.5, "number")
+    >>> format_axis_value(1.0, "date"), format_axis_value(1.5, "date"), format_axis_value(90.0, "duration"), format_axis_value(2.5, "number")
     ('1970-01-02', '1970-01-02 12:00:00', '90 s', '2.5')
     """
     if kind == "date":
@@ -130,7 +130,7 @@ def written(value: float, kind: AxisKind) -> str:
 
 def write_short(value: float, kind: AxisKind) -> str:
     """Write a place on an axis with few digits."""
-    return f"{value:.4g}" if kind == "number" else written(value, kind)
+    return f"{value:.4g}" if kind == "number" else format_axis_value(value, kind)
 
 
 def in_full(value: float, kind: AxisKind) -> str:

@@ -9,12 +9,14 @@ import numpy as np
 
 from rhale.kernels import IntArray
 
-FEW_CELLS = 200  # up to so many one look at all limits is cheap
-REACH = 3  # limits on each side of a chosen one that are looked at again, or fewer:
+MAX_EXHAUSTIVE_CELLS = 200  # up to so many one look at all limits is cheap
+REFINED_LIMITS_PER_SIDE = (
+    3  # limits on each side of a chosen one that are looked at again, or fewer:
+)
 MOST_AGAIN = 1 / 2  # of all limits
 
 
-class Search(Protocol):
+class BinningSearch(Protocol):
     """A search for the cheapest bins of several axes."""
 
     @property
@@ -32,12 +34,12 @@ class Search(Protocol):
         """Limits of the cheapest bins of each axis; None where it may have none."""
 
 
-def find_cheapest(asked: Search) -> list[IntArray | None]:
+def find_cheapest(asked: BinningSearch) -> list[IntArray | None]:
     """Find the cheapest bins of several axes; of many limits, bins that cost hardly more.
 
     Parameters
     ----------
-    asked : Search
+    asked : BinningSearch
         Axes with about as many cells each.
 
     Returns
@@ -53,7 +55,7 @@ def find_cheapest(asked: Search) -> list[IntArray | None]:
     side, one at least.
     """
     sizes = asked.sizes.tolist()
-    if max(sizes) <= FEW_CELLS:
+    if max(sizes) <= MAX_EXHAUSTIVE_CELLS:
         return asked.cheapest_paths()
     first = _look(asked, [np.arange(0, size, 2) for size in sizes])
     return _look(asked, list(map(_around, first, sizes)))
@@ -64,11 +66,11 @@ def _around(path: IntArray | None, size: int) -> IntArray:
     if path is None:
         return np.empty(0, dtype=np.intp)
     fit = (MOST_AGAIN * size / path.size - 1) / 2
-    reach = int(np.clip(fit, 1, REACH))
+    reach = int(np.clip(fit, 1, REFINED_LIMITS_PER_SIDE))
     return (path[:, None] + np.arange(-reach, reach + 1)).ravel()
 
 
-def _look(asked: Search, limits: Sequence[IntArray]) -> list[IntArray | None]:
+def _look(asked: BinningSearch, limits: Sequence[IntArray]) -> list[IntArray | None]:
     """The cheapest bins among some limits, those of gaps, and both ends of each axis."""
     some = []
     for own, gaps, size in zip(limits, asked.gaps, asked.sizes.tolist(), strict=True):

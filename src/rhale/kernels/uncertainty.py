@@ -9,7 +9,7 @@ import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import (
-    BLOCK_ROWS,
+    CURVE_BLOCK_ROWS,
     BinFits,
     CellMeans,
     Center,
@@ -82,8 +82,8 @@ class Uncertainty:
         """
         known_center(center)
         variance, degrees = np.empty(x.size), np.empty(x.size)
-        for start in range(0, x.size, BLOCK_ROWS):
-            part = slice(start, start + BLOCK_ROWS)
+        for start in range(0, x.size, CURVE_BLOCK_ROWS):
+            part = slice(start, start + CURVE_BLOCK_ROWS)
             variance[part], degrees[part] = self.of_maps(self.fit.design(x[part], center))
         if center != "mean" or self.n_rows < 1:
             return Estimate(variance, degrees)
@@ -95,8 +95,8 @@ class Uncertainty:
         """Variance of the curve at x less its mean at given places, which are no draw."""
         mean = self.fit.design(zero.x).weigh(zero.weight)
         variance, degrees = np.empty(x.size), np.empty(x.size)
-        for start in range(0, x.size, BLOCK_ROWS):
-            part = slice(start, start + BLOCK_ROWS)
+        for start in range(0, x.size, CURVE_BLOCK_ROWS):
+            part = slice(start, start + CURVE_BLOCK_ROWS)
             pairs = zip(self.fit.design(x[part]), mean, strict=True)
             variance[part], degrees[part] = self.of_maps(Design(*(own - m for own, m in pairs)))
         return Estimate(variance, degrees)
@@ -124,8 +124,8 @@ class Uncertainty:
         may hide: the curve is straight there, and does not scatter.
         """
         rows, added = self.fit.rows, 0.0
-        for start in range(0, rows.x.size, BLOCK_ROWS):
-            part = slice(start, start + BLOCK_ROWS)
+        for start in range(0, rows.x.size, CURVE_BLOCK_ROWS):
+            part = slice(start, start + CURVE_BLOCK_ROWS)
             design = self.fit.design(rows.x[part], "mean")
             shown = design._replace(hidden=np.zeros_like(design.hidden))
             added += float(rows.weight[part] @ self.of_maps(shown).variance)

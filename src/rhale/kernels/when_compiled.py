@@ -23,7 +23,7 @@ class Measured:
     n_numbers: int = 0
 
 
-SO_FAR = Measured()
+MEASURED_SO_FAR = Measured()
 
 
 class Loops(NamedTuple):
@@ -34,10 +34,10 @@ class Loops(NamedTuple):
     search: Callable[..., Any]
 
 
-def loops_after(n_numbers: int) -> Loops | None:
+def choose_compiled_loops(n_numbers: int) -> Loops | None:
     """Give the compiled loops if so much was measured before these numbers that they pay."""
-    before = SO_FAR.n_numbers
-    SO_FAR.n_numbers += n_numbers
+    before = MEASURED_SO_FAR.n_numbers
+    MEASURED_SO_FAR.n_numbers += n_numbers
     needed = PAYS_FROM * LOADED if "numba" in sys.modules else PAYS_FROM
     return None if before < needed else load_loops()
 
@@ -47,8 +47,8 @@ def load_loops() -> Loops | None:
     """Load the loops, or compile them; None without numba."""
     if not can_compile():
         return None
-    from rhale.kernels.keys_loop import stir
+    from rhale.kernels.keys_loop import mix_hash
     from rhale.kernels.moments_loop import measure_block
     from rhale.kernels.search_loop import search
 
-    return Loops(measure_block, stir, search)
+    return Loops(measure_block, mix_hash, search)

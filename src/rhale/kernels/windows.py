@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import MANY_VALUES, Axis, nearest
+from rhale.kernels.axis import MANY_VALUES, FeatureAxis, nearest
 from rhale.kernels.interpolate import Knots
-from rhale.kernels.piles import NO_PILES, Piles
+from rhale.kernels.piles import NO_PILES, PointMasses
 
-FEWEST_ROWS = 4  # a window always sees some other rows
+MIN_WINDOW_ROWS = 4  # a window always sees some other rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Window:
         apart. Only that of a value that is alone between two of them does.
     reach : ndarray of shape (n_knots,) or None
         How far an even window goes to either side of the knots: as far as its shorter half.
-    piles : Piles
+    piles : PointMasses
         Values that many rows share: no window crosses them.
     least : Window or None
         What an even window is at least; where it would be narrower, this one is taken. None where
@@ -56,7 +56,7 @@ class Window:
     whole: bool
     gaps: FloatArray
     reach: FloatArray | None = None
-    piles: Piles = NO_PILES
+    piles: PointMasses = NO_PILES
     least: Window | None = None
 
     def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -79,7 +79,7 @@ class Window:
             for behind, beyond in self.gaps:
                 way = np.where(x <= behind, behind - x, np.where(x >= beyond, x - beyond, np.inf))
                 reach = np.minimum(reach, way)
-            a, b = _even(x, reach, self.least.within(x, lines[:2]))
+            a, b = _make_symmetric_windows(x, reach, self.least.within(x, lines[:2]))
         if self.ladder is not None:
             a, b = nearest(self.ladder, a), nearest(self.ladder, b)
         elif self.whole:
@@ -99,24 +99,24 @@ class Window:
 
 
 def window(
-    axis: Axis,
+    axis: FeatureAxis,
     share: float,
     *,
     whole: bool = False,
-    piles: Piles = NO_PILES,
+    piles: PointMasses = NO_PILES,
     at: FloatArray | None = None,
 ) -> Window:
     """Find, everywhere on the axis, the interval that holds a share of the rows.
 
     Parameters
     ----------
-    axis : Axis
+    axis : FeatureAxis
         The feature.
     share : float
         Share of the weight that the window holds besides the rows at its centre.
     whole : bool
         Whether the feature takes whole numbers only.
-    piles : Piles
+    piles : PointMasses
         Values that many rows share.
     at : ndarray of shape (n_places,), optional
         The only places that it will be asked about, increasing; between them it is a guess.
@@ -131,7 +131,7 @@ def window(
     below, above = axis.beside_knots if knots is axis.knots else axis.beside(knots.places)
     needed = _weight_needed(axis, share)
     left, right = np.maximum(needed / 2, needed - above), np.maximum(needed / 2, needed - below)
-    starts, stops = _reached(axis, below - left, axis.total - above + right)
+    starts, stops = _find_values_at_weights(axis, below - left, axis.total - above + right)
     ladder = knots.places if is_ladder else None
     return Window(
         share=share,
@@ -148,18 +148,18 @@ def window(
 
 
 def even_window(
-    axis: Axis,
+    axis: FeatureAxis,
     share: float,
     least: float,
     *,
     whole: bool = False,
-    piles: Piles = NO_PILES,
+    piles: PointMasses = NO_PILES,
 ) -> Window:
     """Find windows that go as far to the left as to the right.
 
     Parameters
     ----------
-    axis : Axis
+    axis : FeatureAxis
         The feature.
     share : float
         Share of the weight inside where rows are evenly dense. Elsewhere half of it is on the
@@ -169,7 +169,7 @@ def even_window(
         window would shrink to nothing, it is that of `window` with this share.
     whole : bool
         As in `window`.
-    piles : Piles
+    piles : PointMasses
         As in `window`.
 
     Notes
@@ -182,13 +182,13 @@ def even_window(
         return window(axis, share, whole=whole, piles=piles)
     half = _weight_needed(axis, share) / 2
     knots, (below, above) = axis.knots.places, axis.beside_knots
-    starts, stops = _reached(axis, below - half, axis.total - above + half)
+    starts, stops = _find_values_at_weights(axis, below - half, axis.total - above + half)
     reach = np.minimum(knots - starts, stops - knots)
     narrow = window(axis, min(least, share), whole=whole)
     return replace(narrow, share=share, reach=reach, piles=piles, least=narrow)
 
 
-def _even(
+def _make_symmetric_windows(
     x: FloatArray, reach: FloatArray, least: tuple[FloatArray, FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     """Windows as long to the left as to the right, or the least ones where these are wider."""
@@ -197,12 +197,14 @@ def _even(
     return np.where(is_wide, x - reach, a), np.where(is_wide, x + reach, b)
 
 
-def _weight_needed(axis: Axis, share: float) -> float:
+def _weight_needed(axis: FeatureAxis, share: float) -> float:
     """Weight of a share of the rows, and of a few rows at least."""
-    return float(axis.total * min(max(share, FEWEST_ROWS / axis.rows), 1.0))
+    return float(axis.total * min(max(share, MIN_WINDOW_ROWS / axis.rows), 1.0))
 
 
-def _reached(axis: Axis, first: FloatArray, last: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _find_values_at_weights(
+    axis: FeatureAxis, first: FloatArray, last: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Values at which the weight up to them has reached `first` and `last`."""
     reached = axis.reached
     slack, most = 1e-9 * reached[-1], axis.values.size - 1

@@ -7,11 +7,19 @@ from typing import ClassVar
 
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
-from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
+from rhale.measures.measure import (
+    ChunkResult,
+    Conclusion,
+    MeasureContext,
+    MeasuredChunk,
+    Needs,
+    Questions,
+    Replies,
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class SplitterColumn:
     """Where rows stand on a column that is not measured."""
 
     feature: Feature
@@ -23,14 +31,14 @@ class Beside:
         """Where a row stands."""
         return 1
 
-    def questions(self, rows: Rows) -> Questions:  # noqa: ARG002
+    def questions(self, rows: MeasuredChunk) -> Questions:  # noqa: ARG002
         """None."""
         return Questions()
 
-    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:  # noqa: ARG002
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
         """Nothing but where the rows stand."""
-        return Tally(0, self.feature.stands(rows.chunk)[rows.sampled, None])
+        return ChunkResult(0, self.feature.stands(rows.chunk)[rows.sampled, None])
 
-    def conclude(self, total: int, kept: FloatArray, about: About) -> Conclusion:  # noqa: ARG002
+    def conclude(self, total: int, kept: FloatArray, about: MeasureContext) -> Conclusion:  # noqa: ARG002
         """Nothing."""
         return Conclusion()

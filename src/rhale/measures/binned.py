@@ -9,26 +9,26 @@ from typing import ClassVar, Protocol, TypeVar
 import numpy as np
 
 from rhale.errors import BadSettingError
-from rhale.features.feature import Feature, require_rows
+from rhale.features.feature import Feature, require_rows_in_limits
 from rhale.kernels import FloatArray
 from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.fixed import Edges, Quantile
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import Moments, measure
+from rhale.kernels.moments import Moments, measure_moments
 from rhale.kernels.partition import Partition
-from rhale.kernels.piles import NO_PILES, Piles, find_piles
+from rhale.kernels.piles import NO_PILES, PointMasses, find_point_masses
 from rhale.kernels.region_finding import Target
 from rhale.kernels.stretches import BetweenStretches
 from rhale.measures.measure import (
-    About,
+    ChunkResult,
     Conclusion,
+    MeasureContext,
+    MeasuredChunk,
+    MeasureSample,
     Needs,
     Questions,
     Replies,
-    Rows,
-    SampledRows,
-    Tally,
 )
 from rhale.measures.nearby import Nearby
 from rhale.measures.notes import ACROSS, ON_NEIGHBOURS, OVER_BIN, describe_gaps, describe_outside
@@ -44,7 +44,7 @@ NOT_MOVED = Note(
     "the model refuses rows with other values of this feature: the spread adds up the deviations "
     "of the bins, as if rows differed one way",
 )
-FEWEST_ROWS = 2  # of a region: one row has no spread
+MIN_REGION_ROWS = 2  # of a region: one row has no spread
 
 
 class Source(Protocol):
@@ -67,13 +67,13 @@ class Source(Protocol):
         """Whether steps of the model are in the local effects of single rows."""
 
     @property
-    def piles(self) -> Piles:
+    def piles(self) -> PointMasses:
         """Values that many rows share, where local effects cannot tell what happens beside them."""
 
-    def questions(self, rows: Rows) -> Questions:
+    def questions(self, rows: MeasuredChunk) -> Questions:
         """Rows as the model is to see them."""
 
-    def local_effects(self, rows: Rows, asked: Questions, replies: Replies) -> FloatArray:
+    def local_effects(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> FloatArray:
         """Local effects on all outputs, shape (n_outputs, n_rows)."""
 
 
@@ -123,7 +123,7 @@ class CellChoice:
     can_change : bool
         Whether the cells allow other bins later.
     notes : tuple of Note
-        About the cells.
+        MeasureContext the cells.
     given : tuple of bool
         Whether the user gave the limits, one for each output: regions keep them.
     """
@@ -140,7 +140,7 @@ class CellChoice:
 
         None where there are less than two rows.
         """
-        if cells.count.sum() < FEWEST_ROWS:
+        if cells.count.sum() < MIN_REGION_ROWS:
             return None
         if any(self.given[output : output + 1]):
             return cells
@@ -188,33 +188,35 @@ class BinnedEffects:
         """Where a row stands, its local effects, and its increments between places near."""
         return 1 + n_outputs + self.nearby.n_kept
 
-    def questions(self, rows: Rows) -> Questions:
+    def questions(self, rows: MeasuredChunk) -> Questions:
         """The questions of the source, and sampled rows at places near."""
         asked = self.source.questions(rows)
         # a gradient may be all that a model has for rows that are not in its table
         near = self.nearby.ask(rows, may_fail=self.source.needs == "slopes")
         return replace(asked, asides=(*asked.asides, near))
 
-    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Moments of the local effects in every cell."""
         x = rows.chunk.column(self.feature.column)
         series = self.source.local_effects(rows, asked, replies)
         places = rows.count_only(self.source.piles.take_sides(x, rows.key))
-        cells = measure(self.cells.grid, places, series, rows.chunk.weights)
+        cells = measure_moments(self.cells.grid, places, series, rows.chunk.weights)
         near = self.nearby.keep(rows, replies.asides[-1])
         kept = np.column_stack([x[rows.sampled], series[:, rows.sampled].T, near])
-        return Tally(replace(cells, is_stepped=self.source.is_stepped), kept)
+        return ChunkResult(replace(cells, is_stepped=self.source.is_stepped), kept)
 
-    def recall(self, rows: SampledRows) -> Moments:
+    def recall(self, rows: MeasureSample) -> Moments:
         """The same moments, from what was kept of every row."""
         x, effects = rows.kept[:, 0], rows.kept[:, 1 : 1 + self.nearby.n_outputs]
         places = self.source.piles.take_sides(x, rows.key)
-        cells = measure(self.cells.grid, places, np.ascontiguousarray(effects.T), rows.weight)
+        cells = measure_moments(
+            self.cells.grid, places, np.ascontiguousarray(effects.T), rows.weight
+        )
         return replace(cells, is_stepped=self.source.is_stepped)
 
-    def conclude(self, total: Moments, kept: FloatArray, about: About) -> Conclusion:
+    def conclude(self, total: Moments, kept: FloatArray, about: MeasureContext) -> Conclusion:
         """Leave it to the caller to choose bins among the cells, for each output."""
-        notes, every = gather_notes(self, total, about), range(len(about.outputs))
+        notes, every = gather_local_effect_notes(self, total, about), range(len(about.outputs))
         was_refused = self.nearby.was_refused(about)
         across = ON_NEIGHBOURS if was_refused else ACROSS
         is_ale = self.cells.density == "bins"
@@ -228,7 +230,7 @@ class BinnedEffects:
             targets=() if about.searched is None else self.targets(about.searched, len(every)),
         )
 
-    def targets(self, searched: SampledRows, n_outputs: int) -> tuple[Target, ...]:
+    def targets(self, searched: MeasureSample, n_outputs: int) -> tuple[Target, ...]:
         """What regions are to tell apart: local effects, or of a model with steps wide secants."""
         if self.source.is_stepped:
             return tuple(self.nearby.target(searched, output) for output in range(n_outputs))
@@ -239,12 +241,12 @@ class BinnedEffects:
             for output in range(n_outputs)
         )
 
-    def in_region(self, axis: Axis) -> BinnedEffects:  # noqa: ARG002 - cells and windows stay
+    def in_region(self, axis: FeatureAxis) -> BinnedEffects:  # noqa: ARG002 - cells and windows stay
         """The same local effects in the same cells."""
         return self
 
     def conclude_region(
-        self, total: Moments, kept: FloatArray, about: About, output: int
+        self, total: Moments, kept: FloatArray, about: MeasureContext, output: int
     ) -> Unbinned | None:
         """The rows of a region, between its first and last cell or given limits, but for bins."""
         cells = self.cells.between_rows(total.series(output), output)
@@ -264,7 +266,12 @@ class BinnedEffects:
         )
 
     def unbinned(
-        self, total: Moments, kept: FloatArray, about: About, output: int, notes: tuple[Note, ...]
+        self,
+        total: Moments,
+        kept: FloatArray,
+        about: MeasureContext,
+        output: int,
+        notes: tuple[Note, ...],
     ) -> Unbinned:
         """One output, and all that is known of it but its bins."""
         known = {
@@ -303,16 +310,18 @@ class MeasuredCells(Protocol):
         """About rows without a value."""
 
 
-def gather_notes(measured: MeasuredCells, total: Moments, about: About) -> tuple[Note, ...]:
+def gather_local_effect_notes(
+    measured: MeasuredCells, total: Moments, about: MeasureContext
+) -> tuple[Note, ...]:
     """What a reader should know about the local effects; refuse limits without rows."""
     feature, edges = measured.feature, measured.cells.grid.edges
-    require_rows(feature, int(total.count.sum()), (edges[0], edges[-1]), about.survey)
+    require_rows_in_limits(feature, int(total.count.sum()), (edges[0], edges[-1]), about.survey)
     notes = (*measured.how, *about.notes, *feature.notes, *measured.cells.notes, *measured.missing)
     n_known = about.survey.n_rows - feature.n_missing
     return notes + describe_outside(n_known, total, kind=feature.axis_kind)
 
 
-def sample_effects(kept: FloatArray, about: About, output: int) -> LocalEffects:
+def sample_effects(kept: FloatArray, about: MeasureContext, output: int) -> LocalEffects:
     """Local effects of the sampled rows that have a value."""
     known = ~np.isnan(kept[:, 0])
     return LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known])
@@ -361,13 +370,13 @@ def _limit(partition: Partition, n_limits: int) -> Partition:
     return partition
 
 
-def choose_piles(feature: Feature, cells: CellChoice) -> Piles:
+def choose_point_masses(feature: Feature, cells: CellChoice) -> PointMasses:
     """Piles of a feature, where its bins may end beside them: limits that were given stay."""
-    found = find_piles(feature.axis)
+    found = find_point_masses(feature.axis)
     return found if all(_suits(p, found) for p in cells.partitions) else NO_PILES
 
 
-def _suits(partition: Partition, piles: Piles) -> bool:
+def _suits(partition: Partition, piles: PointMasses) -> bool:
     """Whether bins are searched, or are those of such a search."""
     if isinstance(partition, Edges):
         edges = np.array(partition.edges)
@@ -375,7 +384,7 @@ def _suits(partition: Partition, piles: Piles) -> bool:
     return isinstance(partition, Adaptive)
 
 
-def offer_piles(cells: CellChoice, piles: Piles) -> CellChoice:
+def separate_point_masses(cells: CellChoice, piles: PointMasses) -> CellChoice:
     """Let cells end where the stretches beside piles do, and bins with them."""
     if not piles.values.size:
         return cells

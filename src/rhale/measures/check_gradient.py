@@ -11,7 +11,7 @@ from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.features.feature import Feature
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.windows import window
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.measures.secant import known_ends
 from rhale.tables import Chunk
 
@@ -22,8 +22,8 @@ STEP_PART = 1 / 8  # ... and the part of it that a step is: wide for single prec
 FEWEST_CLEAR = 8  # rows that tell something, for a verdict
 BENT = 0.25  # slopes left and right of a row that differ by less belong to one line
 FACTOR = 1.5  # a gradient that is off by less is not called wrong
-SINGLE = 2.0**-23  # models that compute in single precision may answer in double
-ROUNDING = 16.0  # units in the last place that a model's own arithmetic may lose
+GRADIENT_CHECK_EPSILON = 2.0**-23  # models that compute in single precision may answer in double
+GRADIENT_CHECK_ULPS = 16.0  # units in the last place that a model's own arithmetic may lose
 COARSE_BITS = (8, 11)  # of the two forms of half precision
 
 
@@ -82,7 +82,7 @@ class Differences:
     def slope(self) -> FloatArray:
         """Central difference quotients, in the shape of answers; nan where there is no width."""
         (a, _, b), (low, _, high) = self.places, self.answers
-        return _quotient(high - low, b - a)
+        return _short_step_quotient(high - low, b - a)
 
     def bends(self) -> BoolArray:
         """Where the quotients left and right of a row do not belong to one line, or are not known.
@@ -90,7 +90,10 @@ class Differences:
         A kink, a step, a row at the end of the axis, and rounding that is as large as the change.
         """
         (a, x, b), (low, mid, high) = self.places, self.answers
-        left, right = _quotient(mid - low, x - a), _quotient(high - mid, b - x)
+        left, right = (
+            _short_step_quotient(mid - low, x - a),
+            _short_step_quotient(high - mid, b - x),
+        )
         size = np.maximum(np.abs(left), np.abs(right))
         return np.asarray(~(np.abs(right - left) <= BENT * size))
 
@@ -101,21 +104,24 @@ class Differences:
         """
         (a, x, b), width = self.places, self.places[2] - self.places[0]
         answers = np.stack(self.answers)
-        noise = _quotient(np.abs(answers).max(axis=0) * _precision(answers), width)
+        noise = _short_step_quotient(np.abs(answers).max(axis=0) * _precision(answers), width)
         far = np.maximum(np.abs(a), np.abs(b))
-        lost = ~(width > ROUNDING * SINGLE * far) | np.isnan(x)
+        lost = ~(width > GRADIENT_CHECK_ULPS * GRADIENT_CHECK_EPSILON * far) | np.isnan(x)
         noise[lost] = np.inf
         return noise
 
 
 def check_gradient(
-    asker: Asker, probe: Chunk, features: Sequence[Feature], found: tuple[FloatArray, FloatArray]
+    asker: BatchedModel,
+    probe: Chunk,
+    features: Sequence[Feature],
+    found: tuple[FloatArray, FloatArray],
 ) -> tuple[list[Disagreement], int]:
     """Compare slopes with differences of predictions, feature by feature.
 
     Parameters
     ----------
-    asker : Asker
+    asker : BatchedModel
         The model.
     probe : Chunk
         Some rows.
@@ -144,7 +150,7 @@ def check_gradient(
     some, (base, slopes) = probe.take(rows), (found[0][rows], found[1][rows])
     if not features:
         return [], 0
-    a, x, b = np.stack([_places(some, feature) for feature in features], axis=1)
+    a, x, b = np.stack([_short_step_points(some, feature) for feature in features], axis=1)
     columns = [feature.column for feature in features]
     changes = [(column, end) for column, *ends in zip(columns, a, b, strict=True) for end in ends]
     try:
@@ -218,7 +224,7 @@ def _describe(
     )
 
 
-def _places(rows: Chunk, feature: Feature) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _short_step_points(rows: Chunk, feature: Feature) -> tuple[FloatArray, FloatArray, FloatArray]:
     """A short step to the left of every row, the row, and as much to its right."""
     x = rows.column(feature.column)
     near = window(feature.axis, STEP_SHARE, whole=feature.whole, at=np.unique(x[~np.isnan(x)]))
@@ -230,7 +236,7 @@ def _places(rows: Chunk, feature: Feature) -> tuple[FloatArray, FloatArray, Floa
     return a, x, b
 
 
-def _quotient(change: FloatArray, width: FloatArray) -> FloatArray:
+def _short_step_quotient(change: FloatArray, width: FloatArray) -> FloatArray:
     """Difference quotient; nan where there is no width."""
     wide = np.broadcast_to(width[..., None], change.shape)
     return np.divide(change, wide, out=np.full_like(change, np.nan), where=wide > 0)
@@ -239,7 +245,7 @@ def _quotient(change: FloatArray, width: FloatArray) -> FloatArray:
 def _precision(answers: FloatArray) -> FloatArray:
     """Relative rounding of a model's answers about each feature: coarse where all have few digits."""
     mantissa, axes = np.frexp(answers)[0], (0, 2, 3)
-    found = np.full((answers.shape[1], 1, 1), ROUNDING * SINGLE)
+    found = np.full((answers.shape[1], 1, 1), GRADIENT_CHECK_ULPS * GRADIENT_CHECK_EPSILON)
     for bits in sorted(COARSE_BITS, reverse=True):  # the fewest that do count
         scaled = mantissa * 2**bits
         found[np.all(scaled == np.rint(scaled), axis=axes)] = 2.0 * 2.0**-bits

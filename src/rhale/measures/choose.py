@@ -13,37 +13,37 @@ from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
 from rhale.kernels import FloatArray
 from rhale.kernels.fixed import Edges
-from rhale.kernels.jumps import MOST_CELLS, N_GROUPS, find_jump_cells, near_share
-from rhale.kernels.piles import Piles
+from rhale.kernels.jumps import MAX_JUMP_CELLS, N_JUMP_GROUPS, find_jump_cells, near_share
+from rhale.kernels.piles import PointMasses
 from rhale.kernels.windows import Window, even_window, window
-from rhale.measures.beside import Beside
+from rhale.measures.beside import SplitterColumn
 from rhale.measures.binned import (
     BinnedEffects,
     CellChoice,
     Source,
     WholeBin,
     choose_cells,
-    choose_piles,
-    offer_piles,
+    choose_point_masses,
+    separate_point_masses,
 )
 from rhale.measures.check_gradient import Disagreement, check_gradient
 from rhale.measures.constant import Constant
 from rhale.measures.gradient import Gradient
-from rhale.measures.marginal import Marginal, choose_bins
+from rhale.measures.marginal import Marginal, choose_marginal_bins
 from rhale.measures.measure import Measure
 from rhale.measures.nearby import Nearby
 from rhale.measures.notes import (
     MISSING_POINT,
     describe_missing,
-    describe_piles,
     describe_places,
+    describe_point_masses,
     without_point,
 )
 from rhale.measures.probe import probe_reactions, probe_smoothness
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.measures.removal import Of, Removal, refuse_missing
 from rhale.measures.secant import OwnBin, Secant
-from rhale.measures.steps import Steps, find_empty_combinations
+from rhale.measures.steps import LevelDifferences, find_empty_combinations
 from rhale.measures.tracing import TracedMethod, Tracing, choose_points
 from rhale.measures.walked import JumpEffects
 from rhale.results.note import Note
@@ -51,10 +51,13 @@ from rhale.settings import Settings
 from rhale.tables import Chunk
 
 SMOOTH_SHARE, MEAN_SHARE, WIDE_SHARE = 0.01, 0.1, 0.3
-WINDOW_ROWS, WIDEST_SHARE = 45, 0.15  # of few rows a window takes a larger share
+ROWS_PER_WINDOW, WIDEST_SHARE = 45, 0.15  # of few rows a window takes a larger share
 MEAN_LEAST, WIDE_LEAST = 1 / 5, 1 / 2  # of the share, at the ends of the axis
 STEPPED_LIMITS = 100  # bins of steps hold a twentieth of the rows: more limits are of no use
-MOST_SUMS, FEWEST_CELLS = 2**22, 100  # numbers that are added up; cells that a feature has at least
+MOST_SUMS, MIN_CELLS_PER_FEATURE = (
+    2**22,
+    100,
+)  # numbers that are added up; cells that a feature has at least
 BY_GRADIENT = Note("gradient", "local effects by gradient")
 OVER_BINS = Note("secants over bins", "secants over the row's own bin")
 BY_STEPS = Note("steps", "steps between neighbouring levels")
@@ -85,14 +88,14 @@ class Choice:
     asked: int
 
 
-def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
+def choose_measures(columns: Columns, asker: BatchedModel, settings: Settings) -> Choice:
     """Decide what to measure of every feature.
 
     Parameters
     ----------
     columns : Columns
         What the first pass learned.
-    asker : Asker
+    asker : BatchedModel
         The model.
     settings : Settings
         What the user asked for.
@@ -120,7 +123,7 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
     sources, ways, more = choose_sources(settings, asker, probe, binned, cells)
     for f, source, own, way in zip(binned, sources, cells, ways, strict=True):
         told = () if way in USUAL_WAYS else (way,)
-        offered, how[f.name] = offer_piles(own, source.piles), way
+        offered, how[f.name] = separate_point_masses(own, source.piles), way
         near = find_nearby(f, is_stepped=source.is_stepped)
         measured[f.name] = BinnedEffects(f, source, offered, near, told, missing[f.name])
     for feature in columns.features:
@@ -129,12 +132,12 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
         elif feature.levels is not None:
             near = find_nearby(feature, is_stepped=False)
             empty = find_empty_combinations(feature, columns)
-            measured[feature.name] = Steps(feature, near, missing[feature.name], empty)
+            measured[feature.name] = LevelDifferences(feature, near, missing[feature.name], empty)
             how[feature.name] = BY_STEPS
     gone = _removals(columns.features, refused, "change")
     explained = [measured[f.name] for f in columns.features]
     known = {m.feature.column for m in explained if not isinstance(m, Constant)}
-    beside = [Beside(f) for f in columns.splitters if f.column not in known]
+    beside = [SplitterColumn(f) for f in columns.splitters if f.column not in known]
     return Choice((*explained, *gone, *beside), how, asked + more)
 
 
@@ -154,13 +157,13 @@ def _in_one_bin(measure: Measure) -> Measure:
 def _choose_profile(settings: Settings, feature: Feature, output: str) -> Tracing | Marginal:
     """Points along which predictions are traced, or bins in which they are averaged."""
     if settings.method == "mplot":
-        return Marginal(feature, choose_bins(settings, feature, output))
+        return Marginal(feature, choose_marginal_bins(settings, feature, output))
     points = choose_points(settings, feature, output)
     return Tracing(feature, cast(TracedMethod, settings.method), points)
 
 
 def _ask_without_values(
-    columns: Columns, asker: Asker, settings: Settings
+    columns: Columns, asker: BatchedModel, settings: Settings
 ) -> tuple[dict[str, str | None], int]:
     """Why the model cannot do without features with missing values (None: it can); rows asked."""
     some = [f for f in columns.features if f.n_missing]
@@ -185,7 +188,7 @@ def _about_missing(
 
 def choose_jumps(
     settings: Settings,
-    asker: Asker,
+    asker: BatchedModel,
     probe: Chunk,
     features: Sequence[Feature],
     missing: dict[str, tuple[Note, ...]],
@@ -198,9 +201,9 @@ def choose_jumps(
     numbers = [f for f in features if f.axis_kind == "number"]
     known = [(f, walker.places(f.column, probe, f.axis.values)) for f in numbers]
     some = [(f, cuts) for f, cuts in known if cuts is not None]
-    n_cuts, n_sums = sum(cuts.size for _, cuts in some), N_GROUPS * len(asker.outputs)
-    most = MOST_CELLS if n_cuts * n_sums <= MOST_SUMS else MOST_SUMS // (n_sums * len(some))
-    most = min(max(most, FEWEST_CELLS), MOST_CELLS)
+    n_cuts, n_sums = sum(cuts.size for _, cuts in some), N_JUMP_GROUPS * len(asker.outputs)
+    most = MAX_JUMP_CELLS if n_cuts * n_sums <= MOST_SUMS else MOST_SUMS // (n_sums * len(some))
+    most = min(max(most, MIN_CELLS_PER_FEATURE), MAX_JUMP_CELLS)
     return [
         JumpEffects(
             feature=f,
@@ -213,7 +216,7 @@ def choose_jumps(
                     inner=settings.window is None,  # a share that the user gives stays what it is
                 )
             ),
-            window=_even(f, settings.window or _mean_share(f.axis.rows), MEAN_LEAST),
+            window=_even_feature_window(f, settings.window or _mean_share(f.axis.rows), MEAN_LEAST),
             cells=choose_cells(settings, f, asker.outputs, STEPPED_LIMITS),
             nearby=find_nearby(f, is_stepped=True),
             share=settings.window,
@@ -229,14 +232,14 @@ def _near_share(settings: Settings, feature: Feature) -> float:
     return settings.window or near_share(feature.axis.rows)
 
 
-def _even(feature: Feature, share: float, least: float) -> Window:
+def _even_feature_window(feature: Feature, share: float, least: float) -> Window:
     """Even windows of a feature."""
     return even_window(feature.axis, share, least * share, whole=feature.whole)
 
 
 def choose_sources(
     settings: Settings,
-    asker: Asker,
+    asker: BatchedModel,
     probe: Chunk,
     features: Sequence[Feature],
     cells: Sequence[CellChoice],
@@ -269,7 +272,7 @@ def choose_sources(
         why, ways, asked = judge_gradient(settings, asker, probe, features)
         if not why:
             return slopes, ways, asked
-    piles = [choose_piles(*pair) for pair in zip(features, cells, strict=True)]
+    piles = [choose_point_masses(*pair) for pair in zip(features, cells, strict=True)]
     windows, ways, more = _choose_windows(settings, asker, probe, features, piles)
     return windows, [Note(way.kind, why + way) for way in ways], asked + more
 
@@ -282,7 +285,7 @@ def _own_bin(feature: Feature, cells: CellChoice) -> OwnBin | WholeBin:
 
 
 def judge_gradient(
-    settings: Settings, asker: Asker, probe: Chunk, features: Sequence[Feature]
+    settings: Settings, asker: BatchedModel, probe: Chunk, features: Sequence[Feature]
 ) -> tuple[str, list[Note], int]:
     """Say why the gradient is of no use ("" if it is), and what to note about each feature."""
     try:
@@ -309,7 +312,7 @@ def judge_gradient(
 
 
 def _find_flat(
-    asker: Asker, probe: Chunk, features: Sequence[Feature], slopes: FloatArray
+    asker: BatchedModel, probe: Chunk, features: Sequence[Feature], slopes: FloatArray
 ) -> tuple[str, set[str], int]:
     """Features without slopes along which predictions move; why, if no slope is of any use."""
     flat = [f for f in features if not np.any(slopes[:, :, f.column])]
@@ -329,10 +332,10 @@ def _insisted(wrong: Disagreement) -> Note:
 
 def _choose_windows(
     settings: Settings,
-    asker: Asker,
+    asker: BatchedModel,
     probe: Chunk,
     features: Sequence[Feature],
-    piles: Sequence[Piles],
+    piles: Sequence[PointMasses],
 ) -> tuple[list[Secant], list[Note], int]:
     """Probe where the model is smooth, and choose the windows of the secants."""
     pairs = zip(features, piles, strict=True)
@@ -345,16 +348,16 @@ def _choose_windows(
         kind = "smooth" if is_smooth else "stepped"
         whole = ", and end at whole numbers" if feature.whole else ""
         text = f"secants ({kind}): windows hold {share:.3g} of the rows{whole}"
-        ways.append(Note("secants", text + describe_piles(feature, own)))
+        ways.append(Note("secants", text + describe_point_masses(feature, own)))
     return secants, ways, asked
 
 
 def _mean_share(n_rows: float) -> float:
     """Share of the rows in the windows of a stepped model."""
-    return float(np.clip(WINDOW_ROWS / n_rows, MEAN_SHARE, WIDEST_SHARE))
+    return float(np.clip(ROWS_PER_WINDOW / n_rows, MEAN_SHARE, WIDEST_SHARE))
 
 
-def _secant(feature: Feature, piles: Piles, share: float, *, is_smooth: bool) -> Secant:
+def _secant(feature: Feature, piles: PointMasses, share: float, *, is_smooth: bool) -> Secant:
     axis, whole = feature.axis, feature.whole
     if is_smooth:
         return Secant(feature.column, window(axis, share, whole=whole, piles=piles), piles=piles)

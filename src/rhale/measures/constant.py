@@ -11,8 +11,16 @@ from rhale.features.feature import Feature
 from rhale.features.survey import Survey
 from rhale.kernels import FloatArray
 from rhale.kernels.row_places import RowPlaces
-from rhale.kernels.times import written
-from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
+from rhale.kernels.times import format_axis_value
+from rhale.measures.measure import (
+    ChunkResult,
+    Conclusion,
+    MeasureContext,
+    MeasuredChunk,
+    Needs,
+    Questions,
+    Replies,
+)
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.note import Note
@@ -29,7 +37,7 @@ class Constant:
     feature : Feature
         The feature.
     missing : tuple of Note
-        About rows without a value.
+        MeasureContext rows without a value.
     """
 
     feature: Feature
@@ -42,15 +50,15 @@ class Constant:
         """Where a row stands."""
         return 1
 
-    def questions(self, rows: Rows) -> Questions:  # noqa: ARG002
+    def questions(self, rows: MeasuredChunk) -> Questions:  # noqa: ARG002
         """None."""
         return Questions()
 
-    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:  # noqa: ARG002
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
         """Nothing but the value."""
-        return Tally(0, np.full((rows.sampled.size, 1), self.feature.axis.low))
+        return ChunkResult(0, np.full((rows.sampled.size, 1), self.feature.axis.low))
 
-    def conclude(self, total: int, kept: FloatArray, about: About) -> Conclusion:  # noqa: ARG002
+    def conclude(self, total: int, kept: FloatArray, about: MeasureContext) -> Conclusion:  # noqa: ARG002
         """Say that there is no effect to measure."""
         made = (describe_constant(self.feature, name, about.survey) for name in about.outputs)
         return Conclusion(
@@ -79,7 +87,7 @@ def note_constant(feature: Feature, *, is_traced: bool = False) -> Note:
         Whether the model was asked about other values, all the same.
     """
     if feature.levels is None:
-        shown = written(feature.axis.low, feature.axis_kind)
+        shown = format_axis_value(feature.axis.low, feature.axis_kind)
         so = "so the rest of the curve is away from all rows" if is_traced else NO_EFFECT
         return Note("constant", f"constant: always {shown}, {so}")
     if feature.levels.pooled_names:

@@ -9,10 +9,12 @@ import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.pair_question import PairSide
-from rhale.measures.questions import Asker, Question
+from rhale.measures.questions import BatchedModel, Question
 from rhale.tables import Chunk
 
-ROUNDING = 2.0**-46  # of the largest prediction: a mixed difference is no better known
+MIXED_DIFFERENCE_ROUNDING = (
+    2.0**-46
+)  # of the largest prediction: a mixed difference is no better known
 
 
 class Ways(NamedTuple):
@@ -51,13 +53,13 @@ def n_corners(first: PairSide, second: PairSide) -> int:
 
 
 def ask_corners(
-    asker: Asker, chunk: Chunk, first: PairSide, second: PairSide
+    asker: BatchedModel, chunk: Chunk, first: PairSide, second: PairSide
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Ask about all corners of the cells of one pair.
 
     Parameters
     ----------
-    asker : Asker
+    asker : BatchedModel
         The model.
     chunk : Chunk
         The rows.
@@ -86,7 +88,7 @@ def ask_corners(
         found = asker.predictor.predict(copies.substitute(changes), copies.n_rows, question)
         answers[start : start + at_once] = found.reshape(len(part), chunk.n_rows, -1)
     at = {place: answers[i].T for i, place in enumerate(places)}  # (n_outputs, n_rows)
-    rounding = ROUNDING * np.abs(answers).max(initial=0.0)
+    rounding = MIXED_DIFFERENCE_ROUNDING * np.abs(answers).max(initial=0.0)
     mixed = [
         np.where(counts & also, (at[i2, j2] - at[i2, j1]) - (at[i1, j2] - at[i1, j1]), 0.0)
         for i1, i2, counts in rows.steps

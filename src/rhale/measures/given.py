@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.errors import BadEffectsError, BadTableError
-from rhale.features.feature import require_rows
+from rhale.features.feature import require_rows_in_limits
 from rhale.features.first_pass import FirstPass
 from rhale.features.survey import check_exact
 from rhale.kernels import FloatArray
-from rhale.kernels.moments import measure
-from rhale.kernels.sample import collect, row_keys
+from rhale.kernels.moments import measure_moments
+from rhale.kernels.sample import collect, hash_rows
 from rhale.measures.constant import describe_constant
 from rhale.measures.notes import describe_outside
 from rhale.results.captions import Captions
@@ -27,7 +27,7 @@ from rhale.tables import Chunk, TableInMemory, open_table
 from rhale.tables.array import ArrayTable
 from rhale.tables.weights import check_weights
 
-SAMPLE_ROWS = 2_000
+MAX_RESULT_SAMPLE_ROWS = 2_000
 OUTPUT = "y0"
 ADDED_UP = Note(
     "spread",
@@ -37,7 +37,7 @@ CAPTIONS = Captions(outputs={OUTPUT: "prediction"})
 
 
 @dataclass(frozen=True, eq=False)
-class GivenEffects:
+class PrecomputedEffects:
     """Feature values as a table of one column, and the local effect of each of its rows."""
 
     table: TableInMemory
@@ -63,8 +63,10 @@ class GivenEffects:
             return replace(constant, captions=CAPTIONS)
         partition = settings.partition(feature.name, OUTPUT)
         grid = fine_grid(feature.axis, partition.candidates(feature.axis), partition.closed)
-        cells = measure(grid, self.x, self.local_effects, self.chunk.weights)
-        require_rows(feature, int(cells.count.sum()), (grid.edges[0], grid.edges[-1]), survey)
+        cells = measure_moments(grid, self.x, self.local_effects, self.chunk.weights)
+        require_rows_in_limits(
+            feature, int(cells.count.sum()), (grid.edges[0], grid.edges[-1]), survey
+        )
         made = bin_cells(feature.name, OUTPUT, cells.series(0), partition, axis=feature.axis)
         notes = (*feature.notes, *describe_outside(survey.n_rows, cells), ADDED_UP)
         return replace(made, local_notes=notes, sample=self.sample(), captions=CAPTIONS)
@@ -74,13 +76,13 @@ class GivenEffects:
         weights = self.chunk.weights
         weight = np.ones(self.x.size) if weights is None else weights
         kept = np.column_stack([self.x, self.local_effects])
-        sample = collect(row_keys(kept), kept, weight, size=SAMPLE_ROWS)
+        sample = collect(hash_rows(kept), kept, weight, size=MAX_RESULT_SAMPLE_ROWS)
         return LocalEffects(sample.values[:, 0], sample.values[:, 1], sample.weight)
 
 
 def read_given(
     x: npt.ArrayLike, local_effects: npt.ArrayLike, weights: Any, name: str
-) -> GivenEffects:
+) -> PrecomputedEffects:
     """Check values and local effects; rows of weight zero are left out, whatever they hold."""
     try:
         held, places = np.asarray(x), np.array(x, dtype=np.float64)
@@ -103,7 +105,7 @@ def read_given(
         msg = f"local effects of {name!r} must be finite; row {row} is {values[row]}"
         raise BadEffectsError(msg)
     values = values if weights is None else values[used]
-    given = GivenEffects(replace(cast(ArrayTable, table), column_names=(name,)), values)
+    given = PrecomputedEffects(replace(cast(ArrayTable, table), column_names=(name,)), values)
     is_missing = np.isnan(given.x)
     if np.any(is_missing):
         row = given.chunk.row_numbers[np.argmax(is_missing)]

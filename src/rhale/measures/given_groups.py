@@ -16,18 +16,18 @@ from rhale.features.first_pass import Columns
 from rhale.kernels.regions import MOST_GROUPS, By
 from rhale.kernels.rules import Rule
 from rhale.kernels.times import as_numbers
-from rhale.measures.grouped import Division
+from rhale.measures.grouped import GroupingRules
 from rhale.names import near_names
 from rhale.results.region_tree import Group, Groups, RegionTree, Split
 
 
 @dataclass(frozen=True, eq=False)
-class GivenGroups:
+class UserGroups:
     """Groups of rows, as they are located and as they are told.
 
     Attributes
     ----------
-    division : Division
+    division : GroupingRules
         Which group a row is in.
     groups : Groups or None
         What tells them apart, where they are made of one column.
@@ -35,12 +35,12 @@ class GivenGroups:
         What tells them apart, where they are regions that were found before.
     """
 
-    division: Division
+    division: GroupingRules
     groups: Groups | None = None
     splits: tuple[Split, ...] = ()
 
 
-def read_groups(by: By, columns: Columns) -> GivenGroups:
+def parse_user_groups(by: By, columns: Columns) -> UserGroups:
     """Turn what the user names into rules, or say why that cannot be."""
     if isinstance(by.column, RegionTree):
         return read_tree(by.column, columns)
@@ -63,7 +63,7 @@ def read_groups(by: By, columns: Columns) -> GivenGroups:
     is_cut = not groups[0].levels
     told = Groups(feature.name, feature.column, tuple(groups), is_cut, feature.axis_kind)
     rules = chain(tests, has_missing=has_missing)
-    return GivenGroups(Division(rules, (feature,), len(groups)), told)
+    return UserGroups(GroupingRules(rules, (feature,), len(groups)), told)
 
 
 def chain(tests: Sequence[Rule], *, has_missing: bool) -> tuple[Rule, ...]:
@@ -165,7 +165,7 @@ def _about_level(feature: Feature, level: str, group: str) -> str:
     return f"{said} in group {group!r}, which no row has; {near_names(level, list(levels.names))}"
 
 
-def read_tree(tree: RegionTree, columns: Columns) -> GivenGroups:
+def read_tree(tree: RegionTree, columns: Columns) -> UserGroups:
     """Regions that were found before, in this table."""
     if tree.groups is not None:
         msg = "By(regions) takes regions that were found; name the column of given groups again"
@@ -176,12 +176,12 @@ def read_tree(tree: RegionTree, columns: Columns) -> GivenGroups:
         msg = f"regions look at {gone[0]!r}, which no row of this table has a value of"
         raise BadSettingError(msg)
     rules = tuple(
-        read_split(split, place[split.feature], columns.splitters) for split in tree.splits
+        split_to_rule(split, place[split.feature], columns.splitters) for split in tree.splits
     )
-    return GivenGroups(Division(rules, columns.splitters, len(tree)), splits=tree.splits)
+    return UserGroups(GroupingRules(rules, columns.splitters, len(tree)), splits=tree.splits)
 
 
-def read_split(split: Split, place: int, splitters: Sequence[Feature]) -> Rule:
+def split_to_rule(split: Split, place: int, splitters: Sequence[Feature]) -> Rule:
     """A split by names as a rule by numbers."""
     feature, levels = splitters[place], splitters[place].levels
     rule = Rule(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rhale.kernels import FloatArray
-from rhale.kernels.piles import NO_PILES, Piles
-from rhale.measures.measure import Needs, Questions, Replies, Rows
+from rhale.kernels.piles import NO_PILES, PointMasses
+from rhale.measures.measure import MeasuredChunk, Needs, Questions, Replies
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,15 +18,15 @@ class Gradient:
     needs: ClassVar[Needs] = "slopes"
     n_changes: ClassVar[int] = 0
     is_stepped: ClassVar[bool] = False
-    piles: ClassVar[Piles] = NO_PILES  # a derivative is what it is
+    piles: ClassVar[PointMasses] = NO_PILES  # a derivative is what it is
 
-    def questions(self, rows: Rows) -> Questions:  # noqa: ARG002 - slopes answer for all columns
+    def questions(self, rows: MeasuredChunk) -> Questions:  # noqa: ARG002 - slopes answer for all columns
         """Nothing beyond the slopes of the rows as they are."""
         return Questions()
 
     def local_effects(
         self,
-        rows: Rows,  # noqa: ARG002
+        rows: MeasuredChunk,  # noqa: ARG002
         asked: Questions,  # noqa: ARG002
         replies: Replies,
     ) -> FloatArray:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.dependences import centre, share_rows
-from rhale.measures.holding import ask_held
-from rhale.measures.questions import Asker
+from rhale.kernels.dependences import centre, normalise_row_weights
+from rhale.measures.holding import partial_dependence
+from rhale.measures.questions import BatchedModel
 from rhale.results.note import Note
 from rhale.results.pair_effect import PairIndex
 from rhale.tables import Chunk
 
-N_POINTS = 8  # of a number
-NOTHING = 1e-10  # of the variance of the predictions: smaller squares are rounding
+GREENWELL_POINTS = 8  # of a number
+ROUNDING_VARIANCE_SHARE = 1e-10  # of the variance of the predictions: smaller squares are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +72,8 @@ class GreenwellIndices:
     n_asked: int
 
 
-def place_points(
-    chunk: Chunk, column: int, *, is_levels: bool = False, n_points: int = N_POINTS
+def choose_grid_points(
+    chunk: Chunk, column: int, *, is_levels: bool = False, n_points: int = GREENWELL_POINTS
 ) -> GridSide:
     """Choose points of a column: all levels, or values of rows at equal steps of their number.
 
@@ -92,7 +92,7 @@ def place_points(
 
 
 def greenwell_indices(
-    asker: Asker,
+    asker: BatchedModel,
     chunk: Chunk,
     sides: Sequence[GridSide],
     pairs: Sequence[tuple[int, int]],
@@ -102,7 +102,7 @@ def greenwell_indices(
 
     Parameters
     ----------
-    asker : Asker
+    asker : BatchedModel
         The model.
     chunk : Chunk
         The rows that partial dependences are averaged over; some hundreds.
@@ -120,18 +120,18 @@ def greenwell_indices(
     gets less than its deviation, and more the farther its factors are from 0 on average: an index
     to compare with, not a size. The model is asked about one row for each row and point.
     """
-    shares = share_rows(chunk.n_rows, weights)
+    shares = normalise_row_weights(chunk.n_rows, weights)
     answers = centre(asker.predictor.predict(chunk.rows, chunk.n_rows).T, shares)
     variance = np.asarray(answers**2 @ shares)
     by_column = {side.column: side for side in sides}
     alone = [
-        side.deviate(ask_held(asker, chunk, [(side.column, side.values)], shares), 1)
+        side.deviate(partial_dependence(asker, chunk, [(side.column, side.values)], shares), 1)
         for side in sides
     ]
     strength = np.zeros((len(pairs), len(asker.outputs)))
     for place, (first, second) in enumerate(pairs):
         strength[place] = find_index(asker, chunk, (by_column[first], by_column[second]), shares)
-    is_rounding = strength**2 < NOTHING * variance
+    is_rounding = strength**2 < ROUNDING_VARIANCE_SHARE * variance
     return GreenwellIndices(
         pairs=tuple(pairs),
         strength=np.where(is_rounding, 0.0, strength),
@@ -143,7 +143,7 @@ def greenwell_indices(
 
 
 def find_index(
-    asker: Asker, chunk: Chunk, sides: tuple[GridSide, GridSide], shares: FloatArray
+    asker: BatchedModel, chunk: Chunk, sides: tuple[GridSide, GridSide], shares: FloatArray
 ) -> FloatArray:
     """Index of one pair, for each output."""
     first, second = sides
@@ -154,7 +154,7 @@ def find_index(
         (first.column, np.repeat(first.values, shape[1])),
         (second.column, np.tile(second.values, shape[0])),
     ]
-    heights = ask_held(asker, chunk, held, shares).reshape(-1, *shape)
+    heights = partial_dependence(asker, chunk, held, shares).reshape(-1, *shape)
     ways = (
         second.deviate(first.deviate(heights, 1), 1),
         first.deviate(second.deviate(heights, 2), 1),

@@ -12,23 +12,23 @@ from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
 from rhale.features.survey import Survey
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.jumps import JumpQuestion, join_marks
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import SearchRows
 from rhale.kernels.rules import Rule, locate_rows
 from rhale.measures.measure import (
-    About,
+    ChunkResult,
     Conclusion,
     Measure,
+    MeasureContext,
+    MeasuredChunk,
+    MeasureSample,
     Needs,
     PartResult,
     Questions,
     Replies,
-    Rows,
-    SampledRows,
     SampleParts,
-    Tally,
 )
 from rhale.results.effect import Effect
 from rhale.results.fit import Unbinned
@@ -41,20 +41,20 @@ NOBODY = -1  # group of rows that are in none
 class Divisible(Measure, Protocol):
     """A measure whose rows can be told apart: those that do not count are as if they were not."""
 
-    def in_region(self, axis: Axis) -> Divisible:
+    def in_region(self, axis: FeatureAxis) -> Divisible:
         """The same measure for the rows of a region, whose axis is given."""
 
-    def recall(self, rows: SampledRows) -> Any:
+    def recall(self, rows: MeasureSample) -> Any:
         """Sums over rows, from what was kept of each; None where that does not tell them."""
 
     def conclude_region(
-        self, total: Any, kept: FloatArray, about: About, output: int
+        self, total: Any, kept: FloatArray, about: MeasureContext, output: int
     ) -> Effect | LevelEffect | Unbinned | None:
         """The effect on one output of rows that count; None where there are too few of them."""
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
+class GroupingRules:
     """Rules that divide rows into groups.
 
     Attributes
@@ -81,7 +81,7 @@ class Division:
         return np.where(found < self.n_groups, found, NOBODY)
 
 
-class Part(NamedTuple):
+class GroupMeasure(NamedTuple):
     """One group of one division, and how it is measured, for one output."""
 
     measure: Divisible
@@ -115,7 +115,7 @@ class Memory(NamedTuple):
     groups: list[IntArray]
     asked: Questions
 
-    def counts(self, part: Part) -> BoolArray:
+    def counts(self, part: GroupMeasure) -> BoolArray:
         """Which rows are in a part."""
         return np.asarray(self.groups[part.division] == part.group)
 
@@ -128,15 +128,15 @@ class Grouped:
     ----------
     base : Divisible
         The measure of all rows: rows are asked about as it does, once for all groups.
-    divisions : tuple of Division
+    divisions : tuple of GroupingRules
         Regions of each output, thirds of a feature.
-    parts : tuple of Part
+    parts : tuple of GroupMeasure
         What is measured.
     """
 
     base: Divisible
-    divisions: tuple[Division, ...]
-    parts: tuple[Part, ...]
+    divisions: tuple[GroupingRules, ...]
+    parts: tuple[GroupMeasure, ...]
     n_points: ClassVar[int] = 1
 
     @property
@@ -158,7 +158,7 @@ class Grouped:
         """What the measure keeps, and the groups."""
         return self.base.n_kept(n_outputs) + len(self.divisions)
 
-    def questions(self, rows: Rows) -> Questions:
+    def questions(self, rows: MeasuredChunk) -> Questions:
         """The questions of the measure; about jumps, one for all parts of a division."""
         groups = [division.locate(rows.chunk) for division in self.divisions]
         asked = self.base.questions(rows)
@@ -170,7 +170,7 @@ class Grouped:
         return Questions(memory=memory, jumps=jumps, asides=asked.asides)
 
     def divide(
-        self, whole: JumpQuestion, rows: Rows, division: int, group: IntArray
+        self, whole: JumpQuestion, rows: MeasuredChunk, division: int, group: IntArray
     ) -> JumpQuestion:
         """Ask about the jumps of all groups of a division: rows have neighbours in their own."""
         mark, marks = np.full(group.size, -1), [whole.marks]  # there may be no part at all
@@ -185,7 +185,7 @@ class Grouped:
         n_parts = self.divisions[division].n_groups
         return replace(whole, marks=join_marks(marks), mark=mark, n_parts=n_parts)
 
-    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Add up part by part."""
         memory: Memory = asked.memory
         tallies = []
@@ -194,21 +194,21 @@ class Grouped:
             tallies.append(part.measure.add_up(some, memory.asked, part.hear(replies)))
         groups = [group[rows.sampled] for group in memory.groups]
         kept = np.column_stack([tallies[0].kept, *groups])
-        return Tally(GroupTotals(tuple(tally.total for tally in tallies)), kept)
+        return ChunkResult(GroupTotals(tuple(tally.total for tally in tallies)), kept)
 
     def recall(
-        self, rows: SampledRows, times: IntArray, groups: Sequence[IntArray]
+        self, rows: MeasureSample, times: IntArray, groups: Sequence[IntArray]
     ) -> GroupTotals | None:
         """Sums of each part, from what was kept of every row; None where that does not tell them."""
         some = rows._replace(weight=rows.weight / times)
         totals = list[Any]()
         for part in self.parts:
             inside = np.repeat(np.arange(times.size), times * (groups[part.division] == part.group))
-            own = SampledRows(some.kept[inside], some.weight[inside], some.key[inside])
+            own = MeasureSample(some.kept[inside], some.weight[inside], some.key[inside])
             totals.append(part.measure.recall(own))
         return None if any(total is None for total in totals) else GroupTotals(tuple(totals))
 
-    def conclude(self, total: GroupTotals, kept: FloatArray, about: About) -> Conclusion:
+    def conclude(self, total: GroupTotals, kept: FloatArray, about: MeasureContext) -> Conclusion:
         """The effect in every group."""
         n_own = self.base.n_kept(len(about.outputs))
         own, groups = kept[:, :n_own], kept[:, n_own:]
@@ -217,7 +217,7 @@ class Grouped:
         for part, sums in zip(self.parts, total.totals, strict=True):
             inside = groups[:, part.division] == part.group
             every = sampled.kept[:, n_own + part.division] == part.group
-            moved = SampledRows(*(each[every] for each in sampled))
+            moved = MeasureSample(*(each[every] for each in sampled))
             moved = moved._replace(kept=moved.kept[:, :n_own])
             some = replace(about, weight=about.weight[inside], sampled=moved)
             found = part.measure.conclude_region(sums, own[inside], some, part.output)
@@ -226,11 +226,11 @@ class Grouped:
 
 
 def take_parts(
-    base: Divisible, division: int, output: int, axes: Sequence[Axis | None]
-) -> list[Part]:
+    base: Divisible, division: int, output: int, axes: Sequence[FeatureAxis | None]
+) -> list[GroupMeasure]:
     """One part for each group of a division; a group without an axis has no rows to measure."""
     return [
-        Part(base.in_region(axis), division, group, output)
+        GroupMeasure(base.in_region(axis), division, group, output)
         for group, axis in enumerate(axes)
         if axis is not None
     ]
@@ -297,7 +297,9 @@ def recall_regions(
     return Recalled(told, totals, replace(sampled, kept=tuple(kept)), tuple(left))
 
 
-def locate_searched(division: Division, rows: SearchRows, names: Mapping[str, int]) -> IntArray:
+def locate_searched(
+    division: GroupingRules, rows: SearchRows, names: Mapping[str, int]
+) -> IntArray:
     """Groups of the rows that were searched for regions."""
     of = [names[splitter.name] for splitter in division.splitters]
     return division.locate_by(lambda k: rows.values[:, of[k]], len(rows.values))

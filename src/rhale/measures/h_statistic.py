@@ -10,17 +10,19 @@ from typing import Literal
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.dependences import DependenceQuestion, Dependences, centre, share_rows
-from rhale.measures.holding import ask_held, ask_rest
-from rhale.measures.questions import Asker
+from rhale.kernels.dependences import DependenceQuestion, Dependences, centre, normalise_row_weights
+from rhale.measures.holding import complement_dependence, partial_dependence
+from rhale.measures.questions import BatchedModel
 from rhale.results.note import Note
 from rhale.results.pair_effect import PairIndex
 from rhale.tables import Chunk
 
 Pair = tuple[int, int]
 Way = Literal["leaves", "rows"]
-NUMBERS_AT_ONCE = 2**21  # of the dependences of pairs that are held in memory
-NOTHING = 1e-10  # of the variance of the predictions: smaller numerators are rounding
+MAX_DEPENDENCE_NUMBERS = 2**21  # of the dependences of pairs that are held in memory
+ROUNDING_VARIANCE_SHARE = (
+    1e-10  # of the variance of the predictions: smaller numerators are rounding
+)
 WEAKEST = 1e-6  # of that variance: smaller denominators make no ratio
 NO_RATIO = Note(
     "no ratio",
@@ -72,15 +74,15 @@ class HStatistics:
     @property
     def h2(self) -> FloatArray:
         """Normalised H² of the pairs; nan where both features together hardly do anything."""
-        return divide(self.numerator, self.denominator, WEAKEST * self.variance)
+        return divide_or_nan(self.numerator, self.denominator, WEAKEST * self.variance)
 
     @property
     def overall_h2(self) -> FloatArray:
         """Normalised H² of the features, each against all others."""
-        return divide(self.overall, np.broadcast_to(self.variance, self.overall.shape), 0.0)
+        return divide_or_nan(self.overall, np.broadcast_to(self.variance, self.overall.shape), 0.0)
 
 
-def divide(above: FloatArray, below: FloatArray, least: FloatArray | float) -> FloatArray:
+def divide_or_nan(above: FloatArray, below: FloatArray, least: FloatArray | float) -> FloatArray:
     """Ratios; nan where the denominator is not larger than some least."""
     ratios = np.full(above.shape, np.nan)
     np.divide(above, below, out=ratios, where=below > least)
@@ -88,7 +90,7 @@ def divide(above: FloatArray, below: FloatArray, least: FloatArray | float) -> F
 
 
 def h_statistics(
-    asker: Asker,
+    asker: BatchedModel,
     chunk: Chunk,
     columns: Sequence[int],
     pairs: Sequence[Pair],
@@ -98,7 +100,7 @@ def h_statistics(
 
     Parameters
     ----------
-    asker : Asker
+    asker : BatchedModel
         The model.
     chunk : Chunk
         The rows: at most some thousands for trees, some hundreds for other models.
@@ -117,7 +119,7 @@ def h_statistics(
     Any model: n + n² (2 n_columns + n_pairs) rows are asked. Trees whose answers are sums of
     leaves: none but n, in time linear in the rows.
     """
-    shares = share_rows(chunk.n_rows, weights)
+    shares = normalise_row_weights(chunk.n_rows, weights)
     places = {column: place for place, column in enumerate(columns)}
     wanted = np.array([[places[a], places[b]] for a, b in pairs], dtype=np.intp).reshape(-1, 2)
     question = DependenceQuestion(tuple(columns), wanted, shares)
@@ -133,10 +135,10 @@ def h_statistics(
     return HStatistics(
         columns=tuple(columns),
         pairs=tuple(pairs),
-        numerator=drop_rounding(numerator, variance),
+        numerator=zero_rounding_numerators(numerator, variance),
         denominator=denominator,
         importance=np.sqrt(alone**2 @ shares),
-        overall=drop_rounding(together**2 @ shares, variance),
+        overall=zero_rounding_numerators(together**2 @ shares, variance),
         variance=variance,
         n_rows=chunk.n_rows,
         n_asked=chunk.n_rows if way == "leaves" else n_asked,
@@ -145,11 +147,11 @@ def h_statistics(
 
 
 def find_dependences(
-    asker: Asker, chunk: Chunk, question: DependenceQuestion
+    asker: BatchedModel, chunk: Chunk, question: DependenceQuestion
 ) -> tuple[Way, Iterable[Dependences]]:
     """Find partial dependences in the leaves of trees, or by asking: some pairs at a time."""
     predictor = asker.predictor
-    at_once = max(1, NUMBERS_AT_ONCE // (chunk.n_rows * len(asker.outputs)))
+    at_once = max(1, MAX_DEPENDENCE_NUMBERS // (chunk.n_rows * len(asker.outputs)))
     first, *others = question.in_blocks(at_once)
     found = predictor.partial_dependences(chunk, first)
     if found is None:
@@ -158,9 +160,9 @@ def find_dependences(
     return "leaves", chain([found], (block for block in later if block is not None))
 
 
-def drop_rounding(squares: FloatArray, variance: FloatArray) -> FloatArray:
+def zero_rounding_numerators(squares: FloatArray, variance: FloatArray) -> FloatArray:
     """Mean squares, 0 where rounding can have made them."""
-    return np.where(squares < NOTHING * variance, 0.0, squares)
+    return np.where(squares < ROUNDING_VARIANCE_SHARE * variance, 0.0, squares)
 
 
 def square_pairs(found: Dependences, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -182,17 +184,23 @@ def count_h_rows(n_rows: int, n_columns: int, n_pairs: int) -> int:
 
 
 def ask_dependences(
-    asker: Asker, chunk: Chunk, question: DependenceQuestion
+    asker: BatchedModel, chunk: Chunk, question: DependenceQuestion
 ) -> Generator[Dependences]:
     """Ask a model for partial dependences: the values of every row, in all rows."""
     columns, shares = question.columns, question.shares
     values = [(column, chunk.column(column)) for column in columns]
-    single = centre(np.stack([ask_held(asker, chunk, [v], shares) for v in values]), shares)
-    rest = centre(np.stack([ask_rest(asker, chunk, c, shares) for c in columns]), shares)
+    single = centre(
+        np.stack([partial_dependence(asker, chunk, [v], shares) for v in values]), shares
+    )
+    rest = centre(
+        np.stack([complement_dependence(asker, chunk, c, shares) for c in columns]), shares
+    )
     yield Dependences(single, rest, question.pairs[:0], np.empty((0, *single.shape[1:])))
     for pair in question.pairs:
         first, second = pair
-        both = centre(ask_held(asker, chunk, [values[first], values[second]], shares), shares)
+        both = centre(
+            partial_dependence(asker, chunk, [values[first], values[second]], shares), shares
+        )
         pure = both - single[first] - single[second]
         yield Dependences(single, rest, pair[None], pure[None])
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.measures.questions import Asker, Question
+from rhale.measures.questions import BatchedModel, Question
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
 
@@ -27,12 +27,14 @@ class HeldQuestion:
         )
 
 
-def ask_held(asker: Asker, chunk: Chunk, held: Sequence[Change], shares: FloatArray) -> FloatArray:
+def partial_dependence(
+    asker: BatchedModel, chunk: Chunk, held: Sequence[Change], shares: FloatArray
+) -> FloatArray:
     """Mean answers over all rows with columns held at each of some points: partial dependence.
 
     Parameters
     ----------
-    asker : Asker
+    asker : BatchedModel
         The model.
     chunk : Chunk
         The rows.
@@ -54,10 +56,12 @@ def ask_held(asker: Asker, chunk: Chunk, held: Sequence[Change], shares: FloatAr
         return chunk.take(rows).substitute([(c, values[points]) for c, values in held])
 
     question = HeldQuestion(Question(held, asker.names, chunk))
-    return average(asker, len(held[0][1]), shares, build, question)
+    return average_predictions(asker, len(held[0][1]), shares, build, question)
 
 
-def ask_rest(asker: Asker, chunk: Chunk, column: int, shares: FloatArray) -> FloatArray:
+def complement_dependence(
+    asker: BatchedModel, chunk: Chunk, column: int, shares: FloatArray
+) -> FloatArray:
     """Mean answers for each row over the values that a column has in all rows, all else held.
 
     Returns
@@ -70,11 +74,11 @@ def ask_rest(asker: Asker, chunk: Chunk, column: int, shares: FloatArray) -> Flo
         return chunk.take(points).substitute([(column, values[rows])])
 
     question = HeldQuestion(Question([(column, values)], asker.names, chunk))
-    return average(asker, chunk.n_rows, shares, build, question)
+    return average_predictions(asker, chunk.n_rows, shares, build, question)
 
 
-def average(
-    asker: Asker,
+def average_predictions(
+    asker: BatchedModel,
     n_points: int,
     shares: FloatArray,
     build: Callable[[IntArray, IntArray], Any],

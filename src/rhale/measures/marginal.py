@@ -10,9 +10,17 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import Moments, measure
+from rhale.kernels.moments import Moments, measure_moments
 from rhale.measures.constant import note_constant
-from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
+from rhale.measures.measure import (
+    ChunkResult,
+    Conclusion,
+    MeasureContext,
+    MeasuredChunk,
+    Needs,
+    Questions,
+    Replies,
+)
 from rhale.measures.notes import describe_missing, describe_outside
 from rhale.results.note import Note
 from rhale.results.profile import Profile
@@ -41,17 +49,17 @@ class Marginal:
         """Where a row stands."""
         return 1
 
-    def questions(self, rows: Rows) -> Questions:  # noqa: ARG002
+    def questions(self, rows: MeasuredChunk) -> Questions:  # noqa: ARG002
         """None: rows stay as they are."""
         return Questions()
 
-    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:  # noqa: ARG002
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
         """Moments of the predictions in each bin."""
         x = self.feature.stands(rows.chunk)
-        cells = measure(self.grid, x, replies.predictions.T, rows.chunk.weights)
-        return Tally(cells, x[rows.sampled, None])
+        cells = measure_moments(self.grid, x, replies.predictions.T, rows.chunk.weights)
+        return ChunkResult(cells, x[rows.sampled, None])
 
-    def conclude(self, total: Moments, kept: FloatArray, about: About) -> Conclusion:  # noqa: ARG002
+    def conclude(self, total: Moments, kept: FloatArray, about: MeasureContext) -> Conclusion:  # noqa: ARG002
         """One profile for each output."""
         notes = self.notes(total, about)
         levels = self.feature.levels.names if self.feature.levels is not None else ()
@@ -59,7 +67,7 @@ class Marginal:
         kind = self.feature.axis_kind
         return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
 
-    def notes(self, cells: Moments, about: About) -> tuple[Note, ...]:
+    def notes(self, cells: Moments, about: MeasureContext) -> tuple[Note, ...]:
         """What a reader of the profile should know."""
         feature, n_known = self.feature, about.survey.n_rows - self.feature.n_missing
         notes: tuple[Note, ...] = (note_constant(feature),) if feature.is_constant else ()
@@ -84,7 +92,7 @@ class Marginal:
         )
 
 
-def choose_bins(settings: Settings, feature: Feature, output: str) -> Grid:
+def choose_marginal_bins(settings: Settings, feature: Feature, output: str) -> Grid:
     """Bins of the marginal plot; one for each value where there are few and none were asked for."""
     values, partition = feature.axis.values, settings.partition(feature.name, output)
     if feature.levels is not None:

@@ -11,16 +11,16 @@ import numpy as np
 
 from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.features.feature import Feature
-from rhale.features.survey import Survey, keep, rows_keys
+from rhale.features.survey import Survey, rows_keys, sample_chunk_rows
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.columns_first import lay_columns
 from rhale.kernels.dependences import HeldPoints
-from rhale.kernels.jumps import JumpQuestion, JumpReply, count_rows
+from rhale.kernels.jumps import JumpQuestion, JumpReply, make_jump_rows
 from rhale.kernels.moments import Moments
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
-from rhale.kernels.sample import NO_LIMIT, KeyArray, Sample
-from rhale.measures.questions import Asker, Curves
+from rhale.kernels.sample import MAX_ROW_HASH, KeyArray, Sample
+from rhale.measures.questions import BatchedModel, Curves
 from rhale.models import Predictor
 from rhale.results.fit import Unbinned, bin_all
 from rhale.results.missing import Missing
@@ -29,14 +29,14 @@ from rhale.tables import Chunk
 from rhale.tables.chunk import Change
 
 Needs = Literal["nothing", "predictions", "slopes"]
-TOGETHER = 32  # effects whose bins are chosen together
+EFFECTS_BINNED_TOGETHER = 32  # effects whose bins are chosen together
 NO_ANSWERS = np.empty((0, 0, 0))
 NO_KEY = np.uint64(0)
 OTHER_BIT = np.uint64(6)  # of a row's key: smaller ones tell groups of rows, and halves
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class MeasuredChunk:
     """A chunk at work.
 
     Attributes
@@ -57,7 +57,7 @@ class Rows:
     chunk: Chunk
     key: KeyArray
     sampled: IntArray
-    last_key: np.uint64 = NO_LIMIT
+    last_key: np.uint64 = MAX_ROW_HASH
     counted: BoolArray | None = None
     found: dict[np.uint64, tuple[IntArray, IntArray]] = field(default_factory=dict, repr=False)
 
@@ -93,7 +93,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Aside:
+class SubsetQuery:
     """What is asked about some rows of a chunk only.
 
     Attributes
@@ -121,7 +121,7 @@ class Questions:
         What to replace in each copy of all rows.
     memory : object
         Whatever `add_up` wants back.
-    asides : sequence of Aside
+    asides : sequence of SubsetQuery
         What is asked about some of the rows besides.
     jumps : sequence of JumpQuestion
         What is asked about the jumps of a model that is walked.
@@ -131,7 +131,7 @@ class Questions:
 
     changes: Sequence[Change] = ()
     memory: Any = None
-    asides: Sequence[Aside] = ()
+    asides: Sequence[SubsetQuery] = ()
     jumps: Sequence[JumpQuestion] = ()
     held: HeldPoints | None = None
 
@@ -171,7 +171,7 @@ class Replies:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class ChunkResult:
     """What one measure makes of a chunk.
 
     Attributes
@@ -186,21 +186,21 @@ class Tally:
     kept: FloatArray
 
 
-class SampledRows(NamedTuple):
+class MeasureSample(NamedTuple):
     """What a measure kept of sampled rows, with their weights and keys, which increase."""
 
     kept: FloatArray
     weight: FloatArray
     key: KeyArray
 
-    def up_to(self, last_key: np.uint64) -> SampledRows:
+    def up_to(self, last_key: np.uint64) -> MeasureSample:
         """The rows with keys up to this one."""
         some = slice(0, int(np.searchsorted(self.key, last_key, "right")))
-        return SampledRows(self.kept[some], self.weight[some], self.key[some])
+        return MeasureSample(self.kept[some], self.weight[some], self.key[some])
 
 
 @dataclass(frozen=True, eq=False)
-class About:
+class MeasureContext:
     """What a measure may want to know when it concludes.
 
     Attributes
@@ -214,10 +214,10 @@ class About:
     weight : ndarray of shape (n_sample,)
         Weights of the sampled rows.
     last_key : int
-        Rows with keys up to this one are the sampled ones.
-    searched : SampledRows or None
+        MeasuredChunk with keys up to this one are the sampled ones.
+    searched : MeasureSample or None
         What the measure kept of the rows that are searched for regions; None where none are.
-    sampled : SampledRows or None
+    sampled : MeasureSample or None
         What it kept of all rows: those that the result keeps are the first of them.
     """
 
@@ -226,8 +226,8 @@ class About:
     notes: tuple[Note, ...]
     weight: FloatArray
     last_key: np.uint64
-    searched: SampledRows | None = None
-    sampled: SampledRows | None = None
+    searched: MeasureSample | None = None
+    sampled: MeasureSample | None = None
 
 
 class PartResult(NamedTuple):
@@ -301,7 +301,9 @@ def with_bins(conclusions: Iterable[Conclusion]) -> Iterator[Conclusion]:
     for made in conclusions:
         waiting.append(made)
         n_unbinned += len(made.unbinned)
-        if n_unbinned >= TOGETHER:  # so that cells of few features are in memory more than once
+        if (
+            n_unbinned >= EFFECTS_BINNED_TOGETHER
+        ):  # so that cells of few features are in memory more than once
             yield from _bin(waiting)
             waiting, n_unbinned = [], 0
     yield from _bin(waiting)
@@ -335,19 +337,19 @@ class Measure(Protocol):
     def n_kept(self, n_outputs: int) -> int:
         """Numbers that it keeps of a sampled row."""
 
-    def questions(self, rows: Rows) -> Questions:
+    def questions(self, rows: MeasuredChunk) -> Questions:
         """Rows as the model is to see them."""
 
-    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Turn answers into sums, and into what is kept of the sampled rows."""
 
-    def conclude(self, total: Any, kept: FloatArray, about: About) -> Conclusion:
+    def conclude(self, total: Any, kept: FloatArray, about: MeasureContext) -> Conclusion:
         """Turn sums over all rows into results."""
 
 
 @crosses_processes
 @dataclass(frozen=True, eq=False)
-class Sums:
+class MeasureSums:
     """What one or more chunks have to say.
 
     Attributes
@@ -357,16 +359,16 @@ class Sums:
     sample : Sample
         Of a bounded number of rows: predictions, then what each measure keeps.
     asked : int
-        Rows that the model was asked about.
+        MeasuredChunk that the model was asked about.
     """
 
     totals: tuple[Any, ...]
     sample: Sample
     asked: int
 
-    def __add__(self, other: Sums) -> Sums:
+    def __add__(self, other: MeasureSums) -> MeasureSums:
         totals = tuple(a + b for a, b in zip(self.totals, other.totals, strict=True))
-        return Sums(totals, self.sample + other.sample, self.asked + other.asked)
+        return MeasureSums(totals, self.sample + other.sample, self.asked + other.asked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,9 +402,9 @@ class SampleParts:
         weighs = some.weight > 0
         return some if weighs.all() else some.take(weighs)
 
-    def of_measure(self, at: int) -> SampledRows:
+    def of_measure(self, at: int) -> MeasureSample:
         """What one measure kept."""
-        return SampledRows(self.kept[at], self.weight, self.key)
+        return MeasureSample(self.kept[at], self.weight, self.key)
 
     def take(self, some: slice | BoolArray) -> SampleParts:
         """Some of the rows."""
@@ -415,13 +417,15 @@ def chances(key: KeyArray) -> FloatArray:
     return np.asarray((key >> np.uint64(11)) / 2.0**53)
 
 
-def lay_out(predictions: FloatArray, kept: Sequence[FloatArray]) -> FloatArray:
-    """Put what is kept of sampled rows side by side; `take_apart` undoes it."""
+def stack_sample_columns(predictions: FloatArray, kept: Sequence[FloatArray]) -> FloatArray:
+    """Put what is kept of sampled rows side by side; `split_sample_columns` undoes it."""
     return np.hstack([predictions, *kept])
 
 
-def take_apart(sample: Sample, n_outputs: int, measures: Sequence[Measure]) -> SampleParts:
-    """Undo `lay_out`."""
+def split_sample_columns(
+    sample: Sample, n_outputs: int, measures: Sequence[Measure]
+) -> SampleParts:
+    """Undo `stack_sample_columns`."""
     limits = np.cumsum([n_outputs, *(m.n_kept(n_outputs) for m in measures)])
     parts = np.split(sample.values, limits[:-1], axis=1)
     return SampleParts(parts[0], tuple(parts[1:]), sample.weight, sample.key)
@@ -433,7 +437,7 @@ class MeasureTask:
 
     Attributes
     ----------
-    asker : Asker
+    asker : BatchedModel
         The model.
     measures : tuple of Measure
         What is measured.
@@ -448,7 +452,7 @@ class MeasureTask:
         besides.
     """
 
-    asker: Asker
+    asker: BatchedModel
     measures: tuple[Measure, ...]
     last_key: np.uint64
     seed: int
@@ -466,12 +470,12 @@ class MeasureTask:
         """Largest key of the rows that something is kept of."""
         return max(self.last_key, self.search_key, self.moved_key)
 
-    def __call__(self, chunk: Chunk) -> Sums:
+    def __call__(self, chunk: Chunk) -> MeasureSums:
         """Ask the model once about every row and measure, and keep sums."""
         key = rows_keys(chunk, self.seed)
-        rows = Rows(chunk, key, np.flatnonzero(key <= self.kept_key), self.last_key)
+        rows = MeasuredChunk(chunk, key, np.flatnonzero(key <= self.kept_key), self.last_key)
         base, n_asked = self.as_they_are(rows)
-        tallies = list[Tally]()
+        tallies = list[ChunkResult]()
         for group in self.groups(chunk.n_rows):
             asked = [measure.questions(rows) for measure in group]
             replies = self.replies(rows, asked, base)
@@ -479,11 +483,11 @@ class MeasureTask:
                 tallies.append(measure.add_up(rows, questions, reply))
                 n_asked += questions.n_asked(chunk.n_rows)
             del asked, replies, questions, reply  # their memory serves the next group
-        values = lay_out(base.sampled, [tally.kept for tally in tallies])
-        sample = keep(chunk, rows.sampled, key[rows.sampled], values)
-        return Sums(tuple(tally.total for tally in tallies), sample, n_asked)
+        values = stack_sample_columns(base.sampled, [tally.kept for tally in tallies])
+        sample = sample_chunk_rows(chunk, rows.sampled, key[rows.sampled], values)
+        return MeasureSums(tuple(tally.total for tally in tallies), sample, n_asked)
 
-    def as_they_are(self, rows: Rows) -> tuple[Base, int]:
+    def as_they_are(self, rows: MeasuredChunk) -> tuple[Base, int]:
         """What the model says of the rows as they are, and about how many it was asked."""
         chunk, predictor = rows.chunk, self.predictor
         needs = {m.needs for m in self.measures}
@@ -526,7 +530,7 @@ class MeasureTask:
             n_changes += measure.n_changes
         yield group
 
-    def replies(self, rows: Rows, asked: Sequence[Questions], base: Base) -> list[Replies]:
+    def replies(self, rows: MeasuredChunk, asked: Sequence[Questions], base: Base) -> list[Replies]:
         """Ask for some measures at once, and give each its own answers."""
         changes = [change for questions in asked for change in questions.changes]
         answers = self.asker.ask(rows.chunk, changes) if changes else NO_ANSWERS
@@ -547,11 +551,11 @@ class MeasureTask:
             for own, questions in zip(np.split(answers, ends[:-1]), asked, strict=True)
         ]
 
-    def ask_jumps(self, rows: Rows, questions: Sequence[JumpQuestion]) -> list[JumpReply]:
+    def ask_jumps(self, rows: MeasuredChunk, questions: Sequence[JumpQuestion]) -> list[JumpReply]:
         """Walk once for the jumps along all columns, and again where a column is asked about again."""
         if not questions:
             return []
-        counted = count_rows(rows.key, rows.chunk.weights, self.weight)
+        counted = make_jump_rows(rows.key, rows.chunk.weights, self.weight)
         replies, left = dict[int, JumpReply](), list(range(len(questions)))
         while left:
             first = {questions[place].column: place for place in reversed(left)}
@@ -562,7 +566,7 @@ class MeasureTask:
             left = [place for place in left if place not in replies]
         return [replies[place] for place in range(len(questions))]
 
-    def ask_asides(self, chunk: Chunk, asides: Sequence[Aside]) -> list[FloatArray]:
+    def ask_asides(self, chunk: Chunk, asides: Sequence[SubsetQuery]) -> list[FloatArray]:
         """Ask about some rows of a chunk: what is asked about the same rows is asked together."""
         alike, found = dict[int, list[int]](), dict[int, FloatArray]()
         for place, aside in enumerate(asides):

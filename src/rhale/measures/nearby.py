@@ -12,29 +12,35 @@ from rhale.features.first_pass import Columns
 from rhale.features.levels import Levels
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.region_finding import Target
-from rhale.kernels.sample import NO_LIMIT, KeyArray
+from rhale.kernels.sample import MAX_ROW_HASH, KeyArray
 from rhale.kernels.spread import (
-    N_GROUPS,
+    N_JACKKNIFE_GROUPS,
     N_SHOWN,
     Places,
     RowSpread,
     ask_across,
     average_moved,
-    find_places,
+    choose_spread_positions,
     lay_band,
     measure_spread,
     typical_spread,
 )
-from rhale.measures.measure import About, Aside, Rows, SampledRows, chances
+from rhale.measures.measure import (
+    MeasureContext,
+    MeasuredChunk,
+    MeasureSample,
+    SubsetQuery,
+    chances,
+)
 
-MOST_ROWS, FEWEST_ROWS = 2_000, 200  # that are moved: more hardly change a deviation
+MAX_MOVED_ROWS, MIN_MOVED_ROWS = 2_000, 200  # that are moved: more hardly change a deviation
 MOST_ANSWERS = 14_000  # of the rows that are moved along one feature
 PLACING = 0.02  # of the spread: what it depends on where places happen to lie (24 of them)
-MOST_NUMBERS = 2**24  # increments that are kept of all features and outputs: 128 MiB
+MAX_INCREMENTS = 2**24  # increments that are kept of all features and outputs: 128 MiB
 
 
 class MovedRows(NamedTuple):
-    """Rows that were moved along a feature, for one output.
+    """MeasuredChunk that were moved along a feature, for one output.
 
     Attributes
     ----------
@@ -79,8 +85,8 @@ class Nearby:
     feature: Feature
     places: Places
     n_outputs: int
-    n_rows: int = MOST_ROWS
-    last_key: np.uint64 = NO_LIMIT
+    n_rows: int = MAX_MOVED_ROWS
+    last_key: np.uint64 = MAX_ROW_HASH
     every: bool = False
 
     @classmethod
@@ -88,11 +94,11 @@ class Nearby:
         """Choose places of a feature, and how many rows are moved: every sampled one, if asked."""
         sample = columns.survey.sample
         if feature.levels is None:
-            places = find_places(feature.axis)
+            places = choose_spread_positions(feature.axis)
         else:
             places = place_levels(feature.levels, sample.values[:, feature.place], sample.weight)
-        fit = MOST_NUMBERS // (len(columns.features) * n_outputs * places.n_asked)
-        n_rows = min(rows_to_move(places.n_asked), max(fit, FEWEST_ROWS))
+        fit = MAX_INCREMENTS // (len(columns.features) * n_outputs * places.n_asked)
+        n_rows = min(rows_to_move(places.n_asked), max(fit, MIN_MOVED_ROWS))
         return cls(feature, places, n_outputs, n_rows, sample.last_key(n_rows), every)
 
     @property
@@ -100,16 +106,16 @@ class Nearby:
         """Numbers that are kept of a row: its increments, output by output."""
         return self.n_outputs * (self.places.n_asked - 1)
 
-    def moved(self, rows: Rows) -> tuple[IntArray, IntArray]:
+    def moved(self, rows: MeasuredChunk) -> tuple[IntArray, IntArray]:
         """Rows that are moved, and which of them each sampled row is like."""
-        return rows.distinct_up_to(NO_LIMIT if self.every else self.last_key)
+        return rows.distinct_up_to(MAX_ROW_HASH if self.every else self.last_key)
 
-    def ask(self, rows: Rows, *, may_fail: bool = False) -> Aside:
+    def ask(self, rows: MeasuredChunk, *, may_fail: bool = False) -> SubsetQuery:
         """The sampled rows at the places around their own; rows without a value stay as they are.
 
         Parameters
         ----------
-        rows : Rows
+        rows : MeasuredChunk
             The rows.
         may_fail : bool
             Whether the model may refuse rows that are moved, as nothing else asks about any.
@@ -120,21 +126,21 @@ class Nearby:
             around = self.places.around(self.places.locate(x))
             to = np.where(np.isnan(x), x, self.places.values[around])
             changes = [(column, rows.chunk.representable(column, one)) for one in to]
-            return Aside(some, changes, may_fail)
+            return SubsetQuery(some, changes, may_fail)
         own, chance = levels.locate(x), chances(rows.key[some])
         around = self.places.around(np.maximum(own, 0))
         stays = (around == own) | (own < 0)
         moved = zip(around, stays, strict=True)
-        return Aside(
+        return SubsetQuery(
             some, [(column, np.where(stay, x, levels.at(to, chance))) for to, stay in moved]
         )
 
-    def keep(self, rows: Rows, answers: FloatArray) -> FloatArray:
+    def keep(self, rows: MeasuredChunk, answers: FloatArray) -> FloatArray:
         """Increments of the sampled rows, shape (n_sampled, n_kept).
 
         Parameters
         ----------
-        rows : Rows
+        rows : MeasuredChunk
             The rows.
         answers : ndarray of shape (n_asked, n_some, n_outputs)
             Answers to what `ask` asks; rows that were not moved get nan.
@@ -145,12 +151,12 @@ class Nearby:
         kept[among >= 0] = increments[among[among >= 0]]
         return kept
 
-    def read(self, sampled: SampledRows, output: int) -> MovedRows:
+    def read(self, sampled: MeasureSample, output: int) -> MovedRows:
         """The rows that were moved, and lie on the axis, for one output.
 
         Parameters
         ----------
-        sampled : SampledRows
+        sampled : MeasureSample
             What was kept of sampled rows: where they stand first, increments last.
         output : int
             The output.
@@ -166,13 +172,13 @@ class Nearby:
         place = self.places.locate(x[row])
         return MovedRows(row, x[row], place, own[row], weight[row], key[row])
 
-    def was_refused(self, about: About) -> bool:
+    def was_refused(self, about: MeasureContext) -> bool:
         """Whether the model refused rows that were moved, some of them or all."""
         assert about.sampled is not None  # noqa: S101 - our own mistake
         kept = about.sampled.up_to(self.last_key).kept
         return bool(np.isnan(kept[:, kept.shape[1] - self.n_kept :]).any())
 
-    def conclude(self, about: About, output: int) -> RowSpread | None:
+    def conclude(self, about: MeasureContext, output: int) -> RowSpread | None:
         """How rows differ along the feature; None where fewer than two could be moved."""
         assert about.sampled is not None  # noqa: S101 - our own mistake
         # the same rows whether or not more of them are searched for regions
@@ -184,7 +190,7 @@ class Nearby:
             rows.place,
             rows.increments,
             rows.weight,
-            (rows.key & np.uint64(N_GROUPS - 1)).astype(np.intp),
+            (rows.key & np.uint64(N_JACKKNIFE_GROUPS - 1)).astype(np.intp),
             one=survey.weight_squares / survey.weight,
             together=self.feature.levels is not None and not self.feature.levels.has_order,
         )
@@ -204,7 +210,7 @@ class Nearby:
         x[rows.row[some]], shown[rows.row[some]] = rows.x[some], rows.increments[some]
         return replace(found, x=x, rows=shown)
 
-    def target(self, searched: SampledRows, output: int) -> Target:
+    def target(self, searched: MeasureSample, output: int) -> Target:
         """What regions are to tell apart in a model with steps: secants over the places around.
 
         What all rows of a place share is taken off.
@@ -240,7 +246,7 @@ def rows_to_move(n_asked: int) -> int:
     >>> rows_to_move(7), rows_to_move(14), rows_to_move(300)
     (2000, 1000, 200)
     """
-    return int(np.clip(MOST_ANSWERS // n_asked, FEWEST_ROWS, MOST_ROWS))
+    return int(np.clip(MOST_ANSWERS // n_asked, MIN_MOVED_ROWS, MAX_MOVED_ROWS))
 
 
 def place_levels(levels: Levels, values: FloatArray, weight: FloatArray) -> Places:

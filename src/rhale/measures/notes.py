@@ -11,20 +11,22 @@ from rhale.features.survey import Survey
 from rhale.kernels import FloatArray
 from rhale.kernels.jumps import JumpCells
 from rhale.kernels.moments import Moments
-from rhale.kernels.piles import Piles
+from rhale.kernels.piles import PointMasses
 from rhale.kernels.sorting import correlate, rank_values
-from rhale.kernels.times import AxisKind, write_short, written
-from rhale.results.listing import shorten
+from rhale.kernels.times import AxisKind, format_axis_value, write_short
+from rhale.results.listing import shorten_name
 from rhale.results.note import Note
 from rhale.results.numerals import write_number
 from rhale.results.result import Result
 
 MISSING_POINT = ": they are no part of the curve, 'missing' is a point of its own"
-LONGEST_REASON = 100
-EXPLAINED, IMPLAUSIBLE = "explained variance", "implausible"
-ROUNDING = 1e-9  # of the deviation of the predictions
-ENOUGH = 0.5  # of the variance of the predictions: curves that explain less deserve a word
-MOST_NAMED = 3  # outputs, or gaps
+MAX_MODEL_REASON_LETTERS = 100
+EXPLAINED_VARIANCE_NOTE, IMPLAUSIBLE = "explained variance", "implausible"
+NOTE_ROUNDING = 1e-9  # of the deviation of the predictions
+ENOUGH_EXPLAINED_VARIANCE = (
+    0.5  # of the variance of the predictions: curves that explain less deserve a word
+)
+MAX_NAMED_IN_NOTE = 3  # outputs, or gaps
 ACROSS = (
     "is straight, and rises or falls as the predictions of the nearest rows do when they are moved "
     "from one end to the other"
@@ -35,7 +37,7 @@ OVER_BIN = (
 )
 BY_JUMPS = "has the jumps of the trees, as they are for the nearest rows"
 ON_NEIGHBOURS = "rests on its neighbours"
-FEW_ROWS = "few rows jump"
+FEW_ROWS_JUMP_NOTE = "few rows jump"
 AGREE = 0.5  # correlation of two halves: below it, their noise is larger than what they share
 
 
@@ -51,7 +53,11 @@ def describe_missing(feature: Feature, survey: Survey, end: str = "") -> tuple[N
 def without_point(why: str) -> str:
     """Say why there is no point for missing values, as the end of a sentence."""
     line = why.strip().split("\n")[0]
-    line = line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
+    line = (
+        line
+        if len(line) <= MAX_MODEL_REASON_LETTERS
+        else line[: MAX_MODEL_REASON_LETTERS - 1] + "…"
+    )
     return (
         f" and are no part of the curve; without its value the model answers no other row ({line})"
     )
@@ -83,7 +89,7 @@ def describe_implausible(
     is_probability = bool(np.all((predictions >= 0) & (predictions <= 1))) and deviation > 0
     notes = list[Note]()
     for place, effect in enumerate(effects):
-        name = shorten(effect.captions.feature(effect.name))
+        name = shorten_name(effect.captions.feature(effect.name))
         if effect.importance_error > deviation > 0:
             text = (
                 f"importance of {name} is not known: its error ({write_number(effect.importance_error, 3)}) "
@@ -96,7 +102,7 @@ def describe_implausible(
             "typical spread": (effect.typical_spread, effect.typical_spread_error),
         }
         for word, (size, error) in sizes.items():
-            if size - 2 * np.nan_to_num(error) > deviation * (1 + ROUNDING):
+            if size - 2 * np.nan_to_num(error) > deviation * (1 + NOTE_ROUNDING):
                 text = (
                     f"{word} of {name} ({write_number(size, 3)}) exceeds the deviation of all "
                     f"predictions ({write_number(deviation, 3)}): it moves together with other "
@@ -108,7 +114,7 @@ def describe_implausible(
             continue
         heights = effect.height(effect.places())
         span = float(np.nanmax(heights, initial=0.0) - np.nanmin(heights, initial=0.0))
-        if span > 1 + ROUNDING:
+        if span > 1 + NOTE_ROUNDING:
             text = (
                 f"the curve of {name} spans {write_number(span, 3)}, and predictions lie between 0 "
                 "and 1: it moves together with other features"
@@ -139,7 +145,7 @@ def name_partner(
     if not any(found):
         return ""
     most = int(np.argmax(np.abs(found)))
-    partner = shorten(effects[most].captions.feature(effects[most].name))
+    partner = shorten_name(effects[most].captions.feature(effects[most].name))
     return f", most with {partner} (rank correlation {found[most]:.2f})"
 
 
@@ -170,15 +176,19 @@ def describe_explained(
     >>> describe_explained({"y0": 0.03})[0].partition(":")[0]
     'the sum of the curves explains 3 % of the variance of the predictions'
     """
-    low = {output: share for output, share in shares.items() if share < ENOUGH}
+    low = {output: share for output, share in shares.items() if share < ENOUGH_EXPLAINED_VARIANCE}
     if not low:
         return ()
     percents = [f"{round(100 * share):,} %" for share in low.values()]
     found = percents[0]
     if len(shares) > 1:
         named = [f"{p} for {o!r}" for o, p in zip(low, percents, strict=True)]
-        found = ", ".join(named[:MOST_NAMED])
-        found += f" (and little for {len(low) - MOST_NAMED} more)" if len(low) > MOST_NAMED else ""
+        found = ", ".join(named[:MAX_NAMED_IN_NOTE])
+        found += (
+            f" (and little for {len(low) - MAX_NAMED_IN_NOTE} more)"
+            if len(low) > MAX_NAMED_IN_NOTE
+            else ""
+        )
     causes = ["features may act together (then the spread is large)"]
     if "gradient" in ways:
         causes.append("a step may stand beside a small gradient (local='secant' sees steps)")
@@ -191,7 +201,7 @@ def describe_explained(
             "; below zero, curves of correlated features may add up to more than the model, or "
             "curves may be wrong"
         )
-    return (Note(EXPLAINED, text),)
+    return (Note(EXPLAINED_VARIANCE_NOTE, text),)
 
 
 def describe_outside(n_rows: int, cells: Moments, kind: AxisKind = "number") -> tuple[Note, ...]:
@@ -199,7 +209,7 @@ def describe_outside(n_rows: int, cells: Moments, kind: AxisKind = "number") -> 
     n_outside = n_rows - int(cells.count.sum())
     if not n_outside:
         return ()
-    low, high = (written(v, kind) for v in cells.grid.edges[[0, -1]])
+    low, high = (format_axis_value(v, kind) for v in cells.grid.edges[[0, -1]])
     text = f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}] and are left out"
     return (Note("outside", text),)
 
@@ -210,7 +220,7 @@ def describe_ends(
     """Say how many rows lie beyond the points of a profile, if some do."""
     if not n_outside:
         return ()
-    low, high = (written(v, kind) for v in ends)
+    low, high = (format_axis_value(v, kind) for v in ends)
     text = (
         f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}]; they are asked about, too, "
         "and count at the nearest end where the curve is centred"
@@ -231,14 +241,14 @@ def describe_gaps(feature: Feature, how: str = ON_NEIGHBOURS) -> tuple[Note, ...
     gaps, kind = feature.axis.empty, feature.axis_kind
     if not gaps.size:
         return ()
-    widest = np.sort(np.argsort(gaps[:, 0] - gaps[:, 1], kind="stable")[:MOST_NAMED])
+    widest = np.sort(np.argsort(gaps[:, 0] - gaps[:, 1], kind="stable")[:MAX_NAMED_IN_NOTE])
     shown = ", ".join(f"{write_short(a, kind)} and {write_short(b, kind)}" for a, b in gaps[widest])
     more = len(gaps) - widest.size
     shown += f", and in {more} narrower stretches" if more else ""
     return (Note("gap", f"no rows between {shown}: the curve there {how}"),)
 
 
-def describe_piles(feature: Feature, piles: Piles) -> str:
+def describe_point_masses(feature: Feature, piles: PointMasses) -> str:
     """Say which values have windows of their own beside them."""
     if not piles.values.size:
         return ""
@@ -255,7 +265,7 @@ def describe_places(places: JumpCells, n_cuts: int, share: float) -> tuple[Note,
     return Note("jumps", text), Note("merged jumps", f"{told}{places.n_cells:,} places")
 
 
-def describe_agreement(correlation: float) -> tuple[Note, ...]:
+def describe_noisy_jumps(correlation: float) -> tuple[Note, ...]:
     """Say that single jumps are noise, where two halves of the rows do not agree about them.
 
     Parameters
@@ -265,7 +275,7 @@ def describe_agreement(correlation: float) -> tuple[Note, ...]:
 
     Examples
     --------
-    >>> describe_agreement(0.9)
+    >>> describe_noisy_jumps(0.9)
     ()
     """
     if correlation >= AGREE:
@@ -275,4 +285,4 @@ def describe_agreement(correlation: float) -> tuple[Note, ...]:
         "of the rows do not agree about them. The trees are deeper than the rows can carry, or few "
         "rows react to this feature; smooth=True evens such jumps out"
     )
-    return (Note(FEW_ROWS, text),)
+    return (Note(FEW_ROWS_JUMP_NOTE, text),)

@@ -12,17 +12,20 @@ from rhale.errors import BadSettingError
 from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
 from rhale.kernels import IntArray
-from rhale.kernels.pair_settings import FEW_ROWS, PairSettings
+from rhale.kernels.pair_settings import FEW_PAIR_ROWS, PairSettings
 from rhale.measures.choose import FLAT_GRADIENT, judge_gradient
-from rhale.measures.pair_plan import Side, Way, every_pair
-from rhale.measures.questions import Asker
+from rhale.measures.pair_plan import FeatureOnPairAxis, Way, every_pair
+from rhale.measures.questions import BatchedModel
 from rhale.results.note import Note
 from rhale.settings import Settings
 
-LOG = logging.getLogger("rhale")
+RHALE_LOG = logging.getLogger("rhale")
 SCREENED = 10  # pairs of a black box, where the user names none
 MANY_ROWS = 10**7  # that a model is asked about: told before
-MOST_PAIRS, MOST_FEATURES = 500, 30  # beyond, the features whose effect differs most
+MAX_PAIRS_BY_DEFAULT, MAX_PAIRED_FEATURES = (
+    500,
+    30,
+)  # beyond, the features whose effect differs most
 ON_THE_MARGIN = Note(
     "margin",
     "on the margin, before the link function, where what trees add up is additive: a probability "
@@ -62,11 +65,11 @@ class Manner:
         """Whether every pair has its price."""
         return self.usual == "corners"
 
-    def ways(self, sides: Sequence[Side], pairs: IntArray) -> tuple[Way, ...]:
+    def ways(self, sides: Sequence[FeatureOnPairAxis], pairs: IntArray) -> tuple[Way, ...]:
         """How each pair is found."""
         return tuple(self._way(sides, int(a), int(b)) for a, b in pairs)
 
-    def _way(self, sides: Sequence[Side], first: int, second: int) -> Way:
+    def _way(self, sides: Sequence[FeatureOnPairAxis], first: int, second: int) -> Way:
         both = (sides[first], sides[second])
         if any(side.axis.n_steps == 0 for side in both):
             return "still"
@@ -80,7 +83,7 @@ class Manner:
         return "corners"
 
 
-def choose_manner(columns: Columns, asker: Asker, settings: Settings) -> Manner:
+def choose_manner(columns: Columns, asker: BatchedModel, settings: Settings) -> Manner:
     """Trees are walked, slopes taken where they are to be trusted, all others asked."""
     predictor, features = asker.predictor, columns.features
     if predictor.walker is not None and predictor.walks_pairs:
@@ -115,7 +118,7 @@ def limit_pairs(n_features: int, manner: Manner, asked: PairSettings) -> int | N
     """
     n_pairs = n_features * (n_features - 1) // 2
     if isinstance(asked.pairs, int):
-        is_cheap = asked.method == "ale" and not manner.is_dear and n_pairs <= MOST_PAIRS
+        is_cheap = asked.method == "ale" and not manner.is_dear and n_pairs <= MAX_PAIRS_BY_DEFAULT
         return None if is_cheap or asked.pairs >= n_pairs else asked.pairs
     if asked.pairs is not None:
         return None
@@ -124,7 +127,7 @@ def limit_pairs(n_features: int, manner: Manner, asked: PairSettings) -> int | N
 
 def too_many(n_features: int, asked: PairSettings) -> bool:
     """Whether there are more pairs than are measured unasked."""
-    return asked.pairs is None and n_features * (n_features - 1) // 2 > MOST_PAIRS
+    return asked.pairs is None and n_features * (n_features - 1) // 2 > MAX_PAIRS_BY_DEFAULT
 
 
 def require_two(features: Sequence[Feature]) -> None:
@@ -137,23 +140,23 @@ def require_two(features: Sequence[Feature]) -> None:
 
 def tell_price(manner: Manner, n_pairs: int, n_rows: int, asked: PairSettings) -> None:
     """Say what all pairs of a black box cost, before it is paid."""
-    price = price_all(manner, n_pairs, n_rows, asked)
+    price = count_pair_queries(manner, n_pairs, n_rows, asked)
     if price and asked.pairs == "all":
         text = "pairs='all' asks the model about 4 x %s pairs x %s rows = %s rows"
-        LOG.warning(text, f"{n_pairs:,}", f"{n_rows:,}", f"{price:,}")
+        RHALE_LOG.warning(text, f"{n_pairs:,}", f"{n_rows:,}", f"{price:,}")
 
 
 def tell_asked(n_asked: int, method: str) -> None:
     """Say how many rows a model will be asked about, where these are many."""
     if n_asked >= MANY_ROWS:
-        LOG.warning("method=%r asks the model about %s rows", method, f"{n_asked:,}")
+        RHALE_LOG.warning("method=%r asks the model about %s rows", method, f"{n_asked:,}")
 
 
 def tell_grid(n_points: int, n_rows: int, asked: PairSettings) -> None:
     """Say what partial dependence of all pairs costs, before it is paid."""
     if asked.pairs == "all":
         text = "pairs='all' asks the model about %s points of grids x %s rows = %s rows"
-        LOG.warning(text, f"{n_points:,}", f"{n_rows:,}", f"{n_points * n_rows:,}")
+        RHALE_LOG.warning(text, f"{n_points:,}", f"{n_rows:,}", f"{n_points * n_rows:,}")
 
 
 def describe_screen(n_measured: int, n_pairs: int, n_asked: int) -> tuple[Note, ...]:
@@ -178,13 +181,13 @@ def describe_screen(n_measured: int, n_pairs: int, n_asked: int) -> tuple[Note, 
 
 def describe_rows(n_rows: int, asked: PairSettings) -> tuple[Note, ...]:
     """Say that rows are few, and what follows for the usual cells."""
-    if n_rows >= FEW_ROWS:
+    if n_rows >= FEW_PAIR_ROWS:
         return ()
     cells = ": 5 cells a side" if asked.method == "ale" and asked.cells is None else ""
     return (Note("few rows", f"{n_rows} rows tell little about pairs{cells}"),)
 
 
-def price_all(manner: Manner, n_pairs: int, n_rows: int, asked: PairSettings) -> int:
+def count_pair_queries(manner: Manner, n_pairs: int, n_rows: int, asked: PairSettings) -> int:
     """Rows that a model is asked about for all pairs; 0 where pairs have no price of their own."""
     return 4 * n_pairs * n_rows if manner.is_dear and asked.method == "ale" else 0
 

@@ -9,17 +9,17 @@ import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.dependences import DependenceQuestion, share_rows
+from rhale.kernels.dependences import DependenceQuestion, normalise_row_weights
 from rhale.kernels.pair_settings import PairMethod
 from rhale.measures.greenwell import (
-    N_POINTS,
+    GREENWELL_POINTS,
+    choose_grid_points,
     conclude_greenwell,
     greenwell_indices,
-    place_points,
     tell_greenwell,
 )
 from rhale.measures.h_statistic import conclude_h, count_h_rows, h_statistics, tell_h
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.measures.whole_rows import WholeRows
 from rhale.results.note import Note
 from rhale.results.pair_effect import PairIndex
@@ -29,7 +29,7 @@ COUNTED_ROWS, ASKED_ROWS = 2_000, 500  # of trees whose leaves are counted; of o
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class PairStrengths:
     """Strengths by another definition.
 
     Attributes
@@ -55,7 +55,7 @@ class Comparison:
 
 
 def count_whole_rows(
-    asker: Asker, probe: Chunk, features: Sequence[Feature], method: PairMethod
+    asker: BatchedModel, probe: Chunk, features: Sequence[Feature], method: PairMethod
 ) -> int:
     """Rows that are combined with each other: more where the leaves of trees can be counted."""
     if method != "h":
@@ -63,7 +63,7 @@ def count_whole_rows(
     few = probe.take(np.arange(min(2, probe.n_rows)))
     columns = tuple(feature.column for feature in features)
     nothing = np.empty((0, 2), dtype=np.intp)
-    asked = DependenceQuestion(columns, nothing, share_rows(few.n_rows, None))
+    asked = DependenceQuestion(columns, nothing, normalise_row_weights(few.n_rows, None))
     found = asker.predictor.partial_dependences(few, asked)
     return ASKED_ROWS if found is None else COUNTED_ROWS
 
@@ -74,23 +74,23 @@ def count_asked(
     """Rows that a model will be asked about, at most: where its leaves cannot be counted."""
     if method == "h":
         return count_h_rows(n_rows, len(features), len(pairs))
-    sizes = [N_POINTS if f.levels is None else f.levels.size for f in features]
+    sizes = [GREENWELL_POINTS if f.levels is None else f.levels.size for f in features]
     both = sum(sizes[first] * sizes[second] for first, second in pairs.tolist())
     return int(n_rows * (1 + sum(sizes) + both))
 
 
-def compare_pairs(
-    asker: Asker,
+def compute_pair_strengths(
+    asker: BatchedModel,
     rows: WholeRows,
     features: Sequence[Feature],
     pairs: IntArray,
     method: PairMethod,
-) -> Comparison:
+) -> PairStrengths:
     """Find strengths of pairs by H, or by Greenwell's index.
 
     Parameters
     ----------
-    asker : Asker
+    asker : BatchedModel
         The model.
     rows : WholeRows
         The rows.
@@ -106,8 +106,10 @@ def compare_pairs(
     if method == "h":
         h = h_statistics(asker, rows.chunk, columns, by_column, rows.weight)
         made, told = conclude_h(h, asker.names, asker.outputs), tell_h(h)
-        return Comparison(made, h.importance, h.variance, h.n_rows, h.n_asked, told)
-    sides = [place_points(rows.chunk, f.column, is_levels=f.levels is not None) for f in features]
+        return PairStrengths(made, h.importance, h.variance, h.n_rows, h.n_asked, told)
+    sides = [
+        choose_grid_points(rows.chunk, f.column, is_levels=f.levels is not None) for f in features
+    ]
     found = greenwell_indices(asker, rows.chunk, sides, by_column, rows.weight)
     made, told = conclude_greenwell(found, asker.names, asker.outputs), tell_greenwell(found)
-    return Comparison(made, found.importance, found.variance, found.n_rows, found.n_asked, told)
+    return PairStrengths(made, found.importance, found.variance, found.n_rows, found.n_asked, told)

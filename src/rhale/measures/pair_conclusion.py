@@ -15,15 +15,17 @@ from rhale.kernels.pair_strength import PairFit, Square, find_squares
 from rhale.kernels.sorting import correlate, rank_values
 from rhale.measures.pair_plan import PairPlan
 from rhale.measures.pair_task import PairSums
-from rhale.results.listing import MOST_NAMED
+from rhale.results.listing import MAX_NAMED_IN_SENTENCE
 from rhale.results.note import Note
-from rhale.results.pair_effect import ALIKE, PairEffect
+from rhale.results.pair_effect import CORRELATED_NOTE_KIND, PairEffect
 from rhale.results.refit_table import CORRELATED
 
-SINGLE = 2.0**-20  # of predictions: what differences of answers in single precision lose, at most
+PAIR_SINGLE_PRECISION = (
+    2.0**-20
+)  # of predictions: what differences of answers in single precision lose, at most
 STILL = "one of the two has one value only: nothing can change with it"
 NOT_RANKED = Note(
-    ALIKE,
+    CORRELATED_NOTE_KIND,
     "cannot be ranked by this model: a feature of the pair goes together with another one, and a "
     "learner may take either",
 )
@@ -85,7 +87,7 @@ def choose_directions(
     """
     rounding = find_rounding(sums)
     offers = [
-        (place, output, drop_rounding(moments.of_output(output), least))
+        (place, output, zero_rounding_differences(moments.of_output(output), least))
         for place in range(len(plan.pairs))
         for output in range(n_outputs)
         for least in [rounding[output] if plan.ways[place] == "corners" else 0.0]
@@ -106,10 +108,10 @@ def choose_directions(
 def find_rounding(sums: PairSums) -> FloatArray:
     """How large mixed differences of predictions may be by their rounding alone, (n_outputs,)."""
     is_rounded = sums.answers.is_single and not sums.answers.is_whole
-    return np.asarray(sums.answers.size * (SINGLE if is_rounded else 0.0))
+    return np.asarray(sums.answers.size * (PAIR_SINGLE_PRECISION if is_rounded else 0.0))
 
 
-def drop_rounding(moments: PairMoments, least: float) -> PairMoments:
+def zero_rounding_differences(moments: PairMoments, least: float) -> PairMoments:
     """Sums of one output; without any difference where all of them together are no larger than this.
 
     Notes
@@ -214,8 +216,13 @@ def mark_alike(
     )
     closest = sorted(alike, key=lambda two: (-abs(alike[two]), sorted(two)))
     named = [
-        f"{' and '.join(map(repr, sorted(two)))} ({alike[two]:.2f})" for two in closest[:MOST_NAMED]
+        f"{' and '.join(map(repr, sorted(two)))} ({alike[two]:.2f})"
+        for two in closest[:MAX_NAMED_IN_SENTENCE]
     ]
-    more = f" and {len(closest) - MOST_NAMED} more" if len(closest) > MOST_NAMED else ""
+    more = (
+        f" and {len(closest) - MAX_NAMED_IN_SENTENCE} more"
+        if len(closest) > MAX_NAMED_IN_SENTENCE
+        else ""
+    )
     text = f"features that go together, by the correlation of their ranks: {', '.join(named)}{more}"
-    return made, (Note(ALIKE, text),)
+    return made, (Note(CORRELATED_NOTE_KIND, text),)

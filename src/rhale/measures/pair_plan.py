@@ -26,7 +26,7 @@ Way = Literal["corners", "gradient", "walk", "still"]  # still: one of the two n
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class FeatureOnPairAxis:
     """A feature of some pairs, and its axis."""
 
     feature: Feature
@@ -66,7 +66,7 @@ class PairPlan:
 
     Attributes
     ----------
-    sides : tuple of Side
+    sides : tuple of FeatureOnPairAxis
         Each feature once.
     pairs : ndarray of shape (n_pairs, 2)
         Places among the sides, the smaller first.
@@ -74,7 +74,7 @@ class PairPlan:
         How the differences of each pair are found.
     """
 
-    sides: tuple[Side, ...]
+    sides: tuple[FeatureOnPairAxis, ...]
     pairs: IntArray
     ways: tuple[Way, ...]
 
@@ -94,10 +94,11 @@ class PairPlan:
 
 def make_sides(
     features: Sequence[Feature], settings: Settings, asked: PairSettings, n_rows: float
-) -> tuple[Side, ...]:
+) -> tuple[FeatureOnPairAxis, ...]:
     """Choose the cells of every feature."""
     return tuple(
-        Side(f, choose_axis(f, settings, asked.n_cells(min(n_rows, f.axis.rows)))) for f in features
+        FeatureOnPairAxis(f, choose_axis(f, settings, asked.n_cells(min(n_rows, f.axis.rows))))
+        for f in features
     )
 
 
@@ -115,7 +116,7 @@ def choose_axis(feature: Feature, settings: Settings, n_cells: int) -> PairAxis:
     return PairAxis(nodes, (), feature.axis_kind, partition.closed)
 
 
-def list_pairs(names: Sequence[str], asked: PairSettings) -> IntArray | None:
+def list_requested_pairs(names: Sequence[str], asked: PairSettings) -> IntArray | None:
     """Pairs that the user names, or all; None where they are to be chosen by the model's effects.
 
     Parameters

@@ -12,7 +12,7 @@ import numpy as np
 from rhale.errors import BadEffectsError
 from rhale.features.survey import rows_keys
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.moments import LARGEST
+from rhale.kernels.moments import LARGEST_SQUARABLE
 from rhale.kernels.pair_main import MainMoments, measure_main
 from rhale.kernels.pair_moments import PairMoments, measure_pair
 from rhale.kernels.pair_question import PairQuestion
@@ -20,11 +20,14 @@ from rhale.kernels.records import crosses_processes
 from rhale.measures.corners import ask_corners, n_corners
 from rhale.measures.mixed_slopes import cross_cell
 from rhale.measures.pair_plan import PairPlan
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.models import Predictor
 from rhale.tables import Chunk
 
-CHUNK_NUMBERS, FEWEST_ROWS = 2**23, 2**9  # differences or slopes of a chunk; its rows at least
+MAX_PAIR_CHUNK_NUMBERS, MIN_PAIR_CHUNK_ROWS = (
+    2**23,
+    2**9,
+)  # differences or slopes of a chunk; its rows at least
 Sums_co = TypeVar("Sums_co", covariant=True)
 WORTH_COMPILING = 2**21  # rows times all pairs of a chunk: less is added up while numba is loaded
 
@@ -70,7 +73,7 @@ def measure_answers(found: FloatArray, weights: FloatArray | None) -> Answers:
         return Answers(0.0, np.zeros(found.shape[1]), np.zeros(found.shape[1]), *kinds)
     mean = found[0] + weight @ (found - found[0]) / total
     far = float(np.abs(found - mean).max())
-    if far > LARGEST:
+    if far > LARGEST_SQUARABLE:
         msg = (
             f"predictions differ by {far:.3g} from their mean; squares of this do not fit into a "
             "number. Divide the model's output by a power of ten first"
@@ -129,7 +132,7 @@ class PairPass(Protocol[Sums_co]):
     """A task that asks about all pairs of a chunk, and adds up."""
 
     @property
-    def asker(self) -> Asker:
+    def asker(self) -> BatchedModel:
         """The model."""
 
     def chunk_rows(self, batch_rows: int) -> int:
@@ -145,7 +148,7 @@ class PairTask:
 
     Attributes
     ----------
-    asker : Asker
+    asker : BatchedModel
         The model.
     plan : PairPlan
         What is measured.
@@ -153,7 +156,7 @@ class PairTask:
         Of the rows' keys.
     """
 
-    asker: Asker
+    asker: BatchedModel
     plan: PairPlan
     seed: int
 
@@ -172,7 +175,13 @@ class PairTask:
             n_numbers = len(self.asker.outputs) * max(len(self.asker.names), 2 * len(plan.pairs))
         elif "corners" in plan.ways:
             batch_rows = -(-batch_rows // 4)
-        return int(np.clip(CHUNK_NUMBERS // n_numbers, FEWEST_ROWS, max(batch_rows, FEWEST_ROWS)))
+        return int(
+            np.clip(
+                MAX_PAIR_CHUNK_NUMBERS // n_numbers,
+                MIN_PAIR_CHUNK_ROWS,
+                max(batch_rows, MIN_PAIR_CHUNK_ROWS),
+            )
+        )
 
     def __call__(self, chunk: Chunk) -> PairSums:
         """Ask the model about every pair, and keep sums."""

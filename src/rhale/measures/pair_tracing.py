@@ -10,23 +10,23 @@ import numpy as np
 
 from rhale.features.survey import rows_keys
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.dependences import share_rows
+from rhale.kernels.dependences import normalise_row_weights
 from rhale.kernels.pair_main import MainMoments, measure_main
 from rhale.kernels.pair_moments import PairMoments, measure_pair
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import KeyArray
-from rhale.measures.holding import HeldQuestion, average
+from rhale.measures.holding import HeldQuestion, average_predictions
 from rhale.measures.measure import chances
 from rhale.measures.pair_conclusion import STILL
-from rhale.measures.pair_plan import PairPlan, Side
+from rhale.measures.pair_plan import FeatureOnPairAxis, PairPlan
 from rhale.measures.pair_task import Answers, measure_answers
-from rhale.measures.questions import Asker, Question
+from rhale.measures.questions import BatchedModel, Question
 from rhale.models import Predictor
 from rhale.results.note import Note
 from rhale.results.pair_profile import PairProfile
 from rhale.tables import Chunk
 
-MOST_ROWS = 2**12  # of a chunk, each of which is asked about hundreds of times
+MAX_PAIR_TRACING_ROWS = 2**12  # of a chunk, each of which is asked about hundreds of times
 
 
 @crosses_processes
@@ -84,7 +84,7 @@ class PairTracing:
 
     Attributes
     ----------
-    asker : Asker
+    asker : BatchedModel
         The model.
     plan : PairPlan
         Which pairs, on which nodes.
@@ -97,7 +97,7 @@ class PairTracing:
     these stand nowhere, and do not count for how much dependences vary over the rows.
     """
 
-    asker: Asker
+    asker: BatchedModel
     plan: PairPlan
     seed: int
 
@@ -113,7 +113,7 @@ class PairTracing:
 
     def chunk_rows(self, batch_rows: int) -> int:
         """Rows in a chunk: few, as an interruption loses what was asked about one."""
-        return min(batch_rows, MOST_ROWS)
+        return min(batch_rows, MAX_PAIR_TRACING_ROWS)
 
     def __call__(self, chunk: Chunk) -> DependenceSums:
         """Ask about all nodes, and keep averages."""
@@ -145,7 +145,7 @@ class PairTracing:
             chunk.n_rows * self.n_points,
         )
 
-    def ask(self, chunk: Chunk, sides: Sequence[Side], key: KeyArray) -> FloatArray:
+    def ask(self, chunk: Chunk, sides: Sequence[FeatureOnPairAxis], key: KeyArray) -> FloatArray:
         """Mean predictions with one or two features set, (n_outputs, n_nodes, n_nodes or 1)."""
         shape = tuple(side.axis.nodes.size for side in sides) + (1,) * (2 - len(sides))
         places = np.unravel_index(np.arange(np.prod(shape)), shape)
@@ -159,12 +159,14 @@ class PairTracing:
             return chunk.take(rows).substitute(changes)
 
         ends = [(s.feature.column, set_to(s, np.array([0, -1]), chance[every[:1]])) for s in sides]
-        shares = share_rows(chunk.n_rows, chunk.weights)
+        shares = normalise_row_weights(chunk.n_rows, chunk.weights)
         question = HeldQuestion(Question(ends, self.asker.names, chunk))
-        return average(self.asker, places[0].size, shares, build, question).reshape(-1, *shape)
+        return average_predictions(self.asker, places[0].size, shares, build, question).reshape(
+            -1, *shape
+        )
 
 
-def set_to(side: Side, places: IntArray, chance: FloatArray) -> FloatArray:
+def set_to(side: FeatureOnPairAxis, places: IntArray, chance: FloatArray) -> FloatArray:
     """Values of a feature at some of its nodes; of rare levels one of them, by chance."""
     levels = side.feature.levels
     return side.axis.nodes[places] if levels is None else levels.at(places, chance)

@@ -8,24 +8,26 @@ import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.windows import Window
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.measures.secant import known_ends
 from rhale.tables import Chunk
 
 ROUGH = (
     1 / 3
 )  # smooth curves reach .28 (fast waves) and exponentials .03, forests and neighbours .39
-ROUNDING = 1e-6  # of the predictions: smaller changes are digits, of single precision at least
+PROBE_ROUNDING = (
+    1e-6  # of the predictions: smaller changes are digits, of single precision at least
+)
 
 
 def probe_smoothness(
-    asker: Asker, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
+    asker: BatchedModel, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
 ) -> tuple[BoolArray, int]:
     """Tell along which features the model is smooth.
 
     Parameters
     ----------
-    asker : Asker
+    asker : BatchedModel
         The model.
     probe : Chunk
         Some rows.
@@ -66,12 +68,14 @@ def probe_smoothness(
         low, mid, high = answers[2 * i][inner], base[inner], answers[2 * i + 1][inner]
         left = (mid - low) / (x - a)[inner, None]
         right = (high - mid) / (b - x)[inner, None]
-        smooth[i] = _mostly_agree(left, right, ROUNDING * np.abs(mid).max() / (b - a)[inner, None])
+        smooth[i] = _mostly_agree(
+            left, right, PROBE_ROUNDING * np.abs(mid).max() / (b - a)[inner, None]
+        )
     return smooth, probe.n_rows * (1 + len(changes))
 
 
 def probe_reactions(
-    asker: Asker, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
+    asker: BatchedModel, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
 ) -> tuple[BoolArray, int]:
     """Tell whether predictions differ between the ends of wide windows, feature by feature."""
     changes = [

@@ -27,7 +27,7 @@ WALKED_ANSWERS, FEWEST_WALKED = 2**23, 2**9  # of one walk at most; rows of one 
 
 
 @dataclass(frozen=True, eq=False)
-class Asker:
+class BatchedModel:
     """A model, and how it is asked.
 
     Attributes
@@ -191,7 +191,7 @@ class Asker:
             return max(WALKED_CHANGES * n_features, fit)
         return self.copies_at_once(n_rows)
 
-    def fit_rows(self, n_changes: int) -> Asker:
+    def fit_rows(self, n_changes: int) -> BatchedModel:
         """The same in smaller batches, where one walk is to answer for so many changes of rows."""
         if not self.predictor.walks:
             return self

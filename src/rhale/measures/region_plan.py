@@ -12,15 +12,15 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.region_codes import CodedRows, round_between
 from rhale.kernels.region_find import check_groups, find_joint, find_regions
 from rhale.kernels.region_finding import Finding, SearchRows, Target
 from rhale.kernels.regions import By, Regions
 from rhale.kernels.rules import Rule, depths_of, locate_rows, without_regions
-from rhale.measures.binned import FEWEST_ROWS
-from rhale.measures.given_groups import GivenGroups, chain, read_groups
-from rhale.measures.grouped import Divisible, Division, Grouped, Part, take_parts
+from rhale.measures.binned import MIN_REGION_ROWS
+from rhale.measures.given_groups import UserGroups, chain, parse_user_groups
+from rhale.measures.grouped import Divisible, Grouped, GroupingRules, GroupMeasure, take_parts
 from rhale.measures.measure import Conclusion, Measure, SampleParts
 from rhale.measures.region_telling import Sketch, Telling
 from rhale.results.effect import Effect
@@ -33,7 +33,7 @@ HALF_BIT = np.uint64(5)  # of a row's key: smaller ones are taken by groups of r
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class RegionSearchPlan:
     """What is known of regions after the second pass.
 
     Attributes
@@ -44,14 +44,14 @@ class Search:
         By feature, one for each output.
     measures : tuple of Grouped
         What to measure in the third pass.
-    given : GivenGroups or None
+    given : UserGroups or None
         Groups that the user named.
     """
 
     columns: Columns
     sketches: Mapping[str, list[Sketch]] = field(default_factory=dict)
     measures: tuple[Grouped, ...] = ()
-    given: GivenGroups | None = None
+    given: UserGroups | None = None
 
     def attach(
         self, result: Effect | LevelEffect, output: int, third: Conclusion | None
@@ -74,7 +74,7 @@ def search_regions(
     done: Sequence[Done],
     sampled: SampleParts,
     rows: SearchRows,
-) -> Search:
+) -> RegionSearchPlan:
     """Search the rows that were kept for regions of every feature and output.
 
     Parameters
@@ -90,7 +90,7 @@ def search_regions(
     rows : SearchRows
         These rows, with the features that regions may be told by.
     """
-    given = read_groups(asked, columns) if isinstance(asked, By) else None
+    given = parse_user_groups(asked, columns) if isinstance(asked, By) else None
     settings = Regions() if isinstance(asked, By) else asked
     place = {feature.name: k for k, feature in enumerate(columns.splitters)}
     spreads = spreads_of(sampled)
@@ -111,7 +111,7 @@ def search_regions(
             base = cast(Divisible, measure)
             sketches[name], grouped = seeker.plan(base, findings[name], targets[name])
             measures += [] if grouped is None else [grouped]
-    return Search(columns, sketches, tuple(measures), given)
+    return RegionSearchPlan(columns, sketches, tuple(measures), given)
 
 
 def read_search_rows(columns: Columns, done: Sequence[Done], sampled: SampleParts) -> SearchRows:
@@ -143,19 +143,19 @@ def spreads_of(sampled: SampleParts) -> list[float]:
     spreads = []
     for predictions in sampled.predictions.T:
         told = np.isfinite(predictions)  # of the rows that the result keeps, at least
-        spreads.append(deviation(predictions[told], sampled.weight[told]))
+        spreads.append(weighted_deviation(predictions[told], sampled.weight[told]))
     return spreads
 
 
 def aim(target: Target, rows: SearchRows, spread: float, own: int) -> Target:
     """Tell a target which splitter it is itself, and how its units compare with predictions."""
-    spread_x = deviation(target.x, rows.weight[target.row])
+    spread_x = weighted_deviation(target.x, rows.weight[target.row])
     scale = spread_x / spread if spread > 0 else 0.0
     is_all = target.step is None and own >= 0 and target.row.size == rows.weight.size
     return replace(target, own=own, scale=scale, order=rows.orders[own] if is_all else None)
 
 
-def deviation(values: FloatArray, weight: FloatArray) -> float:
+def weighted_deviation(values: FloatArray, weight: FloatArray) -> float:
     """Weighted standard deviation, divisor n; 0 where there are no rows."""
     total = float(weight.sum())
     if not total > 0:
@@ -171,7 +171,7 @@ class Seeker:
     columns: Columns
     settings: Regions
     coded: CodedRows
-    given: GivenGroups | None
+    given: UserGroups | None
 
     @property
     def rows(self) -> SearchRows:
@@ -202,7 +202,7 @@ class Seeker:
 
     def check(self, target: Target) -> Finding:
         """How much the groups that the user named explain."""
-        division = cast(GivenGroups, self.given).division
+        division = cast(UserGroups, self.given).division
         return self.share_out(Finding(rules=division.rules), target)
 
     def share_out(self, finding: Finding, target: Target) -> Finding:
@@ -221,9 +221,9 @@ class Seeker:
         self, base: Divisible, findings: Sequence[Finding], targets: Sequence[Target]
     ) -> tuple[list[Sketch], Grouped | None]:
         """What to measure in a third pass for one feature, and what is known before."""
-        divisions, parts, sketches = list[Division](), list[Part](), list[Sketch]()
+        divisions, parts, sketches = list[GroupingRules](), list[GroupMeasure](), list[Sketch]()
 
-        def divide(division: Division, output: int) -> int:
+        def divide(division: GroupingRules, output: int) -> int:
             if division not in divisions:
                 divisions.append(division)
             axes = self.list_axes(base.feature, targets[output], division)
@@ -248,12 +248,12 @@ class Seeker:
         Regions that all features share, or that were found in another table, may have none.
         """
         splits = () if self.given is None else self.given.splits
-        rows = rows_of(target)
+        rows = rows_with_effect(target)
         known = Sketch(finding, splits=splits, n_searched=rows.size)
         if not finding.rules or (self.given is not None and self.given.groups is not None):
             return known
         group = self.locate(finding.rules)[rows]
-        filled = np.bincount(group, minlength=len(finding.rules) + 1) >= FEWEST_ROWS
+        filled = np.bincount(group, minlength=len(finding.rules) + 1) >= MIN_REGION_ROWS
         rules, places = without_regions(finding.rules, filled.tolist())
         if not rules:
             nothing = replace(finding, rules=(), gains=(), share=0.0, error=np.nan, gradual=-1)
@@ -263,15 +263,15 @@ class Seeker:
         named = tuple(replace(s, depth=d) for s, d in zip(left, depths_of(left), strict=True))
         return replace(known, finding=replace(finding, rules=rules, gains=gains), splits=named)
 
-    def division_of(self, finding: Finding) -> Division:
+    def division_of(self, finding: Finding) -> GroupingRules:
         """Regions that were found, or groups that were named."""
         if self.given is not None and self.given.groups is not None:
             return self.given.division
-        return Division(finding.rules, self.columns.splitters, len(finding.rules) + 1)
+        return GroupingRules(finding.rules, self.columns.splitters, len(finding.rules) + 1)
 
-    def thirds_of(self, splitter: int, target: Target) -> tuple[Groups, Division]:
+    def thirds_of(self, splitter: int, target: Target) -> tuple[Groups, GroupingRules]:
         """Thirds of the rows by the values of a splitter."""
-        rows = rows_of(target)
+        rows = rows_with_effect(target)
         values, weight = self.rows.values[rows, splitter], self.rows.weight[rows]
         known = ~np.isnan(values)
         cuts = cut_in_thirds(values[known], weight[known])
@@ -281,9 +281,11 @@ class Seeker:
         rules = chain(tests, has_missing=feature.n_missing > 0)
         is_cut = not groups[0].levels
         told = Groups(feature.name, feature.column, groups, is_cut, feature.axis_kind)
-        return told, Division(rules, (feature,), len(groups))
+        return told, GroupingRules(rules, (feature,), len(groups))
 
-    def list_axes(self, feature: Feature, target: Target, division: Division) -> list[Axis]:
+    def list_axes(
+        self, feature: Feature, target: Target, division: GroupingRules
+    ) -> list[FeatureAxis]:
         """What is known of a feature in every group, from the searched rows."""
         values, place = self.rows.values, {f.name: k for k, f in enumerate(self.columns.splitters)}
         of = [place[f.name] for f in division.splitters]
@@ -295,19 +297,21 @@ class Seeker:
         ]
 
 
-def rows_of(target: Target) -> IntArray:
+def rows_with_effect(target: Target) -> IntArray:
     """The rows that have an effect, each once, in order."""
     return np.flatnonzero(np.bincount(target.row))
 
 
-def axis_of_rows(whole: Axis, x: FloatArray, weight: FloatArray, total: float) -> Axis:
+def axis_of_rows(
+    whole: FeatureAxis, x: FloatArray, weight: FloatArray, total: float
+) -> FeatureAxis:
     """The axis of some rows, as far as they tell; that of all where they do not."""
     if np.unique(x).size < 2:
         return whole
     values, place = np.unique(x, return_inverse=True)
     held = np.bincount(place, weight, values.size).astype(np.float64)
     n_rows = whole.rows * float(weight.sum()) / total
-    return Axis(float(values[0]), float(values[-1]), values, held, n_rows)
+    return FeatureAxis(float(values[0]), float(values[-1]), values, held, n_rows)
 
 
 def stretches_between(feature: Feature, cuts: Sequence[float]) -> tuple[Group, ...]:

@@ -13,7 +13,7 @@ from rhale.kernels import IntArray
 from rhale.kernels.region_finding import Finding, Reason
 from rhale.kernels.rules import Rule, depths_of
 from rhale.measures.binned import without_moved
-from rhale.measures.given_groups import GivenGroups
+from rhale.measures.given_groups import UserGroups
 from rhale.measures.measure import PartResult
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
@@ -68,7 +68,7 @@ class Telling:
         What is known of its regions.
     splitters : tuple of Feature
         Features that rules look at.
-    given : GivenGroups or None
+    given : UserGroups or None
         Groups that the user named.
     whole : Effect or LevelEffect
         The effect in all rows.
@@ -80,7 +80,7 @@ class Telling:
 
     sketch: Sketch
     splitters: tuple[Feature, ...]
-    given: GivenGroups | None
+    given: UserGroups | None
     whole: Effect | LevelEffect
     output: int
     parts: tuple[PartResult, ...]
@@ -115,7 +115,7 @@ class Telling:
         gradual = self.splitters[finding.gradual].name
         return replace(tree, gradual=gradual, thirds=tuple(told.values()))
 
-    def named(self, tree: RegionTree, given: GivenGroups) -> RegionTree:
+    def named(self, tree: RegionTree, given: UserGroups) -> RegionTree:
         """Groups that the user named, as far as they have rows."""
         groups, splits = given.groups, self.sketch.splits
         rules = rules_of(splits) if groups is None else rules_of_groups(groups)

@@ -10,8 +10,16 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
 from rhale.kernels.curve_moments import CurveMoments, measure_curves
-from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
-from rhale.measures.questions import Asker
+from rhale.measures.measure import (
+    ChunkResult,
+    Conclusion,
+    MeasureContext,
+    MeasuredChunk,
+    Needs,
+    Questions,
+    Replies,
+)
+from rhale.measures.questions import BatchedModel
 from rhale.results.missing import Missing
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
@@ -46,26 +54,26 @@ class Removal:
         """Nothing: whose curve it belongs to keeps where rows stand."""
         return 0
 
-    def questions(self, rows: Rows) -> Questions:
+    def questions(self, rows: MeasuredChunk) -> Questions:
         """The rows without the value."""
         if self.of == "own":
             return Questions()
         return Questions([without_value(rows.chunk, self.feature.column)])
 
-    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:  # noqa: ARG002
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
         """Mean and variance over the rows."""
         chunk, base = rows.chunk, replies.predictions
         answers = base if self.of == "own" else replies.changed[0]
         answers = answers - base if self.of == "change" else answers
         weights, nothing = chunk.weights, np.empty((rows.sampled.size, 0))
         if self.of == "prediction":
-            return Tally(measure_curves(answers.T[:, :, None], weights), nothing)
+            return ChunkResult(measure_curves(answers.T[:, :, None], weights), nothing)
         is_missing = np.isnan(chunk.column(self.feature.column))
         mine = is_missing if self.of == "own" else ~is_missing
         some = None if weights is None else weights[mine]
-        return Tally(measure_curves(answers[mine].T[:, :, None], some), nothing)
+        return ChunkResult(measure_curves(answers[mine].T[:, :, None], some), nothing)
 
-    def conclude(self, total: CurveMoments, kept: FloatArray, about: About) -> Conclusion:  # noqa: ARG002
+    def conclude(self, total: CurveMoments, kept: FloatArray, about: MeasureContext) -> Conclusion:  # noqa: ARG002
         """The point of missing values, for each output."""
         return Conclusion(missing=tuple(self.point(total, o) for o in range(len(about.outputs))))
 
@@ -87,6 +95,6 @@ def without_value(chunk: Chunk, column: int) -> Change:
     return column, np.full(chunk.n_rows, np.nan)
 
 
-def refuse_missing(asker: Asker, probe: Chunk, column: int) -> str | None:
+def refuse_missing(asker: BatchedModel, probe: Chunk, column: int) -> str | None:
     """Why the model has no answer for rows without this value; None if it has one."""
     return asker.reason(probe.substitute([without_value(probe, column)]), probe.n_rows)

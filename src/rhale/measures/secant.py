@@ -9,9 +9,9 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.grid import Grid
-from rhale.kernels.piles import NO_PILES, Piles
+from rhale.kernels.piles import NO_PILES, PointMasses
 from rhale.kernels.windows import Window
-from rhale.measures.measure import Aside, Needs, Questions, Replies, Rows
+from rhale.measures.measure import MeasuredChunk, Needs, Questions, Replies, SubsetQuery
 from rhale.tables import Chunk
 
 End = tuple[FloatArray, FloatArray]
@@ -52,7 +52,7 @@ class Secant:
     wide : Window or None
         A wider one, which tells how much of the secant is curvature; None where the model is
         smooth and one is enough.
-    piles : Piles
+    piles : PointMasses
         Values that many rows share, as in the intervals.
 
     Notes
@@ -64,7 +64,7 @@ class Secant:
     column: int
     interval: Interval
     wide: Window | None = None
-    piles: Piles = NO_PILES
+    piles: PointMasses = NO_PILES
     needs: ClassVar[Needs] = "nothing"
     n_changes: ClassVar[int] = 2
 
@@ -73,7 +73,7 @@ class Secant:
         """Whether the model has steps, so that windows are wide."""
         return self.wide is not None
 
-    def questions(self, rows: Rows) -> Questions:
+    def questions(self, rows: MeasuredChunk) -> Questions:
         """Both ends of the windows of every row, as the column's type can hold them."""
         chunk, column = rows.chunk, self.column
         x = self.piles.take_sides(chunk.column(column), rows.key)
@@ -83,7 +83,7 @@ class Secant:
             return Questions(changes, (x, ends))
         some = rows.every_other
         wide = self.representable(chunk, self.wide, x[some])
-        asides = (Aside(some, [(column, end) for end in wide]),)
+        asides = (SubsetQuery(some, [(column, end) for end in wide]),)
         return Questions(changes, (x, ends, some, wide), asides)
 
     def representable(self, chunk: Chunk, interval: Interval, x: FloatArray) -> End:
@@ -93,17 +93,17 @@ class Secant:
 
     def local_effects(
         self,
-        rows: Rows,  # noqa: ARG002
+        rows: MeasuredChunk,  # noqa: ARG002
         asked: Questions,
         replies: Replies,
     ) -> FloatArray:
         """Secants of all outputs, shape (n_outputs, n_rows), less what curvature adds to them."""
         x, ends, *more = asked.memory
-        found = _quotient(*replies.changed, *ends)
+        found = _secant_quotient(*replies.changed, *ends)
         if more:
             some, wide = more
             share = curvature_share(x[some], (ends[0][some], ends[1][some]), wide)[:, None]
-            found[some] += 2 * share * (found[some] - _quotient(*replies.asides[0], *wide))
+            found[some] += 2 * share * (found[some] - _secant_quotient(*replies.asides[0], *wide))
         found[np.isnan(x)] = 0.0  # rows without a value fall into no cell
         return np.ascontiguousarray(found.T)
 
@@ -155,7 +155,7 @@ def curvature_share(x: FloatArray, narrow: End, wide: End) -> FloatArray:
     return np.asarray(np.divide(1.0, q - 1.0, out=np.zeros_like(q), where=q >= SIMILAR))
 
 
-def _quotient(low: FloatArray, high: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+def _secant_quotient(low: FloatArray, high: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
     """Difference quotient; nan where a feature has one value only."""
     width = (b - a)[:, None]
     return np.divide(high - low, width, out=np.full_like(high, np.nan), where=width > 0)

@@ -10,10 +10,10 @@ import numpy as np
 
 from rhale.features.feature import STEP_ROWS, Feature
 from rhale.features.first_pass import MOST_COMBINED, Columns
-from rhale.features.level_reader import MOST_LEVELS, holds_names
+from rhale.features.level_reader import MAX_UNORDERED_LEVELS, holds_names
 from rhale.features.levels import Levels
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.level_moments import (
     LevelClasses,
     LevelMoments,
@@ -21,16 +21,16 @@ from rhale.kernels.level_moments import (
     measure_levels,
 )
 from rhale.kernels.region_finding import Target
-from rhale.measures.binned import FEWEST_ROWS
+from rhale.measures.binned import MIN_REGION_ROWS
 from rhale.measures.measure import (
-    About,
+    ChunkResult,
     Conclusion,
+    MeasureContext,
+    MeasuredChunk,
+    MeasureSample,
     Needs,
     Questions,
     Replies,
-    Rows,
-    SampledRows,
-    Tally,
     chances,
 )
 from rhale.measures.nearby import Nearby
@@ -40,9 +40,11 @@ from rhale.results.note import Note
 from rhale.tables import Chunk
 from rhale.tables.columns import hashed
 
-CHANCE = 0.05  # of taking any combination of a feature for empty, were its columns independent
-MOST_NAMED = 3  # combinations
-EMPTY = "empty combinations"
+EMPTY_COMBINATION_CHANCE = (
+    0.05  # of taking any combination of a feature for empty, were its columns independent
+)
+MAX_NAMED_IN_NOTE = 3  # combinations
+EMPTY_COMBINATIONS_NOTE = "empty combinations"
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +131,7 @@ def find_empty_combinations(feature: Feature, columns: Columns) -> EmptyCombinat
     for place, column in enumerate(columns.sampled):
         values = sample.values[:, place]
         keys = np.unique(values[~np.isnan(values)])
-        most = MOST_LEVELS if holds_names(table, column) else 2
+        most = MAX_UNORDERED_LEVELS if holds_names(table, column) else 2
         if column != feature.column and 2 <= keys.size <= most:
             others.append((column, keys, EmptyPairs(column, keys, NO_PAIRS).code(values)))
     n_combinations = levels.size * sum(keys.size for _, keys, _ in others)
@@ -139,7 +141,7 @@ def find_empty_combinations(feature: Feature, columns: Columns) -> EmptyCombinat
         both = level[known] * shape[1] + code[known]
         held = np.bincount(both, once[known], shape[0] * shape[1]).reshape(shape)
         expected = held.sum(axis=1)[:, None] * held.sum(axis=0) / max(float(held.sum()), 1e-300)
-        empty = (held == 0) & (expected > np.log(n_combinations / CHANCE))
+        empty = (held == 0) & (expected > np.log(n_combinations / EMPTY_COMBINATION_CHANCE))
         empty[:, -1] = False
         if empty.any():
             pairs.append(EmptyPairs(column, keys, empty))
@@ -156,7 +158,7 @@ def find_empty_combinations(feature: Feature, columns: Columns) -> EmptyCombinat
 
 
 def find_whole(level: IntArray, leave: BoolArray, weight: FloatArray, n_levels: int) -> BoolArray:
-    """Steps of which too little would be left on either side.
+    """LevelDifferences of which too little would be left on either side.
 
     If every row of a level has a value that no row of the next one has, then no row of the next
     one is like any of them: it leaves the data, too, though no pair of columns shows it. Such are
@@ -196,14 +198,16 @@ def describe_empty(
     for whole, names in told.items():
         if not names:
             continue
-        shown = ", ".join(list(names)[:MOST_NAMED])
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        shown = ", ".join(list(names)[:MAX_NAMED_IN_NOTE])
+        more = (
+            f" and {len(names) - MAX_NAMED_IN_NOTE} more" if len(names) > MAX_NAMED_IN_NOTE else ""
+        )
         some = (leave & (is_whole == whole)).any(axis=0)
         share = f"{100 * float(weight[some].sum() / weight[level >= 0].sum()):.2g} %"
         end = f"{share} of the rows are not moved there"
         if whole:
             end = f"{share} of the rows are moved there all the same, as too few others are left"
-        notes.append(Note(EMPTY, f"{who} {shown}{more}: {end}"))
+        notes.append(Note(EMPTY_COMBINATIONS_NOTE, f"{who} {shown}{more}: {end}"))
     return tuple(notes)
 
 
@@ -239,7 +243,7 @@ NOTHING_EMPTY = EmptyCombinations()
 
 @dataclass(frozen=True, eq=False)
 class RowSteps:
-    """Steps of the rows of one feature.
+    """LevelDifferences of the rows of one feature.
 
     Attributes
     ----------
@@ -256,7 +260,7 @@ class RowSteps:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class LevelDifferences:
     """A feature with levels: the rows of each level are moved to its neighbours.
 
     Attributes
@@ -267,7 +271,7 @@ class Steps:
         Levels that sampled rows are moved to: those near their own, or all that there are where
         these have no order.
     missing : tuple of Note
-        About rows without a value.
+        MeasureContext rows without a value.
     empty : EmptyCombinations
         Where no rows are: they are not moved there.
     """
@@ -294,7 +298,7 @@ class Steps:
         """Where a row stands, its steps down and its steps up; its increments between others."""
         return 1 + 2 * n_outputs + self.nearby.n_kept
 
-    def questions(self, rows: Rows) -> Questions:
+    def questions(self, rows: MeasuredChunk) -> Questions:
         """The levels beside those of the rows; pooled ones are chosen by the rows' keys."""
         levels, column = self.levels, self.feature.column
         x = rows.chunk.column(column)
@@ -304,7 +308,7 @@ class Steps:
         changes = [(column, np.where(level < 0, x, place)) for place in places]
         return Questions(changes, level, (self.nearby.ask(rows),))
 
-    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Moments of the steps of the rows that have a level."""
         level, sampled, weights = asked.memory, rows.sampled, rows.chunk.weights
         steps = row_steps(level, self.levels.size, replies.predictions, replies.changed)
@@ -323,7 +327,7 @@ class Steps:
         )
         stands = self.levels.stand(level)[sampled, None]
         kept = np.hstack([stands, steps.down[:, sampled].T, steps.up[:, sampled].T, near])
-        return Tally(total, kept)
+        return ChunkResult(total, kept)
 
     def measure(
         self, level: IntArray, down: FloatArray, up: FloatArray, weights: FloatArray | None
@@ -332,7 +336,7 @@ class Steps:
         measured = measure_classes if self.empty.pairs else measure_levels
         return measured(level, down, up, self.levels.size, weights)
 
-    def recall(self, rows: SampledRows) -> LevelMoments | LevelClasses:
+    def recall(self, rows: MeasureSample) -> LevelMoments | LevelClasses:
         """The same moments, from what was kept of every row."""
         n_outputs = self.nearby.n_outputs
         stands, down, up, _ = np.split(rows.kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
@@ -341,7 +345,7 @@ class Steps:
         return self.measure(level, down[known].T, up[known].T, rows.weight[known])
 
     def conclude(
-        self, total: LevelMoments | LevelClasses, kept: FloatArray, about: About
+        self, total: LevelMoments | LevelClasses, kept: FloatArray, about: MeasureContext
     ) -> Conclusion:
         """Gather the steps of each output, and how rows differ at the levels."""
         every, outputs = slice(0, self.levels.size), range(len(about.outputs))
@@ -350,11 +354,15 @@ class Steps:
         return Conclusion(made, targets=targets)
 
     def conclude_region(
-        self, total: LevelMoments | LevelClasses, kept: FloatArray, about: About, output: int
+        self,
+        total: LevelMoments | LevelClasses,
+        kept: FloatArray,
+        about: MeasureContext,
+        output: int,
     ) -> LevelEffect | None:
         """The same for the rows of a region, from the first to the last of their levels."""
         filled = np.flatnonzero(total.count)
-        if total.count.sum() < FEWEST_ROWS:
+        if total.count.sum() < MIN_REGION_ROWS:
             return None
         some = slice(int(filled[0]), int(filled[-1]) + 1)
         made = self.gather(total, kept, about, output, some)
@@ -364,7 +372,7 @@ class Steps:
         text = f"no row on either side of {len(unknown)} steps (after {unknown[0]!r}): flat there"
         return replace(made, bin_notes=(*made.bin_notes, Note("empty steps", text)))
 
-    def in_region(self, axis: Axis) -> Steps:  # noqa: ARG002 - levels stay
+    def in_region(self, axis: FeatureAxis) -> LevelDifferences:  # noqa: ARG002 - levels stay
         """The same steps."""
         return self
 
@@ -372,7 +380,7 @@ class Steps:
         self,
         total: LevelMoments | LevelClasses,
         kept: FloatArray,
-        about: About,
+        about: MeasureContext,
         output: int,
         some: slice,
     ) -> LevelEffect:
@@ -405,7 +413,7 @@ class Steps:
             sample=self.sampled_steps(kept, about, output),
         )
 
-    def targets(self, searched: SampledRows, n_outputs: int) -> tuple[Target, ...]:
+    def targets(self, searched: MeasureSample, n_outputs: int) -> tuple[Target, ...]:
         """What regions are to tell apart: the steps of every row, down and up."""
         edges, ends = self.levels.edges, [1, 1 + n_outputs, 1 + 2 * n_outputs]
         stands, down, up, _ = np.split(searched.kept, ends, axis=1)
@@ -427,14 +435,14 @@ class Steps:
             for output in range(n_outputs)
         )
 
-    def describe_moved(self, about: About) -> tuple[Note, ...]:
+    def describe_moved(self, about: MeasureContext) -> tuple[Note, ...]:
         """Say that the spread rests on some of the rows moved to every level, where it does."""
         if self.levels.has_order or about.survey.n_rows <= self.nearby.n_rows:
             return ()
         text = f"spread of the levels from {self.nearby.n_rows:,} rows moved to every level"
         return (Note("sample", text),)
 
-    def sampled_steps(self, kept: FloatArray, about: About, output: int) -> LocalEffects:
+    def sampled_steps(self, kept: FloatArray, about: MeasureContext, output: int) -> LocalEffects:
         """Steps of the sampled rows, at the middles of the steps."""
         edges, n_outputs = self.levels.edges, len(about.outputs)
         stands, down, up, _ = np.split(kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)

@@ -9,26 +9,26 @@ import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
-from rhale.kernels.between_points import place_between, share_out
-from rhale.kernels.curve_places import Stands, stand_beside
+from rhale.kernels.between_points import locate_between_points, share_out
+from rhale.kernels.curve_places import RowsBetweenPoints, stand_beside
 from rhale.kernels.curve_sums import CurveSums, sum_curves
 from rhale.kernels.dependences import HeldPoints
 from rhale.kernels.fixed import Edges
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import Moments, measure
+from rhale.kernels.moments import Moments, measure_moments
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import crosses_processes
-from rhale.kernels.row_places import RowPlaces, place_rows
+from rhale.kernels.row_places import RowPlaces, build_quadrature
 from rhale.measures.binned import reachable_limits
 from rhale.measures.constant import note_constant
 from rhale.measures.measure import (
-    About,
+    ChunkResult,
     Conclusion,
+    MeasureContext,
+    MeasuredChunk,
     Needs,
     Questions,
     Replies,
-    Rows,
-    Tally,
     chances,
 )
 from rhale.measures.notes import describe_curves, describe_ends, describe_missing
@@ -40,7 +40,9 @@ from rhale.settings import Settings
 TracedMethod = Literal["pdp", "ice"]
 # of curves that are added up at a time: the processor's cache holds them, one call answers for them
 BLOCK_NUMBERS = STACKED_ROWS
-FEWEST_ROWS = 2**9  # of such a block: sums of fewer cost more to put together than to add up
+MIN_TRACED_BLOCK_ROWS = (
+    2**9
+)  # of such a block: sums of fewer cost more to put together than to add up
 
 
 @crosses_processes
@@ -55,7 +57,7 @@ class Traces:
     cells : Moments
         Where the rows stand between the points of the grid.
     n_outside : int
-        Rows beyond the ends of the grid.
+        MeasuredChunk beyond the ends of the grid.
     """
 
     sums: CurveSums
@@ -100,7 +102,7 @@ class Tracing:
         """Where a row stands, and its curves."""
         return 1 + (n_outputs * self.points.size if self.method == "ice" else 0)
 
-    def questions(self, rows: Rows) -> Questions:
+    def questions(self, rows: MeasuredChunk) -> Questions:
         """All rows at every point of the grid."""
         column, levels, n_rows = self.feature.column, self.feature.levels, rows.chunk.n_rows
         if levels is None:
@@ -109,20 +111,20 @@ class Tracing:
         whole = (np.full(n_rows, k) for k in range(levels.size))
         return Questions([(column, levels.at(level, chance)) for level in whole])
 
-    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:  # noqa: ARG002
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
         """Moments of the curves, of all rows and by where rows stand."""
         x = self.feature.stands(rows.chunk)
-        place = place_between(x, self.points)
+        place = locate_between_points(x, self.points)
         sums, single = self.add_up_curves(rows, place, replies)
         total = Traces(
             sums,
-            measure(self.stretches, place, np.empty((0, x.size)), rows.chunk.weights),
+            measure_moments(self.stretches, place, np.empty((0, x.size)), rows.chunk.weights),
             n_outside=int(np.sum((x < self.points[0]) | (x > self.points[-1]))),
         )
-        return Tally(total, np.hstack([x[rows.sampled, None], single]))
+        return ChunkResult(total, np.hstack([x[rows.sampled, None], single]))
 
     def add_up_curves(
-        self, rows: Rows, place: FloatArray, replies: Replies
+        self, rows: MeasuredChunk, place: FloatArray, replies: Replies
     ) -> tuple[CurveSums, FloatArray]:
         """Sums of the curves, a block of rows at a time, and curves of the sampled rows if kept."""
         n_points, (n_rows, n_outputs) = self.points.size, replies.predictions.shape
@@ -131,7 +133,7 @@ class Tracing:
         number = np.full(n_rows, -1)
         number[rows.sampled] = np.arange(rows.sampled.size)
 
-        def trace(some: Stands) -> FloatArray:
+        def trace(some: RowsBetweenPoints) -> FloatArray:
             traced = curves(some.row)
             if single.size:
                 mine = np.flatnonzero(number[some.row] >= 0)
@@ -139,7 +141,7 @@ class Tracing:
                 single[number[some.row[mine]]] = own.reshape(mine.size, -1)
             return traced
 
-        size = max(BLOCK_NUMBERS // (n_outputs * n_points), FEWEST_ROWS)
+        size = max(BLOCK_NUMBERS // (n_outputs * n_points), MIN_TRACED_BLOCK_ROWS)
         stands = stand_beside(place, n_points, weights)
         return sum_curves(trace, stands, size, weights), single
 
@@ -150,7 +152,7 @@ class Tracing:
             np.arange(self.points.size, dtype=float) if self.points.size > 1 else np.zeros(2)
         )
 
-    def conclude(self, total: Traces, kept: FloatArray, about: About) -> Conclusion:
+    def conclude(self, total: Traces, kept: FloatArray, about: MeasureContext) -> Conclusion:
         """One profile for each output."""
         notes = self.notes(total, len(kept), about)
         levels = self.feature.levels.names if self.feature.levels is not None else ()
@@ -158,7 +160,7 @@ class Tracing:
         kind = self.feature.axis_kind
         return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
 
-    def notes(self, total: Traces, n_kept: int, about: About) -> tuple[Note, ...]:
+    def notes(self, total: Traces, n_kept: int, about: MeasureContext) -> tuple[Note, ...]:
         """What a reader of the profile should know."""
         feature, n_known = self.feature, about.survey.n_rows - self.feature.n_missing
         notes: tuple[Note, ...] = ()
@@ -172,7 +174,7 @@ class Tracing:
 
     def profile(self, total: Traces, kept: FloatArray, output: int, name: str) -> Profile:
         """The numbers of one output."""
-        found, places, points = total.sums.curves, place_rows(total.cells), self.points
+        found, places, points = total.sums.curves, build_quadrature(total.cells), self.points
         covariance, share = found.covariance[output], share_out(*places, points.size)
         shape, level = covariance[:-1, :-1], covariance[-1, -1]
         variance = np.diag(shape) + 2 * covariance[:-1, -1] + level

@@ -10,7 +10,7 @@ import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.grid import Grid
 from rhale.kernels.jumps import (
     JumpCells,
@@ -18,28 +18,28 @@ from rhale.kernels.jumps import (
     JumpQuestion,
     JumpSums,
     find_inner,
+    find_jump_reach,
     find_near,
-    find_reach,
     near_share,
 )
-from rhale.kernels.moments import Moments, measure
+from rhale.kernels.moments import Moments, measure_moments
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
 from rhale.kernels.staircase import Staircase, halves_agree
 from rhale.kernels.windows import Window
-from rhale.measures.binned import CellChoice, gather_notes, sample_effects
+from rhale.measures.binned import CellChoice, gather_local_effect_notes, sample_effects
 from rhale.measures.measure import (
-    About,
+    ChunkResult,
     Conclusion,
+    MeasureContext,
+    MeasuredChunk,
+    MeasureSample,
     Needs,
     Questions,
     Replies,
-    Rows,
-    SampledRows,
-    Tally,
 )
 from rhale.measures.nearby import Nearby
-from rhale.measures.notes import BY_JUMPS, describe_agreement, describe_gaps
+from rhale.measures.notes import BY_JUMPS, describe_gaps, describe_noisy_jumps
 from rhale.results.effect_statistics import remove_noise
 from rhale.results.fit import ModelCells, Unbinned
 from rhale.results.note import Note
@@ -61,7 +61,7 @@ class JumpTotal:
         return JumpTotal(self.cells + other.cells, self.sums + other.sums)
 
 
-class Marks(NamedTuple):
+class JumpGrid(NamedTuple):
     """Stretches of an axis, and what is asked of the rows on each."""
 
     grid: Grid
@@ -109,7 +109,7 @@ class JumpEffects:
         """Where a row stands, its slopes, and its increments between places near."""
         return 1 + n_outputs + self.nearby.n_kept
 
-    def questions(self, rows: Rows) -> Questions:
+    def questions(self, rows: MeasuredChunk) -> Questions:
         """The jumps in each row's neighbourhoods and windows; sampled rows at places near."""
         x, marks = rows.chunk.column(self.feature.column), self.marks
         places = rows.count_only(x)
@@ -123,7 +123,7 @@ class JumpEffects:
         return Questions(memory=x, jumps=(asked,), asides=(self.nearby.ask(rows),))
 
     @cached_property
-    def marks(self) -> Marks:
+    def marks(self) -> JumpGrid:
         """What is asked of rows, wherever they stand: one search finds it."""
         grid, places = self.cells.grid, self.places
         limits = grid.edges if grid.closed == "left" else np.nextafter(grid.edges, np.inf)
@@ -140,35 +140,39 @@ class JumpEffects:
         asked = JumpMarks(
             stand=np.searchsorted(places.places, at, "right"),
             near=near,
-            reach=find_reach(places.places, near, window),
+            reach=find_jump_reach(places.places, near, window),
             window=window,
             part=np.zeros(at.size, dtype=np.intp),
             inner=places.serve_inner(at),
         )
-        found = Marks(Grid(marks), asked)
+        found = JumpGrid(Grid(marks), asked)
         for one in (grid, found.grid):  # tables that all chunks use, however few rows each has
             one.buckets_for(int(self.feature.axis.rows))
         return found
 
-    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Moments of the slopes in every cell, and sums of jumps at every place."""
         x, (reply,) = asked.memory, replies.jumps
-        cells = measure(self.cells.grid, rows.count_only(x), reply.slopes, rows.chunk.weights)
+        cells = measure_moments(
+            self.cells.grid, rows.count_only(x), reply.slopes, rows.chunk.weights
+        )
         near = self.nearby.keep(rows, *replies.asides)
         kept = np.column_stack([x[rows.sampled], reply.slopes.T[rows.sampled], near])
-        return Tally(JumpTotal(replace(cells, is_stepped=True), reply.sums), kept)
+        return ChunkResult(JumpTotal(replace(cells, is_stepped=True), reply.sums), kept)
 
-    def recall(self, rows: SampledRows) -> None:
+    def recall(self, rows: MeasureSample) -> None:
         """Nothing: rows of a region have other neighbours, and are walked again."""
 
-    def conclude(self, total: JumpTotal, kept: FloatArray, about: About) -> Conclusion:
+    def conclude(self, total: JumpTotal, kept: FloatArray, about: MeasureContext) -> Conclusion:
         """Accumulate the jumps; bins among the cells are for the caller to choose, for each output."""
-        notes = gather_notes(self, total.cells, about) + describe_gaps(self.feature, BY_JUMPS)
+        notes = gather_local_effect_notes(self, total.cells, about) + describe_gaps(
+            self.feature, BY_JUMPS
+        )
         ends = float(self.cells.grid.edges[0]), float(self.cells.grid.edges[-1])
         outputs = range(len(about.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
         nearest = total.sums.inner or total.sums
-        told = [describe_agreement(halves_agree(nearest, output)) for output in outputs]
+        told = [describe_noisy_jumps(halves_agree(nearest, output)) for output in outputs]
         made = tuple(
             self.unbinned(
                 total.cells, kept, about, (output, found),
@@ -203,7 +207,7 @@ class JumpEffects:
         )
         return (Note("cuts", text),)
 
-    def in_region(self, axis: Axis) -> JumpEffects:
+    def in_region(self, axis: FeatureAxis) -> JumpEffects:
         """The same slopes, and the jumps of the rows near each place that are in a region."""
         share = self.share or near_share(axis.rows)
         near = find_near(axis, self.places.places, share)
@@ -212,7 +216,7 @@ class JumpEffects:
         return replace(self, places=places, reach=(axis.low, axis.high))
 
     def conclude_region(
-        self, total: JumpTotal, kept: FloatArray, about: About, output: int
+        self, total: JumpTotal, kept: FloatArray, about: MeasureContext, output: int
     ) -> Unbinned | None:
         """Jumps of the rows of a region, between its cells or given limits; no bins yet."""
         cells = self.cells.between_rows(total.cells, output)
@@ -239,7 +243,7 @@ class JumpEffects:
         self,
         cells: Moments,
         kept: FloatArray,
-        about: About,
+        about: MeasureContext,
         stairs: tuple[int, Staircase],
         notes: tuple[Note, ...],
     ) -> Unbinned:

@@ -11,10 +11,10 @@ from rhale.errors import BadPredictionError, ModelFailedError, RhaleError, Wrong
 from rhale.kernels import FloatArray
 
 REPEATABLE = 1e-5  # relative; far above float32 rounding, far below dropout
-LONGEST = 1000  # letters of what a model says; its own error is the cause of ours
+MAX_MODEL_MESSAGE = 1000  # letters of what a model says; its own error is the cause of ours
 
 
-class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
+class wrap_model_errors:  # noqa: N801 - reads as a sentence at its call
     """Turn an exception of the model into one that says whose it is and what was asked."""
 
     def __init__(self, n_rows: int, question: object) -> None:
@@ -25,17 +25,17 @@ class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, RhaleError):
-            asked = in_words(self.question)
+            asked = format_query_clause(self.question)
             msg = (
                 f"the model failed on {self.n_rows} rows{asked}: {type(error).__name__}: "
-                f"{excerpt(error, LONGEST).rstrip('.')}"
+                f"{excerpt(error, MAX_MODEL_MESSAGE).rstrip('.')}"
             )
             failed = ModelFailedError(msg)
             failed.add_note("Its own traceback is above; nothing of the run is kept.")
             raise failed from error
 
 
-def as_array(answer: Any) -> npt.NDArray[Any]:
+def as_prediction_array(answer: Any) -> npt.NDArray[Any]:
     """An answer as an array; of a tensor that knows its gradient, or lies elsewhere, its values."""
     if hasattr(answer, "detach"):
         answer = answer.detach().cpu()
@@ -45,22 +45,22 @@ def as_array(answer: Any) -> npt.NDArray[Any]:
 def check_answer(answer: Any, n_rows: int, question: object = "") -> FloatArray:
     """Turn an answer into finite floats of shape (n_rows, n_outputs), or say what is wrong."""
     try:
-        array = as_array(answer)
+        array = as_prediction_array(answer)
     except ValueError as error:  # a list of arrays of different lengths
-        msg = f"the model answered with a {type(answer).__name__} that is no array{in_words(question)}: {error}"
+        msg = f"the model answered with a {type(answer).__name__} that is no array{format_query_clause(question)}: {error}"
         raise WrongShapeError(msg) from error
     if array.dtype.kind not in "fiub":
         try:
             array = np.array(array.tolist(), dtype=np.float64)
         except (TypeError, ValueError) as error:
             msg = (
-                f"the model answered with {array.dtype} values such as {array.ravel()[:1]}{in_words(question)}; "
+                f"the model answered with {array.dtype} values such as {array.ravel()[:1]}{format_query_clause(question)}; "
                 "return numbers (for a classifier: response='predict_proba')"
             )
             raise BadPredictionError(msg) from error
     if array.ndim not in (1, 2) or array.shape[0] != n_rows or array.size == 0:
         msg = (
-            f"predict returned shape {array.shape} for {n_rows} rows{in_words(question)}; "
+            f"predict returned shape {array.shape} for {n_rows} rows{format_query_clause(question)}; "
             "return an array of shape (n_rows,) or (n_rows, n_outputs)"
         )
         raise WrongShapeError(msg)
@@ -70,14 +70,14 @@ def check_answer(answer: Any, n_rows: int, question: object = "") -> FloatArray:
         row = int(np.argwhere(bad)[0, 0])
         msg = (
             f"the model answered nan or infinity for {int(bad.any(axis=1).sum())} of {n_rows} "
-            f"rows{in_words(question)} (first: row {row} of the batch, {values[row]}); effects need finite "
+            f"rows{format_query_clause(question)} (first: row {row} of the batch, {values[row]}); effects need finite "
             "predictions (does the model take the missing values of the table, if it has some?)"
         )
         raise BadPredictionError(msg)
     return values
 
 
-def in_words(question: object) -> str:
+def format_query_clause(question: object) -> str:
     """The question as the end of a clause, or nothing."""
     return f" {question}" if question else ""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from rhale.errors import BadTableError
 from rhale.models.ancestry import classes_of
-from rhale.models.trees.ensemble import take_apart
+from rhale.models.trees.ensemble import split_pipeline
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +38,12 @@ class XGBoostBooster:
         return DMatrix(rows, feature_names=names, feature_types=types, enable_categorical=True)
 
 
-def give_face(model: Any) -> Any:
+def as_estimator(model: Any) -> Any:
     """Give a model that answers for tables: an XGBoost Booster gets a face, others stay."""
     return XGBoostBooster(model) if "xgboost.Booster" in classes_of(model) else model
 
 
-def mind_columns(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def check_column_order(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Ask LightGBM only with the columns of its training: it goes by position, in silence."""
     names = _lightgbm_names(model)
     return ask if names is None else partial(_ask_in_order, names, ask)
@@ -51,7 +51,7 @@ def mind_columns(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _lightgbm_names(model: Any) -> tuple[str, ...] | None:
     """Columns that a LightGBM model was trained on; None if it has no names for them."""
-    steps, model = take_apart(model)
+    steps, model = split_pipeline(model)
     classes = classes_of(model)
     if steps:
         return None

@@ -13,7 +13,7 @@ import numpy as np
 from rhale.errors import BadSettingError, BadTableError, UnknownOutputError, excerpt
 from rhale.kernels import FloatArray
 from rhale.models.adapter import Adapter
-from rhale.models.unit_maps import KNOWN, UnitMap, settle
+from rhale.models.unit_maps import KNOWN_INVERSES, UnitMap, complete_unit_map
 from rhale.names import find, near_names
 from rhale.tables import Table, TableInMemory
 from rhale.tables.array import ArrayTable
@@ -21,9 +21,9 @@ from rhale.tables.columns import column_at
 from rhale.tables.frame import FrameTable
 from rhale.tables.replaced import RowTypes, read_numbers, replace_columns
 
-SINGLE, DOUBLE = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
-PREDICTION = "prediction"  # what the one output of a regressor is called for people
-PROBE_ROWS, FEW_ROWS = 64, 8
+FLOAT32_EPS, FLOAT64_EPS = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
+PREDICTION_LABEL = "prediction"  # what the one output of a regressor is called for people
+CONVERSION_PROBE_ROWS, FEW_PROBE_ROWS = 64, 8
 PIPELINE = (
     "put it into a pipeline with the model, and explain the raw table: "
     "rhale.explain(make_pipeline(scaler, model), raw)"
@@ -115,7 +115,7 @@ class Outputs(NamedTuple):
             is_one_each = len(listed) == len(self.usual)
             told = dict(zip(listed, self.usual, strict=True)) if is_one_each else {}
         if len(self.usual) == 1:
-            told.setdefault(PREDICTION, self.usual[0])
+            told.setdefault(PREDICTION_LABEL, self.usual[0])
         return told.get(asked)
 
 
@@ -141,7 +141,7 @@ def convert(table: Table, transform: Any, words: Any = None) -> tuple[TableInMem
     columns, new = list[tuple[tuple[int, ...], UnitMap]](), dict[int, FloatArray]()
     for places, one in asked:
         values = read_model_numbers(table, places)
-        settled, people = settle(one, values, precision_of(table, places))
+        settled, people = complete_unit_map(one, values, precision_of(table, places))
         columns.append((places, settled))
         new |= {place: people[:, i] for i, place in enumerate(places)}
     types = RowTypes.of(table, list(new))
@@ -152,10 +152,10 @@ def convert(table: Table, transform: Any, words: Any = None) -> tuple[TableInMem
 def describe_conversions(table: TableInMemory, transform: Any) -> dict[str, Any]:
     """Tell a transform from others by what it does to a few numbers, as plain values."""
     made, ways = convert(table, transform)
-    chunk = made.chunk(0, min(made.n_rows, FEW_ROWS))
+    chunk = made.chunk(0, min(made.n_rows, FEW_PROBE_ROWS))
     places = [place for several, _ in ways.columns for place in several]
     columns = {made.names[place]: chunk.column(place).tolist() for place in places}
-    some = np.linspace(-1.0, 1.0, FEW_ROWS)
+    some = np.linspace(-1.0, 1.0, FEW_PROBE_ROWS)
     return columns | {name: one.people(some).tolist() for name, one in ways.outputs.items()}
 
 
@@ -176,7 +176,7 @@ def precision_of(table: TableInMemory, places: Sequence[int]) -> FloatArray:
         singles = [column_at(table.frame, place).dtype == nw.Float32 for place in places]
     else:
         singles = [isinstance(table, ArrayTable) and table.array.dtype.itemsize <= 4] * len(places)
-    return np.where(singles, SINGLE, DOUBLE)
+    return np.where(singles, FLOAT32_EPS, FLOAT64_EPS)
 
 
 def read_transform(
@@ -225,7 +225,7 @@ def read_map(how: Any, what: str) -> UnitMap:
     if isinstance(how, tuple | list) and len(how) == 2 and all(map(callable, how)):
         return UnitMap(what, how[0], how[1])
     try:
-        back, derivative = KNOWN[how]
+        back, derivative = KNOWN_INVERSES[how]
     except (KeyError, TypeError):
         if callable(how):
             return UnitMap(what, how)
@@ -274,7 +274,7 @@ def scaler_map(scaler: Any, what: str, n_columns: int) -> UnitMap:
     back = getattr(nameless, "transform", None)
     found = UnitMap(what, nameless.inverse_transform, back, is_block=True)
     rng = np.random.default_rng(0)
-    probe = rng.uniform(0.1, 0.9, size=(PROBE_ROWS, n_columns))
+    probe = rng.uniform(0.1, 0.9, size=(CONVERSION_PROBE_ROWS, n_columns))
     try:
         mapped = found.people(probe)
     except BadSettingError:
@@ -282,7 +282,7 @@ def scaler_map(scaler: Any, what: str, n_columns: int) -> UnitMap:
     except Exception as error:
         msg = f"transform={what} cannot undo itself: {type(error).__name__}: {excerpt(error)}"
         raise BadSettingError(msg) from error
-    turned = rng.permuted(np.tile(np.arange(PROBE_ROWS), (n_columns, 1)).T, axis=0)
+    turned = rng.permuted(np.tile(np.arange(CONVERSION_PROBE_ROWS), (n_columns, 1)).T, axis=0)
     again = found.people(np.take_along_axis(probe, turned, axis=0))
     if not np.allclose(again, np.take_along_axis(mapped, turned, axis=0), equal_nan=True):
         msg = f"transform={what} mixes columns, which have no units of their own then; {PIPELINE}"

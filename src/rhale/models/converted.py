@@ -18,7 +18,7 @@ from rhale.models.conversions import Conversions, Outputs
 from rhale.models.output_words import Answer
 from rhale.models.trees.model import BLACK_BOX, WHAT_IS_LOST
 from rhale.models.trees.walker import RAW, TreeWalker
-from rhale.models.unit_maps import size_of
+from rhale.models.unit_maps import compute_column_scale
 from rhale.results.note import Note
 
 SHARED_SUMS = ("softmax",)  # links whose answers depend on the sums of all outputs
@@ -155,7 +155,7 @@ class ConvertedModel(Adapter):
         own = self.inner.predict(seen)
         inner = self.inner.recognise(seen, own)
         answers = check_answer(own, len(rows))
-        made = replace(self, inner=inner, scale=size_of(answers))
+        made = replace(self, inner=inner, scale=compute_column_scale(answers))
         if not isinstance(inner.walker, TreeWalker):
             return made
         return replace(made, walker=self._walk_between(inner.walker, rows, answers.shape[1]))

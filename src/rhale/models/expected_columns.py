@@ -15,7 +15,7 @@ from rhale.names import guess, near_names
 from rhale.results.note import Note
 
 NAMELESS = re.compile(r"(Column_|f|x)?\d+")  # what libraries call columns of an array
-SHOWN = 10
+MAX_ABSENT_COLUMNS_NAMED = 10
 # where models without `feature_names_in_` keep the names
 NAMES_IN: dict[str, Callable[[Any], Any]] = {
     "xgboost.Booster": attrgetter("feature_names"),
@@ -68,7 +68,7 @@ def columns_for(model: Any, have: Sequence[str]) -> list[str] | None:
     found = respell(wanted, have)
     missing = [name for name in found if name not in have]
     if missing:
-        raise BadTableError(tell_missing(missing, have))
+        raise BadTableError(describe_absent_columns(missing, have))
     return found
 
 
@@ -76,7 +76,7 @@ def match_columns(model: Any, have: Sequence[str]) -> list[str] | None:
     """Columns of a table in memory that a model takes, in its order; None for all as they are.
 
     Also where the model names some that are not there: it may do without, or know better what to
-    say; see `tell_missing`.
+    say; see `describe_absent_columns`.
 
     Examples
     --------
@@ -97,12 +97,18 @@ def respell(wanted: Sequence[str], have: Sequence[str]) -> list[str]:
     return [name if name in known else spelled.get(name, name) for name in wanted]
 
 
-def tell_missing(missing: Sequence[str], have: Sequence[str]) -> str:
+def describe_absent_columns(missing: Sequence[str], have: Sequence[str]) -> str:
     """Say which columns of its training a table does not have."""
-    shown = ", ".join(repr(name) for name in missing[:SHOWN])
-    more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+    shown = ", ".join(repr(name) for name in missing[:MAX_ABSENT_COLUMNS_NAMED])
+    more = (
+        f" and {len(missing) - MAX_ABSENT_COLUMNS_NAMED} more"
+        if len(missing) > MAX_ABSENT_COLUMNS_NAMED
+        else ""
+    )
     msg = f"the table has no column {shown}{more}, which the model was trained on; "
-    known = next((name for name in missing[:SHOWN] if guess(name, have)), missing[0])
+    known = next(
+        (name for name in missing[:MAX_ABSENT_COLUMNS_NAMED] if guess(name, have)), missing[0]
+    )
     return msg + near_names(known, have)
 
 
@@ -114,7 +120,11 @@ def tell_left_out(left: Sequence[str]) -> Note:
     >>> tell_left_out(["id", "target"])
     "columns left out, as the model was not fitted on them: 'id', 'target'"
     """
-    shown = ", ".join(repr(name) for name in left[:SHOWN])
-    more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
+    shown = ", ".join(repr(name) for name in left[:MAX_ABSENT_COLUMNS_NAMED])
+    more = (
+        f" and {len(left) - MAX_ABSENT_COLUMNS_NAMED} more"
+        if len(left) > MAX_ABSENT_COLUMNS_NAMED
+        else ""
+    )
     what, it = ("column", "it") if len(left) == 1 else ("columns", "them")
     return Note("columns", f"{what} left out, as the model was not fitted on {it}: {shown}{more}")

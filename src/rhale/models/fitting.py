@@ -96,14 +96,14 @@ def as_trainer(estimator: Any) -> Trainer:
     >>> trainer.name, trainer.train(np.zeros((2, 1)), [1.0, 3.0])(np.zeros((1, 1)))
     ('fit', array([2.]))
     """
-    _require_learner(estimator)
+    _require_trainable(estimator)
     if hasattr(estimator, "fit"):
-        renew = _clone if _has_params(estimator) else _copy
+        renew = _clone if _has_params(estimator) else _copy_estimator
         return Trainer(estimator, type(estimator).__name__, is_classifier(estimator), renew)
-    return Trainer(estimator, _name_of(estimator))
+    return Trainer(estimator, _function_name(estimator))
 
 
-def _require_learner(estimator: Any) -> None:
+def _require_trainable(estimator: Any) -> None:
     """Refuse what cannot be trained, and say what may have been meant."""
     kind = type(estimator).__name__
     if isinstance(estimator, str | bytes | PathLike):
@@ -150,9 +150,9 @@ def _end_of(estimator: Any) -> Any:
     return estimator
 
 
-def _name_of(function: Any) -> str:
+def _function_name(function: Any) -> str:
     if isinstance(function, partial):
-        return _name_of(function.func)
+        return _function_name(function.func)
     return str(getattr(function, "__name__", type(function).__name__))
 
 
@@ -173,10 +173,10 @@ def _clone(estimator: Any) -> Any:
     except (RuntimeError, TypeError):
         # CatBoost copies lists of columns on its way in, which clone does not allow; alone or
         # inside a pipeline it is copied as it is, and fit begins anew
-        return _copy(estimator)
+        return _copy_estimator(estimator)
 
 
-def _copy(learner: Any) -> Any:
+def _copy_estimator(learner: Any) -> Any:
     try:
         return deepcopy(learner)
     except Exception as error:
@@ -197,7 +197,7 @@ def _sklearn_base() -> Any:
 # --- rows of targets and parameters ----------------------------------------------------------------
 
 
-def take_rows(values: Any, rows: IntArray) -> Any:
+def take_training_rows(values: Any, rows: IntArray) -> Any:
     """Take rows of a target or a table, in its own library.
 
     Parameters
@@ -209,7 +209,7 @@ def take_rows(values: Any, rows: IntArray) -> Any:
 
     Examples
     --------
-    >>> take_rows(["a", "b", "c"], np.array([2, 0, 0]))
+    >>> take_training_rows(["a", "b", "c"], np.array([2, 0, 0]))
     ['c', 'a', 'a']
     """
     if hasattr(values, "iloc"):
@@ -245,7 +245,7 @@ def take_params(params: Any, rows: IntArray, n_rows: int) -> dict[str, Any]:
         msg = f"fit_params={params!r:.60} is no mapping from names to values; pass a dict"
         raise BadSettingError(msg)
     return {
-        name: take_rows(value, rows) if _n_entries(value) == n_rows else value
+        name: take_training_rows(value, rows) if _n_entries(value) == n_rows else value
         for name, value in params.items()
     }
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rhale.errors import WrongShapeError
 from rhale.models.adapter import Adapter
-from rhale.models.answers import as_array
+from rhale.models.answers import as_prediction_array
 from rhale.models.output_words import Answer
 
 
@@ -73,14 +73,17 @@ class FunctionModel(Adapter):
         """Call the function and the gradient that came with it."""
         if self.derivative is None:
             return super().gradient(rows, outputs)
-        slopes, answer = as_array(self.derivative(rows)), as_array(self.function(rows))
+        slopes, answer = (
+            as_prediction_array(self.derivative(rows)),
+            as_prediction_array(self.function(rows)),
+        )
         n_outputs = answer.size // max(len(rows), 1)
         return answer, choose_slopes(slopes, rows, outputs, n_outputs)
 
     def slopes_alone(self, rows: Any, outputs: Sequence[int], n_outputs: int) -> Any:
         """Call the gradient that came with the function, and not the function."""
         assert self.derivative is not None  # noqa: S101 - our own mistake
-        return choose_slopes(as_array(self.derivative(rows)), rows, outputs, n_outputs)
+        return choose_slopes(as_prediction_array(self.derivative(rows)), rows, outputs, n_outputs)
 
     def recognise(self, rows: Any, answer: Any) -> Adapter:
         """See from the answer whether the function is written in JAX."""

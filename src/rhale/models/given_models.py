@@ -10,7 +10,7 @@ from rhale.kernels import IntArray
 from rhale.kernels.splits import check_indices
 from rhale.models.expected_columns import columns_of
 
-FEWEST = 2  # trainings that can be compared
+MIN_PREFITTED_MODELS = 2  # trainings that can be compared
 
 
 def read_models(models: Any, train: Any, test: Any) -> tuple[list[Any], Any, Any]:
@@ -26,7 +26,7 @@ def read_models(models: Any, train: Any, test: Any) -> tuple[list[Any], Any, Any
         )
         raise BadSettingError(msg)
     models = list(models)
-    if len(models) < FEWEST:
+    if len(models) < MIN_PREFITTED_MODELS:
         msg = f"{len(models)} models were given, which tell nothing about other trainings; give two or more, 20 are usual"
         raise BadSettingError(msg)
     require_same_columns(models)
@@ -76,7 +76,9 @@ def refuse_rows(**given: Any) -> None:
             raise BadSettingError(msg)
 
 
-def require_rows(models: Sequence[Any], train: Any, test: Any, n_rows: int) -> tuple[IntArray, ...]:
+def require_training_rows(
+    models: Sequence[Any], train: Any, test: Any, n_rows: int
+) -> tuple[IntArray, ...]:
     """Rows of each training, one entry a model."""
     if train is None and test is None:
         msg = (

@@ -35,7 +35,7 @@ class JaxModel(Adapter):
 
     def move_to(self, device: Any) -> JaxModel:
         """The function on a device, or the name of one."""
-        return JaxModel(self.function, find_device(device))
+        return JaxModel(self.function, find_jax_device(device))
 
     def predict(self, rows: Any) -> Any:
         """Call the function on a matrix."""
@@ -63,7 +63,7 @@ class JaxModel(Adapter):
         return jnp.asarray(as_matrix(rows), dtype=jnp.result_type(float), device=self.device)
 
 
-def find_device(name: Any) -> Any:
+def find_jax_device(name: Any) -> Any:
     """The device of that name, or what there is instead."""
     if not isinstance(name, str):
         return name

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from rhale.errors import ModelFailedError
 from rhale.kernels import IntArray
 from rhale.kernels.splits import as_units, read_labels
-from rhale.models.fitting import Trainer, take_params, take_rows
+from rhale.models.fitting import Trainer, take_params, take_training_rows
 from rhale.tables import TableInMemory
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class TrainingSet:
     """What is learned from which rows.
 
     Attributes
@@ -70,7 +70,7 @@ class Lesson:
         part = self.table.take(rows)
         seen = part.chunk(0, part.n_rows).rows
         params = take_params(self.params, rows, self.table.n_rows)
-        return self.trainer.train(seen, take_rows(self.target, rows), params)
+        return self.trainer.train(seen, take_training_rows(self.target, rows), params)
 
     def _require_classes(self, rows: IntArray) -> None:
         labels, unit = self._classes

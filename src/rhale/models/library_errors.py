@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 SOURCE_LINE = re.compile(r"^(\[[\d:]+\] )?\S+\.(cc|cpp|cu|h):\d+: ")
-LONGEST = 200  # letters
+MAX_LIBRARY_MESSAGE = 200  # letters
 
 
 def first_line(error: BaseException) -> str:
@@ -17,4 +17,4 @@ def first_line(error: BaseException) -> str:
     'Check failed'
     """
     lines = SOURCE_LINE.sub("", str(error).strip()).splitlines()
-    return lines[0][:LONGEST] if lines else type(error).__name__
+    return lines[0][:MAX_LIBRARY_MESSAGE] if lines else type(error).__name__

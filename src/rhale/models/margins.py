@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rhale.errors import RhaleError
-from rhale.models.boosters import give_face
+from rhale.models.boosters import as_estimator
 from rhale.models.sklearn import choose_response
 from rhale.models.trees.ensemble import is_tree_model
 from rhale.models.wrap import recognise_kind, wrap
@@ -24,7 +24,7 @@ def gives_probabilities(model: Any, response: Response) -> bool:
     """
     try:
         is_estimator = recognise_kind(model) == "estimator"
-        return is_estimator and choose_response(give_face(model), response) == "predict_proba"
+        return is_estimator and choose_response(as_estimator(model), response) == "predict_proba"
     except RhaleError:  # told where the model is met
         return False
 

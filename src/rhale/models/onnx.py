@@ -24,7 +24,7 @@ from rhale.models.output_words import Answer
 from rhale.tables import as_matrix
 
 ERRORS_ONLY = 3  # level of onnxruntime's own log
-TYPES: dict[str, Any] = {
+ONNX_TYPES: dict[str, Any] = {
     "tensor(float)": np.float32,
     "tensor(double)": np.float64,
     "tensor(float16)": np.float16,
@@ -33,7 +33,7 @@ TYPES: dict[str, Any] = {
     "tensor(bool)": np.bool_,
     "tensor(string)": np.object_,
 }
-NUMBERS = ("tensor(float)", "tensor(double)", "tensor(float16)")
+ONNX_FLOAT_TYPES = ("tensor(float)", "tensor(double)", "tensor(float16)")
 TAKES_WEIGHTS = hasattr(
     onnxruntime.SessionOptions, "add_external_initializers_from_files_in_memory"
 )
@@ -146,10 +146,10 @@ def _column(frame: Any, wanted: Any) -> Any:
 
 def type_of(wanted: Any) -> Any:
     """NumPy's type of an input of a graph."""
-    if wanted.type not in TYPES:
+    if wanted.type not in ONNX_TYPES:
         msg = f"the ONNX graph's input {wanted.name!r} is a {wanted.type}, no matrix or column"
         raise UnknownModelError(msg)
-    return TYPES[wanted.type]
+    return ONNX_TYPES[wanted.type]
 
 
 def load_onnx(path: Path) -> OnnxModel:
@@ -208,8 +208,8 @@ def choose_output(outputs: Sequence[Any]) -> str:
     """The only output; of several, probabilities of classes rather than their labels."""
     for is_wanted in (
         lambda o: o.type.startswith("seq(map("),
-        lambda o: "prob" in o.name.lower() and o.type in NUMBERS,
-        lambda o: o.type in NUMBERS,
+        lambda o: "prob" in o.name.lower() and o.type in ONNX_FLOAT_TYPES,
+        lambda o: o.type in ONNX_FLOAT_TYPES,
     ):
         found = next((o.name for o in outputs if is_wanted(o)), None)
         if found:

@@ -6,13 +6,15 @@ import re
 from typing import Literal
 
 Answer = Literal["prediction", "probability", "log-odds", "margin", "score"]
-ANSWERS: dict[str, Answer] = {  # by the response of an estimator
+RESPONSE_WORDS: dict[str, Answer] = {  # by the response of an estimator
     "predict_proba": "probability",
     "log_odds": "log-odds",
     "margin": "margin",
     "decision_function": "score",
 }
-BARE = re.compile(r"[-+]?\d+(\.\d*)?|True|False")  # says nothing without the name of its target
+BARE_CLASS_LABEL = re.compile(
+    r"[-+]?\d+(\.\d*)?|True|False"
+)  # says nothing without the name of its target
 
 
 def word_class(answer: Answer, label: str, target: str = "") -> str:
@@ -29,7 +31,11 @@ def word_class(answer: Answer, label: str, target: str = "") -> str:
         return label
     if target:
         return f"{answer} of {target} = {label}"
-    return f"{answer} of class {label}" if BARE.fullmatch(label) else f"{answer} of {label}"
+    return (
+        f"{answer} of class {label}"
+        if BARE_CLASS_LABEL.fullmatch(label)
+        else f"{answer} of {label}"
+    )
 
 
 def word_number(answer: Answer, place: int, n_all: int, target: str = "") -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from rhale.models.ancestry import classes_of
 
 QUESTIONS = ("predict", "predict_proba", "predict_log_proba")
-DEEPEST = 8  # estimators in estimators
+MAX_ESTIMATOR_NESTING = 8  # estimators in estimators
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def limit_own_threads(function: Any) -> Iterator[None]:
 def parts_of(thing: Any) -> list[Any]:
     """Estimators that a function holds, and those that they hold, each once."""
     found: dict[int, Any] = {}
-    _collect(thing, found, DEEPEST)
+    _collect(thing, found, MAX_ESTIMATOR_NESTING)
     return list(found.values())
 
 

@@ -18,11 +18,11 @@ from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.adapter import Adapter, GivesSlopes, Walker
 from rhale.models.answers import (
-    blaming_the_model,
     check_answer,
     check_repeatable,
+    format_query_clause,
     has_bad_numbers,
-    in_words,
+    wrap_model_errors,
 )
 from rhale.models.output_words import word_class, word_number
 from rhale.names import find_output, list_asked
@@ -91,8 +91,8 @@ class Predictor:
         >>> predictor.predict(x, 3).ravel()
         array([0., 4., 8.])
         """
-        heed_stop()
-        with blaming_the_model(n_rows, question):
+        raise_if_cancelled()
+        with wrap_model_errors(n_rows, question):
             answer = self.adapter.predict(rows)
         return self._choose(check_answer(answer, n_rows, question))
 
@@ -189,8 +189,8 @@ class Predictor:
         >>> predictor.walk(Doubles(), chunk, [(0, np.ones(3))], "with x0 changed").ravel()
         array([2., 2., 2.])
         """
-        heed_stop()
-        with blaming_the_model(chunk.n_rows, question):
+        raise_if_cancelled()
+        with wrap_model_errors(chunk.n_rows, question):
             answers = walker.walk(chunk, changes)
         flat = answers.reshape(len(changes) * chunk.n_rows, -1)
         if has_bad_numbers(flat):
@@ -232,8 +232,8 @@ class Predictor:
         array([[ 2.,  2.,  2.],
                [10., 10., 10.]])
         """
-        heed_stop()
-        with blaming_the_model(chunk.n_rows, question):
+        raise_if_cancelled()
+        with wrap_model_errors(chunk.n_rows, question):
             answers = walker.walk_curves(chunk, held)
         for own in answers:
             if has_bad_numbers(own):
@@ -282,13 +282,13 @@ class Predictor:
         >>> predictor.walk_jumps(Flat(), chunk, [], JumpRows(np.zeros(3, np.uint8), np.ones(3)), "")
         []
         """
-        heed_stop()
-        with blaming_the_model(chunk.n_rows, question):
+        raise_if_cancelled()
+        with wrap_model_errors(chunk.n_rows, question):
             replies = walker.walk_jumps(chunk, questions, rows, self.chosen)
         for asked, reply in zip(questions, replies, strict=True):
             if has_bad_numbers(reply.slopes):
                 msg = (
-                    f"the model's answers change by nan or infinity{in_words(question)} "
+                    f"the model's answers change by nan or infinity{format_query_clause(question)} "
                     f"(column {asked.column}); effects need finite predictions"
                 )
                 raise BadPredictionError(msg)
@@ -327,14 +327,14 @@ class Predictor:
         >>> predictor.walk_pairs(Flat(), chunk, PairQuestion((), np.empty((0, 2), dtype=int)), "").mixed
         []
         """
-        heed_stop()
-        with blaming_the_model(chunk.n_rows, question):
+        raise_if_cancelled()
+        with wrap_model_errors(chunk.n_rows, question):
             reply = walker.walk_pairs(chunk, asked, self.chosen)
         for pair, mixed in zip(asked.pairs, reply.mixed, strict=True):
             if has_bad_numbers(mixed):
                 columns = " and ".join(str(asked.sides[i].column) for i in pair)
                 msg = (
-                    f"the model's answers change by nan or infinity{in_words(question)} "
+                    f"the model's answers change by nan or infinity{format_query_clause(question)} "
                     f"(columns {columns}); strengths of pairs need finite predictions"
                 )
                 raise BadPredictionError(msg)
@@ -365,8 +365,8 @@ class Predictor:
         >>> predictor.gradient(chunk)[1][0]
         array([[2., 0.]])
         """
-        heed_stop()
-        with blaming_the_model(chunk.n_rows, "asked for its gradient"):
+        raise_if_cancelled()
+        with wrap_model_errors(chunk.n_rows, "asked for its gradient"):
             seen = chunk.rows if rows is None else rows
             answer, slopes = self.adapter.gradient(seen, self.chosen)
         checked = check_slopes(chunk, slopes)
@@ -399,9 +399,9 @@ class Predictor:
         >>> predictor.gives_slopes, predictor.slopes_alone(chunk)[0]
         (True, array([[2., 0.]]))
         """
-        heed_stop()
+        raise_if_cancelled()
         assert isinstance(self.adapter, GivesSlopes)  # noqa: S101 - our own mistake
-        with blaming_the_model(chunk.n_rows, "asked for its gradient"):
+        with wrap_model_errors(chunk.n_rows, "asked for its gradient"):
             slopes = self.adapter.slopes_alone(chunk.rows, self.chosen, self.n_all)
         return check_slopes(chunk, slopes)
 
@@ -430,10 +430,10 @@ class Predictor:
         >>> predictor.partial_dependences(chunk, question) is None  # a function is asked, not walked
         True
         """
-        heed_stop()
+        raise_if_cancelled()
         if self.walker is None:
             return None
-        with blaming_the_model(chunk.n_rows, "asked for partial dependences"):
+        with wrap_model_errors(chunk.n_rows, "asked for partial dependences"):
             return self.walker.partial_dependences(chunk, question, self.chosen)
 
     def _choose(self, answer: FloatArray) -> FloatArray:
@@ -444,7 +444,7 @@ class Predictor:
         return answer if everything else answer[:, list(self.chosen)]
 
 
-def heed_stop() -> None:
+def raise_if_cancelled() -> None:
     """End the work of a thread that nobody waits for any more, before its next question."""
     stop = STOP.get()
     if stop is not None and stop.is_set():
@@ -506,7 +506,7 @@ def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor,
     """
     first = probe.take(np.arange(min(FIRST_ROWS, probe.n_rows)))
     half = probe.take(np.arange((first.n_rows + 1) // 2))
-    with blaming_the_model(first.n_rows, "at the first question"):
+    with wrap_model_errors(first.n_rows, "at the first question"):
         raw = adapter.predict(first.rows)
         adapter = adapter.recognise(first.rows, raw)
         again = adapter.predict(half.rows)

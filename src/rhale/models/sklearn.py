@@ -11,7 +11,7 @@ import numpy as np
 from rhale.errors import BadPredictionError, UnknownModelError
 from rhale.kernels import FloatArray
 from rhale.models.function import FunctionModel
-from rhale.models.output_words import ANSWERS
+from rhale.models.output_words import RESPONSE_WORDS
 from rhale.names import read_word
 from rhale.settings import Response
 
@@ -48,7 +48,7 @@ def estimator_model(
     ask = _answer_of(estimator, chosen)
     known = type(estimator if model is None else model)
     kind = f"{known.__module__.partition('.')[0]} {known.__name__}, {chosen}"
-    answers = ANSWERS.get(chosen, "prediction")
+    answers = RESPONSE_WORDS.get(chosen, "prediction")
     targets = _targets(estimator)
     if by_class and len(targets) > 1:
         named = _name_targets(targets)
@@ -87,8 +87,8 @@ def _answer_of(estimator: Any, response: str) -> Callable[[Any], Any]:
     if response == "margin":
         return _margin(estimator)
     if response == "log_odds":
-        return partial(_log_odds, _method(estimator, "predict_proba"))
-    return _method(estimator, response)
+        return partial(_log_odds, _find_response_method(estimator, "predict_proba"))
+    return _find_response_method(estimator, response)
 
 
 def _log_odds(predict_proba: Callable[[Any], Any], rows: Any) -> Any:
@@ -158,17 +158,17 @@ def _classes(estimator: Any) -> tuple[str, ...] | None:
     return tuple(str(c) for c in classes)
 
 
-def _method(estimator: Any, name: str) -> Callable[[Any], Any]:
+def _find_response_method(estimator: Any, name: str) -> Callable[[Any], Any]:
     if getattr(estimator, name, None) is None:
         known = [r for r in get_args(Response)[1:4] if hasattr(estimator, r)]
         msg = (
             f"{type(estimator).__name__} has no {name}; it has {', '.join(known) or 'none of them'}"
         )
         raise UnknownModelError(msg)
-    return partial(_ask, estimator, name)
+    return partial(_call_method, estimator, name)
 
 
-def _ask(estimator: Any, name: str, rows: Any, **arguments: Any) -> Any:
+def _call_method(estimator: Any, name: str, rows: Any, **arguments: Any) -> Any:
     """Call a method as it is now: it may be covered by another one for a while."""
     return getattr(estimator, name)(rows, **arguments)
 
@@ -178,5 +178,5 @@ def _margin(estimator: Any) -> Callable[[Any], Any]:
     for base in type(last_step(estimator)).__mro__:
         arguments = MARGIN_ARGUMENTS.get(base.__module__.partition(".")[0])
         if arguments:
-            return partial(_ask, estimator, "predict", **arguments)
-    return _method(estimator, "decision_function")
+            return partial(_call_method, estimator, "predict", **arguments)
+    return _find_response_method(estimator, "decision_function")

@@ -26,7 +26,7 @@ FEWEST_CACHED, USUAL_CACHED, MOST_CACHED = (
     2**12,
     2**14,
 )  # rows: every batch has its price, too
-DEVICE_ROWS, DEVICE_NUMBERS, FEWEST_ROWS = 2**19, 2**23, 2**10  # many rows keep a GPU busy
+DEVICE_ROWS, DEVICE_NUMBERS, MIN_DEVICE_ROWS = 2**19, 2**23, 2**10  # many rows keep a GPU busy
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class TorchModel(Adapter):
 
     def move_to(self, device: Any) -> TorchModel:
         """The module, or a copy of it, on a device."""
-        found = find_device(device)
+        found = find_torch_device(device)
         if self._weight is None or self.device == found:
             return TorchModel(self.module, found)
         return TorchModel(deepcopy(self.module).to(found))
@@ -147,7 +147,7 @@ class TorchModel(Adapter):
     def _batch_rows(self, device: torch.device, n_columns: int) -> int:
         """Rows of a batch: many keep a GPU busy, and few stay in the cache of a processor."""
         if device.type != "cpu":
-            return max(FEWEST_ROWS, min(DEVICE_ROWS, DEVICE_NUMBERS // max(n_columns, 1)))
+            return max(MIN_DEVICE_ROWS, min(DEVICE_ROWS, DEVICE_NUMBERS // max(n_columns, 1)))
         weights = [w for w in self.module.parameters() if w.ndim > 1]
         if not weights:  # whose layers are not known
             return USUAL_CACHED
@@ -160,23 +160,23 @@ def _work_if_it_fits(
 ) -> list[Found]:
     """Do some work on a batch, in halves where the device has not enough memory."""
     try:
-        return [work(_copy(rows, like))]
+        return [work(_copy_to_tensor(rows, like))]
     except torch.cuda.OutOfMemoryError:
-        if len(rows) <= FEWEST_ROWS:
+        if len(rows) <= MIN_DEVICE_ROWS:
             raise
     torch.cuda.empty_cache()
     half = len(rows) // 2
     return _work_if_it_fits(rows[:half], work, like) + _work_if_it_fits(rows[half:], work, like)
 
 
-def _copy(rows: Any, like: torch.Tensor) -> torch.Tensor:
+def _copy_to_tensor(rows: Any, like: torch.Tensor) -> torch.Tensor:
     """A copy in the module's precision: it must not be able to write into the user's table."""
     if isinstance(rows, torch.Tensor):
         return rows.detach().to(like.device, like.dtype, copy=True)
     return torch.tensor(rows, dtype=like.dtype, device=like.device)
 
 
-def find_device(name: Any) -> torch.device:
+def find_torch_device(name: Any) -> torch.device:
     """The device of that name, or what there is instead."""
     try:
         device = torch.device(name)

@@ -13,9 +13,12 @@ from rhale.errors import BadSettingError, excerpt
 from rhale.kernels import FloatArray
 
 Map = Callable[[Any], Any]
-ROUNDING = 1e-9  # of the range: what differs less lies on a line
+LINE_TOLERANCE = 1e-9  # of the range: what differs less lies on a line
 EPS = float(np.finfo(np.float64).eps)
-STEP, SMALLEST = EPS**0.2 / 4, 0.1  # of differences of fourth order, near the ends of a domain, too
+DERIVATIVE_STEP, MIN_STEP_SCALE = (
+    EPS**0.2 / 4,
+    0.1,
+)  # of differences of fourth order, near the ends of a domain, too
 STENCIL = ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12))
 
 
@@ -60,7 +63,7 @@ class UnitMap:
         """Derivative of `people` at numbers of the model: known, or by differences to 1e-10."""
         if self.derivative is not None:
             return self._apply(self.derivative, values)
-        step = STEP * np.maximum(np.abs(values), SMALLEST * np.asarray(self.scale))
+        step = DERIVATIVE_STEP * np.maximum(np.abs(values), MIN_STEP_SCALE * np.asarray(self.scale))
         with np.errstate(invalid="ignore", over="ignore"):
             parts = [weight * self.people(values + at * step) for at, weight in STENCIL]
         return np.asarray(sum(parts) / step)
@@ -88,7 +91,7 @@ class UnitMap:
 
 
 # functions that NumPy knows the way back of: that, and the derivative
-KNOWN: dict[Any, tuple[Map, Map]] = {
+KNOWN_INVERSES: dict[Any, tuple[Map, Map]] = {
     np.exp: (np.log, np.exp),
     np.expm1: (np.log1p, np.exp),
     np.exp2: (np.log2, lambda z: np.log(2.0) * np.exp2(z)),
@@ -107,7 +110,9 @@ KNOWN: dict[Any, tuple[Map, Map]] = {
 }
 
 
-def settle(found: UnitMap, values: FloatArray, precision: FloatArray) -> tuple[UnitMap, FloatArray]:
+def complete_unit_map(
+    found: UnitMap, values: FloatArray, precision: FloatArray
+) -> tuple[UnitMap, FloatArray]:
     """Try a map on all numbers of a table; straight lines are made exact, and get a way back.
 
     Parameters
@@ -138,7 +143,7 @@ def settle(found: UnitMap, values: FloatArray, precision: FloatArray) -> tuple[U
         )
         raise BadSettingError(msg)
     else:
-        settled = replace(found, scale=size_of(values))
+        settled = replace(found, scale=compute_column_scale(values))
     people = make_whole(people, precision)
     require_way_back(settled, values, people, precision)
     return settled, people
@@ -172,7 +177,7 @@ def find_line(found: UnitMap, values: FloatArray, people: FloatArray) -> UnitMap
     factor = (ends[1] - ends[0]) / (high - low)
     shift = ends[0] - factor * low
     digits = 64 * EPS * np.abs(ends).max(axis=0)
-    room = np.maximum(ROUNDING * np.abs(ends[1] - ends[0]), digits)
+    room = np.maximum(LINE_TOLERANCE * np.abs(ends[1] - ends[0]), digits)
     with np.errstate(invalid="ignore"):
         off = np.abs(shift + factor * values - people) > room
         middle = np.abs(try_map(found, (low + high)[None] / 2)[0] - ends.mean(axis=0)) > room
@@ -180,7 +185,7 @@ def find_line(found: UnitMap, values: FloatArray, people: FloatArray) -> UnitMap
         return None
     return UnitMap(
         found.what,
-        partial(_line, factor, shift),
+        partial(_line_to_people, factor, shift),
         partial(_line_back, factor, shift),
         partial(_line_slope, factor),
         is_block=True,
@@ -196,7 +201,7 @@ def _ends(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return low, np.where(high > low, high, low + 1.0)
 
 
-def _line(factor: FloatArray, shift: FloatArray, values: FloatArray) -> FloatArray:
+def _line_to_people(factor: FloatArray, shift: FloatArray, values: FloatArray) -> FloatArray:
     return shift + factor * values
 
 
@@ -208,7 +213,7 @@ def _line_slope(factor: FloatArray, values: FloatArray) -> FloatArray:
     return np.broadcast_to(factor, values.shape)
 
 
-def size_of(values: FloatArray) -> FloatArray:
+def compute_column_scale(values: FloatArray) -> FloatArray:
     """Root of the mean square of each column; 1 where there is none."""
     known = np.where(np.isfinite(values), values, np.nan)
     counted = np.isfinite(known).any(axis=0)
@@ -233,7 +238,9 @@ def require_way_back(
     with np.errstate(all="ignore"):
         back = settled.model(people)
         digits = 64 * EPS * np.abs(people / settled.slope(values))  # that people's numbers have
-    room = np.fmax(np.sqrt(precision) * np.maximum(np.abs(values), size_of(values)), digits)
+    room = np.fmax(
+        np.sqrt(precision) * np.maximum(np.abs(values), compute_column_scale(values)), digits
+    )
     lost = np.isfinite(values) & ~(np.abs(back - values) <= room)
     if lost.any():
         place = tuple(np.argwhere(lost)[0])

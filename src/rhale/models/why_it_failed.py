@@ -9,10 +9,10 @@ from contextlib import contextmanager
 import numpy as np
 
 from rhale.errors import BadPredictionError, BadTableError, ModelFailedError, RhaleError
-from rhale.models.expected_columns import respell, tell_missing
+from rhale.models.expected_columns import describe_absent_columns, respell
 from rhale.tables.chunk import Table, TableInMemory
 
-SHOWN = 6  # columns with missing values
+MAX_GAP_COLUMNS_NAMED = 6  # columns with missing values
 ABOUT_GAPS = re.compile(r"\b(nans?|missing|null|finite|inf|infinity)\b", re.IGNORECASE)
 
 
@@ -43,7 +43,7 @@ def find_reason(error: RhaleError, wanted: Sequence[str] | None, table: Table) -
     found, have = respell(wanted or (), table.names), {*table.names}
     missing = [name for name in found if name not in have]
     if 0 < len(missing) < len(found):  # of all, the table is of another kind
-        return BadTableError(f"{tell_missing(missing, table.names)}; {error}")
+        return BadTableError(f"{describe_absent_columns(missing, table.names)}; {error}")
     if isinstance(error, BadTableError) or not ABOUT_GAPS.search(str(error)):
         return None
     gaps = count_missing(table)
@@ -69,8 +69,8 @@ def tell_gaps(gaps: dict[str, int], n_rows: int | None) -> str:
     """
     first, *others = sorted(gaps.items(), key=lambda item: -item[1])
     told = [f"{first[0]!r} ({first[1]:,} of {n_rows:,} rows)"]
-    told += [f"{name!r} ({count:,})" for name, count in others[: SHOWN - 1]]
-    if len(gaps) > SHOWN:
-        told.append(f"{len(gaps) - SHOWN} more columns")
+    told += [f"{name!r} ({count:,})" for name, count in others[: MAX_GAP_COLUMNS_NAMED - 1]]
+    if len(gaps) > MAX_GAP_COLUMNS_NAMED:
+        told.append(f"{len(gaps) - MAX_GAP_COLUMNS_NAMED} more columns")
     listed = " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
     return f"values are missing in {listed}"

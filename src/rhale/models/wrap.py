@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from rhale.errors import BadSettingError, UnknownModelError
 from rhale.models.adapter import Adapter
-from rhale.models.boosters import give_face, mind_columns
+from rhale.models.boosters import as_estimator, check_column_order
 from rhale.models.expected_columns import columns_of
 from rhale.models.function import FunctionModel
 from rhale.models.sklearn import choose_response, estimator_model
@@ -19,7 +19,7 @@ from rhale.models.trees.ensemble import is_tree_model
 from rhale.models.trees.model import TreeModel
 from rhale.settings import Response
 
-METHODS = ("predict", "predict_proba", "decision_function")  # each of them a response
+RESPONSE_METHODS = ("predict", "predict_proba", "decision_function")  # each of them a response
 # kind -> file and class of the adapter, and the libraries of models; a new adapter is one line here
 ADAPTERS = {
     "torch": ("rhale.models.torch", "TorchModel", ("torch",)),
@@ -96,10 +96,10 @@ def wrap(
 def _wrap_estimator(
     model: Any, response: Response, gradient: Callable[[Any], Any] | None, *, walk: bool
 ) -> Adapter:
-    estimator = give_face(model)
+    estimator = as_estimator(model)
     chosen = choose_response(estimator, response)
     asked = estimator_model(estimator, response=chosen, gradient=gradient, model=model)
-    ask, columns = mind_columns(model, asked.function), columns_of(model)
+    ask, columns = check_column_order(model, asked.function), columns_of(model)
     if not walk or gradient is not None or not is_tree_model(model):
         return replace(asked, function=ask, columns=columns)
     return TreeModel(ask, model, chosen, asked.kind, asked.labels, asked.usual_outputs, columns)
@@ -139,7 +139,7 @@ def unbind(model: Any, response: Response) -> tuple[Any, Response]:
     True
     """
     owner, name = getattr(model, "__self__", None), getattr(model, "__name__", "")
-    if not ismethod(model) or name not in METHODS or isinstance(owner, type | Adapter):
+    if not ismethod(model) or name not in RESPONSE_METHODS or isinstance(owner, type | Adapter):
         return model, response
     if recognise_kind(owner) != "estimator" or getattr(owner, name, None) != model:
         return model, response

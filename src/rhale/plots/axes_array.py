@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-MOST_NAMED = 4
+MAX_AXES_IN_REPR = 4
 
 
 class AxesArray(np.ndarray):
     """An array of axes, which says how many there are instead of listing them."""
 
     def __repr__(self) -> str:
-        names = [name for ax in self.ravel()[:MOST_NAMED] if (name := name_of(ax))]
-        more = ", ..." if names and self.size > MOST_NAMED else ""
+        names = [name for ax in self.ravel()[:MAX_AXES_IN_REPR] if (name := read_axes_name(ax))]
+        more = ", ..." if names and self.size > MAX_AXES_IN_REPR else ""
         told = f": {', '.join(names)}{more}" if names else ""
         return f"<{self.size} panel{'' if self.size == 1 else 's'}{told}>"
 
@@ -30,15 +30,15 @@ class TwoPanels(NamedTuple):
     bottom: Axes
 
     def __repr__(self) -> str:
-        return f"<2 panels: {name_of(self.bottom) or name_of(self.top)}>"
+        return f"<2 panels: {read_axes_name(self.bottom) or read_axes_name(self.top)}>"
 
 
-def name_of(ax: Any) -> str:
+def read_axes_name(ax: Any) -> str:
     """Name axes by their title, or by what stands along x."""
     return " ".join((ax.get_title("left") or ax.get_xlabel()).split())
 
 
-def as_array(panels: Iterable[Axes]) -> AxesArray:
+def as_axes_array(panels: Iterable[Axes]) -> AxesArray:
     """Put axes into an array of shape (n_panels,)."""
     panels = list(panels)
     array = np.empty(len(panels), dtype=object)

@@ -17,14 +17,21 @@ from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, style
 from rhale.plots.labels import value_label
-from rhale.plots.lettering import LITERAL, joined
-from rhale.plots.slots import Naming, Slots, fits_level, keep_apart, level_names, name_slots
+from rhale.plots.lettering import LITERAL, join_names
+from rhale.plots.slots import (
+    LevelLayout,
+    Naming,
+    choose_level_labels,
+    fits_level,
+    keep_apart,
+    level_names,
+)
 from rhale.results.result import Result
 
-MOST_TICKS = 60  # of which some have no name
+MAX_LEVEL_TICKS = 60  # of which some have no name
 
 
-class Board(NamedTuple):
+class OrientedAxes(NamedTuple):
     """Axes in terms of places (of levels) and values, whichever of the two is x."""
 
     ax: Axes
@@ -71,25 +78,25 @@ class Board(NamedTuple):
         box = self.ax.get_window_extent()
         return float((box.height if self.turned else box.width) / self.ax.figure.dpi)
 
-    def points_per_slot(self, slots: Slots) -> float:
+    def points_per_slot(self, slots: LevelLayout) -> float:
         """Room of a level in points, of which there are 72 in an inch."""
         low, high = slots.limits
         return 72 * self.inches * slots.gap / (high - low)
 
-    def fit(self, slots: Slots, *, strip: bool) -> None:
+    def fit(self, slots: LevelLayout, *, strip: bool) -> None:
         """Let the axes reach over all levels, and as far as what is drawn."""
-        below = style.ROOM_FOR_STRIP if strip else style.MARGIN
+        below = style.ROOM_FOR_STRIP if strip else style.AXIS_MARGIN
         low, high = slots.limits
         if self.turned:
             x = self.ax.dataLim.intervalx
-            self.ax.set_xlim(canvas.widen(x[0], x[1], below, style.MARGIN), auto=True)
+            self.ax.set_xlim(canvas.widen_interval(x[0], x[1], below, style.AXIS_MARGIN), auto=True)
             self.ax.set_ylim(high, low)  # the first level on top
         else:
             y = self.ax.dataLim.intervaly
-            self.ax.set_ylim(canvas.widen(y[0], y[1], below, style.MARGIN), auto=True)
+            self.ax.set_ylim(canvas.widen_interval(y[0], y[1], below, style.AXIS_MARGIN), auto=True)
             self.ax.set_xlim(low, high)
 
-    def name_levels(self, slots: Slots, *, size: str = "medium", longest: int = 0) -> None:
+    def name_levels(self, slots: LevelLayout, *, size: str = "medium", longest: int = 0) -> None:
         """Write the levels at their places."""
         points = FontProperties(size=size).get_size_in_points()
         if self.turned:
@@ -99,7 +106,7 @@ class Board(NamedTuple):
             line = style.LINE_HEIGHT * points / 72
             naming = Naming(keep_apart(names, at, [line] * len(names), 0.0), 0.0)
         else:
-            naming = name_slots(slots, self.inches, points, longest or style.LEVEL_LABEL)
+            naming = choose_level_labels(slots, self.inches, points, longest or style.LEVEL_LABEL)
         self._write(slots, naming, size)
 
     def _longest_name(self, points: float) -> int:
@@ -108,10 +115,10 @@ class Board(NamedTuple):
         room = style.NAME_SHARE * inches / (style.LETTER_WIDTH * points / 72)
         return int(np.clip(room, 8, style.TURNED_LABEL))
 
-    def _write(self, slots: Slots, naming: Naming, size: str) -> None:
+    def _write(self, slots: LevelLayout, naming: Naming, size: str) -> None:
         places = np.append(slots.places, slots.missing)[: len(naming.labels)]
         labels = np.array(naming.labels, dtype=object)
-        if len(labels) > MOST_TICKS:  # Matplotlib takes seconds for hundreds of ticks
+        if len(labels) > MAX_LEVEL_TICKS:  # Matplotlib takes seconds for hundreds of ticks
             places, labels = places[labels != ""], labels[labels != ""]
         axis = self.ax.yaxis if self.turned else self.ax.xaxis
         axis.set_ticks(places, labels=list(labels))
@@ -122,7 +129,7 @@ class Board(NamedTuple):
                 tick.label1.set(ha="right", rotation_mode="anchor")
 
 
-def should_turn(slots: Slots, ax: Axes | Sequence[Axes] | None) -> bool:
+def should_turn(slots: LevelLayout, ax: Axes | Sequence[Axes] | None) -> bool:
     """Tell whether levels are better written below one another: many, or with long names."""
     if slots.is_number or not (ax is None or isinstance(ax, Axes)):
         return False
@@ -132,45 +139,47 @@ def should_turn(slots: Slots, ax: Axes | Sequence[Axes] | None) -> bool:
     return not fits_level(slots, inches)
 
 
-def turned_height(slots: Slots, lines: float = 1.0) -> float:
+def turned_height(slots: LevelLayout, lines: float = 1.0) -> float:
     """Height of a figure whose levels stand below one another, in inches."""
     low, high = slots.limits
     height = style.TURNED_HEAD + style.TURNED_LINE * lines * (high - low)
     return float(np.clip(height, *style.TURNED_REACH))
 
 
-def new_board(
-    slots: Slots, ax: Axes | None, *, n_items: int = 1, turned: bool | None = None
-) -> Board:
+def new_oriented_axes(
+    slots: LevelLayout, ax: Axes | None, *, n_items: int = 1, turned: bool | None = None
+) -> OrientedAxes:
     """Find or make one panel for levels, turned where names are long or that is asked for."""
     turned = should_turn(slots, ax) if turned is None else turned
     if ax is not None:
-        return Board(ax, turned)
+        return OrientedAxes(ax, turned)
     if not turned:
-        return Board(canvas.new_axes(style.PROFILE_SIZE))
+        return OrientedAxes(canvas.new_axes(style.PROFILE_SIZE))
     height = turned_height(slots, 1 + 0.25 * (n_items - 1))
-    board = Board(canvas.new_axes((style.PROFILE_SIZE[0], height)), turned=True)
+    board = OrientedAxes(canvas.new_axes((style.PROFILE_SIZE[0], height)), turned=True)
     canvas.write_plain_values(board.ax)
     return board
 
 
-def label_board(board: Board, results: Sequence[Result], center: Center | None) -> None:
+def label_oriented_axes(
+    board: OrientedAxes, results: Sequence[Result], center: Center | None
+) -> None:
     """Name the axes of one panel."""
     value = value_label(
         results, center, canvas.letters(board.ax, "width" if board.turned else "height")
     )
     names = [result.captions.axis(result.name) for result in results]
-    label_one(board, joined(names, style.LABEL_LENGTH), value)
+    label_one(board, join_names(names, style.LABEL_LENGTH), value)
 
 
-def label_one(board: Board, name: str, value: str) -> None:
+def label_one(board: OrientedAxes, name: str, value: str) -> None:
     """Write the name of the feature along its places, and what is shown along the values."""
     x, y = (value, name) if board.turned else (name, value)
     board.ax.set_xlabel(x, **LITERAL)
     board.ax.set_ylabel(y, **LITERAL)
 
 
-def label_pair(top: Board, bottom: Board, words: tuple[str, str], name: str) -> None:
+def label_pair(top: OrientedAxes, bottom: OrientedAxes, words: tuple[str, str], name: str) -> None:
     """Name the values of both panels; the feature and its places once, where these are shared."""
     for board, word in zip((top, bottom), words, strict=True):
         write = board.ax.set_xlabel if board.turned else board.ax.set_ylabel
@@ -190,7 +199,9 @@ def label_pair(top: Board, bottom: Board, words: tuple[str, str], name: str) -> 
         top.ax.set_xlabel(name, **LITERAL)
 
 
-def explain(board: Board, artists: list[Artist], *, new: bool, title: str = "") -> None:
+def add_levels_legend(
+    board: OrientedAxes, artists: list[Artist], *, new: bool, title: str = ""
+) -> None:
     """Write a legend; below a new figure whose levels have long names."""
     if new and board.turned:
         canvas.add_figure_legend(cast(Figure, board.ax.figure), artists, title=title)

@@ -25,15 +25,15 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from rhale.errors import BadSettingError
 from rhale.plots import style, theme
 from rhale.plots.axes_array import TwoPanels
-from rhale.plots.lettering import LITERAL, folded, number, shown
-from rhale.plots.view import PLAIN, View
+from rhale.plots.lettering import LITERAL, fit_name, folded, format_label_number
+from rhale.plots.view import PLAIN_VIEW, AxisView
 
 MANY_LINES = ("rhale:rows", "rhale:trainings")
 BESIDE_LEGEND = 0.8  # inches of a figure beside a legend above its axes
 HINTED = 1.04  # letters on a screen are a little wider than on paper
 BESIDE_FIGURE = 0.3  # inches beside a legend below all panels
 ENTRY = {"handlelength": 1.6, "handletextpad": 0.8, "columnspacing": 1.2}  # by the size of letters
-SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
+SMALLEST_PLOT_RANGE = 1e-300  # Matplotlib cannot write ticks nearer to zero
 _UNLISTED: ContextVar[bool] = ContextVar("rhale unlisted figures", default=False)
 
 
@@ -107,7 +107,9 @@ def new_sides(height: float) -> TwoPanels:
     return TwoPanels(left, right)
 
 
-def find_pair(ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None) -> TwoPanels:
+def open_two_panels(
+    ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None
+) -> TwoPanels:
     """Find or make the two panels of an effect.
 
     Parameters
@@ -120,7 +122,7 @@ def find_pair(ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None
     if ax is None:
         return new_pair() if sideways is None else new_sides(sideways)
     if isinstance(ax, Axes):
-        return split(ax, sideways=sideways is not None)
+        return split_axes(ax, sideways=sideways is not None)
     return given_pair(ax)
 
 
@@ -146,12 +148,12 @@ def write_plain_values(ax: Axes) -> None:
 
 def tick_text(value: float, position: int | None, *, digits: int) -> str:  # noqa: ARG001
     """Write the number at a tick (a function with a name, so that figures can be pickled)."""
-    return number(value, digits)
+    return format_label_number(value, digits)
 
 
 def short_tick_text(value: float, position: int | None = None) -> str:  # noqa: ARG001
     """Do the same on a scale of colours."""
-    return number(value, 6)
+    return format_label_number(value, 6)
 
 
 def letters(ax: Axes, side: Literal["width", "height"]) -> int:
@@ -184,7 +186,7 @@ def magnify() -> float:
     return max(1.0, FontProperties(size="medium").get_size_in_points() / style.LETTER_POINTS)
 
 
-def split(ax: Axes, *, sideways: bool = False) -> TwoPanels:
+def split_axes(ax: Axes, *, sideways: bool = False) -> TwoPanels:
     """Make two panels in the place of one: the axes become the top, new ones lie below.
 
     Parameters
@@ -232,19 +234,19 @@ def share_x(top: Axes, bottom: Axes) -> bool:
     return bool(top.get_shared_x_axes().joined(top, bottom))
 
 
-def widen(low: float, high: float, below: float, above: float) -> tuple[float, float]:
+def widen_interval(low: float, high: float, below: float, above: float) -> tuple[float, float]:
     """Add room to an interval, as shares of its length; an interval without length gets some."""
     if not (np.isfinite(low) and np.isfinite(high)):
         low, high = 0.0, 0.0
     size = max(abs(low), abs(high))
-    size = size if size > SMALLEST else 0.0
+    size = size if size > SMALLEST_PLOT_RANGE else 0.0
     if high - low <= 1e-12 * size or size == 0.0:  # rounding at most
         low, high = low - (size or 1.0), high + (size or 1.0)
     span = high - low
     return low - below * span, high + above * span
 
 
-def fit_limits(ax: Axes, *, strip: bool, view: View = PLAIN) -> None:
+def fit_limits(ax: Axes, *, strip: bool, view: AxisView = PLAIN_VIEW) -> None:
     """Let the axes reach as far as what is drawn or shown, with room for the strip of counts.
 
     Notes
@@ -252,20 +254,20 @@ def fit_limits(ax: Axes, *, strip: bool, view: View = PLAIN) -> None:
     Computed from the data each time: drawing twice on the same axes adds no room twice.
     """
     x, y = ax.dataLim.intervalx, ax.dataLim.intervaly
-    below = style.ROOM_FOR_STRIP if strip else style.MARGIN
+    below = style.ROOM_FOR_STRIP if strip else style.AXIS_MARGIN
     if view.is_log:
         ax.set_xscale("log")
     low, high = x if view.limits is None else view.limits
     if any(view.margins):
         start, stop = view.scaled(np.array([low, high]))
-        ends = widen(start, stop, *view.margins)
+        ends = widen_interval(start, stop, *view.margins)
         first, last = view.unscaled(np.array(ends))
         low, high = low if view.cut[0] else first, high if view.cut[1] else last
     ax.set_xlim(low, high, auto=True)
-    ax.set_ylim(widen(y[0], y[1], below, style.MARGIN), auto=True)
+    ax.set_ylim(widen_interval(y[0], y[1], below, style.AXIS_MARGIN), auto=True)
 
 
-def mark_beyond(ax: Axes, view: View) -> None:
+def mark_beyond(ax: Axes, view: AxisView) -> None:
     """Draw a triangle at each end of the x axis beyond which there are rows."""
     for x, shape, is_cut in ((0.0, "<", view.cut[0]), (1.0, ">", view.cut[1])):
         if is_cut:
@@ -274,7 +276,7 @@ def mark_beyond(ax: Axes, view: View) -> None:
             mark.set_gid("rhale:beyond")
 
 
-def name_view(ax: Axes, view: View, *, small: bool = False) -> None:
+def name_view(ax: Axes, view: AxisView, *, small: bool = False) -> None:
     """Say below an axis, after what stands there, that it is logarithmic and what it leaves out."""
     told = ["log scale"] if view.is_log else []
     told += [view.beyond] if view.beyond else []
@@ -289,7 +291,7 @@ def name_view(ax: Axes, view: View, *, small: bool = False) -> None:
     ax.set_xlabel(words, fontsize=size, **LITERAL)
 
 
-def say_constant(ax: Axes, value: float, words: str, *, heights: bool = False) -> Text:
+def write_constant_feature(ax: Axes, value: float, words: str, *, heights: bool = False) -> Text:
     """Write that a feature has one value, in place of a curve.
 
     Parameters
@@ -307,8 +309,8 @@ def say_constant(ax: Axes, value: float, words: str, *, heights: bool = False) -
     note = ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", **LITERAL)
     note.set(gid="rhale:constant", color=style.NOTE, fontsize=style.LEGEND_TEXT)
     if not ax.has_data():
-        ax.set_xlim(widen(value, value, 0.0, 0.0))
-        ax.set_xticks([value if abs(value) > SMALLEST else 0.0])
+        ax.set_xlim(widen_interval(value, value, 0.0, 0.0))
+        ax.set_xticks([value if abs(value) > SMALLEST_PLOT_RANGE else 0.0])
         alone = len(ax.get_shared_y_axes().get_siblings(ax)) == 1  # others may read theirs here
         if alone and not heights:
             ax.tick_params(left=False, labelleft=False)
@@ -395,7 +397,7 @@ def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> 
 def entry_widths(artists: Sequence[Artist]) -> list[float]:
     """Widths of the entries of a legend in inches: a key, the words, the gap behind them."""
     font = FontProperties(size=style.LEGEND_TEXT)
-    words = [shown(str(artist.get_label()), style.LABEL_LENGTH) for artist in artists]
+    words = [fit_name(str(artist.get_label()), style.LABEL_LENGTH) for artist in artists]
     written = (text_to_path.get_text_width_height_descent(w, font, ismath=False) for w in words)
     beside = sum(ENTRY.values()) * font.get_size_in_points()
     return [(HINTED * width + beside) / 72 for width, *_ in written]
@@ -439,7 +441,7 @@ def dummies(artists: Sequence[Artist]) -> list[str]:
 def write_labels(legend: Legend, artists: Sequence[Artist], title: str, length: int) -> None:
     """Write the artists' labels into a legend, letter by letter."""
     for text, artist in zip(legend.get_texts(), artists, strict=True):
-        text.set(text=shown(str(artist.get_label()), length), **LITERAL)
+        text.set(text=fit_name(str(artist.get_label()), length), **LITERAL)
     for handle, artist in zip(legend.legend_handles, artists, strict=True):
         if isinstance(handle, Line2D) and artist.get_gid() in MANY_LINES:
             handle.set_alpha(1.0)  # one thin line of many would hardly be seen

@@ -15,7 +15,7 @@ from rhale.plots.effect_plot import plot_effect
 from rhale.plots.pair_lines import plot_pair_lines
 from rhale.plots.pair_map import plot_pair_map
 from rhale.plots.pair_sides import DrawnPair
-from rhale.plots.picture_frame import FRAME, PLACES, read_frame
+from rhale.plots.picture_frame import AXES_OPTIONS, FRAME, read_frame
 from rhale.plots.profile_plot import plot_profile
 from rhale.plots.refit_plot import plot_refits
 from rhale.plots.region_plot import plot_regions
@@ -24,8 +24,8 @@ from rhale.results.result import Parts, Result
 
 Plot = Callable[..., Any]
 DETAILS: dict[Parts, Plot] = {"bins": plot_effect, "levels": plot_effect, "points": plot_profile}
-PAIRS: dict[str, Plot] = {"map": plot_pair_map, "lines": plot_pair_lines}
-REGIONS = "regions"  # the option that asks for another plot
+PAIR_PLOTS: dict[str, Plot] = {"map": plot_pair_map, "lines": plot_pair_lines}
+REGIONS_OPTION = "regions"  # the option that asks for another plot
 OTHER_WORDS = {  # what other libraries call an option
     **dict.fromkeys(("color", "colour", "colours", "palette", "c", "cmap"), "colors"),
     **dict.fromkeys(("max_features", "max_display", "n_features", "n"), "top"),
@@ -43,12 +43,12 @@ def choose_plot(result: Result) -> Plot:
     return DETAILS[result.parts]
 
 
-def draw_result(result: Result, **options: Any) -> Any:
+def plot_result_by_options(result: Result, **options: Any) -> Any:
     """Draw one result in detail."""
     return draw(choose_plot(result), result, **options)
 
 
-def draw_refit(effect: RefitEffect, **options: Any) -> Any:
+def plot_refit_by_options(effect: RefitEffect, **options: Any) -> Any:
     """Draw one feature in all trainings."""
     return draw(plot_refits, effect, **options)
 
@@ -61,17 +61,19 @@ def draw(plot: Plot, what: Any, **options: Any) -> Any:
     `regions=True` draws a single effect by another plot, with options of its own.
     """
     is_single = plot in DETAILS.values()
-    if is_single and options.pop(REGIONS, False):
+    if is_single and options.pop(REGIONS_OPTION, False):
         plot = plot_regions
-    return draw_with(plot, what, options, also=[REGIONS] if is_single else [])
+    return draw_with(plot, what, options, also=[REGIONS_OPTION] if is_single else [])
 
 
 def draw_pair(pair: DrawnPair, kind: Any, **options: Any) -> Any:
     """Draw one pair in one of two ways."""
-    if not isinstance(kind, str) or kind not in PAIRS:
-        msg = f"there is no kind {kind!r} of picture of a pair; {near_names(kind, list(PAIRS))}"
+    if not isinstance(kind, str) or kind not in PAIR_PLOTS:
+        msg = (
+            f"there is no kind {kind!r} of picture of a pair; {near_names(kind, list(PAIR_PLOTS))}"
+        )
         raise BadSettingError(msg)
-    return draw_with(PAIRS[kind], pair, options)
+    return draw_with(PAIR_PLOTS[kind], pair, options)
 
 
 def draw_with(plot: Plot, what: Any, options: Mapping[str, Any], also: Sequence[str] = ()) -> Any:
@@ -93,7 +95,7 @@ def draw_with(plot: Plot, what: Any, options: Mapping[str, Any], also: Sequence[
         if name not in (*known, *FRAME):
             raise BadSettingError(tell_options(plot, name, [*known, *also]))
     given = {name: option for name, option in options.items() if name in known}
-    for name in PLACES:
+    for name in AXES_OPTIONS:
         panels = np.asarray(given.get(name), dtype=object).ravel()
         if given.get(name) is not None and not all(isinstance(panel, Axes) for panel in panels):
             msg = (
@@ -101,7 +103,7 @@ def draw_with(plot: Plot, what: Any, options: Mapping[str, Any], also: Sequence[
             )
             raise BadSettingError(msg)
     frame = read_frame({name: options[name] for name in FRAME if name in options})
-    is_new = all(given.get(name) is None for name in PLACES)
+    is_new = all(given.get(name) is None for name in AXES_OPTIONS)
     if frame.figsize is not None and not is_new:
         msg = "figsize= is the size of a new figure, and ax= has one already; leave one of them out"
         raise BadSettingError(msg)

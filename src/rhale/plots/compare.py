@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, style, ticks
-from rhale.plots.board import Board, explain, label_board
-from rhale.plots.fields import Field, Item, open_field, read_item
+from rhale.plots.board import OrientedAxes, add_levels_legend, label_oriented_axes
+from rhale.plots.fields import Item, PlotAxis, open_plot_axis, read_item
 from rhale.plots.view import read_common_view
 from rhale.results.differences import offset
-from rhale.results.result import Result, Trace, axis_kind, is_constant, reach
+from rhale.results.result import Result, Trace, find_result_axis_kind, is_constant, reach
 
-LEVEL = 0.95
+CONFIDENCE_LEVEL = 0.95
 
 
 def plot_compare(
@@ -65,13 +65,13 @@ def plot_compare(
     results = list(curved.values())
     refuse_mixture(results)
     if not curved:
-        board = say_constant(items, ax)
+        board = write_no_curves(items, ax)
     else:
         view = read_common_view(results)
-        field = open_field(results, ax, view)
+        field = open_plot_axis(results, ax, view)
         board = field.board
         read = {
-            name: read_item(result, center, LEVEL, smooth=smooth, view=view)
+            name: read_item(result, center, CONFIDENCE_LEVEL, smooth=smooth, view=view)
             for name, result in curved.items()
         }
         if center == "mean":
@@ -81,8 +81,8 @@ def plot_compare(
         explained = draw_results(field, read)
         field.fit()
         field.name_places(results[0])
-        explain(board, explained, new=ax is None)
-    label_board(board, list(items.values()), center)
+        add_levels_legend(board, explained, new=ax is None)
+    label_oriented_axes(board, list(items.values()), center)
     if curved:
         field.name_scale()
     return board.ax
@@ -99,16 +99,19 @@ def lifted(path: Trace, by: float) -> Trace:
     return path._replace(curve=path.curve + by, low=path.low + by, high=path.high + by)
 
 
-def say_constant(items: Mapping[str, Result], ax: Axes | None) -> Board:
+def write_no_curves(items: Mapping[str, Result], ax: Axes | None) -> OrientedAxes:
     """Say that no result has a curve."""
-    board, first = Board(ax or canvas.new_axes(style.PROFILE_SIZE)), next(iter(items.values()))
-    canvas.say_constant(board.ax, reach(first)[0], ticks.only_value(first))
+    board, first = (
+        OrientedAxes(ax or canvas.new_axes(style.PROFILE_SIZE)),
+        next(iter(items.values())),
+    )
+    canvas.write_constant_feature(board.ax, reach(first)[0], ticks.write_only_value(first))
     return board
 
 
 def refuse_mixture(results: Sequence[Result]) -> None:
     """Refuse numbers and categories on one axis; levels that are numbers are numbers."""
-    kinds = {axis_kind(r) for r in results if not r.labels}
+    kinds = {find_result_axis_kind(r) for r in results if not r.labels}
     categories = [r for r in results if r.column_kind == "categories"]
     if len(kinds) > 1 or (kinds and categories):
         msg = (
@@ -118,13 +121,13 @@ def refuse_mixture(results: Sequence[Result]) -> None:
         raise BadSettingError(msg)
 
 
-def draw_results(field: Field, items: Mapping[str, Item]) -> list[Artist]:
+def draw_results(field: PlotAxis, items: Mapping[str, Item]) -> list[Artist]:
     """Draw every result in its look, and the rows of the first; return what a legend explains."""
     field.begin()
     explained: list[Artist] = []
     for index, (name, item) in enumerate(items.items()):
-        explained += field.draw_among(item, name, LEVEL, index, len(items))
-    looks = [style.look(index) for index in range(len(items))]
-    field.draw_aside(list(items.values()), LEVEL, looks)
-    explained += field.explain_intervals(LEVEL, len(items))
+        explained += field.draw_among(item, name, CONFIDENCE_LEVEL, index, len(items))
+    looks = [style.line_style(index) for index in range(len(items))]
+    field.draw_aside(list(items.values()), CONFIDENCE_LEVEL, looks)
+    explained += field.explain_intervals(CONFIDENCE_LEVEL, len(items))
     return explained + field.draw_counts(next(iter(items.values())).result)

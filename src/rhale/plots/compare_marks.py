@@ -10,19 +10,21 @@ from matplotlib.axes import Axes
 
 from rhale.kernels import FloatArray
 from rhale.plots import dots, style
-from rhale.plots.board import Board
+from rhale.plots.board import OrientedAxes
 from rhale.plots.compare import moved
-from rhale.plots.fields import Field, Item, LineField, SlotField, read_item
-from rhale.plots.view import PLAIN, View
+from rhale.plots.fields import CategoricalAxis, ContinuousAxis, Item, PlotAxis, read_item
+from rhale.plots.view import PLAIN_VIEW, AxisView
 from rhale.results.curve_difference import CurveDifference
 from rhale.results.feature_comparison import FeatureComparison
 from rhale.results.result import is_constant
 
-STRIP = 0.055  # of a small panel, for the rows of one explanation
-ROOM = 0.72  # of a slot, for all explanations side by side
+ROW_STRIP_SHARE = 0.055  # of a small panel, for the rows of one explanation
+COMPARED_LEVEL_WIDTH = 0.72  # of a slot, for all explanations side by side
 
 
-def read_curves(one: FeatureComparison, *, smooth: bool, view: View = PLAIN) -> list[Item | None]:
+def read_curves(
+    one: FeatureComparison, *, smooth: bool, view: AxisView = PLAIN_VIEW
+) -> list[Item | None]:
     """Read the curves of all explanations, moved to one zero; None where there is no curve."""
     level = one.differences[0].level
     return [
@@ -33,8 +35,8 @@ def read_curves(one: FeatureComparison, *, smooth: bool, view: View = PLAIN) -> 
     ]
 
 
-def draw_curves(
-    field: Field, one: FeatureComparison, looks: Sequence[style.Look], *, smooth: bool
+def draw_compared_curves(
+    field: PlotAxis, one: FeatureComparison, looks: Sequence[style.Look], *, smooth: bool
 ) -> list[Artist]:
     """Draw the curves of all explanations with thin intervals; return what a legend explains."""
     level, n_items = one.differences[0].level, len(one.names)
@@ -47,13 +49,13 @@ def draw_curves(
 
 
 def draw_difference(
-    field: Field, found: CurveDifference, look: style.Look, index: int, n_items: int
+    field: PlotAxis, found: CurveDifference, look: style.Look, index: int, n_items: int
 ) -> None:
     """Draw one difference and its interval: a line and a ribbon, or dots and whiskers."""
     path = found.trace(within=field.view.limits)
     if not path.x.size:
         return
-    if isinstance(field, LineField):
+    if isinstance(field, ContinuousAxis):
         ribbon = field.ax.fill_between(path.x, path.low, path.high)
         ribbon.set(color=look.colour, alpha=style.THIN_RIBBON_ALPHA, linewidth=0, zorder=3)
         ribbon.set_gid("rhale:ci")
@@ -69,19 +71,19 @@ def draw_difference(
     marks.set(linewidth=0, gid="rhale:difference", zorder=4)
 
 
-def aside(field: SlotField, index: int, n_items: int) -> float:
+def aside(field: CategoricalAxis, index: int, n_items: int) -> float:
     """How far from its slot one of several stands."""
     return field.room * ((index + 0.5) / n_items - 0.5)
 
 
-def draw_rows(
-    field: Field, one: FeatureComparison, looks: Sequence[style.Look], *, height: float = 1.0
+def draw_compared_rows(
+    field: PlotAxis, one: FeatureComparison, looks: Sequence[style.Look], *, height: float = 1.0
 ) -> None:
     """Draw where the rows of each explanation are, below one another, or beside at levels.
 
     Parameters
     ----------
-    field : Field
+    field : PlotAxis
         Where.
     one : FeatureComparison
         Whose rows.
@@ -90,12 +92,14 @@ def draw_rows(
     height : float
         Of the axes, for all of them.
     """
-    if isinstance(field, SlotField):
+    if isinstance(field, CategoricalAxis):
         for index, (result, look) in enumerate(zip(one.results, looks, strict=True)):
             share = result.level_rows().share
             places = field.slots.locate(result, result.axis) + aside(field, index, len(looks))
-            bars = draw_bars(field.board, places, height * share / largest_share(one))
-            width = 0.8 * ROOM * field.board.points_per_slot(field.slots) / len(looks)
+            bars = draw_row_share_bars(field.board, places, height * share / largest_share(one))
+            width = (
+                0.8 * COMPARED_LEVEL_WIDTH * field.board.points_per_slot(field.slots) / len(looks)
+            )
             bars.set(color=look.colour, linewidth=float(np.clip(width, 1.0, 9.0)))
         return
     part = height / len(looks)
@@ -112,7 +116,7 @@ def largest_share(one: FeatureComparison) -> float:
     return max(float(result.level_rows().share.max()) for result in one.results)
 
 
-def draw_bars(board: Board, places: FloatArray, heights: FloatArray) -> Artist:
+def draw_row_share_bars(board: OrientedAxes, places: FloatArray, heights: FloatArray) -> Artist:
     """Draw upright bars at levels, as shares of the axes."""
     bars = board.strip(places, heights)
     bars.set(alpha=style.COUNT_ALPHA, zorder=2, gid="rhale:counts", capstyle="butt")
@@ -137,6 +141,6 @@ def draw_strip(
     strip.set_gid("rhale:counts")
 
 
-def draw_zero(field: Field) -> None:
+def draw_comparison_zero(field: PlotAxis) -> None:
     """Draw the line of no effect, or of no difference."""
-    dots.draw_zero(field.board)
+    dots.draw_zero_line(field.board)

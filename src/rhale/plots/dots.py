@@ -6,18 +6,18 @@ import numpy as np
 from matplotlib.artist import Artist
 
 from rhale.plots import style
-from rhale.plots.board import Board
+from rhale.plots.board import OrientedAxes
 from rhale.plots.labels import interval_name
 from rhale.results.result import Trace
 
 
-def draw_zero(board: Board) -> None:
+def draw_zero_line(board: OrientedAxes) -> None:
     """Draw the line of no effect."""
     zero = board.zero()
     zero.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, zorder=0.5, gid="rhale:zero")
 
 
-def draw_missing_dot(board: Board, path: Trace, width: float, look: style.Look) -> Artist:
+def draw_missing_dot(board: OrientedAxes, path: Trace, width: float, look: style.Look) -> Artist:
     """Draw the mean without a value: a hollow dot, as it is no level."""
     x, y = board.points(path.x, path.curve).T
     dot = board.ax.scatter(x, y, marker=look.marker)
@@ -26,7 +26,7 @@ def draw_missing_dot(board: Board, path: Trace, width: float, look: style.Look) 
     return dot
 
 
-def draw_spread(board: Board, path: Trace, width: float) -> list[Artist]:
+def draw_spread(board: OrientedAxes, path: Trace, width: float) -> list[Artist]:
     """Draw wide pale strokes that say how rows differ; nothing where it is not known."""
     known = np.isfinite(path.spread) & np.isfinite(path.curve)
     if not known.any():
@@ -39,7 +39,7 @@ def draw_spread(board: Board, path: Trace, width: float) -> list[Artist]:
 
 
 def draw_ci(
-    board: Board, path: Trace, level: float, width: float, colour: str | None = None
+    board: OrientedAxes, path: Trace, level: float, width: float, colour: str | None = None
 ) -> list[Artist]:
     """Draw thin whiskers with caps of this width that say how well the mean is known."""
     known = np.isfinite(path.low) & np.isfinite(path.high)

@@ -15,16 +15,20 @@ from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center, middles
 from rhale.kernels.grid import Grid
 from rhale.plots import canvas, dots, missing_panel, style, ticks
-from rhale.plots.board import Board, label_pair
-from rhale.plots.fields import Item, Layers, LineField, read_item
-from rhale.plots.kinds import Kind, choose_kind, find_panels, give_back
+from rhale.plots.board import OrientedAxes, label_pair
+from rhale.plots.fields import ContinuousAxis, Item, Layers, read_item
+from rhale.plots.kinds import Kind, choose_kind, give_back, open_effect_panels
 from rhale.plots.labels import slope_label, value_label
-from rhale.plots.lettering import LITERAL, number
-from rhale.plots.level_plot import open_fields, plot_levels
-from rhale.plots.proportion import is_rounding, keep_in_proportion, tell_size
-from rhale.plots.row_curves import DrawnRows, RowColors, draw_along, read_rows
-from rhale.plots.slots import gather_slots
-from rhale.plots.view import PLAIN, Limits, Scale, Sort, View, read_view
+from rhale.plots.lettering import LITERAL, format_label_number
+from rhale.plots.level_plot import open_level_panels, plot_levels
+from rhale.plots.proportion import (
+    describe_relative_importance,
+    is_negligible_effect,
+    keep_in_proportion,
+)
+from rhale.plots.row_curves import DrawnRows, RowColors, draw_along, read_drawn_rows
+from rhale.plots.slots import lay_out_levels
+from rhale.plots.view import PLAIN_VIEW, AxisView, Limits, Scale, Sort, read_view
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.result import Result, is_constant
@@ -33,9 +37,9 @@ from rhale.results.slope_reach import reach_slopes
 Truth = Callable[[FloatArray], FloatArray]
 LEAST_FOR_VIOLIN = 8  # fewer rows are drawn one by one
 MANY_BINS = 30
-MOST_JUMPS = 3  # written beside their bars
+MAX_JUMP_LABELS = 3  # written beside their bars
 N_LEVELS = 64
-TAILS = (0.01, 0.99)
+ROW_TAIL_QUANTILES = (0.01, 0.99)
 
 
 def plot_effect(
@@ -145,36 +149,40 @@ def plot_effect(
         read_view([effect], limits, xscale, sort),
         Layers(center, level, spread, uncertainty, among),
     )
-    single = read_rows(effect, rows, color, center)
+    single = read_drawn_rows(effect, rows, color, center)
     if single is not None and kind == "bins":
         msg = (
             "rows= are drawn beside the curve, and kind='bins' has none; use kind='curve' or 'both'"
         )
         raise BadSettingError(msg)
     if isinstance(effect, LevelEffect):
-        fields = open_fields(gather_slots([effect], view.order), kind, ax, turned=turned)
+        fields = open_level_panels(lay_out_levels([effect], view.order), kind, ax, turned=turned)
         return plot_levels(effect, layers, fields, rows=single, truth=truth, new=ax is None)
-    top, bottom = find_panels(ax, kind)
+    top, bottom = open_effect_panels(ax, kind)
     if top is not None:
         item = read_item(effect, center, level, smooth=smooth, view=view)
-        known = draw_truth(top, effect, view, center, truth)
-        draw_top(LineField(top, view=view), item, layers, known, rows=single, new=ax is None)
+        known = draw_known_curve(top, effect, view, center, truth)
+        draw_effect_curve(
+            ContinuousAxis(top, view=view), item, layers, known, rows=single, new=ax is None
+        )
     if bottom is not None:
-        draw_lower(LineField(bottom, view=view), effect, among, violins=violins, new=ax is None)
+        draw_bins_panel(
+            ContinuousAxis(bottom, view=view), effect, among, violins=violins, new=ax is None
+        )
         if top is not None:
             bottom.set_xlim(top.get_xlim(), auto=True)
     for panel in (top, bottom):
         if panel is not None:
-            LineField(panel, view=view).name_places(effect)
-    name_axes(top, bottom, effect, center)
+            ContinuousAxis(panel, view=view).name_places(effect)
+    name_effect_axes(top, bottom, effect, center)
     for panel in (top, bottom):
         if panel is not None and panel.get_xlabel():
-            LineField(panel, view=view).name_scale()
+            ContinuousAxis(panel, view=view).name_scale()
     return give_back(top, bottom)
 
 
-def draw_top(
-    field: LineField,
+def draw_effect_curve(
+    field: ContinuousAxis,
     item: Item,
     layers: Layers,
     known: list[Artist],
@@ -187,21 +195,21 @@ def draw_top(
     drawn = {"spread": layers.spread, "uncertainty": layers.uncertainty}
     if is_constant(effect):
         field.draw_constant([item], layers.level)
-        missing_panel.draw_result(ax, effect, item.missing, layers.level, **drawn)
+        missing_panel.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
         return
     field.begin()
     explained = field.draw_one(item, "mean effect", layers.level, **drawn)
     field.draw_gaps(effect)
     explained += field.draw_counts(effect) + draw_along(field, item, rows) + known
-    missing_panel.draw_result(ax, effect, item.missing, layers.level, **drawn)
+    missing_panel.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
     field.fit()
     keep_in_proportion(field.board, layers.among)
-    title = tell_size(effect, layers.among) if new else ""
+    title = describe_relative_importance(effect, layers.among) if new else ""
     canvas.add_legend(ax, explained, outside=new, title=title)
 
 
-def draw_lower(
-    field: LineField, effect: Effect, among: Sequence[Result], *, violins: bool, new: bool
+def draw_bins_panel(
+    field: ContinuousAxis, effect: Effect, among: Sequence[Result], *, violins: bool, new: bool
 ) -> None:
     """Draw the bins that the curve is made of."""
     ax, view = field.ax, field.view
@@ -210,14 +218,14 @@ def draw_lower(
         return
     explained = draw_bottom(ax, effect, view, violins=violins)
     canvas.fit_limits(ax, strip=False, view=view)
-    cut_jumps(ax, effect, view)
-    if is_rounding(effect, among):
+    clip_slope_axis(ax, effect, view)
+    if is_negligible_effect(effect, among):
         keep_in_proportion(field.board, among, per=float(np.ptp(effect.edges)))
     canvas.add_legend(ax, explained, outside=new)
 
 
-def draw_truth(
-    ax: Axes, effect: Effect, view: View, center: Center, truth: Truth | None
+def draw_known_curve(
+    ax: Axes, effect: Effect, view: AxisView, center: Center, truth: Truth | None
 ) -> list[Artist]:
     """Draw a known curve, zero where the effect's curve is."""
     if truth is None or is_constant(effect):
@@ -235,17 +243,17 @@ def draw_truth(
 
 
 def draw_bottom(
-    ax: Axes, effect: Effect, view: View = PLAIN, *, violins: bool = True
+    ax: Axes, effect: Effect, view: AxisView = PLAIN_VIEW, *, violins: bool = True
 ) -> list[Artist]:
     """Draw bars, whiskers, violins and gaps; return what a legend explains."""
-    dots.draw_zero(Board(ax))
-    explained = draw_bars(ax, effect, view) + draw_whiskers(ax, effect, view)
+    dots.draw_zero_line(OrientedAxes(ax))
+    explained = draw_bin_bars(ax, effect, view) + draw_whiskers(ax, effect, view)
     if violins:
-        explained += draw_rows(ax, effect, view)
-    return explained + LineField(ax).draw_gaps(effect)
+        explained += draw_bin_rows(ax, effect, view)
+    return explained + ContinuousAxis(ax).draw_gaps(effect)
 
 
-def draw_bars(ax: Axes, effect: Effect, view: View = PLAIN) -> list[Artist]:
+def draw_bin_bars(ax: Axes, effect: Effect, view: AxisView = PLAIN_VIEW) -> list[Artist]:
     """Draw one bar per bin, as wide as the bin; a linear fit slopes its top.
 
     A fit to a stepped model slopes with the windows that slopes of rows are taken over, and no
@@ -274,7 +282,7 @@ def draw_tops(ax: Axes, tops: Sequence[FloatArray]) -> None:
     ax.add_collection(lines)
 
 
-def outline(effect: Effect, k: int, slope: float, view: View) -> FloatArray:
+def outline(effect: Effect, k: int, slope: float, view: AxisView) -> FloatArray:
     """Corners of the bar of one bin, as far as it is shown; a straight top bends on a log axis."""
     middle = middles(effect.edges)[k]
     left, right = view.clip(effect.edges[k], effect.edges[k + 1])
@@ -283,7 +291,7 @@ def outline(effect: Effect, k: int, slope: float, view: View) -> FloatArray:
     return np.column_stack([[left, *x, right], [0.0, *top, 0.0]])
 
 
-def draw_whiskers(ax: Axes, effect: Effect, view: View = PLAIN) -> list[Artist]:
+def draw_whiskers(ax: Axes, effect: Effect, view: AxisView = PLAIN_VIEW) -> list[Artist]:
     """Draw mean ± std at the middle of every bin where both are known."""
     known = effect.measured & np.isfinite(effect.mean) & np.isfinite(effect.std)
     known &= view.shows(middles(effect.edges))
@@ -305,7 +313,7 @@ def draw_whiskers(ax: Axes, effect: Effect, view: View = PLAIN) -> list[Artist]:
     return [whiskers]
 
 
-def draw_rows(ax: Axes, effect: Effect, view: View = PLAIN) -> list[Artist]:
+def draw_bin_rows(ax: Axes, effect: Effect, view: AxisView = PLAIN_VIEW) -> list[Artist]:
     """Draw the sampled local effects of every bin: a violin, or dots where they are few."""
     outlines, dots = [], np.zeros(effect.sample.x.size, dtype=np.bool_)
     for k, inside in members(effect):
@@ -327,18 +335,18 @@ def draw_rows(ax: Axes, effect: Effect, view: View = PLAIN) -> list[Artist]:
     return explained
 
 
-def cut_jumps(ax: Axes, effect: Effect, view: View = PLAIN) -> None:
+def clip_slope_axis(ax: Axes, effect: Effect, view: AxisView = PLAIN_VIEW) -> None:
     """Let the axis reach as far as slopes that can be compared; write beside jumps how far they go."""
     reach = reach_slopes(effect)
     if reach is None:
         return
-    ax.set_ylim(canvas.widen(*reach, style.MARGIN, style.MARGIN), auto=True)
+    ax.set_ylim(canvas.widen_interval(*reach, style.AXIS_MARGIN, style.AXIS_MARGIN), auto=True)
     middle = view.evenly(*view.ends(effect), 3)[1]
     seen = [jump for jump in effect.jumps if view.shows(np.array([jump.start, jump.stop])).all()]
-    for jump in sorted(seen, key=lambda jump: -abs(jump.size))[:MOST_JUMPS]:
+    for jump in sorted(seen, key=lambda jump: -abs(jump.size))[:MAX_JUMP_LABELS]:
         is_left, is_up = jump.stop < middle, jump.size > 0
         words = ax.annotate(
-            f" jumps by {number(jump.size)} ",
+            f" jumps by {format_label_number(jump.size)} ",
             (jump.stop if is_left else jump.start, float(is_up)),
             (0, -3 if is_up else 3),
             ax.get_xaxis_transform(),
@@ -358,12 +366,14 @@ def members(effect: Effect) -> Iterator[tuple[int, BoolArray]]:
         yield k, inside & (place == k)
 
 
-def violin(effect: Effect, k: int, inside: BoolArray, view: View = PLAIN) -> FloatArray | None:
+def violin(
+    effect: Effect, k: int, inside: BoolArray, view: AxisView = PLAIN_VIEW
+) -> FloatArray | None:
     """Outline of the local effects of one bin, shape (2 n_levels, 2); None without spread."""
     sample, middle = effect.sample, middles(effect.edges)[k]
     trend = np.nan_to_num(effect.slope[k]) * (sample.x[inside] - middle)
     values, weight = effect.shown_effects[inside] - trend, sample.weight[inside]
-    low, high = np.quantile(values, TAILS)
+    low, high = np.quantile(values, ROW_TAIL_QUANTILES)
     std = float(
         np.sqrt(np.average((values - np.average(values, weights=weight)) ** 2, weights=weight))
     )
@@ -384,7 +394,7 @@ def violin(effect: Effect, k: int, inside: BoolArray, view: View = PLAIN) -> Flo
 def draw_one_value(ax: Axes, effect: Effect) -> None:
     """Show the local effects of the one value of a feature where they are known."""
     if np.isfinite(effect.mean).any():
-        dots.draw_zero(Board(ax))
+        dots.draw_zero_line(OrientedAxes(ax))
         ax.plot(effect.edges[:1], effect.mean[:1], "o", color=style.EFFECT, gid="rhale:bars")
         draw_whiskers(ax, effect)
         canvas.fit_limits(ax, strip=False)
@@ -392,7 +402,7 @@ def draw_one_value(ax: Axes, effect: Effect) -> None:
         ax.tick_params(left=False, labelleft=False)
 
 
-def name_axes(top: Axes | None, bottom: Axes | None, effect: Effect, center: Center) -> None:
+def name_effect_axes(top: Axes | None, bottom: Axes | None, effect: Effect, center: Center) -> None:
     """Name the axes of both panels, or of the one there is."""
     name = ticks.axis_name(effect, style.LABEL_LENGTH)
     words = [
@@ -400,7 +410,7 @@ def name_axes(top: Axes | None, bottom: Axes | None, effect: Effect, center: Cen
         "" if bottom is None else slope_label(effect, canvas.letters(bottom, "height")),
     ]
     if top is not None and bottom is not None:
-        label_pair(Board(top), Board(bottom), (words[0], words[1]), name)
+        label_pair(OrientedAxes(top), OrientedAxes(bottom), (words[0], words[1]), name)
         return
     for panel, word in zip((top, bottom), words, strict=True):
         if panel is not None:

@@ -19,14 +19,14 @@ from matplotlib.patches import Patch
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, dots, missing_panel, style, ticks
-from rhale.plots.board import Board, new_board
+from rhale.plots.board import OrientedAxes, new_oriented_axes
 from rhale.plots.labels import interval_name
-from rhale.plots.slots import Slots, gather_slots
+from rhale.plots.slots import LevelLayout, lay_out_levels
 from rhale.plots.training_marks import LineMarks, PointMarks
-from rhale.plots.view import PLAIN, View
+from rhale.plots.view import PLAIN_VIEW, AxisView
 from rhale.results.result import Result, Trace, is_constant, reach
 
-FEW_VALUES = 4
+MAX_DISTINCT_VALUES = 4
 NO_CURVE = Trace(*np.empty((5, 0)))
 
 
@@ -54,7 +54,7 @@ def read_item(
     level: float,
     *,
     smooth: bool = False,
-    view: View = PLAIN,
+    view: AxisView = PLAIN_VIEW,
 ) -> Item:
     """Read what is drawn of one result, where a view shows it."""
     if is_constant(result):
@@ -80,21 +80,21 @@ def trace_at(
     return Trace(x, curve, result.spread(x, center=zero), low, high)
 
 
-class LineField(NamedTuple):
+class ContinuousAxis(NamedTuple):
     """Numbers, dates or durations along x: lines, bands and ribbons; missing values aside."""
 
     ax: Axes
     small: bool = False
-    view: View = PLAIN
+    view: AxisView = PLAIN_VIEW
 
     @property
-    def board(self) -> Board:
+    def board(self) -> OrientedAxes:
         """The axes."""
-        return Board(self.ax)
+        return OrientedAxes(self.ax)
 
     def begin(self) -> None:
         """Draw the line of no effect."""
-        dots.draw_zero(self.board)
+        dots.draw_zero_line(self.board)
 
     def draw_curve(self, path: Trace, label: str, look: style.Look) -> Artist:
         """Draw the mean."""
@@ -143,7 +143,7 @@ class LineField(NamedTuple):
         look: style.Look | None = None,
     ) -> list[Artist]:
         """Draw one line and its ribbon, in the look of its number or in a given one."""
-        look = look or style.look(index)
+        look = look or style.line_style(index)
         for ribbon in self.draw_ci(item.path, level, look.colour):
             ribbon.set(alpha=style.THIN_RIBBON_ALPHA, linewidth=0)
         return [self.draw_curve(item.path, label, look)]
@@ -174,7 +174,7 @@ class LineField(NamedTuple):
         )
         strip.set(color=style.COUNT, alpha=style.COUNT_ALPHA, linewidth=0, zorder=2)
         strip.set(gid="rhale:counts", label="where rows are")
-        if 0 < np.unique(values).size <= FEW_VALUES:
+        if 0 < np.unique(values).size <= MAX_DISTINCT_VALUES:
             self.ax.set_xticks(np.unique(values))  # two classes have no tick between them
         return [strip]
 
@@ -190,9 +190,9 @@ class LineField(NamedTuple):
 
     def draw_constant(self, items: Sequence[Item], level: float) -> None:  # noqa: ARG002
         """Say that there is no curve."""
-        value, words = reach(items[0].result)[0], ticks.only_value(items[0].result)
+        value, words = reach(items[0].result)[0], ticks.write_only_value(items[0].result)
         heights = any(item.missing is not None for item in items)
-        canvas.say_constant(self.ax, value, words, heights=heights)
+        canvas.write_constant_feature(self.ax, value, words, heights=heights)
 
     def draw_aside(
         self, items: Sequence[Item], level: float, looks: Sequence[style.Look] | None = None
@@ -226,11 +226,11 @@ class LineField(NamedTuple):
 
     def name_places(self, result: Result) -> None:
         """Write numbers, dates or durations."""
-        most = style.SMALL_TICKS if self.small else ticks.MOST
+        most = style.SMALL_TICKS if self.small else ticks.MAX_TICKS
         if self.view.is_log:
             ticks.dress_log(self.ax, ticks=most)
         else:
-            ticks.dress(self.ax, result, ticks=most)
+            ticks.write_feature_ticks(self.ax, result, ticks=most)
         canvas.mark_beyond(self.ax, self.view)
 
     def name_scale(self) -> None:
@@ -238,16 +238,16 @@ class LineField(NamedTuple):
         canvas.name_view(self.ax, self.view, small=self.small)
 
 
-class SlotField(NamedTuple):
+class CategoricalAxis(NamedTuple):
     """Levels in slots, along x or below one another: dots, strokes and whiskers."""
 
-    board: Board
-    slots: Slots
+    board: OrientedAxes
+    slots: LevelLayout
     small: bool = False
 
     def begin(self) -> None:
         """Draw the line of no effect, and one between levels and missing values."""
-        dots.draw_zero(self.board)
+        dots.draw_zero_line(self.board)
         self.set_apart()
 
     def set_apart(self) -> None:
@@ -258,9 +258,9 @@ class SlotField(NamedTuple):
             rule.set_gid("rhale:apart")
 
     @property
-    def view(self) -> View:
+    def view(self) -> AxisView:
         """All levels, in the order of their slots."""
-        return PLAIN
+        return PLAIN_VIEW
 
     @property
     def room(self) -> float:
@@ -298,7 +298,7 @@ class SlotField(NamedTuple):
 
         Numbers whose dots would touch are drawn as a line and its ribbon.
         """
-        look, width = look or style.look(index), self.dot_width(n_items)
+        look, width = look or style.line_style(index), self.dot_width(n_items)
         if self.is_crowded(n_items):
             return self.draw_line(item, label, level, look)
         shift = self.room * ((index + 0.5) / n_items - 0.5)
@@ -317,7 +317,7 @@ class SlotField(NamedTuple):
             _, missing = self.place_missing(item.missing)
             dots.draw_ci(self.board, missing, level, style.LEAST_NUMBER_DOT, look.colour)
             dots.draw_missing_dot(self.board, missing, style.LEAST_NUMBER_DOT, look)
-        return LineField(self.board.ax).draw_among(item, label, level, 0, 1, look)
+        return ContinuousAxis(self.board.ax).draw_among(item, label, level, 0, 1, look)
 
     def draw_dots(
         self, item: Item, label: str, look: style.Look, width: float, shift: float = 0.0
@@ -342,7 +342,7 @@ class SlotField(NamedTuple):
     def draw_common(self, item: Item, label: str) -> Artist:
         """Draw the means of all rows as short lines across the dots of some; of numbers one line."""
         if self.slots.is_number and not self.board.turned:
-            return LineField(self.board.ax).draw_common(item, label)
+            return ContinuousAxis(self.board.ax).draw_common(item, label)
         x, y = self.slots.locate(item.result, item.path.x), item.path.curve
         if item.missing is not None:
             x, y = np.append(x, self.slots.missing), np.append(y, item.missing.curve)
@@ -364,7 +364,7 @@ class SlotField(NamedTuple):
     def explain_intervals(self, level: float, n_items: int = 1) -> list[Artist]:
         """Make the legend's entry for the whiskers of so many results."""
         if self.is_crowded(n_items):
-            return LineField(self.board.ax).explain_intervals(level)
+            return ContinuousAxis(self.board.ax).explain_intervals(level)
         upright = not self.board.turned
         return [self.stroke_entry(interval_name(level), style.NOTE, upright=upright)]
 
@@ -390,8 +390,8 @@ class SlotField(NamedTuple):
     def draw_constant(self, items: Sequence[Item], level: float) -> None:
         """Say that there is one level; show missing values where they were measured."""
         result, missing, board = items[0].result, items[0].missing, self.board
-        value, words = reach(result)[0], ticks.only_value(result)
-        note = canvas.say_constant(board.ax, value, words, heights=missing is not None)
+        value, words = reach(result)[0], ticks.write_only_value(result)
+        note = canvas.write_constant_feature(board.ax, value, words, heights=missing is not None)
         if missing is None:
             return
         note.set(text="constant:\none level,\nno curve", position=(0.27, 0.96), va="top")
@@ -434,22 +434,28 @@ class SlotField(NamedTuple):
         """Nothing: levels stand at equal distances, or where their numbers are."""
 
 
-Field = LineField | SlotField
+PlotAxis = ContinuousAxis | CategoricalAxis
 
 
-def place_field(
-    board: Board, results: Sequence[Result], *, small: bool = False, view: View = PLAIN
-) -> Field:
+def make_plot_axis(
+    board: OrientedAxes,
+    results: Sequence[Result],
+    *,
+    small: bool = False,
+    view: AxisView = PLAIN_VIEW,
+) -> PlotAxis:
     """Choose how the results of one feature are drawn on given axes."""
     if all(result.labels for result in results):
-        return SlotField(board, gather_slots(results, view.order), small)
-    return LineField(board.ax, small, view)
+        return CategoricalAxis(board, lay_out_levels(results, view.order), small)
+    return ContinuousAxis(board.ax, small, view)
 
 
-def open_field(results: Sequence[Result], ax: Axes | None, view: View = PLAIN) -> Field:
+def open_plot_axis(
+    results: Sequence[Result], ax: Axes | None, view: AxisView = PLAIN_VIEW
+) -> PlotAxis:
     """Find or make the axes for one panel of results."""
     if all(result.labels for result in results):
-        slots = gather_slots(results, view.order)
-        return SlotField(new_board(slots, ax, n_items=len(results)), slots)
+        slots = lay_out_levels(results, view.order)
+        return CategoricalAxis(new_oriented_axes(slots, ax, n_items=len(results)), slots)
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
-    return LineField(ax, view=view)
+    return ContinuousAxis(ax, view=view)

@@ -15,7 +15,7 @@ from rhale.results.result import Result
 from rhale.results.row_quantiles import has_free_order
 
 Kind = Literal["both", "curve", "bins"]
-KINDS = ("both", "curve", "bins")
+PANEL_KINDS = ("both", "curve", "bins")
 
 
 def choose_kind(
@@ -30,7 +30,7 @@ def choose_kind(
     curve tells.
     """
     if kind is not None:
-        require_choice("kind", kind, KINDS)
+        require_choice("kind", kind, PANEL_KINDS)
     has_two = ax is not None and not isinstance(ax, Axes)
     if kind is None and not has_two:
         is_sorted = (sort or "effect") == "effect" if has_free_order(result) else sort == "effect"
@@ -50,10 +50,12 @@ def choose_kind(
     return kind or "both", "order" if result.labels else sort
 
 
-def find_panels(ax: Axes | Sequence[Axes] | None, kind: Kind) -> tuple[Axes | None, Axes | None]:
+def open_effect_panels(
+    ax: Axes | Sequence[Axes] | None, kind: Kind
+) -> tuple[Axes | None, Axes | None]:
     """Find or make the panels of numbers: top and bottom, of which one may be none."""
     if kind == "both":
-        return canvas.find_pair(ax)
+        return canvas.open_two_panels(ax)
     if ax is not None and not isinstance(ax, Axes):
         msg = f"kind={kind!r} draws one panel, and ax is {ax!r}; give one Axes"
         raise BadSettingError(msg)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rhale.kernels.curve import Center
-from rhale.kernels.times import UNITS
-from rhale.plots.lettering import folded, folded_first, joined
+from rhale.kernels.times import AXIS_KIND_UNITS
+from rhale.plots.lettering import folded, folded_first, join_names
 from rhale.results.captions import Captions
-from rhale.results.result import Result, axis_kind
+from rhale.results.result import Result, find_result_axis_kind
 
 CENTRED = {"mean": "centred", "start": "zero at the start", "uniform": "centred over x"}
-ANSWERS = ("probability", "log-odds", "margin", "score")  # of a model, about a class
-PREDICTION = "prediction"
+CLASS_OUTPUT_KINDS = ("probability", "log-odds", "margin", "score")  # of a model, about a class
+PREDICTION_WORD = "prediction"
 EACH_OUTPUT = "each output"
 
 
@@ -49,14 +49,14 @@ def value_label(
     if each:
         words = each_output(results)
     elif is_prediction:
-        words = joined([predicted(result) for result in results], 2 * length)
+        words = join_names([predicted(result) for result in results], 2 * length)
     else:
-        words = joined([in_sentence(result) for result in results], 2 * length)
+        words = join_names([in_sentence(result) for result in results], 2 * length)
     if not is_prediction:
         words = f"effect on {words}"
     elif each:
         is_class = not words.startswith(EACH_OUTPUT)
-        words = words.removeprefix("the ") if is_class else f"{PREDICTION} of {words}"
+        words = words.removeprefix("the ") if is_class else f"{PREDICTION_WORD} of {words}"
     if center is None:
         return folded(words, length)
     zero = f"({CENTRED[center]})"
@@ -68,7 +68,7 @@ def value_label(
 def predicted(result: Captioned) -> str:
     """Name what a model predicts, with its unit; a bare key says that it is a prediction."""
     words = result.captions.value_axis(result.output)
-    return words if result.output in result.captions.outputs else f"{PREDICTION} of {words}"
+    return words if result.output in result.captions.outputs else f"{PREDICTION_WORD} of {words}"
 
 
 def in_sentence(result: Captioned) -> str:
@@ -78,22 +78,22 @@ def in_sentence(result: Captioned) -> str:
     -----
     What a model answers has an article; what the user calls it stands as it is.
     """
-    return in_words(result.captions, result.output)
+    return write_output_label(result.captions, result.output)
 
 
-def in_words(captions: Captions, output: str) -> str:
+def write_output_label(captions: Captions, output: str) -> str:
     """Name the output of a key behind "effect on", with its unit.
 
     Examples
     --------
-    >>> in_words(Captions(outputs={"y0": "prediction"}), "y0")
+    >>> write_output_label(Captions(outputs={"y0": "prediction"}), "y0")
     'the prediction'
-    >>> in_words(Captions(outputs={"y0": "price"}, units={"y0": "$"}), "y0")
+    >>> write_output_label(Captions(outputs={"y0": "price"}, units={"y0": "$"}), "y0")
     'price ($)'
     """
     called, words = captions.output(output), captions.value_axis(output)
-    is_answer = called.startswith(tuple(f"{answer} of " for answer in ANSWERS))
-    return f"the {words}" if is_answer or called == PREDICTION else words
+    is_answer = called.startswith(tuple(f"{answer} of " for answer in CLASS_OUTPUT_KINDS))
+    return f"the {words}" if is_answer or called == PREDICTION_WORD else words
 
 
 def tell_apart(words: Sequence[str]) -> list[str]:
@@ -124,7 +124,7 @@ def common_answer(words: Sequence[str]) -> str:
     """What a model answers about all of several classes; nothing where these are no classes."""
     if len(words) < 2:
         return ""
-    found = (a for a in ANSWERS if all(word.startswith(f"{a} of ") for word in words))
+    found = (a for a in CLASS_OUTPUT_KINDS if all(word.startswith(f"{a} of ") for word in words))
     return next(found, "")
 
 
@@ -138,7 +138,7 @@ def output_names(results: Sequence[Captioned]) -> dict[str, str]:
 def slope_label(result: Result, length: int) -> str:
     """Say what a slope is of: so much of the output for one unit of the feature."""
     captions = result.captions
-    per = UNITS[axis_kind(result)] or f"unit of {captions.axis(result.name)}"
+    per = AXIS_KIND_UNITS[find_result_axis_kind(result)] or f"unit of {captions.axis(result.name)}"
     return folded_first(
         [f"change of {in_sentence(result)} per {per}", f"change per {per}", "change per unit"],
         length,

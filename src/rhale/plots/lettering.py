@@ -20,18 +20,18 @@ class Literal(TypedDict):
 
 
 LITERAL = Literal(parse_math=False, usetex=False)
-MINUS = "\u2212"
-TIE, SIGNS = "\u00a0", "=≤>±"  # a space at which no line is broken
+MINUS_SIGN = "\u2212"
+NO_BREAK_SPACE, RELATION_SIGNS = "\u00a0", "=≤>±"  # a space at which no line is broken
 BREAKS = " _-/.,;:)"  # behind which a name may go on in the next line
 STAND_INS = "\u25a1?"
 
 
-def shown(name: str, length: int) -> str:
+def fit_name(name: str, length: int) -> str:
     """Write a name on one line of at most `length` letters, all of which the font has.
 
     Examples
     --------
-    >>> shown("country_of_origin_is_Norway", 15)
+    >>> fit_name("country_of_origin_is_Norway", 15)
     'country…_Norway'
     """
     line = drawable(" ".join(str(name).split()))
@@ -55,11 +55,11 @@ def wrapped(name: str, length: int) -> str:
     country_of_origin_
     is_Norway
     """
-    line = shown(name, 10_000)
+    line = fit_name(name, 10_000)
     if len(line) <= length:
         return line
     cut = find_break(line, length)
-    return f"{line[:cut].rstrip()}\n{shown(line[cut:].lstrip(), length)}"
+    return f"{line[:cut].rstrip()}\n{fit_name(line[cut:].lstrip(), length)}"
 
 
 def find_break(line: str, length: int) -> int:
@@ -85,10 +85,10 @@ def folded(sentence: str, length: int, lines: int = 2) -> str:
     sex = female and
     smoker = yes
     """
-    parts = wrap(_tied(shown(sentence, 10_000)), length)
+    parts = wrap(_tied(fit_name(sentence, 10_000)), length)
     if len(parts) > lines:
-        parts = wrap(_tied(shown(sentence, lines * length)), length)[:lines]
-    return "\n".join(parts).replace(TIE, " ")
+        parts = wrap(_tied(fit_name(sentence, lines * length)), length)[:lines]
+    return "\n".join(parts).replace(NO_BREAK_SPACE, " ")
 
 
 def small_percent(share: float) -> str:
@@ -99,7 +99,7 @@ def small_percent(share: float) -> str:
     >>> small_percent(0.0065), small_percent(1e-11), small_percent(0.0)
     ('0.65 %', '< 0.01 %', '0 %')
     """
-    return "< 0.01 %" if 0 < share < 1e-4 else f"{number(100 * share, 2)} %"
+    return "< 0.01 %" if 0 < share < 1e-4 else f"{format_label_number(100 * share, 2)} %"
 
 
 def folded_first(sentences: Sequence[str], length: int, lines: int = 2) -> str:
@@ -112,7 +112,7 @@ def folded_first(sentences: Sequence[str], length: int, lines: int = 2) -> str:
     unit of age
     """
     for sentence in sentences:
-        parts = wrap(_tied(shown(sentence, 10_000)), length, break_long_words=False)
+        parts = wrap(_tied(fit_name(sentence, 10_000)), length, break_long_words=False)
         if len(parts) <= lines and all(len(part) <= length for part in parts):
             return folded(sentence, length, lines)
     return folded(sentences[-1], length, lines)
@@ -120,25 +120,25 @@ def folded_first(sentences: Sequence[str], length: int, lines: int = 2) -> str:
 
 def _tied(sentence: str) -> str:
     """Hold signs and what stands around them together, and a number with the word before it."""
-    for sign in SIGNS:
-        sentence = sentence.replace(f" {sign} ", f"{TIE}{sign}{TIE}")
-    return re.sub(r" (?=%|\d+(?: |$))", TIE, sentence)
+    for sign in RELATION_SIGNS:
+        sentence = sentence.replace(f" {sign} ", f"{NO_BREAK_SPACE}{sign}{NO_BREAK_SPACE}")
+    return re.sub(r" (?=%|\d+(?: |$))", NO_BREAK_SPACE, sentence)
 
 
-def joined(names: list[str], length: int) -> str:
+def join_names(names: list[str], length: int) -> str:
     """Write different names side by side, each once."""
-    return shown(" / ".join(dict.fromkeys(names)), length)
+    return fit_name(" / ".join(dict.fromkeys(names)), length)
 
 
-def number(value: float, digits: int = 3) -> str:
+def format_label_number(value: float, digits: int = 3) -> str:
     r"""Write a number with so many digits; a number that is not known is a dash.
 
     Examples
     --------
-    >>> number(12345.0), number(0.5), number(-2e-7)
+    >>> format_label_number(12345.0), format_label_number(0.5), format_label_number(-2e-7)
     ('12,345', '0.5', '\u22122e\u22127')
     """
-    return write_number(value, digits).replace("-", MINUS)
+    return write_number(value, digits).replace("-", MINUS_SIGN)
 
 
 def number_with_error(value: float, error: float) -> str:
@@ -149,18 +149,18 @@ def number_with_error(value: float, error: float) -> str:
     >>> number_with_error(97466.3, 781.2)
     '97,470 ± 780'
     """
-    return write_with_error(value, error).replace("-", MINUS)
+    return write_with_error(value, error).replace("-", MINUS_SIGN)
 
 
-def plain_number(value: float, digits: int = 3) -> str:
+def format_rounded_number(value: float, digits: int = 3) -> str:
     """Write a number with so many digits that count: those behind them are zeros.
 
     Examples
     --------
-    >>> plain_number(27_051.0), plain_number(0.4567, 2), plain_number(2.5e7)
+    >>> format_rounded_number(27_051.0), format_rounded_number(0.4567, 2), format_rounded_number(2.5e7)
     ('27,100', '0.46', '2.5e7')
     """
-    return number(float(f"{value:.{digits}g}"), 6)
+    return format_label_number(float(f"{value:.{digits}g}"), 6)
 
 
 def drawable(text: str) -> str:

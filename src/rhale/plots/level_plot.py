@@ -14,33 +14,33 @@ from rhale.kernels.curve import Center, middles
 from rhale.kernels.student import student_quantile
 from rhale.plots import canvas, dots, style
 from rhale.plots.board import (
-    Board,
-    explain,
+    OrientedAxes,
+    add_levels_legend,
     label_one,
     label_pair,
-    new_board,
+    new_oriented_axes,
     should_turn,
     turned_height,
 )
-from rhale.plots.fields import Layers, SlotField, read_item
+from rhale.plots.fields import CategoricalAxis, Layers, read_item
 from rhale.plots.kinds import Kind, give_back
 from rhale.plots.labels import in_sentence, value_label
 from rhale.plots.lettering import folded_first
-from rhale.plots.proportion import keep_in_proportion, tell_size
+from rhale.plots.proportion import describe_relative_importance, keep_in_proportion
 from rhale.plots.row_curves import DrawnRows, draw_levels
-from rhale.plots.slots import Slots
+from rhale.plots.slots import LevelLayout
 from rhale.plots.ticks import axis_name
 from rhale.results.level_effect import LevelEffect
 from rhale.results.result import Trace, is_constant
 
 LevelTruth = Callable[[Any], FloatArray]
-Fields = tuple[SlotField | None, SlotField | None]
+LevelPanels = tuple[CategoricalAxis | None, CategoricalAxis | None]
 
 
 def plot_levels(
     effect: LevelEffect,
     layers: Layers,
-    fields: Fields,
+    fields: LevelPanels,
     *,
     rows: DrawnRows | None = None,
     truth: LevelTruth | None = None,
@@ -54,8 +54,8 @@ def plot_levels(
         What to draw.
     layers : Layers
         What is drawn besides the mean.
-    fields : pair of SlotField
-        Where, see `open_fields`.
+    fields : pair of CategoricalAxis
+        Where, see `open_level_panels`.
     rows : DrawnRows, optional
         Curves of single rows.
     truth : callable, optional
@@ -67,31 +67,31 @@ def plot_levels(
     above: list[Artist] = []
     below: list[Artist] = []
     if top is not None:
-        above = draw_top(top, effect, layers, truth, rows)
+        above = draw_level_means(top, effect, layers, truth, rows)
     if bottom is not None:
-        below = draw_lower(bottom, effect, layers.level)
-    title = tell_size(effect, layers.among) if new else ""
+        below = draw_level_steps(bottom, effect, layers.level)
+    title = describe_relative_importance(effect, layers.among) if new else ""
     write_legends(top, bottom, above, below, new=new, title=title)
-    name_axes(top, bottom, effect, layers.center)
+    name_level_axes(top, bottom, effect, layers.center)
     return give_back(*(None if field is None else field.board.ax for field in (top, bottom)))
 
 
-def open_fields(
-    slots: Slots, kind: Kind, ax: Axes | Sequence[Axes] | None, *, turned: bool | None = None
-) -> Fields:
+def open_level_panels(
+    slots: LevelLayout, kind: Kind, ax: Axes | Sequence[Axes] | None, *, turned: bool | None = None
+) -> LevelPanels:
     """Find or make the panels: levels and the steps between them, of which one may be none."""
     turn = should_turn(slots, ax) if turned is None else turned
     if kind == "both":
-        pair = canvas.find_pair(ax, sideways=turned_height(slots) if turn else None)
-        first, second = (SlotField(Board(panel, turn), slots) for panel in pair)
+        pair = canvas.open_two_panels(ax, sideways=turned_height(slots) if turn else None)
+        first, second = (CategoricalAxis(OrientedAxes(panel, turn), slots) for panel in pair)
         return first, second
     given = ax if isinstance(ax, Axes) else None
-    one = SlotField(new_board(slots, given, turned=turn), slots)
+    one = CategoricalAxis(new_oriented_axes(slots, given, turned=turn), slots)
     return (one, None) if kind == "curve" else (None, one)
 
 
-def draw_top(
-    field: SlotField,
+def draw_level_means(
+    field: CategoricalAxis,
     effect: LevelEffect,
     layers: Layers,
     truth: LevelTruth | None,
@@ -106,13 +106,13 @@ def draw_top(
     field.begin()
     explained = field.draw_one(item, "mean effect", level, spread=spread, uncertainty=uncertainty)
     explained += field.draw_counts(effect) + draw_levels(field, effect, rows)
-    explained += draw_truth(field, effect, center, truth)
+    explained += draw_known_levels(field, effect, center, truth)
     field.fit()
     keep_in_proportion(field.board, among)
     return explained
 
 
-def draw_lower(field: SlotField, effect: LevelEffect, level: float) -> list[Artist]:
+def draw_level_steps(field: CategoricalAxis, effect: LevelEffect, level: float) -> list[Artist]:
     """Draw the steps between levels; nothing where there is one level."""
     if is_constant(effect):
         field.board.ax.set(xticks=[], yticks=[])
@@ -122,13 +122,13 @@ def draw_lower(field: SlotField, effect: LevelEffect, level: float) -> list[Arti
     return explained
 
 
-def draw_steps(field: SlotField, effect: LevelEffect, level: float) -> list[Artist]:
+def draw_steps(field: CategoricalAxis, effect: LevelEffect, level: float) -> list[Artist]:
     """Draw the mean step between neighbouring levels, its spread and its uncertainty."""
     board, gap, width = field.board, np.diff(effect.edges), field.dot_width()
     half = student_quantile(level, effect.rows - 1) * effect.standard_error * gap
     places, step = middles(field.slots.places), effect.step
     path = Trace(places, step, effect.std * gap, step - half, step + half)
-    dots.draw_zero(board)
+    dots.draw_zero_line(board)
     (marks,) = board.ax.plot(*board.points(places, step).T, "D", color=style.EFFECT)
     marks.set(markersize=0.55 * width, zorder=4, gid="rhale:steps", label="mean step")
     explained: list[Artist] = [marks]
@@ -138,8 +138,8 @@ def draw_steps(field: SlotField, effect: LevelEffect, level: float) -> list[Arti
     return explained + dots.draw_ci(board, path, level, style.CAP_WIDTH * width)
 
 
-def draw_truth(
-    field: SlotField, effect: LevelEffect, center: Center | None, truth: LevelTruth | None
+def draw_known_levels(
+    field: CategoricalAxis, effect: LevelEffect, center: Center | None, truth: LevelTruth | None
 ) -> list[Artist]:
     """Draw known values of the levels, zero where the effect's curve is."""
     if truth is None:
@@ -154,8 +154,8 @@ def draw_truth(
 
 
 def write_legends(
-    top: SlotField | None,
-    bottom: SlotField | None,
+    top: CategoricalAxis | None,
+    bottom: CategoricalAxis | None,
     above: list[Artist],
     below: list[Artist],
     *,
@@ -165,15 +165,18 @@ def write_legends(
     """Explain both panels: each by itself, or both below where they stand side by side."""
     if top is not None and bottom is not None and new and top.board.turned:
         both = above + [a for a in below if a.get_gid() != "rhale:ci"]
-        explain(top.board, both, new=True, title=title)
+        add_levels_legend(top.board, both, new=True, title=title)
         return
     for field, explained in ((top, above), (bottom, below)):
         if field is not None and explained:
-            explain(field.board, explained, new=new, title=title if field is top else "")
+            add_levels_legend(field.board, explained, new=new, title=title if field is top else "")
 
 
-def name_axes(
-    top: SlotField | None, bottom: SlotField | None, effect: LevelEffect, center: Center | None
+def name_level_axes(
+    top: CategoricalAxis | None,
+    bottom: CategoricalAxis | None,
+    effect: LevelEffect,
+    center: Center | None,
 ) -> None:
     """Name the axes of both panels or of the one there is, and the levels."""
     name, words = axis_name(effect, style.LABEL_LENGTH), ["", ""]
@@ -198,6 +201,6 @@ def step_label(effect: LevelEffect, length: int) -> str:
     return folded_first([f"{step}, change of {in_sentence(effect)}", step], length, lines=3)
 
 
-def _letters(field: SlotField) -> int:
+def _letters(field: CategoricalAxis) -> int:
     """Letters of the name of values that fit beside the axes."""
     return canvas.letters(field.board.ax, "width" if field.board.turned else "height")

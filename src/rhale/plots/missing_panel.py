@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
 from rhale.plots import canvas, dots, style
-from rhale.plots.board import Board
+from rhale.plots.board import OrientedAxes
 from rhale.results.result import Result, Trace, is_constant
 
 PANEL = "rhale:missing-panel"
@@ -23,7 +23,7 @@ class Point(NamedTuple):
     look: style.Look
 
 
-def draw_result(
+def draw_missing_result(
     ax: Axes,
     result: Result,
     path: Trace | None,
@@ -39,14 +39,18 @@ def draw_result(
     label_side(side, f"missing\n{100 * result.missing.share:.3g} %", style.NAME_TEXT)
     if is_constant(result):
         low, high = ax.dataLim.intervaly
-        ax.set_ylim(canvas.widen(min(low, 0.0), max(high, 0.0), style.MARGIN, style.MARGIN))
+        ax.set_ylim(
+            canvas.widen_interval(
+                min(low, 0.0), max(high, 0.0), style.AXIS_MARGIN, style.AXIS_MARGIN
+            )
+        )
 
 
 def draw_one(
     ax: Axes, path: Trace, level: float, *, spread: bool = True, uncertainty: bool = True
 ) -> Axes:
     """Draw one point right of the axes, with the same y axis."""
-    board, path = Board(find_side(ax)), path._replace(x=np.zeros(1))
+    board, path = OrientedAxes(find_side(ax)), path._replace(x=np.zeros(1))
     if spread:
         dots.draw_spread(board, path, style.LARGEST_DOT)
     if uncertainty:
@@ -65,8 +69,8 @@ def draw_several(ax: Axes, items: Sequence[Point], level: float, size: str) -> N
     for index, item in enumerate(items):
         place = 0.8 * ((index + 0.5) / len(items) - 0.5)
         path = item.path._replace(x=np.array([place]))
-        dots.draw_ci(Board(side), path, level, width, item.look.colour)
-        dots.draw_missing_dot(Board(side), path, width, item.look)
+        dots.draw_ci(OrientedAxes(side), path, level, width, item.look.colour)
+        dots.draw_missing_dot(OrientedAxes(side), path, width, item.look)
         reserve(ax, path, spread=False)
     label_side(side, "missing", size)
 
@@ -84,18 +88,18 @@ def find_side(ax: Axes) -> Axes:
             return cast(Axes, child)
     inches = ax.get_window_extent().width / ax.figure.dpi
     if ax.figure.get_layout_engine() is None:
-        narrow(ax, 1 - (style.MISSING_GAP + style.MISSING_WIDTH) / inches)
+        shrink_axes(ax, 1 - (style.MISSING_GAP + style.MISSING_WIDTH) / inches)
     side = ax.inset_axes((1, 0, 0.1, 1), sharey=ax, gid=PANEL)
-    side.set_axes_locator(Beside(ax))  # type: ignore[arg-type]
+    side.set_axes_locator(RightAxesLocator(ax))  # type: ignore[arg-type]
     side.tick_params(left=False, labelleft=False)
     if any(line.get_gid() == "rhale:zero" for line in ax.lines):
-        dots.draw_zero(Board(side))
+        dots.draw_zero_line(OrientedAxes(side))
     for name in ("left", "right", "top", "bottom"):
         side.spines[name].set(color=style.ZERO_LINE)
     return side
 
 
-class Beside:
+class RightAxesLocator:
     """Places axes right of others, as high as they are and of a width in inches."""
 
     def __init__(self, ax: Axes) -> None:
@@ -111,7 +115,7 @@ class Beside:
         return Bbox.from_bounds(place.x1 + gap, place.y0, width, place.height)
 
 
-def narrow(ax: Axes, share: float) -> None:
+def shrink_axes(ax: Axes, share: float) -> None:
     """Make room beside axes, and those below with the same x axis, that no layout engine moves."""
     for panel in ax.get_shared_x_axes().get_siblings(ax):
         spec, place = panel.get_subplotspec(), panel.get_position(original=True)

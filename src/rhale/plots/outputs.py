@@ -73,17 +73,17 @@ def plot_outputs(
     options["view"] = read_view([largest], limits, xscale, sort)
     names = output_names(effects)
     features = [panel.read_feature(names[e.output], [e], layers, **options) for e in effects]
-    kept = features[: small_pictures.MOST_PANELS if axes is None else None]
-    panels = small_pictures.find_panels(axes, kept, columns, sharey=sharey)
+    kept = features[: small_pictures.MAX_FEATURE_PANELS if axes is None else None]
+    panels = small_pictures.open_feature_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []
     for ax, feature in zip(panels, kept, strict=True):
-        explained += panel.draw_panel(ax, feature, [feature.first.output], level)
-        panel.write_title(ax, feature, effects)
-    explained += small_pictures.set_heights(panels, kept, sharey=sharey)
+        explained += panel.draw_effect_panel(ax, feature, [feature.first.output], level)
+        panel.write_effect_title(ax, feature, effects)
+    explained += small_pictures.set_panel_ylim(panels, kept, sharey=sharey)
     note = ", ".join(small_pictures.some_of(len(kept), len(features), "outputs"))
     length = canvas.frame_letters(panels[0], new=axes is None)
     label = value_label(effects, center, length, each=True)
-    small_pictures.write_frame(panels, explained, label, note, new=axes is None)
+    small_pictures.write_panel_labels(panels, explained, label, note, new=axes is None)
     write_feature(panels, effects[0], new=axes is None)
     return panels
 

@@ -16,27 +16,27 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.times import write_short
 from rhale.names import find_feature
 from rhale.plots import canvas, dots, style
-from rhale.plots.fields import LineField
+from rhale.plots.fields import ContinuousAxis
 from rhale.plots.labels import CENTRED, in_sentence
-from rhale.plots.lettering import LITERAL, MINUS, folded, shown
+from rhale.plots.lettering import LITERAL, MINUS_SIGN, fit_name, folded
 from rhale.plots.pair_sides import (
     DrawnPair,
-    Side,
-    draw_rows,
+    DrawnPairFeature,
+    draw_row_density,
     dress_side,
     is_blank,
-    read_sides,
+    read_drawn_pair_features,
     say_blank,
 )
-from rhale.plots.slots import EMPTY
+from rhale.plots.slots import EMPTY_LEVEL_LABEL
 from rhale.results.result import Trace
 
 PERCENTILES = {"low": 10, "middle": 50, "high": 90}
-MOST_LEVELS = 5  # held at once
+MAX_FIXED_LEVELS = 5  # held at once
 STEP_ASIDE = 0.08  # of a slot, so that whiskers of levels do not cover each other
-LEVEL = 0.95
-ROUNDING = 1e-9  # of the deviation of predictions: smaller intervals are none
-MARKS = 120.0  # points that all dots of a line take
+CONFIDENCE_LEVEL = 0.95
+PAIR_ROUNDING = 1e-9  # of the deviation of predictions: smaller intervals are none
+LINE_DOT_POINTS = 120.0  # points that all dots of a line take
 
 
 class Held(NamedTuple):
@@ -60,7 +60,7 @@ class Held(NamedTuple):
     look: style.Look
 
 
-class Stretches(NamedTuple):
+class BrokenLine(NamedTuple):
     """Nodes along a line, and where the line is broken."""
 
     nodes: IntArray
@@ -113,24 +113,24 @@ def plot_pair_lines(
     'x1 held at its 10th, 50th and 90th percentile'
     """
     pair = pair if chosen_side(pair, by) == 1 else pair.transposed()
-    moving, holding = sides = read_sides(pair)
+    moving, holding = sides = read_drawn_pair_features(pair)
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
     if is_blank(sides):
         say_blank(ax, sides)
         return ax
-    field, levels = LineField(ax), moving.axis.is_levels
+    field, levels = ContinuousAxis(ax), moving.axis.is_levels
     field.begin()
     lines: list[Line2D] = []
     unsure: list[Artist] = []
     for held, aside in step_aside(choose_values(holding), levels=levels):
-        path = follow(pair, moving, held)
+        path = trace_pair_section(pair, moving, held)
         path = path._replace(x=path.x + aside)
         lines.append(draw_line(field, path, held, levels=levels))
         if uncertainty and has_interval(pair, path):
             draw_interval(field, path, held, levels=levels)
             unsure = [explain_interval()]
-    explained: list[Artist] = [*lines, *unsure, draw_rows(ax, moving, "x", beyond=False)]
+    explained: list[Artist] = [*lines, *unsure, draw_row_density(ax, moving, "x", beyond=False)]
     field.fit()
     keep_near(ax, lines)
     if levels:
@@ -151,7 +151,7 @@ def chosen_side(pair: DrawnPair, by: str | int | None) -> int:
     return 0 if pair.axes[0].nodes.size < pair.axes[1].nodes.size else 1
 
 
-def choose_values(side: Side) -> list[Held]:
+def choose_values(side: DrawnPairFeature) -> list[Held]:
     """Choose where a feature is held: low, middle and high, or at its levels."""
     return choose_levels(side) if side.axis.is_levels else choose_percentiles(side)
 
@@ -162,18 +162,18 @@ def step_aside(held: Sequence[Held], *, levels: bool) -> Iterator[tuple[Held, fl
         yield one, STEP_ASIDE * (index - (len(held) - 1) / 2) if levels else 0.0
 
 
-def choose_levels(side: Side) -> list[Held]:
+def choose_levels(side: DrawnPairFeature) -> list[Held]:
     """All levels, or those with the most rows, in their own order."""
-    most = np.argsort(-side.weight, kind="stable")[:MOST_LEVELS]
+    most = np.argsort(-side.weight, kind="stable")[:MAX_FIXED_LEVELS]
     chosen = np.sort(most[side.weight[most] > 0])
     every, names = np.eye(side.weight.size), side.axis.labels
     return [
-        Held(names[k] or EMPTY, int(k), every[k], look)
+        Held(names[k] or EMPTY_LEVEL_LABEL, int(k), every[k], look)
         for k, look in zip(chosen, style.LEVELS, strict=False)
     ]
 
 
-def choose_percentiles(side: Side) -> list[Held]:
+def choose_percentiles(side: DrawnPairFeature) -> list[Held]:
     """The 10th, 50th and 90th percentile of the rows, who lie evenly in their cells."""
     above = np.cumsum(side.weight)
     chosen = []
@@ -185,27 +185,27 @@ def choose_percentiles(side: Side) -> list[Held]:
         shares[cell], shares[cell + 1] = 1 - place, place
         value = write_short(float(shares @ side.axis.nodes), side.axis.kind)
         if side.axis.kind == "number":
-            value = value.replace("-", MINUS)
+            value = value.replace("-", MINUS_SIGN)
         chosen.append(Held(f"{word}: {value}", cell, shares, look))
     return chosen
 
 
-def follow(pair: DrawnPair, moving: Side, held: Held) -> Trace:
+def trace_pair_section(pair: DrawnPair, moving: DrawnPairFeature, held: Held) -> Trace:
     """Find the line of one held value: heights at nodes, nan where no rows are."""
     joint, error = (
         np.nan_to_num(values) @ held.shares for values in (pair.heights, pair.standard_error)
     )
     known = pair.measured[:, held.stand]
-    nodes, gone = Stretches(np.arange(known.size), ~known)
+    nodes, gone = BrokenLine(np.arange(known.size), ~known)
     if not moving.axis.is_levels:
         nodes, gone = join_cells(known)
     heights = moving.main + joint
     y = np.where(gone, np.nan, heights[nodes])
-    half = NormalDist().inv_cdf(0.5 + LEVEL / 2) * error[nodes]
+    half = NormalDist().inv_cdf(0.5 + CONFIDENCE_LEVEL / 2) * error[nodes]
     return Trace(moving.places[nodes], y, np.full(y.size, np.nan), y - half, y + half)
 
 
-def join_cells(known: BoolArray) -> Stretches:
+def join_cells(known: BoolArray) -> BrokenLine:
     """List the nodes along cells that have rows; between stretches of them the line is broken.
 
     Examples
@@ -224,10 +224,10 @@ def join_cells(known: BoolArray) -> Stretches:
             gone.append(False)
         nodes.append(cell + 1)
         gone.append(False)
-    return Stretches(np.array(nodes, dtype=np.intp), np.array(gone, dtype=np.bool_))
+    return BrokenLine(np.array(nodes, dtype=np.intp), np.array(gone, dtype=np.bool_))
 
 
-def draw_line(field: LineField, path: Trace, held: Held, *, levels: bool) -> Line2D:
+def draw_line(field: ContinuousAxis, path: Trace, held: Held, *, levels: bool) -> Line2D:
     """Draw one line; levels along it are dots, joined by thin lines that lead the eye."""
     line = cast(Line2D, field.draw_curve(path, held.label, held.look))
     if levels:
@@ -237,16 +237,16 @@ def draw_line(field: LineField, path: Trace, held: Held, *, levels: bool) -> Lin
 
 def mark(path: Trace) -> float:
     """Size of dots in points: those of many levels are small."""
-    return float(np.clip(MARKS / max(path.x.size, 1), 2.5, 6.0))
+    return float(np.clip(LINE_DOT_POINTS / max(path.x.size, 1), 2.5, 6.0))
 
 
-def draw_interval(field: LineField, path: Trace, held: Held, *, levels: bool) -> None:
+def draw_interval(field: ContinuousAxis, path: Trace, held: Held, *, levels: bool) -> None:
     """Draw how well the joint effect is known: a pale ribbon, or whiskers at levels."""
     colour = held.look.colour
     if levels:
-        dots.draw_ci(field.board, path, LEVEL, mark(path), colour)
+        dots.draw_ci(field.board, path, CONFIDENCE_LEVEL, mark(path), colour)
         return
-    for ribbon in field.draw_ci(path, LEVEL, colour):
+    for ribbon in field.draw_ci(path, CONFIDENCE_LEVEL, colour):
         ribbon.set(alpha=style.PALE_RIBBON_ALPHA, linewidth=0, zorder=1.5)
 
 
@@ -258,28 +258,30 @@ def keep_near(ax: Axes, lines: Sequence[Line2D]) -> None:
         return
     room = style.SPREAD_ROOM * np.ptp(heights)
     y = np.clip(ax.dataLim.intervaly, heights.min() - room, heights.max() + room)
-    ax.set_ylim(canvas.widen(y[0], y[1], style.ROOM_FOR_STRIP, style.MARGIN), auto=True)
+    ax.set_ylim(
+        canvas.widen_interval(y[0], y[1], style.ROOM_FOR_STRIP, style.AXIS_MARGIN), auto=True
+    )
 
 
 def has_interval(pair: DrawnPair, path: Trace) -> bool:
     """Whether the joint effect is uncertain by more than rounding."""
-    return bool(np.nanmax(path.high - path.low, initial=0.0) > ROUNDING * pair.variance**0.5)
+    return bool(np.nanmax(path.high - path.low, initial=0.0) > PAIR_ROUNDING * pair.variance**0.5)
 
 
-def tell_held(ax: Axes, side: Side, *, new: bool) -> str:
+def tell_held(ax: Axes, side: DrawnPairFeature, *, new: bool) -> str:
     """Say which feature is held, and where."""
     room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
     if not new:
-        return shown(side.words, room // 3)
+        return fit_name(side.words, room // 3)
     where = "held at"
     if not side.axis.is_levels:
         where = "held at its 10th, 50th and 90th percentile"
-    elif np.count_nonzero(side.weight) > MOST_LEVELS:
-        where = f"held at {MOST_LEVELS} of {len(side.axis.labels)} levels"
-    return f"{shown(side.words, max(8, room - len(where) - 1))} {where}"
+    elif np.count_nonzero(side.weight) > MAX_FIXED_LEVELS:
+        where = f"held at {MAX_FIXED_LEVELS} of {len(side.axis.labels)} levels"
+    return f"{fit_name(side.words, max(8, room - len(where) - 1))} {where}"
 
 
 def explain_interval() -> Artist:
     """Make the legend's entry for intervals."""
-    name = f"{100 * LEVEL:.4g} % interval of the joint effect"
+    name = f"{100 * CONFIDENCE_LEVEL:.4g} % interval of the joint effect"
     return Patch(color=style.NOTE, alpha=style.THIN_RIBBON_ALPHA, linewidth=0, label=name)

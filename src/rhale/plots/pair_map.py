@@ -20,28 +20,28 @@ from rhale.plots.labels import in_sentence
 from rhale.plots.lettering import (
     LITERAL,
     folded,
+    format_rounded_number,
     number_with_error,
-    plain_number,
     small_percent,
 )
 from rhale.plots.pair_sides import (
     Along,
     DrawnPair,
-    Side,
-    draw_rows,
+    DrawnPairFeature,
+    draw_row_density,
     dress_side,
     is_blank,
-    read_sides,
+    read_drawn_pair_features,
     say_blank,
 )
 from rhale.plots.tiles import Tiles, has_room, hatch_tiles, write_tiles
 from rhale.results.pair_effect import PairMethod
 
-PARTS = 160  # of a side, each of one colour: the surface is bilinear, and looks smooth
+N_MAP_CELLS = 160  # of a side, each of one colour: the surface is bilinear, and looks smooth
 N_CONTOURS = 6  # at most, on both sides of zero
 BY: dict[PairMethod, str] = {"pdp": " by partial dependence"}
 LEAST_CONTOUR = 2.5  # length of a line with a number, by the length of that
-ROUNDING = 1e-9  # of the deviation of predictions: smaller surfaces are zero
+PAIR_ROUNDING = 1e-9  # of the deviation of predictions: smaller surfaces are zero
 
 
 def plot_pair_map(
@@ -91,12 +91,12 @@ def plot_pair_map(
     'x0'
     """
     ax = canvas.new_axes(style.MAP_SIZE) if ax is None else ax
-    first, second = sides = read_sides(pair)
+    first, second = sides = read_drawn_pair_features(pair)
     if is_blank(sides):
         say_blank(ax, sides)
         return ax
     limits, heights = paint(pair, sides)
-    reach = find_reach(pair, heights)
+    reach = largest_map_height(pair, heights)
     most = limit or reach or 1.0
     cells = ax.pcolormesh(*limits, heights.T, cmap=style.SURFACE_MAP, vmin=-most, vmax=most)
     cells.set(gid="rhale:map", rasterized=True, zorder=1)
@@ -104,9 +104,9 @@ def plot_pair_map(
     set_limits(ax, sides)
     for side, along in zip(sides, get_args(Along), strict=True):
         if rows:
-            draw_rows(ax, side, along, beyond=True)
+            draw_row_density(ax, side, along, beyond=True)
         dress_side(ax, side, along)
-    add_scale(ax, cells, pair)
+    add_map_colorbar(ax, cells, pair)
     if first.axis.is_levels and second.axis.is_levels:
         if has_room(ax, *pair.measured.shape):
             write_tiles(ax, np.where(pair.measured, pair.heights, np.nan), most)
@@ -114,27 +114,31 @@ def plot_pair_map(
         say_nothing(ax)
     elif contours and not (first.axis.is_levels or second.axis.is_levels):
         draw_contours(ax, limits, heights, reach)
-    write_strength(ax, pair, rows=rows)
+    write_strength_above_map(ax, pair, rows=rows)
     return ax
 
 
 def paint(
-    pair: DrawnPair, sides: tuple[Side, Side]
+    pair: DrawnPair, sides: tuple[DrawnPairFeature, DrawnPairFeature]
 ) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:
     """Find where colours change and the heights between, (n_x, n_y); nan where no row is."""
-    x, y = (side.divide(PARTS) for side in sides)
+    x, y = (side.divide(N_MAP_CELLS) for side in sides)
     heights = x.shares @ np.nan_to_num(pair.heights) @ y.shares.T
     measured = pair.measured[np.ix_(x.stand, y.stand)]
     return (x.limits, y.limits), np.where(measured, heights, np.nan)
 
 
-def find_reach(pair: DrawnPair, heights: FloatArray) -> float:
+def largest_map_height(pair: DrawnPair, heights: FloatArray) -> float:
     """Largest height, above or below zero; 0 where there is nothing but rounding."""
     largest = float(np.abs(heights[np.isfinite(heights)]).max(initial=0.0))
-    return largest if largest > max(ROUNDING * pair.variance**0.5, canvas.SMALLEST) else 0.0
+    return (
+        largest
+        if largest > max(PAIR_ROUNDING * pair.variance**0.5, canvas.SMALLEST_PLOT_RANGE)
+        else 0.0
+    )
 
 
-def set_limits(ax: Axes, sides: tuple[Side, Side]) -> None:
+def set_limits(ax: Axes, sides: tuple[DrawnPairFeature, DrawnPairFeature]) -> None:
     """Let the axes end where the map does; levels along y begin at the top, as in a table."""
     x, y = (side.limits[[0, -1]] for side in sides)
     ax.set_xlim(*x)
@@ -164,7 +168,7 @@ def name_contours(ax: Axes, lines: QuadContourSet) -> None:
     pixels = points * ax.figure.dpi / 72
     taken: list[tuple[float, float, float]] = []
     for height, path in zip(lines.levels, lines.get_paths(), strict=True):
-        words = plain_number(float(height))
+        words = format_rounded_number(float(height))
         room = style.LETTER_WIDTH * pixels * (len(words) + 2)
         ways = [ax.transData.transform(p) for p in path.to_polygons(closed_only=False)]
         for middle, length in sorted(map(half_way, ways), key=itemgetter(1), reverse=True):
@@ -195,7 +199,7 @@ def say_nothing(ax: Axes) -> None:
     note.set(gid="rhale:nothing", zorder=4)
 
 
-def write_strength(ax: Axes, pair: DrawnPair, *, rows: bool) -> None:
+def write_strength_above_map(ax: Axes, pair: DrawnPair, *, rows: bool) -> None:
     """Write above the map how strong the interaction is."""
     strip = (style.RUG_HEIGHT + 0.01) * ax.get_window_extent().height * 72 / ax.figure.dpi
     room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
@@ -212,15 +216,15 @@ def tell_strength(pair: DrawnPair) -> tuple[str, str, str]:
     -----
     What is rounding is zero.
     """
-    least = ROUNDING * pair.variance**0.5
+    least = PAIR_ROUNDING * pair.variance**0.5
     size, error = (x if x > least else 0.0 for x in (pair.strength, pair.strength_error))
     share = small_percent(pair.share if size else 0.0)
-    words, by = f"strength {plain_number(size)}", BY.get(pair.method, "")
+    words, by = f"strength {format_rounded_number(size)}", BY.get(pair.method, "")
     both = f"strength {number_with_error(size, error)}" if error else words
     return f"{both}{by}, {share} of the variance", both, words
 
 
-def add_scale(ax: Axes, cells: ScalarMappable, pair: DrawnPair) -> None:
+def add_map_colorbar(ax: Axes, cells: ScalarMappable, pair: DrawnPair) -> None:
     """Draw the scale of colours beside the map, and say what they mean."""
     scale = ax.figure.colorbar(cells, ax=ax, pad=style.RUG_HEIGHT + 0.04, fraction=0.06, aspect=28)
     scale.outline.set_visible(False)

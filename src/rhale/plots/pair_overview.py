@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 
 from rhale.plots import canvas, style
-from rhale.plots.strength_matrix import MOST_FEATURES, matrix_size, plot_matrix
+from rhale.plots.strength_matrix import MAX_MATRIX_FEATURES, matrix_size, plot_matrix
 from rhale.plots.strength_ranking import plot_ranking
 
 if TYPE_CHECKING:
@@ -52,15 +52,17 @@ def plot_interactions(
     """
     if isinstance(ax, Axes):
         return plot_matrix(pairs, output=output, ax=ax)
-    left, right = new_panels(pairs, top) if ax is None else canvas.given_pair(ax)
+    left, right = new_interaction_panels(pairs, top) if ax is None else canvas.given_pair(ax)
     plot_matrix(pairs, output=output, ax=left)
     plot_ranking(pairs, output=output, ax=right, top=top)
     return left, right
 
 
-def new_panels(pairs: Interactions, top: int) -> tuple[Axes, Axes]:
+def new_interaction_panels(pairs: Interactions, top: int) -> tuple[Axes, Axes]:
     """Make a figure for both."""
-    width, height = matrix_size([pairs.captions.feature(f) for f in pairs.features[:MOST_FEATURES]])
+    width, height = matrix_size(
+        [pairs.captions.feature(f) for f in pairs.features[:MAX_MATRIX_FEATURES]]
+    )
     lines = style.RANKING_HEAD + style.RANKING_LINE * top
     figure = canvas.new_figure((width + style.RANKING_WIDTH, max(height, lines)))
     columns = figure.add_gridspec(1, 2, width_ratios=(width, style.RANKING_WIDTH))

@@ -10,12 +10,12 @@ from matplotlib.patches import Polygon
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.times import written
+from rhale.kernels.times import format_axis_value
 from rhale.plots import canvas, style, ticks
-from rhale.plots.board import Board
-from rhale.plots.lettering import LITERAL, shown
-from rhale.plots.slots import Slots
-from rhale.results.captions import PLAIN, Captions
+from rhale.plots.board import OrientedAxes
+from rhale.plots.lettering import LITERAL, fit_name
+from rhale.plots.slots import LevelLayout
+from rhale.results.captions import NO_CAPTIONS, Captions
 from rhale.results.pair_effect import PairMethod
 
 Along = Literal["x", "y"]
@@ -86,7 +86,7 @@ class DrawnPair(Protocol):
         """The same pair, sides exchanged."""
 
 
-class Division(NamedTuple):
+class ColourCells(NamedTuple):
     """Parts of the cells of a side, small enough for one colour each; levels are not divided.
 
     Attributes
@@ -104,7 +104,7 @@ class Division(NamedTuple):
     shares: FloatArray
 
 
-class Side(NamedTuple):
+class DrawnPairFeature(NamedTuple):
     """One feature of a pair.
 
     Attributes
@@ -125,7 +125,7 @@ class Side(NamedTuple):
     axis: PairAxis
     weight: FloatArray
     main: FloatArray
-    captions: Captions = PLAIN
+    captions: Captions = NO_CAPTIONS
 
     @property
     def words(self) -> str:
@@ -144,10 +144,10 @@ class Side(NamedTuple):
         return float(self.axis.nodes[0]), float(self.axis.nodes[-1])
 
     @property
-    def slots(self) -> Slots:
+    def slots(self) -> LevelLayout:
         """Places of levels in a picture: evenly, one after the other."""
         places = np.arange(float(len(self.axis.labels)))
-        return Slots(self.axis.labels, places, is_number=False, has_missing=False)
+        return LevelLayout(self.axis.labels, places, is_number=False, has_missing=False)
 
     @property
     def places(self) -> FloatArray:
@@ -169,11 +169,11 @@ class Side(NamedTuple):
             np.asarray(density / density.max()) if density.size and density.max() > 0 else density
         )
 
-    def divide(self, parts: int) -> Division:
+    def divide(self, parts: int) -> ColourCells:
         """Divide cells into about so many parts of like width, each cell into two at least."""
         if self.axis.is_levels:
             every = np.arange(self.axis.nodes.size)
-            return Division(self.limits, every, np.eye(every.size))
+            return ColourCells(self.limits, every, np.eye(every.size))
         share = self.axis.widths / self.axis.widths.sum()
         n_parts = np.maximum(2, np.ceil(share * parts)).astype(np.intp)
         cell = np.repeat(np.arange(n_parts.size), n_parts)
@@ -183,22 +183,22 @@ class Side(NamedTuple):
         every = np.arange(cell.size)
         shares[every, cell], shares[every, cell + 1] = 1 - place, place
         starts = self.axis.nodes[cell] + nth / n_parts[cell] * self.axis.widths[cell]
-        return Division(np.append(starts, self.axis.nodes[-1]), cell, shares)
+        return ColourCells(np.append(starts, self.axis.nodes[-1]), cell, shares)
 
 
-def read_sides(pair: DrawnPair) -> tuple[Side, Side]:
+def read_drawn_pair_features(pair: DrawnPair) -> tuple[DrawnPairFeature, DrawnPairFeature]:
     """Read both features of a pair."""
     first, second = (pair.weight.sum(axis=1), pair.weight.sum(axis=0))
     return (
-        Side(pair.names[0], pair.axes[0], first, pair.main[0], pair.captions),
-        Side(pair.names[1], pair.axes[1], second, pair.main[1], pair.captions),
+        DrawnPairFeature(pair.names[0], pair.axes[0], first, pair.main[0], pair.captions),
+        DrawnPairFeature(pair.names[1], pair.axes[1], second, pair.main[1], pair.captions),
     )
 
 
-def dress_side(ax: Axes, side: Side, along: Along, *, count: int = 8) -> None:
+def dress_side(ax: Axes, side: DrawnPairFeature, along: Along, *, count: int = 8) -> None:
     """Write the values of a feature along an axis as what they are, and name it."""
     if side.axis.is_levels:
-        Board(ax, turned=along == "y").name_levels(side.slots)
+        OrientedAxes(ax, turned=along == "y").name_levels(side.slots)
     else:
         if along == "y":
             canvas.write_plain_numbers(ax, 8)
@@ -210,14 +210,14 @@ def dress_side(ax: Axes, side: Side, along: Along, *, count: int = 8) -> None:
     (ax.set_xlabel if along == "x" else ax.set_ylabel)(name, **LITERAL)
 
 
-def draw_rows(ax: Axes, side: Side, along: Along, *, beyond: bool) -> Polygon:
+def draw_row_density(ax: Axes, side: DrawnPairFeature, along: Along, *, beyond: bool) -> Polygon:
     """Draw a strip that is high where many rows are.
 
     Parameters
     ----------
     ax : Axes
         Where.
-    side : Side
+    side : DrawnPairFeature
         Whose rows.
     along : {"x", "y"}
         The axis of the feature.
@@ -238,18 +238,18 @@ def draw_rows(ax: Axes, side: Side, along: Along, *, beyond: bool) -> Polygon:
     return strip
 
 
-def is_blank(sides: tuple[Side, Side]) -> bool:
+def is_blank(sides: tuple[DrawnPairFeature, DrawnPairFeature]) -> bool:
     """Whether there is nothing to draw: one value only, or no row that has both."""
     return any(side.is_constant or not side.weight.any() for side in sides)
 
 
-def say_blank(ax: Axes, sides: tuple[Side, Side]) -> None:
+def say_blank(ax: Axes, sides: tuple[DrawnPairFeature, DrawnPairFeature]) -> None:
     """Write which features have one value, or that no row has both, in place of a picture."""
     told = list[str]()
     for side in sides:
         if side.is_constant:
-            name = shown(side.words, canvas.letters(ax, "width") - 12)
-            told.append(f"{name} is constant: {only_value(side.axis)}")
+            name = fit_name(side.words, canvas.letters(ax, "width") - 12)
+            told.append(f"{name} is constant: {write_only_pair_value(side.axis)}")
     told = [*told, "no interaction"] if told else ["no row has a value of both", "nothing is known"]
     words = "\n".join(told)
     note = ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", **LITERAL)
@@ -257,8 +257,12 @@ def say_blank(ax: Axes, sides: tuple[Side, Side]) -> None:
     ax.set(xticks=[], yticks=[])
 
 
-def only_value(axis: PairAxis) -> str:
+def write_only_pair_value(axis: PairAxis) -> str:
     """Write the one value of a constant feature."""
     if not axis.nodes.size:
         return "no value"
-    return shown(axis.labels[0], 20) if axis.labels else written(float(axis.nodes[0]), axis.kind)
+    return (
+        fit_name(axis.labels[0], 20)
+        if axis.labels
+        else format_axis_value(float(axis.nodes[0]), axis.kind)
+    )

@@ -11,20 +11,26 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 
 from rhale.plots import canvas, style, theme
-from rhale.plots.board import Board
-from rhale.plots.fields import Field, Item, Layers, place_field, read_item
+from rhale.plots.board import OrientedAxes
+from rhale.plots.fields import Item, Layers, PlotAxis, make_plot_axis, read_item
 from rhale.plots.labels import tell_apart
-from rhale.plots.lettering import LITERAL, MINUS, number, number_with_error, wrapped
-from rhale.plots.proportion import NOTHING, is_rounding, largest_importance
+from rhale.plots.lettering import (
+    LITERAL,
+    MINUS_SIGN,
+    format_label_number,
+    number_with_error,
+    wrapped,
+)
+from rhale.plots.proportion import IMPORTANCE_ROUNDING, is_negligible_effect, largest_importance
 from rhale.plots.region_curves import (
     RegionCurve,
     describe_briefly,
     name_regions,
-    read_regions,
+    read_region_curves,
     require_regions,
 )
-from rhale.plots.region_plot import draw_curves, make_key
-from rhale.plots.view import PLAIN, View
+from rhale.plots.region_plot import draw_region_curves, make_key
+from rhale.plots.view import PLAIN_VIEW, AxisView
 from rhale.results.listing import write_spread
 from rhale.results.result import Result, Trace
 
@@ -35,7 +41,7 @@ class Panel(NamedTuple):
     title: str
     items: list[Item]
     curves: tuple[RegionCurve, ...] = ()
-    view: View = PLAIN
+    view: AxisView = PLAIN_VIEW
 
     @property
     def first(self) -> Result:
@@ -76,10 +82,10 @@ class Panel(NamedTuple):
         longest = max(map(len, self.first.labels))
         return style.LABEL_DEPTH * min(1.0, longest / style.SMALL_LABEL)
 
-    def place(self, ax: Axes) -> Field:
+    def place(self, ax: Axes) -> PlotAxis:
         """Choose how the results are drawn on small axes."""
         results = [item.result for item in self.items]
-        return place_field(Board(ax), results, small=True, view=self.view)
+        return make_plot_axis(OrientedAxes(ax), results, small=True, view=self.view)
 
 
 def without_spread(path: Trace) -> Trace:
@@ -95,7 +101,7 @@ def read_feature(
     *,
     smooth: bool = False,
     regions: bool = False,
-    view: View = PLAIN,
+    view: AxisView = PLAIN_VIEW,
 ) -> Panel:
     """Read what one panel shows: with `regions` their curves, where there is one output."""
     items = [
@@ -104,17 +110,19 @@ def read_feature(
     ]
     if not (regions and len(results) == 1 and results[0].regions is not None):
         return Panel(title, items, view=view)
-    curves = read_regions(results[0], layers, smooth=smooth, view=view)
+    curves = read_region_curves(results[0], layers, smooth=smooth, view=view)
     return Panel(title, items, tuple(curves), view)
 
 
-def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> list[Artist]:
+def draw_effect_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> list[Artist]:
     """Draw one feature, for one output or for several; return what a legend explains."""
     field, several = feature.place(ax), len(outputs) > 1
     places = [outputs.index(item.result.output) for item in feature.items]
     explained: list[Artist] = []
     if feature.curves and feature.paths:
-        _, explained = draw_curves(field, feature.items[0], feature.curves, Layers(level=level))
+        _, explained = draw_region_curves(
+            field, feature.items[0], feature.curves, Layers(level=level)
+        )
         field.name_places(feature.first)
         field.name_scale()
         return explained
@@ -130,7 +138,9 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
                 explained += field.draw_one(item, "mean effect", level)
         explained += field.explain_intervals(level, len(outputs)) if several else []
         explained += field.draw_gaps(feature.first) + field.draw_counts(feature.first)
-    field.draw_aside(feature.items, level, [style.look(p) for p in places] if several else None)
+    field.draw_aside(
+        feature.items, level, [style.line_style(p) for p in places] if several else None
+    )
     if feature.paths:
         field.fit()
     field.name_places(feature.first)
@@ -138,7 +148,7 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
     return explained
 
 
-def write_title(ax: Axes, feature: Panel, among: Sequence[Result] = ()) -> None:
+def write_effect_title(ax: Axes, feature: Panel, among: Sequence[Result] = ()) -> None:
     """Write the feature's name, and under it its importance and typical spread.
 
     Parameters
@@ -153,7 +163,7 @@ def write_title(ax: Axes, feature: Panel, among: Sequence[Result] = ()) -> None:
     one = feature.first
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
     above = 2.0
-    words = tell_importance(feature, among)
+    words = write_effect_importance(feature, among)
     if feature.curves:
         tree = require_regions(one)
         inches = ax.get_window_extent().width / ax.figure.dpi
@@ -170,23 +180,25 @@ def write_title(ax: Axes, feature: Panel, among: Sequence[Result] = ()) -> None:
     ax.set_title(words, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
 
 
-def tell_importance(feature: Panel, among: Sequence[Result]) -> str:
+def write_effect_importance(feature: Panel, among: Sequence[Result]) -> str:
     """Say how important a feature is, and how much rows differ; of several outputs the largest."""
     results = [item.result for item in feature.items]
-    if all(is_rounding(result, among) for result in results):
+    if all(is_negligible_effect(result, among) for result in results):
         return "importance 0"
     if len(results) > 1:
-        return f"importance up to {number(max(result.importance for result in results))}"
+        return (
+            f"importance up to {format_label_number(max(result.importance for result in results))}"
+        )
     (one,) = results
     words = f"importance {number_with_error(one.importance, one.importance_error)}"
     spread, error = one.typical_spread, one.typical_spread_error
-    spread = 0.0 if spread < NOTHING * largest_importance(among) else spread
+    spread = 0.0 if spread < IMPORTANCE_ROUNDING * largest_importance(among) else spread
     return words if feature.curves else f"{words}\ntypical spread {tell_spread(spread, error)}"
 
 
 def tell_spread(spread: float, error: float) -> str:
     """Write a typical spread, with its error where that is known."""
-    return write_spread(spread, error).replace("-", MINUS)
+    return write_spread(spread, error).replace("-", MINUS_SIGN)
 
 
 def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:

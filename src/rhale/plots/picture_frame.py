@@ -13,7 +13,7 @@ from rhale.plots import theme
 from rhale.plots.lettering import LITERAL, drawable
 
 FRAME = ("colors", "figsize", "legend", "title")
-PLACES = ("ax", "axes")  # where a plot draws, if not on a new figure
+AXES_OPTIONS = ("ax", "axes")  # where a plot draws, if not on a new figure
 
 
 class Frame(NamedTuple):

@@ -12,17 +12,22 @@ from matplotlib.collections import LineCollection
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
-from rhale.kernels.spread import choose_evenly
+from rhale.kernels.spread import choose_rows_evenly
 from rhale.kernels.student import student_quantile
 from rhale.plots import canvas, missing_panel, style, ticks
-from rhale.plots.board import Board, explain, label_board, new_board
-from rhale.plots.fields import Layers, LineField, SlotField, read_item
+from rhale.plots.board import (
+    OrientedAxes,
+    add_levels_legend,
+    label_oriented_axes,
+    new_oriented_axes,
+)
+from rhale.plots.fields import CategoricalAxis, ContinuousAxis, Layers, read_item
 from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL
-from rhale.plots.proportion import keep_in_proportion, tell_size
+from rhale.plots.proportion import describe_relative_importance, keep_in_proportion
 from rhale.plots.row_curves import tell_chosen
-from rhale.plots.slots import Slots, gather_slots
-from rhale.plots.view import PLAIN, Limits, Scale, Sort, View, read_view
+from rhale.plots.slots import LevelLayout, lay_out_levels
+from rhale.plots.view import PLAIN_VIEW, AxisView, Limits, Scale, Sort, read_view
 from rhale.results.profile import Profile, differentiate
 from rhale.results.result import Result, Trace, is_constant
 
@@ -95,22 +100,22 @@ def plot_profile(
         return plot_level_profile(profile, ax, view, layers, max_curves)
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
-    item, field = read_item(profile, center, level, view=view), LineField(ax, view=view)
+    item, field = read_item(profile, center, level, view=view), ContinuousAxis(ax, view=view)
     if is_constant(profile):
         field.draw_constant([item], level)
-        missing_panel.draw_result(ax, profile, item.missing, level)
+        missing_panel.draw_missing_result(ax, profile, item.missing, level)
     else:
         path = slope_trace(profile, level, view) if derivatives else item.path
         curves = single_rows(profile, center, derivatives=derivatives)
         explained = draw_mean(field, profile, path, derivatives=derivatives)
-        explained += draw_rows(field, profile, curves, max_curves)
+        explained += draw_row_profiles(field, profile, curves, max_curves)
         explained += field.draw_spread(path) + field.draw_ci(path, level)
         explained += field.draw_counts(profile)
         if not derivatives:
-            missing_panel.draw_result(ax, profile, item.missing, level)
+            missing_panel.draw_missing_result(ax, profile, item.missing, level)
         field.fit()
         keep_in_proportion(field.board, () if derivatives else among)
-        told = tell_size(profile, among) if new else ""
+        told = describe_relative_importance(profile, among) if new else ""
         canvas.add_legend(ax, explained, outside=new, title=told)
     field.name_places(profile)
     ax.set_xlabel(ticks.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
@@ -132,14 +137,14 @@ def refuse_bins(profile: Profile, kind: str | None) -> None:
 def plot_level_profile(
     profile: Profile,
     ax: Axes | None,
-    view: View,
+    view: AxisView,
     layers: Layers,
     max_curves: int,
 ) -> Axes:
     """Draw a profile of levels: dots instead of lines."""
-    slots, (center, level, *_, among) = gather_slots([profile], view.order), layers
-    board = new_board(slots, ax)
-    field, item = SlotField(board, slots), read_item(profile, center, level)
+    slots, (center, level, *_, among) = lay_out_levels([profile], view.order), layers
+    board = new_oriented_axes(slots, ax)
+    field, item = CategoricalAxis(board, slots), read_item(profile, center, level)
     if is_constant(profile):
         field.draw_constant([item], level)
     else:
@@ -149,19 +154,23 @@ def plot_level_profile(
         explained += field.draw_counts(profile)
         field.fit()
         keep_in_proportion(board, among)
-        told = tell_size(profile, among) if ax is None else ""
-        explain(board, explained, new=ax is None, title=told)
+        told = describe_relative_importance(profile, among) if ax is None else ""
+        add_levels_legend(board, explained, new=ax is None, title=told)
     field.name_places(profile)
-    label_board(board, [profile], center)
+    label_oriented_axes(board, [profile], center)
     return board.ax
 
 
 def draw_level_rows(
-    board: Board, slots: Slots, profile: Profile, center: Center | None, max_curves: int
+    board: OrientedAxes,
+    slots: LevelLayout,
+    profile: Profile,
+    center: Center | None,
+    max_curves: int,
 ) -> list[Artist]:
     """Draw single rows: a dash at every level; rows are joined where levels are numbers."""
     curves = single_rows(profile, center, derivatives=False)
-    chosen = choose_evenly(profile.curve_x, max_curves)
+    chosen = choose_rows_evenly(profile.curve_x, max_curves)
     if not chosen.size:
         return []
     some = tell_chosen(chosen.size, len(profile.curves))
@@ -176,7 +185,7 @@ def draw_level_rows(
             for curve in curves[chosen]
             for end, value in zip(ends, curve, strict=True)
         ]
-    return add_rows(board.ax, paths, some)
+    return add_thin_curves(board.ax, paths, some)
 
 
 def y_label(ax: Axes, profile: Profile, center: Center | None, *, derivatives: bool) -> str:
@@ -194,7 +203,7 @@ def single_rows(profile: Profile, center: Center | None, *, derivatives: bool) -
     return profile.dice() if derivatives else profile.ice(center=center)
 
 
-def slope_trace(profile: Profile, level: float, view: View = PLAIN) -> Trace:
+def slope_trace(profile: Profile, level: float, view: AxisView = PLAIN_VIEW) -> Trace:
     """Slopes of the mean: differences are linear, so its variances follow from the covariance."""
     difference = differentiate(np.eye(profile.grid.size), profile.grid).T
     slope = difference @ profile.mean
@@ -208,7 +217,7 @@ def slope_trace(profile: Profile, level: float, view: View = PLAIN) -> Trace:
 
 
 def draw_mean(
-    field: LineField, profile: Profile, path: Trace, *, derivatives: bool
+    field: ContinuousAxis, profile: Profile, path: Trace, *, derivatives: bool
 ) -> list[Artist]:
     """Draw the mean; a marginal plot shows its points, as each has rows of its own."""
     label = "mean slope" if derivatives else MEANS[profile.method]
@@ -218,11 +227,11 @@ def draw_mean(
     return [line]
 
 
-def draw_rows(
-    field: LineField, profile: Profile, curves: FloatArray, max_curves: int
+def draw_row_profiles(
+    field: ContinuousAxis, profile: Profile, curves: FloatArray, max_curves: int
 ) -> list[Artist]:
     """Draw the curves of single rows, thin, evenly chosen along the feature."""
-    chosen = choose_evenly(profile.curve_x, max_curves)
+    chosen = choose_rows_evenly(profile.curve_x, max_curves)
     if not chosen.size:
         return []
     some = tell_chosen(chosen.size, len(profile.curves))
@@ -230,10 +239,10 @@ def draw_rows(
     if field.view.limits is not None:
         x = np.union1d(x[field.view.shows(x)], ends)
     paths = [np.column_stack([x, np.interp(x, profile.grid, c)]) for c in curves[chosen]]
-    return add_rows(field.ax, paths, some)
+    return add_thin_curves(field.ax, paths, some)
 
 
-def add_rows(ax: Axes, paths: list[FloatArray], label: str) -> list[Artist]:
+def add_thin_curves(ax: Axes, paths: list[FloatArray], label: str) -> list[Artist]:
     """Draw thin lines."""
     rows = LineCollection(paths, colors=style.SINGLE_ROW, linewidths=style.HAIR_LINE)
     rows.set(alpha=style.ROW_ALPHA, zorder=0.8, gid="rhale:rows", label=label)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rhale.plots.board import Board
+from rhale.plots.board import OrientedAxes
 from rhale.plots.lettering import number_with_error
 from rhale.results.listing import write_share
 from rhale.results.result import Result
 
 LEAST_SPAN = 0.4  # of an axis of values, by the largest importance: a tenth of what that takes
-NOTHING = 1e-9  # of the largest importance: rounding
+IMPORTANCE_ROUNDING = 1e-9  # of the largest importance: rounding
 SMALL_SHARE = 0.001  # smaller ones are not told apart
 
 
@@ -22,12 +22,12 @@ def largest_importance(results: Sequence[Result]) -> float:
     return max(known, default=0.0)
 
 
-def is_rounding(result: Result, among: Sequence[Result]) -> bool:
+def is_negligible_effect(result: Result, among: Sequence[Result]) -> bool:
     """Tell whether an effect is nothing but rounding beside the largest one."""
-    return bool(result.importance < NOTHING * largest_importance(among))
+    return bool(result.importance < IMPORTANCE_ROUNDING * largest_importance(among))
 
 
-def tell_size(result: Result, among: Sequence[Result]) -> str:
+def describe_relative_importance(result: Result, among: Sequence[Result]) -> str:
     """Say how important a feature is, beside the most important one; nothing where it is alone.
 
     Parameters
@@ -41,7 +41,7 @@ def tell_size(result: Result, among: Sequence[Result]) -> str:
     if len(among) < 2 or not largest > 0 or not np.isfinite(result.importance):
         return ""
     share = result.importance / largest
-    if is_rounding(result, among):
+    if is_negligible_effect(result, among):
         return "importance 0: no effect but rounding"
     size = f"importance {number_with_error(result.importance, result.importance_error)}"
     if share == 1:
@@ -51,12 +51,12 @@ def tell_size(result: Result, among: Sequence[Result]) -> str:
     return f"{size}, {percent} of the largest"
 
 
-def keep_in_proportion(board: Board, among: Sequence[Result], *, per: float = 1.0) -> None:
+def keep_in_proportion(board: OrientedAxes, among: Sequence[Result], *, per: float = 1.0) -> None:
     """Let the axis of values reach over a tenth of what the largest effect takes, or more.
 
     Parameters
     ----------
-    board : Board
+    board : OrientedAxes
         Which axis.
     among : sequence of Result
         All effects.

@@ -12,13 +12,13 @@ from matplotlib.axes import Axes
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, dots, missing_panel, style, ticks
-from rhale.plots.board import Board, explain, label_board
-from rhale.plots.fields import Field, open_field, read_item
+from rhale.plots.board import OrientedAxes, add_levels_legend, label_oriented_axes
+from rhale.plots.fields import PlotAxis, open_plot_axis, read_item
 from rhale.plots.lettering import LITERAL, folded
 from rhale.plots.region_legend import lift_above
 from rhale.plots.training_marks import Marks, PointMarks
 from rhale.plots.verdict import interval_between, tell_verdict
-from rhale.plots.view import Limits, Scale, Sort, View, by_height, read_view
+from rhale.plots.view import AxisView, Limits, Scale, Sort, by_height, read_view
 from rhale.results.refit_effect import RefitEffect, RefitTrace
 from rhale.results.result import Result, Trace, is_constant, require_level
 
@@ -26,7 +26,7 @@ ROOM_FOR_INTERVAL = 1.0  # how far it may widen the axis, as a share of the rang
 SIDE_ROOM = 0.9  # of the place for missing values, for dots of trainings
 
 
-class Wanted(NamedTuple):
+class RefitLayers(NamedTuple):
     """What is drawn besides the mean of the trainings, and where that is zero."""
 
     center: Center
@@ -97,27 +97,29 @@ def plot_refits(
     """
     require_level(level)
     require_own(effect, rows=rows)
-    wanted, first = Wanted(center, level, trainings, rows), effect.effects[0]
+    wanted, first = RefitLayers(center, level, trainings, rows), effect.effects[0]
     view = read_refit_view(effect, limits, xscale, sort)
-    field, new = open_field([first], ax, view), ax is None
+    field, new = open_plot_axis([first], ax, view), ax is None
     if is_constant(first):
         draw_constant(field, effect, wanted)
     else:
         field.begin()
         explained = draw_layers(field, effect, wanted)
-        told = write_verdict(field.board.ax, effect, level, new=new)
-        explain(field.board, explained, new=new, title=told)
+        told = write_stability(field.board.ax, effect, level, new=new)
+        add_levels_legend(field.board, explained, new=new, title=told)
         if not new:
             lift_above(field.board.ax, len(explained))
     field.name_places(first)
-    label_board(field.board, [first], center)
+    label_oriented_axes(field.board, [first], center)
     if not first.labels:
         field.board.ax.set_xlabel(ticks.axis_name(first, style.LABEL_LENGTH), **LITERAL)
     field.name_scale()
     return field.board.ax
 
 
-def read_refit_view(effect: RefitEffect, limits: Limits, xscale: Scale, sort: Sort | None) -> View:
+def read_refit_view(
+    effect: RefitEffect, limits: Limits, xscale: Scale, sort: Sort | None
+) -> AxisView:
     """Read how the axis is to be shown: by the rows of the first training, and by all means."""
     view = read_view([effect.effects[0]], limits, xscale, sort)
     if not view.order:
@@ -125,18 +127,18 @@ def read_refit_view(effect: RefitEffect, limits: Limits, xscale: Scale, sort: So
     return view._replace(order=by_height(effect.labels, effect.trace().curve))
 
 
-def read_path(field: Field, effect: RefitEffect, wanted: Wanted) -> RefitTrace:
+def read_path(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> RefitTrace:
     """Read what is drawn of all trainings, where the field shows it."""
     first, view = effect.effects[0], field.view
     if view.is_plain:
         path = effect.trace(wanted.center, wanted.level)
     else:
         path = effect.trace(wanted.center, wanted.level, x=view.places(first))
-        path = shown_part(path, view)
+        path = crop_refit_trace(path, view)
     return path._replace(x=field.locate(first, path.x))
 
 
-def shown_part(path: RefitTrace, view: View) -> RefitTrace:
+def crop_refit_trace(path: RefitTrace, view: AxisView) -> RefitTrace:
     """Leave out places that are not shown; points of profiles are as they are."""
     seen = view.shows(path.x)
     parts = {name: part[..., seen] for name, part in path._asdict().items() if part is not None}
@@ -153,13 +155,13 @@ def require_own(effect: RefitEffect, *, rows: bool) -> None:
         raise BadSettingError(msg)
 
 
-def draw_layers(field: Field, effect: RefitEffect, wanted: Wanted) -> list[Artist]:
+def draw_layers(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> list[Artist]:
     """Draw trainings, their mean and interval, the user's model; return what a legend explains."""
     first, path = effect.effects[0], read_path(field, effect, wanted)
     marks = field.mark_trainings()
     explained = draw_path(marks, path, wanted)
     if wanted.rows and effect.own is not None:
-        explained += draw_rows(field, effect.own, marks, wanted)
+        explained += draw_own_model_interval(field, effect.own, marks, wanted)
     field.draw_gaps(first)
     explained += field.draw_counts(first)
     gone = read_missing(effect, wanted)
@@ -174,7 +176,7 @@ def draw_layers(field: Field, effect: RefitEffect, wanted: Wanted) -> list[Artis
     return explained
 
 
-def draw_constant(field: Field, effect: RefitEffect, wanted: Wanted) -> None:
+def draw_constant(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> None:
     """Say that there is no curve; show missing values where they were measured."""
     first, gone = effect.effects[0], read_missing(effect, wanted)
     item, ax = read_item(first, wanted.center, wanted.level), field.board.ax
@@ -191,7 +193,7 @@ def draw_constant(field: Field, effect: RefitEffect, wanted: Wanted) -> None:
         ax.set_xlim(limits)
 
 
-def draw_path(marks: Marks, path: RefitTrace, wanted: Wanted) -> list[Artist]:
+def draw_path(marks: Marks, path: RefitTrace, wanted: RefitLayers) -> list[Artist]:
     """Draw what all kinds of features have."""
     n_trainings = len(path.curves)
     explained = marks.draw_mean(path, f"mean of {n_trainings} trainings")
@@ -201,14 +203,16 @@ def draw_path(marks: Marks, path: RefitTrace, wanted: Wanted) -> list[Artist]:
     return explained + marks.draw_own(path, "your model")
 
 
-def draw_rows(field: Field, own: Result, marks: Marks, wanted: Wanted) -> list[Artist]:
+def draw_own_model_interval(
+    field: PlotAxis, own: Result, marks: Marks, wanted: RefitLayers
+) -> list[Artist]:
     """Draw the interval of the user's model, whose label tells it from that between trainings."""
     path = read_item(own, wanted.center, wanted.level, view=field.view).path
     path = path._replace(x=field.locate(own, path.x))
     return marks.draw_rows(path, f"{wanted.percent} interval of your model")
 
 
-def read_missing(effect: RefitEffect, wanted: Wanted) -> RefitTrace | None:
+def read_missing(effect: RefitEffect, wanted: RefitLayers) -> RefitTrace | None:
     """Read the points of missing values in all trainings; None where they were not measured."""
     point = effect.missing_point(wanted.center, wanted.level)
     if point is None:
@@ -227,13 +231,15 @@ def read_missing(effect: RefitEffect, wanted: Wanted) -> RefitTrace | None:
     )
 
 
-def draw_missing(field: Field, effect: RefitEffect, path: RefitTrace, wanted: Wanted) -> None:
+def draw_missing(
+    field: PlotAxis, effect: RefitEffect, path: RefitTrace, wanted: RefitLayers
+) -> None:
     """Draw trainings and their mean without a value: in a slot, or in a narrow panel."""
     first = effect.effects[0]
     spot = Trace(*np.full((5, 1), np.nan))
     ax, spot = field.place_missing(spot)
     aside = ax is not field.board.ax
-    board, path = Board(ax) if aside else field.board, path._replace(x=spot.x)
+    board, path = OrientedAxes(ax) if aside else field.board, path._replace(x=spot.x)
     marks = PointMarks(board, style.LARGEST_DOT, SIDE_ROOM)
     if wanted.trainings:
         marks.draw_trainings(path, "")
@@ -248,7 +254,7 @@ def draw_missing(field: Field, effect: RefitEffect, path: RefitTrace, wanted: Wa
         missing_panel.label_side(ax, f"missing\n{100 * share:.3g} %", style.NAME_TEXT)
 
 
-def cut_interval(board: Board, paths: Sequence[RefitTrace]) -> bool:
+def cut_interval(board: OrientedAxes, paths: Sequence[RefitTrace]) -> bool:
     """Let the axis end before intervals that would leave nothing to see; tell whether it did."""
     drawn = [part for path in paths for part in (path.curves, path.own) if part is not None]
     values = np.concatenate([np.ravel(part) for part in drawn])
@@ -261,14 +267,14 @@ def cut_interval(board: Board, paths: Sequence[RefitTrace]) -> bool:
     reach = max(ends[0], low - room), min(ends[1], high + room)
     if not room > 0 or reach == ends:
         return False
-    limits = canvas.widen(
-        min(reach[0], 0.0), max(reach[1], 0.0), style.ROOM_FOR_STRIP, style.MARGIN
+    limits = canvas.widen_interval(
+        min(reach[0], 0.0), max(reach[1], 0.0), style.ROOM_FOR_STRIP, style.AXIS_MARGIN
     )
     (board.ax.set_xlim if board.turned else board.ax.set_ylim)(*limits, auto=True)
     return True
 
 
-def write_verdict(ax: Axes, effect: RefitEffect, level: float, *, new: bool) -> str:
+def write_stability(ax: Axes, effect: RefitEffect, level: float, *, new: bool) -> str:
     """Say how large the effect is and whether it comes back: above given axes, or for the legend."""
     told = tell_verdict(effect, level)
     if new:

@@ -13,19 +13,19 @@ from rhale.kernels.curve import Center
 from rhale.plots import style
 from rhale.plots.compare import moved
 from rhale.plots.fields import NO_CURVE, Item, Layers, read_item
-from rhale.plots.lettering import shown
-from rhale.plots.slots import Slots, gather_slots
-from rhale.plots.view import PLAIN, View
+from rhale.plots.lettering import fit_name
+from rhale.plots.slots import LevelLayout, lay_out_levels
+from rhale.plots.view import PLAIN_VIEW, AxisView
 from rhale.results.listing import share_told, write_share
 from rhale.results.region_heights import align
 from rhale.results.region_tree import Region, RegionTree
 from rhale.results.result import Result, Trace, is_constant, reach
 from rhale.results.rules_in_words import call_features, join_words, short_rules
 
-MOST_REGIONS = 4
-THIRDS = ("lowest third: ", "middle third: ", "highest third: ")
+MAX_REGION_CURVES = 4
+THIRD_LABELS = ("lowest third: ", "middle third: ", "highest third: ")
 N_EVEN = 400  # places that stand for an axis
-SHORTEST = 0.01  # of the axis: what is drawn as a line
+MIN_LINE_SHARE = 0.01  # of the axis: what is drawn as a line
 
 
 class RegionCurve(NamedTuple):
@@ -41,7 +41,7 @@ class RegionCurve(NamedTuple):
         known = self.item.path.x[np.isfinite(self.item.path.curve)]
         if not (known.size and common.path.x.size) or common.result.labels:
             return False
-        return float(np.ptp(known)) < SHORTEST * float(np.ptp(common.path.x))
+        return float(np.ptp(known)) < MIN_LINE_SHARE * float(np.ptp(common.path.x))
 
 
 def require_regions(effect: Result) -> RegionTree:
@@ -56,8 +56,8 @@ def require_regions(effect: Result) -> RegionTree:
     raise BadSettingError(msg)
 
 
-def read_regions(
-    effect: Result, layers: Layers, *, smooth: bool = False, view: View = PLAIN
+def read_region_curves(
+    effect: Result, layers: Layers, *, smooth: bool = False, view: AxisView = PLAIN_VIEW
 ) -> list[RegionCurve]:
     """Read the curves of an effect's regions, or of thirds where it changes gradually.
 
@@ -69,7 +69,7 @@ def read_regions(
         Where curves are zero, and the level of the interval.
     smooth : bool
         As in `Effect.curve`.
-    view : View
+    view : AxisView
         Which part of the axis is shown.
 
     Returns
@@ -98,7 +98,7 @@ def read_regions(
             lift = find_lift(common, item, layers.center)
             item = read_item(region, layers.center, layers.level, smooth=smooth, view=view)
             item = moved(item, lift)
-            item = item._replace(path=where_rows_are(item))
+            item = item._replace(path=mask_region_curve(item))
         curves.append(RegionCurve(place, item if layers.uncertainty else certain(item), look))
     return rename(curves, tree, style.REGION_LABEL)
 
@@ -115,12 +115,12 @@ def rename(
 def name_regions(tree: RegionTree, length: int, unit: str = " of rows") -> list[str]:
     """Say who is in each region, and how many rows that are; or which third it is."""
     if tree.thirds:
-        names = THIRDS if len(tree.thirds) == len(THIRDS) else ("",) * len(tree.thirds)
+        names = THIRD_LABELS if len(tree.thirds) == len(THIRD_LABELS) else ("",) * len(tree.thirds)
         return [
-            name + shown(third.rule, max(8, length - len(name)))
+            name + fit_name(third.rule, max(8, length - len(name)))
             for name, third in zip(names, tree.thirds, strict=True)
         ]
-    shares = [f", {percent(region.share_of_rows)}{unit}" for region in tree]
+    shares = [f", {format_row_percent(region.share_of_rows)}{unit}" for region in tree]
     rules = short_rules(tree, max(8, length - max(map(len, shares))))
     return [rule + share for rule, share in zip(rules, shares, strict=True)]
 
@@ -136,7 +136,7 @@ def certain(item: Item) -> Item:
 def choose_largest(regions: Sequence[Region]) -> list[int]:
     """Choose the regions with the most rows, in their order."""
     by_size = sorted(range(len(regions)), key=lambda i: -regions[i].share_of_rows)
-    return sorted(by_size[:MOST_REGIONS])
+    return sorted(by_size[:MAX_REGION_CURVES])
 
 
 def find_point(common: Item, result: Result) -> Trace:
@@ -151,7 +151,7 @@ def read_common(common: Item, result: Result, x: FloatArray) -> FloatArray:
     """Read the common curve at places on the axis of a region."""
     if not result.labels:
         return np.interp(x, common.path.x, common.path.curve)
-    slots = gather_slots([common.result, result])
+    slots = lay_out_levels([common.result, result])
     return _at_slots(common, slots, slots.locate(result, x))
 
 
@@ -168,14 +168,14 @@ def find_lift(common: Item, item: Item, center: Center | None) -> float:
     return float(np.nanmean(read_common(common, item.result, x)))
 
 
-def _at_slots(item: Item, slots: Slots, places: FloatArray) -> FloatArray:
+def _at_slots(item: Item, slots: LevelLayout, places: FloatArray) -> FloatArray:
     """Values of levels at places, nan where there is no such level."""
     x = slots.locate(item.result, item.path.x)
     known = dict(zip(x.tolist(), item.path.curve.tolist(), strict=True))
     return np.array([known.get(place, np.nan) for place in places.tolist()])
 
 
-def where_rows_are(item: Item) -> Trace:
+def mask_region_curve(item: Item) -> Trace:
     """The curve of a region where it has rows, and nothing elsewhere."""
     path = item.path
     if not path.x.size:
@@ -209,7 +209,9 @@ def count_rest(tree: RegionTree, drawn: Sequence[RegionCurve]) -> str:
         return ""
     share = 1.0 - sum(tree[curve.place].share_of_rows for curve in drawn)
     noun = "group" if tree.state == "given" else "region"
-    return f"and {n_left} more {noun}{'s' if n_left > 1 else ''}, {percent(share)} of rows"
+    return (
+        f"and {n_left} more {noun}{'s' if n_left > 1 else ''}, {format_row_percent(share)} of rows"
+    )
 
 
 def describe_tree(tree: RegionTree, length: int = 10_000) -> str:
@@ -233,10 +235,10 @@ def describe_tree(tree: RegionTree, length: int = 10_000) -> str:
     if len(tree) < 2:
         return f"{'doubtful' if tree.state == 'doubtful' else 'no regions'}: {tree.why}"
     if tree.gradual is not None:
-        return f"changes gradually with {shown(tree.gradual, max(12, length - 40))} ({share})"
+        return f"changes gradually with {fit_name(tree.gradual, max(12, length - 40))} ({share})"
     if not tree.splits:
         return f"these groups explain {share} of the spread" if tree.share > 0 else ""
-    names = [shown(name, max(12, most)) for name in tree.splitters]
+    names = [fit_name(name, max(12, most)) for name in tree.splitters]
     verb = "explain" if len(names) > 1 else "explains"
     return f"{join_words(names, 'and')} {verb} {share} of the spread"
 
@@ -253,18 +255,18 @@ def describe_briefly(tree: RegionTree, length: int) -> str:
     """
     share = write_share(*share_told(tree))
     if tree.gradual is not None:
-        return f"gradually with {shown(tree.gradual, max(8, length - 30))} ({share})"
+        return f"gradually with {fit_name(tree.gradual, max(8, length - 30))} ({share})"
     if not tree.splits:
         return f"by groups ({share})" if tree.share > 0 else "by groups"
-    return f"by {shown(', '.join(tree.splitters), max(8, length - 18))} ({share})"
+    return f"by {fit_name(', '.join(tree.splitters), max(8, length - 18))} ({share})"
 
 
-def percent(share: float) -> str:
+def format_row_percent(share: float) -> str:
     """Write a share of the rows in per cent; few rows are not none.
 
     Examples
     --------
-    >>> percent(0.483), percent(0.003), percent(0.0)
+    >>> format_row_percent(0.483), format_row_percent(0.003), format_row_percent(0.0)
     ('48 %', '0.3 %', '0 %')
     """
     return f"{100 * share:.1g} %" if 0 < share < 0.01 else f"{100 * share:.0f} %"

@@ -16,12 +16,12 @@ from rhale.plots.lettering import LITERAL, folded
 BOLD = 0.85  # letters of a heading in a line
 MOST_ROOM = 0.6  # share of given axes for a legend inside
 KEY = 6  # letters that a key takes
-BESIDE = 34  # letters that the second column takes
+SECOND_COLUMN_LETTERS = 34  # letters that the second column takes
 NUMBERS_BESIDE, NAMES_BESIDE = 0.9, 2.2  # inches of a new figure that are not its axes
-LEAST = 26  # letters of a rule beside a second column
+MIN_RULE_LETTERS = 26  # letters of a rule beside a second column
 
 
-class Room(NamedTuple):
+class LegendSpace(NamedTuple):
     """Where a legend stands, and how long its words may be.
 
     Attributes
@@ -43,21 +43,23 @@ class Room(NamedTuple):
     @property
     def has_columns(self) -> bool:
         """Whether there is room for a second column."""
-        return self.outside and self.line - BESIDE - KEY >= LEAST
+        return self.outside and self.line - SECOND_COLUMN_LETTERS - KEY >= MIN_RULE_LETTERS
 
     @property
     def label(self) -> int:
         """Letters of the name of a region."""
-        return min(style.REGION_LABEL, self.line - KEY - (BESIDE if self.has_columns else 0))
+        return min(
+            style.REGION_LABEL, self.line - KEY - (SECOND_COLUMN_LETTERS if self.has_columns else 0)
+        )
 
 
-def room_inside(ax: Axes) -> Room:
+def room_inside(ax: Axes) -> LegendSpace:
     """Find out how much room a legend has in given axes."""
     inches = ax.get_window_extent().width / ax.figure.dpi
-    return Room(outside=False, line=canvas.wide_letters(inches, style.NUMBER_TEXT))
+    return LegendSpace(outside=False, line=canvas.wide_letters(inches, style.NUMBER_TEXT))
 
 
-def room_above(*, turned: bool) -> Room:
+def room_above(*, turned: bool) -> LegendSpace:
     """Find out how much room it has above the curves of a new figure.
 
     Parameters
@@ -66,12 +68,14 @@ def room_above(*, turned: bool) -> Room:
         Whether names of levels stand beside the axes.
     """
     inches = style.REGION_SIZE[0] - (NAMES_BESIDE if turned else NUMBERS_BESIDE)
-    return Room(
+    return LegendSpace(
         outside=True, line=canvas.wide_letters(canvas.magnify() * inches, style.LEGEND_TEXT)
     )
 
 
-def add_columns(ax: Axes, columns: Sequence[Sequence[Artist]], title: str, room: Room) -> None:
+def add_columns(
+    ax: Axes, columns: Sequence[Sequence[Artist]], title: str, room: LegendSpace
+) -> None:
     """Explain artists in columns of their own, under a sentence: above the panel, or inside it."""
     if not theme.current().legend:
         return

@@ -13,14 +13,14 @@ from matplotlib.lines import Line2D
 
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, style
-from rhale.plots.board import Board, label_board, should_turn, turned_height
-from rhale.plots.fields import Field, Item, Layers, LineField, SlotField, read_item
+from rhale.plots.board import OrientedAxes, label_oriented_axes, should_turn, turned_height
+from rhale.plots.fields import CategoricalAxis, ContinuousAxis, Item, Layers, PlotAxis, read_item
 from rhale.plots.proportion import keep_in_proportion
 from rhale.plots.region_curves import (
     RegionCurve,
     count_rest,
     describe_tree,
-    read_regions,
+    read_region_curves,
     rename,
     require_regions,
 )
@@ -32,14 +32,14 @@ from rhale.plots.region_legend import (
     room_inside,
 )
 from rhale.plots.rule_tree import draw_rule_tree, tree_size
-from rhale.plots.slots import Slots, gather_slots
-from rhale.plots.view import PLAIN, Limits, Scale, Sort, View, read_view
+from rhale.plots.slots import LevelLayout, lay_out_levels
+from rhale.plots.view import PLAIN_VIEW, AxisView, Limits, Scale, Sort, read_view
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import Result, is_constant
 
 SLIVER = (1.0, 0.01)  # axes of a tree have no width of their own: its words get what they need
-HEAD = 1.4  # inches of the legend above the tree
-EDGE = 0.09  # inches around all panels, for the boxes of words
+TREE_LEGEND_INCHES = 1.4  # inches of the legend above the tree
+REGION_PAD_INCHES = 0.09  # inches around all panels, for the boxes of words
 
 
 def plot_regions(
@@ -110,7 +110,7 @@ def plot_regions(
     """
     tree, layers = require_regions(effect), Layers(center, level, uncertainty=uncertainty)
     view = read_view([effect], limits, xscale, sort)
-    curves = read_regions(effect, layers, smooth=smooth, view=view)
+    curves = read_region_curves(effect, layers, smooth=smooth, view=view)
     common = read_item(effect, center, level, smooth=smooth, view=view)
     field, beside = open_panels(effect, curves, ax, view)
     board = field.board
@@ -119,14 +119,14 @@ def plot_regions(
     if is_constant(effect):
         field.draw_constant([common], level)
     else:
-        columns = draw_curves(field, common, curves, layers)
+        columns = draw_region_curves(field, common, curves, layers)
         keep_in_proportion(board, among)
         if curves and ax is not None:  # no room for much: the tree tells regions by colour, too
             columns = ([] if beside else columns[0], columns[1][:1])
         title = describe_tree(tree, int(BOLD * room.line))
         add_columns(board.ax, columns, title, room)
     field.name_places(effect)
-    label_board(board, [effect], center)
+    label_oriented_axes(board, [effect], center)
     field.name_scale()
     if beside is not None:
         colours = {curve.place: curve.look.colour for curve in curves}
@@ -138,46 +138,48 @@ def open_panels(
     effect: Result,
     curves: Sequence[RegionCurve],
     ax: Axes | Sequence[Axes] | None,
-    view: View = PLAIN,
-) -> tuple[Field, Axes | None]:
+    view: AxisView = PLAIN_VIEW,
+) -> tuple[PlotAxis, Axes | None]:
     """Find or make the axes of the curves, and those of the tree where it is drawn."""
     results = [effect, *(curve.item.result for curve in curves)]
     slots, tree = (
-        gather_slots(results, view.order) if effect.labels else None,
+        lay_out_levels(results, view.order) if effect.labels else None,
         require_regions(effect),
     )
     has_tree = bool(tree.splits) and not tree.thirds and bool(curves)
     if ax is None:
         turned = slots is not None and should_turn(slots, None)
-        board, beside = new_panels(tree if has_tree else None, slots, turned=turned)
+        board, beside = new_region_panels(tree if has_tree else None, slots, turned=turned)
     elif isinstance(ax, Axes):
-        board, beside = Board(ax, slots is not None and should_turn(slots, ax)), None
+        board, beside = OrientedAxes(ax, slots is not None and should_turn(slots, ax)), None
     else:
         first, second = canvas.given_pair(ax)
-        board, beside = Board(first), second if has_tree else None
+        board, beside = OrientedAxes(first), second if has_tree else None
         second.set_axis_off()
-    return (LineField(board.ax, view=view) if slots is None else SlotField(board, slots)), beside
+    return (
+        ContinuousAxis(board.ax, view=view) if slots is None else CategoricalAxis(board, slots)
+    ), beside
 
 
-def new_panels(
-    tree: RegionTree | None, slots: Slots | None, *, turned: bool
-) -> tuple[Board, Axes | None]:
+def new_region_panels(
+    tree: RegionTree | None, slots: LevelLayout | None, *, turned: bool
+) -> tuple[OrientedAxes, Axes | None]:
     """Make a figure for the curves, and for the tree beside them."""
     width, height = (canvas.magnify() * inches for inches in style.REGION_SIZE)
     if turned and slots is not None:
         height = max(height, turned_height(slots, 1.6))
     if tree is None:
-        board = Board(canvas.new_axes((width, height)), turned)
+        board = OrientedAxes(canvas.new_axes((width, height)), turned)
         beside = None
     else:
         tree_width, tree_height = tree_size(tree)
         figure = canvas.new_figure(
-            (width + tree_width, max(height, tree_height + canvas.magnify() * HEAD))
+            (width + tree_width, max(height, tree_height + canvas.magnify() * TREE_LEGEND_INCHES))
         )
-        cast(ConstrainedLayoutEngine, figure.get_layout_engine()).set(w_pad=EDGE)
+        cast(ConstrainedLayoutEngine, figure.get_layout_engine()).set(w_pad=REGION_PAD_INCHES)
         columns = figure.add_gridspec(1, 2, width_ratios=SLIVER)
         board, beside = (
-            Board(figure.add_subplot(columns[0]), turned),
+            OrientedAxes(figure.add_subplot(columns[0]), turned),
             figure.add_subplot(columns[1]),
         )
         canvas.write_plain_numbers(board.ax, 8)
@@ -186,8 +188,8 @@ def new_panels(
     return board, beside
 
 
-def draw_curves(
-    field: Field, common: Item, curves: Sequence[RegionCurve], layers: Layers
+def draw_region_curves(
+    field: PlotAxis, common: Item, curves: Sequence[RegionCurve], layers: Layers
 ) -> tuple[list[Artist], list[Artist]]:
     """Draw all curves; return what a legend explains: regions, and the rest."""
     field.begin()
@@ -222,7 +224,7 @@ def make_key(curve: RegionCurve, size: float = 6.0, *, is_point: bool = False) -
     return key
 
 
-def draw_alone(field: Field, common: Item, layers: Layers) -> tuple[list[Artist], list[Artist]]:
+def draw_alone(field: PlotAxis, common: Item, layers: Layers) -> tuple[list[Artist], list[Artist]]:
     """Draw the common curve where there are no regions; return what a legend explains."""
     effect, level = common.result, layers.level
     explained = field.draw_one(common, "all rows", level, uncertainty=layers.uncertainty)

@@ -15,21 +15,21 @@ from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.partition import require_count
 from rhale.plots import canvas, style
 from rhale.plots.labels import in_sentence
-from rhale.plots.lettering import LITERAL, folded, joined, shown
+from rhale.plots.lettering import LITERAL, fit_name, folded, join_names
 from rhale.plots.region_legend import lift_above
-from rhale.plots.verdict import SAME_ROWS, interval_between, tell_p
+from rhale.plots.verdict import SAME_ROWS_VERDICT, interval_between, tell_p
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.result import require_level
 
-SHORTEST, LONGEST = 11, 38  # letters of a name
-NAMES = 0.6  # of the width of given axes, for names beside them
-THICKEST = 0.45  # inches of a line and the room below it
+MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS = 11, 38  # letters of a name
+FEATURE_NAMES_SHARE = 0.6  # of the width of given axes, for names beside them
+RANKING_LINE_INCHES = 0.45  # inches of a line and the room below it
 ABOVE, BELOW = -0.16, 0.2  # where importance and what comes back stand, in lines
-DOT, DIAMOND = 5.5, 5.5  # points
+IMPORTANCE_DOT_SIZE, DIAMOND = 5.5, 5.5  # points
 BAR = 0.26  # of a line
 TITLE = 60  # letters of a remark
 ON = " on "  # between a feature and an output
-FARTHEST = 2.0  # how far intervals may widen the axis, by the largest importance
+MAX_INTERVAL_REACH = 2.0  # how far intervals may widen the axis, by the largest importance
 
 
 class Ranking(NamedTuple):
@@ -48,8 +48,8 @@ class Ranking(NamedTuple):
         sizes = np.concatenate([self.importance, self.replicated])
         largest = float(np.nanmax(sizes, initial=0.0))
         farthest = float(np.nanmax(self.high, initial=largest))
-        right = min(farthest, FARTHEST * largest)
-        return right if right > canvas.SMALLEST else 1.0
+        right = min(farthest, MAX_INTERVAL_REACH * largest)
+        return right if right > canvas.SMALLEST_PLOT_RANGE else 1.0
 
 
 def plot_replication(
@@ -102,12 +102,14 @@ def plot_replication(
     ax = new_ranking(len(kept)) if ax is None else ax
     canvas.write_plain_values(ax)
     ranking = read_ranking(kept, level)
-    prepare(ax, ranking)
+    prepare_replication_axes(ax, ranking)
     explained = draw_importance(ax, ranking, level) + draw_returns(ax, ranking)
     name_lines(ax, kept, ranking, new=new)
     title = tell_remarks(len(effects), ranking)
     write_legend(ax, explained, title, new=new)
-    words = joined([in_sentence(effect) for effect in kept], max(8, canvas.letters(ax, "width")))
+    words = join_names(
+        [in_sentence(effect) for effect in kept], max(8, canvas.letters(ax, "width"))
+    )
     ax.set_xlabel(
         f"importance: effect on {words}\n(deviation over the rows)",
         fontsize=style.NAME_TEXT,
@@ -147,11 +149,11 @@ def read_ranking(effects: Sequence[RefitEffect], level: float) -> Ranking:
     return Ranking(importance, low, high, replicated, p_value, comes_back)
 
 
-def prepare(ax: Axes, ranking: Ranking) -> None:
+def prepare_replication_axes(ax: Axes, ranking: Ranking) -> None:
     """Set how far the axes reach, and part the lines."""
     n_lines = ranking.importance.size
     ax.set_xlim(0.0, 1.04 * ranking.right)
-    slots = ax.get_window_extent().height / ax.figure.dpi / (canvas.magnify() * THICKEST)
+    slots = ax.get_window_extent().height / ax.figure.dpi / (canvas.magnify() * RANKING_LINE_INCHES)
     ax.set_ylim(max(n_lines, slots) - 0.4, -0.6)  # few lines stand on top
     for place in np.arange(1, n_lines) - 0.5:
         rule = ax.axhline(place, color=style.ZERO_LINE, linewidth=style.HAIR_LINE)
@@ -162,7 +164,9 @@ def prepare(ax: Axes, ranking: Ranking) -> None:
 def draw_importance(ax: Axes, ranking: Ranking, level: float) -> list[Artist]:
     """Draw importance, and its interval between trainings where that is known."""
     places = np.arange(float(ranking.importance.size)) + ABOVE
-    (dots,) = ax.plot(ranking.importance, places, "o", color=style.EFFECT, markersize=DOT)
+    (dots,) = ax.plot(
+        ranking.importance, places, "o", color=style.EFFECT, markersize=IMPORTANCE_DOT_SIZE
+    )
     dots.set(markeredgewidth=style.THIN_LINE, markeredgecolor="white", zorder=4)
     dots.set(clip_on=False, gid="rhale:importance", label="mean importance")
     known = np.isfinite(ranking.high)
@@ -198,8 +202,8 @@ def draw_returns(ax: Axes, ranking: Ranking) -> list[Artist]:
 def name_lines(ax: Axes, effects: Sequence[RefitEffect], ranking: Ranking, *, new: bool) -> None:
     """Write features at the left, grey where they do not come back, and p-values at the right."""
     inches = ax.get_window_extent().width / ax.figure.dpi
-    room = LONGEST if new else NAMES * inches * style.LETTERS_PER_INCH
-    length = int(np.clip(room, SHORTEST, LONGEST))
+    room = MAX_RANKED_NAME_LETTERS if new else FEATURE_NAMES_SHARE * inches * style.LETTERS_PER_INCH
+    length = int(np.clip(room, MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS))
     several = len({effect.output for effect in effects}) > 1
     names = [name_line(effect, length, several=several) for effect in effects]
     ax.set_yticks(range(len(names)), labels=names)
@@ -216,10 +220,10 @@ def name_line(effect: RefitEffect, length: int, *, several: bool) -> str:
     """Write the feature in at most so many letters, and the output where there are several."""
     words, output = effect.captions.feature(effect.name), effect.captions.output(effect.output)
     if not several:
-        return shown(words, length)
+        return fit_name(words, length)
     room = length - len(ON)
-    feature = shown(words, max(room - len(output), room // 2))
-    return f"{feature}{ON}{shown(output, room - len(feature))}"
+    feature = fit_name(words, max(room - len(output), room // 2))
+    return f"{feature}{ON}{fit_name(output, room - len(feature))}"
 
 
 def write_p_values(ax: Axes, p_value: FloatArray) -> None:
@@ -237,5 +241,5 @@ def tell_remarks(n_all: int, ranking: Ranking) -> str:
     if n_drawn < n_all:
         told.append(f"{n_drawn} of {n_all} effects")
     if np.isnan(ranking.p_value).all():
-        told.append(SAME_ROWS)
+        told.append(SAME_ROWS_VERDICT)
     return "\n".join(folded(words, TITLE) for words in told)

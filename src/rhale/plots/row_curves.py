@@ -22,21 +22,21 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.spread import ShownRows
-from rhale.kernels.times import written
+from rhale.kernels.times import format_axis_value
 from rhale.names import find_feature, near_names
 from rhale.plots import style
-from rhale.plots.fields import Item, LineField, SlotField
-from rhale.plots.lettering import number, shown
+from rhale.plots.fields import CategoricalAxis, ContinuousAxis, Item
+from rhale.plots.lettering import fit_name, format_label_number
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.partners import Partners
-from rhale.results.result import Result, axis_kind, is_constant
+from rhale.results.result import Result, find_result_axis_kind, is_constant
 from rhale.results.row_quantiles import has_free_order
 
 USUAL_ROWS = 50
-QUANTILES = (0.05, 0.5, 0.95)  # of the values that colours tell apart: low, middle, high
+COLOUR_QUANTILES = (0.05, 0.5, 0.95)  # of the values that colours tell apart: low, middle, high
 ON_LIGHT, ON_DARK = (0.0, 0.85), (0.35, 1.0)  # of the colour map: what is seen on the paper
-MOST_LEVELS = 7  # that have a colour of their own
+MAX_COLOURED_LEVELS = 7  # that have a colour of their own
 DASH = 0.3  # half of a dash, by the distance of two levels
 
 
@@ -116,7 +116,7 @@ def choose_color(color: Any, features: Sequence[str], partners: Partners | None)
     return features[find_feature(color, features)]
 
 
-def read_rows(
+def read_drawn_rows(
     effect: Effect | LevelEffect, rows: Any, color: Any, center: Center
 ) -> DrawnRows | None:
     """Read which curves of rows are drawn; None where none are asked for.
@@ -191,7 +191,7 @@ def tell_chosen(n_chosen: int, n_kept: int) -> str:
     return f"{n_chosen} of {n_kept} rows" if n_chosen < n_kept else f"{n_kept} rows"
 
 
-def draw_along(field: LineField, item: Item, rows: DrawnRows | None) -> list[Artist]:
+def draw_along(field: ContinuousAxis, item: Item, rows: DrawnRows | None) -> list[Artist]:
     """Draw rows along numbers; return what a legend explains.
 
     Notes
@@ -210,7 +210,9 @@ def draw_along(field: LineField, item: Item, rows: DrawnRows | None) -> list[Art
     return add_paths(field.ax, rows, paths)
 
 
-def draw_levels(field: SlotField, effect: LevelEffect, rows: DrawnRows | None) -> list[Artist]:
+def draw_levels(
+    field: CategoricalAxis, effect: LevelEffect, rows: DrawnRows | None
+) -> list[Artist]:
     """Draw rows at levels: joined where these have an order, and stand in it; else dashes."""
     if rows is None:
         return []
@@ -299,7 +301,7 @@ def color_rows(ax: Axes, rows: DrawnRows) -> tuple[list[Any], list[Artist]]:
     if np.isnan(own).any():
         told = [*told, ("missing", style.SINGLE_ROW)]
     words = [
-        f"{shown(caption, style.LABEL_LENGTH // 2)}: {told[0][0]}",
+        f"{fit_name(caption, style.LABEL_LENGTH // 2)}: {told[0][0]}",
         *(word for word, _ in told[1:]),
     ]
     entries: list[Artist] = [
@@ -319,16 +321,19 @@ def color_numbers(
     others.
     """
     known = values[np.isfinite(values)]
-    ends = np.unique(np.quantile(known, QUANTILES)) if known.size else np.zeros(1)
+    ends = np.unique(np.quantile(known, COLOUR_QUANTILES)) if known.size else np.zeros(1)
     shares = {1: [0.5], 2: [0.0, 1.0], 3: [0.0, 0.5, 1.0]}[ends.size]
     names = {1: ["only"], 2: ["low", "high"], 3: ["low", "middle", "high"]}[ends.size]
     inks = [
         shade(ax, np.interp(v, ends, shares)) if np.isfinite(v) else style.SINGLE_ROW for v in own
     ]
-    kind = axis_kind(result)
+    kind = find_result_axis_kind(result)
     if kind == "number" and np.ptp(ends) > 0:  # digits that tell colours apart
         ends = ends.round(2 - int(np.floor(np.log10(np.ptp(ends)))))
-    words = [number(end, 4) if kind == "number" else written(float(end), kind) for end in ends]
+    words = [
+        format_label_number(end, 4) if kind == "number" else format_axis_value(float(end), kind)
+        for end in ends
+    ]
     told = [
         (f"{name} {word}", shade(ax, share))
         for name, word, share in zip(names, words, shares, strict=True)
@@ -346,10 +351,10 @@ def color_levels(
     known = np.isfinite(own)
     place = np.searchsorted(result.axis, own[known]).clip(0, len(result.labels) - 1)
     found, counts = np.unique(place, return_counts=True)
-    most = np.sort(found[np.argsort(-counts, kind="stable")[:MOST_LEVELS]])
+    most = np.sort(found[np.argsort(-counts, kind="stable")[:MAX_COLOURED_LEVELS]])
     if has_free_order(result):
         inks = {
-            int(k): style.look(i + 1).colour for i, k in enumerate(most)
+            int(k): style.line_style(i + 1).colour for i, k in enumerate(most)
         }  # the first is the curve's
     else:
         inks = {int(k): shade(ax, k / max(len(result.labels) - 1, 1)) for k in most}

@@ -14,16 +14,16 @@ from matplotlib.text import Text
 from matplotlib.transforms import Affine2D, Affine2DBase, ScaledTranslation, Transform
 
 from rhale.plots import style
-from rhale.plots.lettering import LITERAL, shown
-from rhale.plots.region_curves import percent
+from rhale.plots.lettering import LITERAL, fit_name
+from rhale.plots.region_curves import format_row_percent
 from rhale.results.region_tree import RegionTree, Split
 from rhale.results.rules_in_words import ALL_ROWS, short_rules
 
 # by the size of the letters: of a level, of a line, above the first, of a letter
-INDENT, PITCH, TOP, LETTER = 1.9, 2.9, 1.4, 0.6
+INDENT, PITCH, TREE_TOP_MARGIN, LETTER = 1.9, 2.9, 1.4, 0.6
 STEM, PAD, FOOT = 0.7, 0.35, 0.9  # where lines and words begin, how far below a box lines do
-SHORTEST, LONGEST = 8, 32  # letters of a condition
-SHARE = 9  # letters of the share of rows behind it, and of its box
+MIN_CONDITION_LETTERS, MAX_CONDITION_LETTERS = 8, 32  # letters of a condition
+ROW_SHARE_LETTERS = 9  # letters of the share of rows behind it, and of its box
 
 Path = tuple[tuple[Split, bool], ...]
 
@@ -56,8 +56,8 @@ def grow_twigs(tree: RegionTree, inches: float = np.inf) -> list[Twig]:
 
     def grow(place: int, parent: int, path: Path) -> None:
         split = tree.splits[place]
-        room = (inches / letter_size() - INDENT * (split.depth + 1)) / LETTER - SHARE
-        length = int(np.clip(room, SHORTEST, LONGEST))
+        room = (inches / letter_size() - INDENT * (split.depth + 1)) / LETTER - ROW_SHARE_LETTERS
+        length = int(np.clip(room, MIN_CONDITION_LETTERS, MAX_CONDITION_LETTERS))
         for is_first, then in ((True, split.first), (False, split.second)):
             here = (*path, (split, is_first))
             regions = tuple(_regions_below(tree.splits, then))
@@ -109,8 +109,10 @@ def name_end(tree: RegionTree, path: Path, length: int) -> str:
 def tree_size(tree: RegionTree) -> tuple[float, float]:
     """Width and height that a tree takes, in inches."""
     twigs = grow_twigs(tree)
-    width = max(INDENT * twig.depth + LETTER * (len(twig.words) + SHARE) for twig in twigs)
-    return letter_size() * width, letter_size() * (TOP + PITCH * len(twigs))
+    width = max(
+        INDENT * twig.depth + LETTER * (len(twig.words) + ROW_SHARE_LETTERS) for twig in twigs
+    )
+    return letter_size() * width, letter_size() * (TREE_TOP_MARGIN + PITCH * len(twigs))
 
 
 def letter_size() -> float:
@@ -145,13 +147,15 @@ def draw_rule_tree(
     letters += ScaledTranslation(0, 1, cast(Affine2DBase, ax.transAxes))
     width = ax.get_window_extent().width / ax.figure.dpi
     twigs = grow_twigs(tree, width if within else np.inf)
-    heights = [-TOP - PITCH * line for line in range(len(twigs))]
+    heights = [-TREE_TOP_MARGIN - PITCH * line for line in range(len(twigs))]
     for twig, y in zip(twigs[1:], heights[1:], strict=True):
         draw_branch(ax, letters, twig, (heights[twig.parent], y))
     written = []
     for twig, y in zip(twigs, heights, strict=True):
-        share = percent(sum(tree[region].share_of_rows for region in twig.regions))
-        words = shown(twig.words, LONGEST) + ("" if twig.parent < 0 else f"  {share}")
+        share = format_row_percent(sum(tree[region].share_of_rows for region in twig.regions))
+        words = fit_name(twig.words, MAX_CONDITION_LETTERS) + (
+            "" if twig.parent < 0 else f"  {share}"
+        )
         colour = None if twig.region is None else colours.get(twig.region)
         written.append(write_twig(ax, letters, twig, (y, words, colour)))
     return written

@@ -10,19 +10,19 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.plots import style
-from rhale.plots.lettering import BREAKS, shown, wrapped
+from rhale.plots.lettering import BREAKS, fit_name, wrapped
 from rhale.results.result import Result
 
-EMPTY = "(empty)"  # a label of no letters
+EMPTY_LEVEL_LABEL = "(empty)"  # a label of no letters
 SLANTED_LINES = 1.5  # distance of slanted names along the axis, by the height of their lines
-LONGEST_NAME = 120  # letters that are looked at
+MAX_LEVEL_NAME_LETTERS = 120  # letters that are looked at
 ROOM_FOR_MISSING = 1.5  # in slots, after the last category
 NUMBER_ROOM = 0.2  # the same after the last number, as a share of their range
-MARGIN, GAP_MARGIN = 0.05, 0.25  # beside numbers: of their range, of their least distance
+LEVEL_MARGIN, GAP_MARGIN = 0.05, 0.25  # beside numbers: of their range, of their least distance
 
 
 @dataclass(frozen=True)
-class Slots:
+class LevelLayout:
     """Places of levels along an axis.
 
     Attributes
@@ -61,7 +61,7 @@ class Slots:
     @property
     def limits(self) -> tuple[float, float]:
         """How far the axis reaches."""
-        margin = max(MARGIN * self.span, GAP_MARGIN * self.gap) if self.is_number else 0.6
+        margin = max(LEVEL_MARGIN * self.span, GAP_MARGIN * self.gap) if self.is_number else 0.6
         margin = margin if self.places.size > 1 else 0.6
         last = self.missing if self.has_missing else float(self.places[-1])
         return float(self.places[0]) - margin, last + margin
@@ -74,7 +74,7 @@ class Slots:
         return mine[np.searchsorted(result.axis, x)]  # numbers may stand among names
 
 
-def gather_slots(results: Sequence[Result], order: Sequence[str] = ()) -> Slots:
+def lay_out_levels(results: Sequence[Result], order: Sequence[str] = ()) -> LevelLayout:
     """Find the places of the levels of all results; those of the first come first.
 
     Parameters
@@ -89,7 +89,7 @@ def gather_slots(results: Sequence[Result], order: Sequence[str] = ()) -> Slots:
         found_labels = (label for result in results for label in result.labels)
         labels = tuple(dict.fromkeys([*order, *found_labels]))
         places = np.arange(float(len(labels)))
-        return Slots(labels, places, is_number=False, has_missing=has_missing)
+        return LevelLayout(labels, places, is_number=False, has_missing=has_missing)
     found = {
         place: label
         for result in reversed(results)
@@ -97,7 +97,7 @@ def gather_slots(results: Sequence[Result], order: Sequence[str] = ()) -> Slots:
     }
     numbers = sorted(found)
     names = tuple(found[number] for number in numbers)
-    return Slots(names, np.array(numbers), is_number=True, has_missing=has_missing)
+    return LevelLayout(names, np.array(numbers), is_number=True, has_missing=has_missing)
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,12 @@ class Naming:
     rotation: float
 
 
-def name_slots(slots: Slots, inches: float, points: float, longest: int) -> Naming:
+def choose_level_labels(slots: LevelLayout, inches: float, points: float, longest: int) -> Naming:
     """Choose how levels are written along an x axis, so that no two names touch.
 
     Parameters
     ----------
-    slots : Slots
+    slots : LevelLayout
         What to name.
     inches : float
         Length of the axis.
@@ -134,10 +134,10 @@ def name_slots(slots: Slots, inches: float, points: float, longest: int) -> Nami
     if slots.is_number:
         return Naming(keep_apart(names, at, [letter * len(name) for name in names], letter), 0.0)
     closest = min((b - a for a, b in pairwise(at)), default=inches)
-    whole = level_names(slots, LONGEST_NAME)
+    whole = level_names(slots, MAX_LEVEL_NAME_LETTERS)
     for rotation, length, lines in ways_to_write(closest, letter, line, longest):
         folds = [fold_whole(name, length) if lines > 1 else name for name in whole]
-        if all(fold is not None and widest(fold) <= length for fold in folds):
+        if all(fold is not None and widest_line(fold) <= length for fold in folds):
             return Naming([fold or "" for fold in folds], rotation)
     steep = closest < SLANTED_LINES * line
     return Naming(keep_apart(names, at, [line] * len(names), 0.0), 90.0 if steep else 35.0)
@@ -169,12 +169,12 @@ def fold_whole(name: str, length: int) -> str | None:
     return folded if ends_whole and "…" not in folded.replace(name, "") else None
 
 
-def widest(text: str) -> int:
+def widest_line(text: str) -> int:
     """Letters of the longest line."""
     return max(map(len, text.split("\n")))
 
 
-def fits_level(slots: Slots, inches: float) -> bool:
+def fits_level(slots: LevelLayout, inches: float) -> bool:
     """Tell whether names can stand along an axis of this length, slanted at most."""
     if len(slots.labels) > style.MOST_SLANTED:
         return False
@@ -187,9 +187,9 @@ def fits_level(slots: Slots, inches: float) -> bool:
     return length > 0 and all(fold_whole(name, length) for name in names)
 
 
-def level_names(slots: Slots, longest: int) -> list[str]:
+def level_names(slots: LevelLayout, longest: int) -> list[str]:
     """Write the levels, and the missing ones where they have a place."""
-    names = [shown(label, longest) or EMPTY for label in slots.labels]
+    names = [fit_name(label, longest) or EMPTY_LEVEL_LABEL for label in slots.labels]
     return [*names, "missing"] if slots.has_missing else names
 
 

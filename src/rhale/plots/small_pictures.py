@@ -13,20 +13,20 @@ from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
 from rhale.kernels.partition import require_count
 from rhale.plots import canvas, style
-from rhale.plots.axes_array import AxesArray, as_array
-from rhale.plots.board import Board
+from rhale.plots.axes_array import AxesArray, as_axes_array
+from rhale.plots.board import OrientedAxes
 from rhale.plots.fields import Layers
 from rhale.plots.labels import value_label
 from rhale.plots.lettering import LITERAL
-from rhale.plots.panel import Panel, draw_panel, read_feature, write_title
-from rhale.plots.proportion import is_rounding, keep_in_proportion
+from rhale.plots.panel import Panel, draw_effect_panel, read_feature, write_effect_title
+from rhale.plots.proportion import is_negligible_effect, keep_in_proportion
 from rhale.plots.region_curves import require_regions
 from rhale.plots.view import Limits, Scale, Sort, read_view, require_known
 from rhale.results.result import Result, Trace
 
 MOST_OUTPUTS = 6
 MOST_COLUMNS = 3  # where regions are named above panels
-MOST_PANELS = 20  # that a reader looks through; laying out hundreds would take minutes
+MAX_FEATURE_PANELS = 20  # that a reader looks through; laying out hundreds would take minutes
 
 
 def plot_all(
@@ -98,7 +98,9 @@ def plot_all(
     outputs = main_outputs(effects)
     if regions:
         refuse_regions(effects, outputs)
-    groups = keep_largest(gather(effects, outputs), top or (MOST_PANELS if axes is None else None))
+    groups = keep_largest(
+        group_by_feature(effects, outputs), top or (MAX_FEATURE_PANELS if axes is None else None)
+    )
     require_known(limits, "limits", list(groups))
     require_known(xscale, "xscale", list(groups))
     kept = [
@@ -112,18 +114,18 @@ def plot_all(
         )
         for name, group in groups.items()
     ]
-    panels = find_panels(axes, kept, columns, sharey=sharey)
+    panels = open_feature_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []
     for ax, feature in zip(panels, kept, strict=True):
-        explained += draw_panel(ax, feature, outputs, level)
-        write_title(ax, feature, effects)
-    explained += set_heights(panels, kept, sharey=sharey)
+        explained += draw_effect_panel(ax, feature, outputs, level)
+        write_effect_title(ax, feature, effects)
+    explained += set_panel_ylim(panels, kept, sharey=sharey)
     note = some_of(len(kept), len({effect.name for effect in effects}), "features", ": the largest")
     n_outputs = len({effect.output for effect in effects})
     note += some_of(len(outputs), n_outputs, "outputs", ": the largest")
     length = canvas.frame_letters(panels[0], new=axes is None)
     label = value_label(effects, center, length, each=len(outputs) > 1)
-    write_frame(panels, explained, label, ", ".join(note), new=axes is None)
+    write_panel_labels(panels, explained, label, ", ".join(note), new=axes is None)
     return panels
 
 
@@ -136,7 +138,7 @@ def main_outputs(effects: Sequence[Result]) -> list[str]:
     return [output for output in size if output in largest]
 
 
-def gather(effects: Sequence[Result], outputs: Sequence[str]) -> dict[str, list[Result]]:
+def group_by_feature(effects: Sequence[Result], outputs: Sequence[str]) -> dict[str, list[Result]]:
     """Put the results of one feature together, in the order in which features appear."""
     if not effects:
         msg = "there is nothing to plot: give at least one effect or profile"
@@ -170,7 +172,7 @@ def some_of(drawn: int, known: int, what: str, which: str = "") -> list[str]:
     return [f"{drawn} of {known} {what}{which}"] if drawn < known else []
 
 
-def find_panels(
+def open_feature_panels(
     axes: Axes | Iterable[Axes] | None,
     features: Sequence[Panel],
     columns: int | None,
@@ -187,7 +189,7 @@ def find_panels(
     if len(given) < n_panels:
         msg = f"{n_panels} features need as many axes; found {len(given)}. Or set top"
         raise BadSettingError(msg)
-    return as_array(given[:n_panels])
+    return as_axes_array(given[:n_panels])
 
 
 def choose_columns(n_panels: int) -> int:
@@ -239,7 +241,7 @@ def make_panels(features: Sequence[Panel], columns: int, *, sharey: bool) -> Axe
             ax.yaxis.set_major_locator(MaxNLocator(5))
             canvas.write_plain_numbers(ax, 4)
         panels.append(ax)
-    return as_array(panels)
+    return as_axes_array(panels)
 
 
 def y_reach(features: Sequence[Panel], *, several: bool) -> tuple[float, float]:
@@ -257,16 +259,18 @@ def y_reach(features: Sequence[Panel], *, several: bool) -> tuple[float, float]:
     return max(low - room, bottom), min(high + room, top)
 
 
-def set_heights(panels: AxesArray, features: list[Panel], *, sharey: bool) -> list[Artist]:
+def set_panel_ylim(panels: AxesArray, features: list[Panel], *, sharey: bool) -> list[Artist]:
     """Set the y axes, and mark where the spread goes on beyond them."""
     several = any(len(feature.items) > 1 for feature in features)
     results = [item.result for feature in features for item in feature.items]
     marks: list[Artist] = []
     for ax, feature in zip(panels, features, strict=True):
         low, high = y_reach(features if sharey else [feature], several=several)
-        ax.set_ylim(canvas.widen(low, high, style.ROOM_FOR_STRIP, style.MARGIN), auto=True)
-        if all(is_rounding(item.result, results) for item in feature.items):
-            keep_in_proportion(Board(ax), results)
+        ax.set_ylim(
+            canvas.widen_interval(low, high, style.ROOM_FOR_STRIP, style.AXIS_MARGIN), auto=True
+        )
+        if all(is_negligible_effect(item.result, results) for item in feature.items):
+            keep_in_proportion(OrientedAxes(ax), results)
         if not several:
             marks += mark_feature(ax, feature)
     return marks
@@ -298,7 +302,7 @@ def mark_cut(ax: Axes, path: Trace) -> list[Artist]:
     return marks[:1]
 
 
-def write_frame(
+def write_panel_labels(
     panels: AxesArray, explained: list[Artist], label: str, note: str, *, new: bool
 ) -> None:
     """Write what is said once for all panels: the y axis and the legend."""

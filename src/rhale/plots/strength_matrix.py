@@ -16,18 +16,18 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from rhale.kernels import FloatArray, IntArray
 from rhale.names import find_output
 from rhale.plots import canvas, style
-from rhale.plots.board import Board
-from rhale.plots.labels import in_words
-from rhale.plots.lettering import LITERAL, shown
-from rhale.plots.slots import Slots
+from rhale.plots.board import OrientedAxes
+from rhale.plots.labels import write_output_label
+from rhale.plots.lettering import LITERAL, fit_name
+from rhale.plots.slots import LevelLayout
 from rhale.plots.tiles import Tiles, has_room, hatch_tiles, write_tiles
 from rhale.results.pair_effect import PairMethod
 
 if TYPE_CHECKING:
     from rhale.pairs import Interactions
 
-MOST_NUMBERS = 12  # features whose tiles have numbers; more have scales
-MOST_FEATURES = 40
+MAX_NUMBERED_FEATURES = 12  # features whose tiles have numbers; more have scales
+MAX_MATRIX_FEATURES = 40
 STRENGTHS: dict[PairMethod, str] = {
     "ale": "strength of pairs",
     "pdp": "strength by partial dependence",
@@ -48,7 +48,7 @@ class Scale(NamedTuple):
     def reach(self) -> float:
         """Largest value; 1 where there is none."""
         largest = float(np.max(self.values, where=np.isfinite(self.values), initial=0.0))
-        return largest if largest > canvas.SMALLEST else 1.0
+        return largest if largest > canvas.SMALLEST_PLOT_RANGE else 1.0
 
 
 def plot_matrix(
@@ -90,7 +90,7 @@ def plot_matrix(
     place = 0 if output is None else find_output(output, pairs.outputs)
     full = pairs.matrix(place)
     order = order_features(full)
-    kept = order[:MOST_FEATURES]
+    kept = order[:MAX_MATRIX_FEATURES]
     values = full[np.ix_(kept, kept)]
     names = tuple(pairs.captions.feature(pairs.features[k]) for k in kept)
     ax = canvas.new_axes(matrix_size(names)) if ax is None else ax
@@ -102,7 +102,7 @@ def plot_matrix(
 
 def sentence_of(pairs: Interactions, place: int) -> str:
     """Name an output behind "effect on"."""
-    return in_words(pairs.captions, pairs.outputs[place])
+    return write_output_label(pairs.captions, pairs.outputs[place])
 
 
 def order_features(matrix: FloatArray) -> IntArray:
@@ -129,7 +129,7 @@ def matrix_size(names: Sequence[str]) -> tuple[float, float]:
     """Width and height of a figure, in inches."""
     side = float(np.clip(style.MATRIX_ROOM + style.MATRIX_SLOT * len(names), *style.MATRIX_REACH))
     longest = min(max(map(len, names), default=0), style.TURNED_LABEL)
-    scales = style.MATRIX_SCALES if len(names) > MOST_NUMBERS else 0.0
+    scales = style.MATRIX_SCALES if len(names) > MAX_NUMBERED_FEATURES else 0.0
     return side + longest / style.LETTERS_PER_INCH + scales, side
 
 
@@ -144,14 +144,14 @@ def draw_tiles(ax: Axes, values: FloatArray, strength: str) -> list[Artist]:
     }
     empty = hatch_tiles(ax, tiles, np.isnan(values) & ~own, "not measured")
     ax.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5))
-    has_numbers = n <= MOST_NUMBERS and has_room(ax, n, n)
+    has_numbers = n <= MAX_NUMBERED_FEATURES and has_room(ax, n, n)
     for gid, scale in scales.items():
         mesh = paint_scale(ax, tiles, scale)
         mesh.set_gid(f"rhale:{gid}")
         if has_numbers:
             write_tiles(ax, scale.values, scale.reach)
         else:
-            add_scale(ax, mesh, scale)
+            add_matrix_colorbar(ax, mesh, scale)
     explained: list[Artist] = [
         Patch(color=scale.colours(1.0), label=scale.name)
         for scale in scales.values()
@@ -167,7 +167,7 @@ def paint_scale(ax: Axes, tiles: Tiles, scale: Scale) -> QuadMesh:
     return mesh
 
 
-def add_scale(ax: Axes, mesh: QuadMesh, scale: Scale) -> None:
+def add_matrix_colorbar(ax: Axes, mesh: QuadMesh, scale: Scale) -> None:
     """Draw a scale of colours beside the matrix."""
     bar = ax.figure.colorbar(mesh, ax=ax, fraction=0.05, pad=0.02, aspect=30)
     bar.outline.set_visible(False)
@@ -180,9 +180,9 @@ def add_scale(ax: Axes, mesh: QuadMesh, scale: Scale) -> None:
 
 def name_tiles(ax: Axes, names: tuple[str, ...]) -> None:
     """Write the features along both sides."""
-    slots = Slots(names, np.arange(float(len(names))), is_number=False, has_missing=False)
+    slots = LevelLayout(names, np.arange(float(len(names))), is_number=False, has_missing=False)
     for turned in (False, True):
-        Board(ax, turned).name_levels(slots, size=style.NAME_TEXT)
+        OrientedAxes(ax, turned).name_levels(slots, size=style.NAME_TEXT)
     ax.tick_params(length=0)
 
 
@@ -193,7 +193,7 @@ def explain_tiles(ax: Axes, drawn: Sequence[Artist], what: tuple[str, int, int])
     inches = ax.get_window_extent().width / ax.figure.dpi
     room = canvas.wide_letters(inches, style.LEGEND_TEXT)
     start = "deviation of effects on "
-    title = f"{start}{shown(output, max(8, room - len(start) - len(counts)))}{counts}"
+    title = f"{start}{fit_name(output, max(8, room - len(start) - len(counts)))}{counts}"
     if drawn:
         canvas.add_legend(ax, drawn, outside=True, title=title, room=inches)
     else:

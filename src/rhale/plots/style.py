@@ -21,7 +21,7 @@ COUNT_ALPHA = 0.60
 ROW_ALPHA = 0.25
 ROW_CURVE_ALPHA, COLORED_ROW_ALPHA, ROW_BEYOND_ALPHA = 0.55, 0.85, 0.13  # beyond: predicted
 EMPTY_ALPHA = 0.35  # hatches where no rows are
-DARK = 0.6  # of a scale of colours: letters on it are white
+DARK_TILE_SHARE = 0.6  # of a scale of colours: letters on it are white
 THIN_RIBBON_ALPHA = 0.25
 PALE_RIBBON_ALPHA = 0.15  # where ribbons of several lines lie over each other
 STROKE_ALPHA = 0.35  # spread of one level
@@ -37,10 +37,10 @@ class Look(NamedTuple):
 
 
 # Each look differs from the others in colour and in dash, so that a grey print still tells.
-LOOKS = tuple(
+LINE_STYLES = tuple(
     map(
         Look,
-        inks.LINES,
+        inks.SERIES_COLOURS,
         (
             (0, ()),
             (0, (5, 1.5)),
@@ -56,15 +56,21 @@ LOOKS = tuple(
 )
 
 # Regions, and thirds of the feature with which an effect changes gradually.
-DASHES = ((0, ()), (0, (5, 1.5)), (0, (6, 1.5, 1.2, 1.5)), (0, (1.2, 1.2)))
-USUAL_REGIONS = tuple(map(Look, inks.REGIONS, DASHES, "osD^"))
+REGION_DASHES = ((0, ()), (0, (5, 1.5)), (0, (6, 1.5, 1.2, 1.5)), (0, (1.2, 1.2)))
+USUAL_REGIONS = tuple(map(Look, inks.REGION_COLOURS, REGION_DASHES, "osD^"))
 USUAL_LEVELS = (*USUAL_REGIONS, Look("#444444", (0, (8, 1.5, 3, 1.5)), "v"))
 
 # Pairs of features: colours of the surface and of strength, what has no rows or was not measured.
-STRENGTH = inks.STRENGTH
-SURFACE_MAP = LinearSegmentedColormap.from_list("rhale surface", [inks.LOW, inks.ZERO, inks.HIGH])
-STRENGTH_MAP = LinearSegmentedColormap.from_list("rhale strength", [inks.ZERO, inks.STRENGTH])
-IMPORTANCE_MAP = LinearSegmentedColormap.from_list("rhale importance", [inks.ZERO, inks.EFFECT])
+STRENGTH_COLOUR = inks.STRENGTH_COLOUR
+SURFACE_MAP = LinearSegmentedColormap.from_list(
+    "rhale surface", [inks.BELOW_ZERO_COLOUR, inks.AT_ZERO_COLOUR, inks.ABOVE_ZERO_COLOUR]
+)
+STRENGTH_MAP = LinearSegmentedColormap.from_list(
+    "rhale strength", [inks.AT_ZERO_COLOUR, inks.STRENGTH_COLOUR]
+)
+IMPORTANCE_MAP = LinearSegmentedColormap.from_list(
+    "rhale importance", [inks.AT_ZERO_COLOUR, inks.EFFECT_COLOUR]
+)
 
 # Sizes in inches and shares of a panel.
 EFFECT_SIZE = (6.4, 5.8)
@@ -80,7 +86,7 @@ STRIP_HEIGHT = 0.07
 STRIP_FLOOR = 0.15  # of the strip: a single row is still seen
 RUG_HEIGHT = 0.05  # outside of a map
 ROOM_FOR_STRIP = 0.13
-MARGIN = 0.04
+AXIS_MARGIN = 0.04
 VIOLIN_SHARE_OF_BIN = 0.4
 VIOLIN_SHARE_OF_AXIS = 0.045
 
@@ -122,11 +128,11 @@ NUMBER_TEXT = "x-small"
 NAME_TEXT = "small"
 
 
-def look(index: int) -> Look:
+def line_style(index: int) -> Look:
     """Give the look of line number `index`; past eight, colours repeat with other dashes."""
-    size = len(LOOKS)
-    other = LOOKS[(index + index // size) % size]
-    colours = theme.current().curves or [one.colour for one in LOOKS]
+    size = len(LINE_STYLES)
+    other = LINE_STYLES[(index + index // size) % size]
+    colours = theme.current().curves or [one.colour for one in LINE_STYLES]
     return Look(colours[index % len(colours)], other.dash, other.marker)
 
 
@@ -148,11 +154,11 @@ CHANGEABLE: dict[str, Callable[[theme.Theme], Any]] = {
     "NOTE": lambda t: t.notes,
     "ZERO_LINE": lambda t: t.zero,
     "HALO": lambda t: t.halo,
-    "ALONE": lambda t: Look(t.effect, DASHES[0], "o"),
-    "COMMON": lambda t: Look(t.common, DASHES[0], "o"),
+    "ALONE": lambda t: Look(t.effect, REGION_DASHES[0], "o"),
+    "COMMON": lambda t: Look(t.common, REGION_DASHES[0], "o"),
     "REGIONS": lambda t: in_colours(USUAL_REGIONS, t.curves),
     "LEVELS": lambda t: in_colours(USUAL_LEVELS, t.curves),
-    "THIRDS": lambda t: tuple(map(Look, t.thirds, (DASHES[0],) * 3, "vo^")),
+    "THIRDS": lambda t: tuple(map(Look, t.thirds, (REGION_DASHES[0],) * 3, "vo^")),
     "LINE_WIDTH": lambda t: 1.6 * t.lines,
     "WHISKER_LINE": lambda t: 1.2 * t.lines,
     "THIN_LINE": lambda t: 0.8 * t.lines,

@@ -17,7 +17,11 @@ from rhale.results import inks
 
 Colors = str | Sequence[str] | Mapping[str, Any]  # the effect, several curves, or by role
 MOST_INCHES = 100.0
-DARK, LIGHT, PALE = "#16181D", "#E8E8E8", "#9AA0AA"  # paper, letters, notes of a dark picture
+DARK_BACKGROUND, LIGHT, PALE = (
+    "#16181D",
+    "#E8E8E8",
+    "#9AA0AA",
+)  # paper, letters, notes of a dark picture
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,11 @@ class Theme:
         Whether pictures have one.
     """
 
-    effect: str = inks.EFFECT
-    spread: str = inks.SPREAD
-    interval: str = inks.UNCERTAINTY
-    rows: str = inks.COUNT
-    between: str = inks.BETWEEN
+    effect: str = inks.EFFECT_COLOUR
+    spread: str = inks.SPREAD_COLOUR
+    interval: str = inks.UNCERTAINTY_COLOUR
+    rows: str = inks.ROW_COUNT_COLOUR
+    between: str = inks.BETWEEN_COLOUR
     truth: str = "#000000"
     single: str = "#777777"
     common: str = "#777777"
@@ -56,7 +60,7 @@ class Theme:
     zero: str = "#B0B0B0"
     halo: str = "#FFFFFFB0"
     curves: tuple[str, ...] = ()
-    thirds: tuple[str, ...] = inks.THIRDS
+    thirds: tuple[str, ...] = inks.THIRD_COLOURS
     lines: float = 1.0
     size: float = 1.0
     figsize: tuple[float, float] | None = None
@@ -104,17 +108,19 @@ STYLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "thirds": ("#2F7FB8", "#6DBBEE", "#CBE8FF"),
         },
         {
-            **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), DARK),
+            **dict.fromkeys(
+                ("figure.facecolor", "axes.facecolor", "savefig.facecolor"), DARK_BACKGROUND
+            ),
             **dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor"), LIGHT),
             **dict.fromkeys(("xtick.color", "ytick.color", "axes.edgecolor"), PALE),
             **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor"), LIGHT),
-            "legend.facecolor": DARK,
+            "legend.facecolor": DARK_BACKGROUND,
             "legend.edgecolor": PALE,
         },
     ),
 }
-USUAL = Theme()
-_THEME: ContextVar[Theme] = ContextVar("rhale theme", default=USUAL)
+DEFAULT_THEME = Theme()
+_THEME: ContextVar[Theme] = ContextVar("rhale theme", default=DEFAULT_THEME)
 
 
 def current() -> Theme:
@@ -233,7 +239,7 @@ def _require_ink(role: str, ink: Any) -> Any:
         _require_color(role, ink)
         return ink
     found = (ink,) if isinstance(ink, str) else tuple(ink)
-    if not found or (role == "thirds" and len(found) != len(inks.THIRDS)):
+    if not found or (role == "thirds" and len(found) != len(inks.THIRD_COLOURS)):
         wanted = "three colours" if role == "thirds" else "at least one colour"
         msg = f"{role!r} needs {wanted}; found {ink!r}"
         raise BadSettingError(msg)

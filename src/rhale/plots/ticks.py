@@ -17,21 +17,21 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from rhale.kernels.times import AxisKind, written
-from rhale.plots.lettering import MINUS, plain_number, shown
-from rhale.results.result import Result, axis_kind, reach
+from rhale.kernels.times import AxisKind, format_axis_value
+from rhale.plots.lettering import MINUS_SIGN, fit_name, format_rounded_number
+from rhale.results.result import Result, find_result_axis_kind, reach
 
 CALENDAR = (-719_162.0, 2_932_896.0)  # days from 1970 to the years 1 and 9999
 FEWEST_DATES = 5  # ticks: with fewer Matplotlib finds no step for 19 to 23 months, and warns
-SECOND, MINUTE, HOUR, DAY = 1.0, 60.0, 3_600.0, 86_400.0
-UNITS = {"d": DAY, "h": HOUR, "min": MINUTE, "s": SECOND, "ms": 1e-3, "µs": 1e-6}
-MOST = 8  # ticks of a large panel
+SECOND, MINUTE, HOUR, SECONDS_PER_DAY = 1.0, 60.0, 3_600.0, 86_400.0
+TICK_UNITS = {"d": SECONDS_PER_DAY, "h": HOUR, "min": MINUTE, "s": SECOND, "ms": 1e-3, "µs": 1e-6}
+MAX_TICKS = 8  # ticks of a large panel
 LOG_PARTS = ((1.0, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0), (1.0, 3.0))
 CLOCK_STEPS = (
     *(n * SECOND for n in (1, 2, 5, 10, 15, 30)),
     *(n * MINUTE for n in (1, 2, 5, 10, 15, 30)),
     *(n * HOUR for n in (1, 2, 3, 6, 12)),
-    DAY,
+    SECONDS_PER_DAY,
 )
 
 
@@ -56,7 +56,7 @@ class DurationLocator(Locator):
         low, high = min(vmin, vmax), max(vmin, vmax)
         least = (high - low) / self.most
         if not CLOCK_STEPS[0] <= least <= CLOCK_STEPS[-1]:
-            unit = DAY if least > DAY else SECOND
+            unit = SECONDS_PER_DAY if least > SECONDS_PER_DAY else SECOND
             plain = MaxNLocator(self.most, steps=[1, 2, 5, 10])
             return np.asarray(plain.tick_values(low / unit, high / unit)) * unit
         step = next(step for step in CLOCK_STEPS if step >= least)
@@ -80,14 +80,17 @@ class DurationFormatter(Formatter):
         ['0 min', '30 min', '60 min']
         """
         ticks = np.asarray(values, dtype=np.float64)
-        whole = {name: np.allclose(ticks / u, np.rint(ticks / u)) for name, u in UNITS.items()}
-        name = next((name for name in UNITS if whole[name]), "s")
-        return [f"{tick / UNITS[name] + 0.0:.10g} {name}".replace("-", MINUS) for tick in ticks]
+        whole = {name: np.allclose(ticks / u, np.rint(ticks / u)) for name, u in TICK_UNITS.items()}
+        name = next((name for name in TICK_UNITS if whole[name]), "s")
+        return [
+            f"{tick / TICK_UNITS[name] + 0.0:.10g} {name}".replace("-", MINUS_SIGN)
+            for tick in ticks
+        ]
 
 
-def dress(ax: Axes, result: Result, *, ticks: int = MOST) -> None:
+def write_feature_ticks(ax: Axes, result: Result, *, ticks: int = MAX_TICKS) -> None:
     """Write the values of a feature along x as what they are."""
-    dress_places(ax, axis_kind(result), reach(result), ticks=ticks)
+    dress_places(ax, find_result_axis_kind(result), reach(result), ticks=ticks)
 
 
 def dress_places(
@@ -136,7 +139,7 @@ def count_log(low: float, high: float, parts: Sequence[float]) -> int:
 
 def log_text(value: float, position: int | None) -> str:  # noqa: ARG001
     """Write the number at a tick (a function with a name, so that figures can be pickled)."""
-    return plain_number(value, 3)
+    return format_rounded_number(value, 3)
 
 
 def has_calendar(result: Result) -> bool:
@@ -152,18 +155,22 @@ def in_calendar(ends: tuple[float, float]) -> bool:
 def axis_name(result: Result, length: int) -> str:
     """Name the axis of a feature."""
     words = result.captions.axis(result.name)
-    return places_name(words, axis_kind(result), reach(result), length)
+    return places_name(words, find_result_axis_kind(result), reach(result), length)
 
 
 def places_name(name: str, kind: AxisKind, ends: tuple[float, float], length: int) -> str:
     """Name an axis that reaches from one end to another."""
     unit = " (days since 1970)" if kind == "date" and not in_calendar(ends) else ""
-    return shown(name, length) + unit
+    return fit_name(name, length) + unit
 
 
-def only_value(result: Result) -> str:
+def write_only_value(result: Result) -> str:
     """Write the one value of a constant feature."""
-    value, kind = reach(result)[0], axis_kind(result)
+    value, kind = reach(result)[0], find_result_axis_kind(result)
     if result.labels:
-        return f"one level '{shown(result.labels[0], 20)}'"
-    return f"one value {value:.6g}" if kind == "number" else f"one value {written(value, kind)}"
+        return f"one level '{fit_name(result.labels[0], 20)}'"
+    return (
+        f"one value {value:.6g}"
+        if kind == "number"
+        else f"one value {format_axis_value(value, kind)}"
+    )

@@ -12,11 +12,11 @@ from matplotlib.font_manager import FontProperties
 
 from rhale.kernels import BoolArray, FloatArray
 from rhale.plots import style
-from rhale.plots.lettering import LITERAL, plain_number
+from rhale.plots.lettering import LITERAL, format_rounded_number
 
 LETTERS = 5  # of a number of two digits, with its sign
-NOTHING = 1e-9  # of the largest number: rounding
-LINES = 1.5  # height of a tile with a number, by the size of its letters
+TILE_ROUNDING = 1e-9  # of the largest number: rounding
+TILE_LINE_HEIGHT = 1.5  # height of a tile with a number, by the size of its letters
 
 
 class Tiles(NamedTuple):
@@ -45,7 +45,7 @@ def has_room(ax: Axes, n_x: int, n_y: int) -> bool:
     box = ax.get_window_extent()
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points() / 72
     wide = box.width / ax.figure.dpi / n_x >= LETTERS * style.LETTER_WIDTH * size
-    return bool(wide and box.height / ax.figure.dpi / n_y >= LINES * size)
+    return bool(wide and box.height / ax.figure.dpi / n_y >= TILE_LINE_HEIGHT * size)
 
 
 def write_tiles(ax: Axes, values: FloatArray, reach: float) -> None:
@@ -62,13 +62,13 @@ def write_tiles(ax: Axes, values: FloatArray, reach: float) -> None:
     """
     for i, j in np.argwhere(np.isfinite(values)):
         value = float(values[i, j])
-        words = plain_number(rounded(value, reach), 2)
+        words = format_rounded_number(round_tile_number(value, reach), 2)
         text = ax.text(i, j, words, ha="center", va="center", **LITERAL)
-        text.set(color="white" if abs(value) > style.DARK * reach else "black")
+        text.set(color="white" if abs(value) > style.DARK_TILE_SHARE * reach else "black")
         text.set(fontsize=style.NUMBER_TEXT, gid="rhale:numbers", zorder=4)
 
 
-def rounded(value: float, reach: float) -> float:
+def round_tile_number(value: float, reach: float) -> float:
     """Leave out digits that nobody compares: beyond the third of the largest number.
 
     Notes
@@ -77,9 +77,9 @@ def rounded(value: float, reach: float) -> float:
 
     Examples
     --------
-    >>> rounded(0.4567, 0.75), rounded(-0.0081, 75.0), rounded(1e-17, 0.75)
+    >>> round_tile_number(0.4567, 0.75), round_tile_number(-0.0081, 75.0), round_tile_number(1e-17, 0.75)
     (0.457, -0.008, 0.0)
     """
-    if abs(value) < NOTHING * reach:
+    if abs(value) < TILE_ROUNDING * reach:
         return 0.0
     return round(value, 2 - floor(log10(reach))) or float(f"{value:.1g}")

@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from rhale.plots import dots, style
-from rhale.plots.board import Board
+from rhale.plots.board import OrientedAxes
 from rhale.results.refit_effect import RefitTrace
 from rhale.results.result import Trace
 
-OWN_DASH, OWN_MARKER = (0, (5, 1.5)), "D"
+OWN_MODEL_DASH, OWN_MARKER = (0, (5, 1.5)), "D"
 SMALL_DOT, MEAN_DOT, OWN_DOT = 0.35, 0.75, 0.7  # of the width of the largest dot
 
 
@@ -51,7 +51,9 @@ class LineMarks(NamedTuple):
         if path.own is None:
             return []
         (line,) = self.ax.plot(path.x, path.own, color=style.TRUTH, label=label)
-        line.set(linestyle=OWN_DASH, linewidth=style.WHISKER_LINE, zorder=4.5, gid="rhale:own")
+        line.set(
+            linestyle=OWN_MODEL_DASH, linewidth=style.WHISKER_LINE, zorder=4.5, gid="rhale:own"
+        )
         return [line]
 
     def draw_rows(self, own: Trace, label: str) -> list[Artist]:
@@ -67,7 +69,7 @@ class PointMarks(NamedTuple):
 
     Attributes
     ----------
-    board : Board
+    board : OrientedAxes
         Where.
     width : float
         Of the largest dot, in points.
@@ -77,7 +79,7 @@ class PointMarks(NamedTuple):
         Whether a line joins the means, as places are numbers.
     """
 
-    board: Board
+    board: OrientedAxes
     width: float
     room: float
     joined: bool = False

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhale.plots.lettering import plain_number
-from rhale.results.refit_effect import LEVEL, RefitEffect
+from rhale.plots.lettering import format_rounded_number
+from rhale.results.refit_effect import REPLICATION_LEVEL, RefitEffect
 
 LEAST_P = 0.001  # smaller ones are not told apart
 UNKNOWN_RETURN = "whether it comes back is not known"
-SAME_ROWS = "all trainings had the same rows: nothing is known of others"
+SAME_ROWS_VERDICT = "all trainings had the same rows: nothing is known of others"
 
 
 def interval_between(level: float, length: int, *, cut: bool = False) -> str:
@@ -27,15 +27,19 @@ def interval_between(level: float, length: int, *, cut: bool = False) -> str:
 
 def tell_verdict(effect: RefitEffect, level: float) -> tuple[str, str]:
     """Say how large an effect is, and whether other trainings show it again; at length and shorter."""
-    told = SAME_ROWS if effect.overlap.is_same else tell_return(effect.p_value)
-    return f"{tell_importance(effect, level)}, {told}", told
+    told = SAME_ROWS_VERDICT if effect.overlap.is_same else tell_return(effect.p_value)
+    return f"{write_refit_importance(effect, level)}, {told}", told
 
 
-def tell_importance(effect: RefitEffect, level: float) -> str:
+def write_refit_importance(effect: RefitEffect, level: float) -> str:
     """Write the importance with its interval between trainings, where that is known."""
     low, high = effect.importance_ci(level)
-    ends = f" [{plain_number(low)}, {plain_number(high)}]" if np.isfinite(high) else ""
-    return f"importance {plain_number(effect.importance)}{ends}"
+    ends = (
+        f" [{format_rounded_number(low)}, {format_rounded_number(high)}]"
+        if np.isfinite(high)
+        else ""
+    )
+    return f"importance {format_rounded_number(effect.importance)}{ends}"
 
 
 def tell_return(p_value: float) -> str:
@@ -48,7 +52,7 @@ def tell_return(p_value: float) -> str:
     """
     if np.isnan(p_value):
         return UNKNOWN_RETURN
-    words = "comes back" if p_value <= LEVEL else "does not come back"
+    words = "comes back" if p_value <= REPLICATION_LEVEL else "does not come back"
     return f"{words} ({tell_p(p_value)})"
 
 
@@ -65,4 +69,4 @@ def tell_p(p_value: float) -> str:
     if p_value < LEAST_P:
         return f"p < {LEAST_P}"
     written = (f"{p_value:.{digits}g}" for digits in range(2, 18))
-    return f"p = {next(w for w in written if (float(w) <= LEVEL) == (p_value <= LEVEL))}"
+    return f"p = {next(w for w in written if (float(w) <= REPLICATION_LEVEL) == (p_value <= REPLICATION_LEVEL))}"

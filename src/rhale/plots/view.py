@@ -10,15 +10,15 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray
-from rhale.kernels.times import as_numbers, written
+from rhale.kernels.times import as_numbers, format_axis_value
 from rhale.names import near_names
-from rhale.results.result import Result, axis_kind, is_constant, reach
+from rhale.results.result import Result, find_result_axis_kind, is_constant, reach
 from rhale.results.row_quantiles import (
+    find_shown_part,
     has_free_order,
     is_skewed,
     row_quantiles,
     row_weights,
-    shown_part,
 )
 
 Limits = str | Sequence[Any] | Mapping[str, Any] | None
@@ -26,12 +26,12 @@ Scale = Literal["auto", "linear", "log"]
 Sort = Literal["effect", "order"]
 EVERYTHING = "all"  # as limits
 SCALES, SORTS = ("auto", "linear", "log"), ("effect", "order")
-QUANTILES = re.compile(r"\s*([\d.]+)\s*%\s*\.\.\s*([\d.]+)\s*%\s*")
-N_POINTS, N_CELLS = 401, 80  # of a curve, of the strip of counts
-EDGE = 0.02  # of the axis, beside all values
+QUANTILE_LIMITS_PATTERN = re.compile(r"\s*([\d.]+)\s*%\s*\.\.\s*([\d.]+)\s*%\s*")
+N_VIEW_POINTS, N_CELLS = 401, 80  # of a curve, of the strip of counts
+VIEW_MARGIN = 0.02  # of the axis, beside all values
 
 
-class View(NamedTuple):
+class AxisView(NamedTuple):
     """How the axis of one feature is shown.
 
     Attributes
@@ -63,7 +63,7 @@ class View(NamedTuple):
         """Where the curve of a result is drawn: wherever it bends, inside the limits."""
         x, (low, high) = result.places(), self.ends(result)
         if result.parts != "points":  # which has its points, and straight lines between them
-            x = np.union1d(x, self.evenly(low, high, N_POINTS) if low < high else [])
+            x = np.union1d(x, self.evenly(low, high, N_VIEW_POINTS) if low < high else [])
         return np.asarray(x[(x >= low) & (x <= high)])
 
     @property
@@ -71,7 +71,7 @@ class View(NamedTuple):
         """Room on either side of what is shown, in shares of it: none where the axis is cut."""
         if self.limits is not None and not self.beyond:
             return 0.0, 0.0
-        left, right = (0.0 if cut else EDGE for cut in self.cut)
+        left, right = (0.0 if cut else VIEW_MARGIN for cut in self.cut)
         return left, right
 
     def ends(self, result: Result) -> tuple[float, float]:
@@ -126,7 +126,7 @@ class View(NamedTuple):
         return limits, weight / np.diff(self.scaled(limits))
 
 
-PLAIN = View()
+PLAIN_VIEW = AxisView()
 
 
 def read_view(
@@ -136,7 +136,7 @@ def read_view(
     sort: Sort | None = None,
     *,
     alone: bool = True,
-) -> View:
+) -> AxisView:
     """Read how the axis of one feature is to be shown.
 
     Parameters
@@ -157,35 +157,35 @@ def read_view(
     show_all = isinstance(limits, str) and limits.strip() == EVERYTHING
     limits = None if show_all else limits
     if is_constant(first):
-        return PLAIN
+        return PLAIN_VIEW
     if first.labels:
         if alone:
             refuse_numbers_only(first, limits, xscale)
-        return View(order=order_levels(first, sort, alone=alone))
+        return AxisView(order=order_levels_by_effect(first, sort, alone=alone))
     if alone and sort is not None:
         msg = f"sort={sort!r} orders levels, and {first.name!r} has none; leave it out"
         raise BadSettingError(msg)
     if limits is None and not show_all:
         return usual_view([first], xscale)
-    ends = read_limits(first, limits)
-    return View(ends, is_log=choose_log(first, xscale, ends))
+    ends = read_axis_limits(first, limits)
+    return AxisView(ends, is_log=choose_log(first, xscale, ends))
 
 
-def usual_view(results: Sequence[Result], xscale: Any = "auto") -> View:
+def usual_view(results: Sequence[Result], xscale: Any = "auto") -> AxisView:
     """Show all of the axis, but for far values that would take most of it."""
     if xscale == "log":
         choose_log(results[0], xscale, None)  # which refuses it where it cannot be
-    low, high, is_log, beyond = shown_part(*results, scale=xscale)
+    low, high, is_log, beyond = find_shown_part(*results, scale=xscale)
     if not beyond:
-        return View(is_log=is_log)
+        return AxisView(is_log=is_log)
     first, last = min(reach(r)[0] for r in results), max(reach(r)[1] for r in results)
-    return View((low, high), is_log, beyond=beyond, cut=(first < low, last > high))
+    return AxisView((low, high), is_log, beyond=beyond, cut=(first < low, last > high))
 
 
-def read_common_view(results: Sequence[Result]) -> View:
+def read_common_view(results: Sequence[Result]) -> AxisView:
     """Show all that any of some results of one feature shows, on a plain axis."""
     curved = [result for result in results if not is_constant(result)]
-    return usual_view(curved, "linear") if curved else PLAIN
+    return usual_view(curved, "linear") if curved else PLAIN_VIEW
 
 
 def of_feature(setting: Any, name: str, otherwise: Any) -> Any:
@@ -216,7 +216,7 @@ def refuse_numbers_only(result: Result, limits: Any, xscale: str) -> None:
         raise BadSettingError(msg)
 
 
-def read_limits(result: Result, limits: Any) -> tuple[float, float] | None:
+def read_axis_limits(result: Result, limits: Any) -> tuple[float, float] | None:
     """Read which part of the axis is shown: quantiles of the rows, or two values."""
     if limits is None:
         return None
@@ -224,9 +224,9 @@ def read_limits(result: Result, limits: Any) -> tuple[float, float] | None:
     if isinstance(limits, str):
         start, stop = row_quantiles(result, read_shares(limits))
     else:
-        start, stop = read_ends(result, limits)
+        start, stop = read_axis_ends(result, limits)
     if not (start < stop and start < high and stop > low):
-        first, last = (written(end, axis_kind(result)) for end in (low, high))
+        first, last = (format_axis_value(end, find_result_axis_kind(result)) for end in (low, high))
         msg = (
             f"limits={limits!r} leave nothing of {result.name!r}, which goes from {first} to {last}"
         )
@@ -234,7 +234,7 @@ def read_limits(result: Result, limits: Any) -> tuple[float, float] | None:
     return float(start), float(stop)
 
 
-def read_ends(result: Result, limits: Any) -> tuple[float, float]:
+def read_axis_ends(result: Result, limits: Any) -> tuple[float, float]:
     """Read two values of the feature; None is the end of the data."""
     ends, known = list(limits) if isinstance(limits, Sequence | np.ndarray) else [], reach(result)
     if len(ends) != 2:
@@ -243,7 +243,7 @@ def read_ends(result: Result, limits: Any) -> tuple[float, float]:
             f"({known[0]:.4g}, {known[1]:.4g}), or shares of the rows, such as '1%..99%'"
         )
         raise BadSettingError(msg)
-    kind = axis_kind(result)
+    kind = find_result_axis_kind(result)
     low, high = (
         end if given is None else float(as_numbers(given, kind))
         for given, end in zip(ends, known, strict=True)
@@ -259,7 +259,7 @@ def read_shares(text: str) -> tuple[float, float]:
     >>> read_shares("1%..99%"), read_shares("2.5 % .. 97.5 %")
     ((0.01, 0.99), (0.025, 0.975))
     """
-    found = QUANTILES.fullmatch(text)
+    found = QUANTILE_LIMITS_PATTERN.fullmatch(text)
     try:
         low, high = (float(share) / 100 for share in found.groups()) if found else (1.0, 0.0)
     except ValueError:  # 1.2.3
@@ -274,7 +274,7 @@ def choose_log(result: Result, xscale: str, ends: tuple[float, float] | None) ->
     """Tell whether the axis is logarithmic; refuse it where it cannot be."""
     if xscale != "log":
         return xscale == "auto" and is_skewed(result, ends)
-    low, kind = (reach(result) if ends is None else ends)[0], axis_kind(result)
+    low, kind = (reach(result) if ends is None else ends)[0], find_result_axis_kind(result)
     if kind != "number":
         msg = f"xscale='log' needs numbers, and {result.name!r} has {kind}s; leave it out"
         raise BadSettingError(msg)
@@ -287,7 +287,9 @@ def choose_log(result: Result, xscale: str, ends: tuple[float, float] | None) ->
     return True
 
 
-def order_levels(result: Result, sort: Sort | None, *, alone: bool = True) -> tuple[str, ...]:
+def order_levels_by_effect(
+    result: Result, sort: Sort | None, *, alone: bool = True
+) -> tuple[str, ...]:
     """Order levels by their effect, the highest first; nothing where they stand as measured."""
     is_number = result.column_kind == "steps"
     if alone and is_number and sort == "effect":

@@ -9,24 +9,24 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.report.wording import UNITS, clean, named_output, unit_of
+from rhale.report.wording import DURATION_UNITS, clean, named_output, unit_of
 from rhale.results.effect import Effect
-from rhale.results.result import Result, Trace, axis_kind, is_constant, reach
-from rhale.results.row_quantiles import ShownPart, has_free_order, row_weights, shown_part
+from rhale.results.result import Result, Trace, find_result_axis_kind, is_constant, reach
+from rhale.results.row_quantiles import ShownPart, find_shown_part, has_free_order, row_weights
 from rhale.results.slope_reach import reach_slopes
 
 Numbers = tuple[float | None, ...]  # None where a number is not known
 Form = Literal["curve", "dates", "levels", "constant"]
-LEVEL = 0.95  # of the intervals of the mean
-N_POINTS = 121
+CONFIDENCE_LEVEL = 0.95  # of the intervals of the mean
+N_CHART_POINTS = 121
 TOLERANCE = 1 / 400  # of the height of a chart: a bend that is smaller is not drawn
-MOST_POINTS = 160  # of a curve: steps of many trees are too fine to be seen one by one
-DIGITS = 4
+MAX_CURVE_POINTS = 160  # of a curve: steps of many trees are too fine to be seen one by one
+CHART_DIGITS = 4
 MOST_SINGLE_CURVES = 40
 MOST_ROW_LINES, ROW_STEPS = 50, 999  # curves of rows beside an effect, and heights told apart
-MOST_JUMPS = 3  # written beside their bars
-FEW_LEVELS = 3
-LONGEST_LEVEL = 200
+MAX_JUMP_LABELS = 3  # written beside their bars
+MAX_NUMERIC_LEVELS_AS_NAMES = 3
+MAX_CHART_LEVEL_LETTERS = 200
 MILLISECONDS = 86_400_000.0
 N_PART_CELLS = 80  # of the histogram below a logarithmic axis, or a part of one
 LONGEST_TITLE = 80  # letters beside an axis
@@ -173,18 +173,24 @@ def shape_of(result: Result, *, sampled: bool = False) -> Shape:
     """Read off a result what is drawn of it; with `sampled`, curves of sampled rows, too."""
     if is_constant(result):
         return Shape("constant")
-    form, part = form_of(result), shown_part(result)
+    form, part = form_of(result), find_shown_part(result)
     path = trace_along(result, part)
-    kept = order_levels(result) if result.labels else simplify_parts(path, part)
-    limits, rows = where_rows_are(result, part)
-    labels = tuple(clean(result.labels[i], LONGEST_LEVEL) for i in kept) if result.labels else ()
+    kept = order_chart_levels(result) if result.labels else simplify_parts(path, part)
+    limits, rows = count_chart_rows(result, part)
+    labels = (
+        tuple(clean(result.labels[i], MAX_CHART_LEVEL_LETTERS) for i in kept)
+        if result.labels
+        else ()
+    )
     by_effect = form == "levels" and has_free_order(result)
     return Shape(
         form,
-        **vars(line_of(result, path, kept, part)),
+        **vars(make_chart_line(result, path, kept, part)),
         dots=bool(result.labels),
         unit=axis_unit(result),
-        bins=Bins() if by_effect else bins_of(result, part),  # steps of an order that means nothing
+        bins=Bins()
+        if by_effect
+        else make_chart_bins(result, part),  # steps of an order that means nothing
         limits=limits,
         rows=rows,
         labels=labels if form == "levels" else (),
@@ -192,7 +198,7 @@ def shape_of(result: Result, *, sampled: bool = False) -> Shape:
         singles=single_curves(result, path.x[kept], kept, part),
         row_lines=row_lines(result) if sampled else None,
         smooth=smooth_line(result, path, part),
-        **cut_jumps(result),
+        **find_slope_reach(result),
         log=part.is_log,
         sorted=by_effect,
         titles=titles_of(result),
@@ -207,7 +213,7 @@ def tell_shown(result: Result, part: ShownPart) -> dict[str, Any]:
     return {"shown": places(result, np.array(part[:2]), part), "beyond": part.beyond}
 
 
-def line_of(result: Result, path: Trace, kept: IntArray, part: ShownPart) -> Line:
+def make_chart_line(result: Result, path: Trace, kept: IntArray, part: ShownPart) -> Line:
     """Some points of what is drawn, with the digits that can be seen."""
     x, *heights = (values[kept] for values in path)
     return Line(places(result, x, part), *on_scale(heights, is_inside(x, part)))
@@ -218,12 +224,12 @@ def smooth_line(result: Result, path: Trace, part: ShownPart) -> Line | None:
     if not steps_differ(result, path):
         return None
     even = trace_along(result, part, smooth=True)
-    return line_of(result, even, simplify_parts(even, part), part)
+    return make_chart_line(result, even, simplify_parts(even, part), part)
 
 
 def trace_along(result: Result, part: ShownPart, *, smooth: bool = False) -> Trace:
     """What is drawn, at places that are close together on the axis as it is shown."""
-    path = result.trace("mean", LEVEL, N_POINTS, smooth=smooth)
+    path = result.trace("mean", CONFIDENCE_LEVEL, N_CHART_POINTS, smooth=smooth)
     first, last = reach(result)
     low, high = max(part.low, first), min(part.high, last)
     if result.labels or not low < high:
@@ -232,10 +238,10 @@ def trace_along(result: Result, part: ShownPart, *, smooth: bool = False) -> Tra
         return with_places(path, np.array([low, high]))  # straight from point to point, or flat
     if not (part.is_log or part.beyond):
         return path
-    even = (np.geomspace if part.is_log else np.linspace)(low, high, N_POINTS).clip(low, high)
+    even = (np.geomspace if part.is_log else np.linspace)(low, high, N_CHART_POINTS).clip(low, high)
     x = np.union1d(path.x, np.append(even, [low, high]))
     curve, spread = result.curve(x, smooth=smooth), result.spread(x)
-    return Trace(x, curve, spread, *result.ci(x, level=LEVEL, smooth=smooth))
+    return Trace(x, curve, spread, *result.ci(x, level=CONFIDENCE_LEVEL, smooth=smooth))
 
 
 def with_places(path: Trace, x: FloatArray) -> Trace:
@@ -266,22 +272,22 @@ def thin_parts(x: FloatArray, lines: FloatArray, part: ShownPart) -> IntArray:
     return np.union1d(kept, inside[thin(seen[inside], lines[:, inside])])
 
 
-def along(path: Trace, *, log: bool) -> Trace:
+def scale_trace(path: Trace, *, log: bool) -> Trace:
     """The same with places as distances along the axis, which decide what can be seen."""
     return path._replace(x=np.log(path.x)) if log else path
 
 
-def order_levels(result: Result) -> IntArray:
+def order_chart_levels(result: Result) -> IntArray:
     """Places of the levels as they are drawn: without an order of their own the highest first."""
     if form_of(result) != "levels" or not has_free_order(result):
         return np.arange(len(result.labels))
-    heights = result.trace("mean", LEVEL, N_POINTS).curve
+    heights = result.trace("mean", CONFIDENCE_LEVEL, N_CHART_POINTS).curve
     return np.asarray(np.argsort(-np.nan_to_num(heights, nan=-np.inf), kind="stable"))
 
 
 def titles_of(result: Result) -> tuple[str, str, str]:
     """What stands beside the axes: of the effect, of the feature, of slopes."""
-    captions, kind = result.captions, axis_kind(result)
+    captions, kind = result.captions, find_result_axis_kind(result)
     unit = captions.unit(result.name) if kind == "number" else axis_unit(result)
     place = captions.axis(result.name)
     if kind == "duration":
@@ -302,17 +308,19 @@ def steps_differ(result: Result, path: Trace) -> bool:
 def form_of(result: Result) -> Form:
     """Choose the kind of chart: names, and very few numbers, stand below one another."""
     labels = result.labels
-    if labels and (len(labels) <= FEW_LEVELS or not all(map(is_number, labels))):
+    if labels and (
+        len(labels) <= MAX_NUMERIC_LEVELS_AS_NAMES or not all(map(is_numeric_label, labels))
+    ):
         return "levels"
-    return "dates" if axis_kind(result) == "date" else "curve"
+    return "dates" if find_result_axis_kind(result) == "date" else "curve"
 
 
-def is_number(label: str) -> bool:
+def is_numeric_label(label: str) -> bool:
     """Tell whether the label of a level is a number.
 
     Examples
     --------
-    >>> is_number("12"), is_number("False")
+    >>> is_numeric_label("12"), is_numeric_label("False")
     (True, False)
     """
     try:
@@ -323,18 +331,22 @@ def is_number(label: str) -> bool:
 
 def axis_unit(result: Result) -> str:
     """Unit of the axis, in one word: of durations one that suits the part that is shown."""
-    kind = axis_kind(result)
+    kind = find_result_axis_kind(result)
     if kind != "duration":
         return {"date": "day", "number": ""}[kind]
-    part = shown_part(result)
+    part = find_shown_part(result)
     return unit_of(part.high - part.low)
 
 
 def factor(result: Result) -> float:
     """What a place on the axis is multiplied by to be drawn."""
-    if axis_kind(result) == "date":
+    if find_result_axis_kind(result) == "date":
         return MILLISECONDS
-    return 1.0 / UNITS[axis_unit(result)] if axis_kind(result) == "duration" else 1.0
+    return (
+        1.0 / DURATION_UNITS[axis_unit(result)]
+        if find_result_axis_kind(result) == "duration"
+        else 1.0
+    )
 
 
 def places(result: Result, x: FloatArray, part: ShownPart | None = None) -> Numbers:
@@ -343,10 +355,10 @@ def places(result: Result, x: FloatArray, part: ShownPart | None = None) -> Numb
         return tuple(range(x.size))
     low, high = reach(result) if part is None else part[:2]
     seen = min(high - low, 100 * low) if low > 0 else high - low  # on a logarithmic axis, too
-    return rounded(factor(result) * x, factor(result) * seen, DIGITS + 1)
+    return round_for_chart(factor(result) * x, factor(result) * seen, CHART_DIGITS + 1)
 
 
-def bins_of(effect: Result, part: ShownPart | None = None) -> Bins:
+def make_chart_bins(effect: Result, part: ShownPart | None = None) -> Bins:
     """Bins, or steps between levels; nothing for points."""
     if effect.parts == "points":
         return Bins()
@@ -357,43 +369,46 @@ def bins_of(effect: Result, part: ShownPart | None = None) -> Bins:
     names = ("mean", "slope", "std", "standard_error")
     mean, slope, std, error = (by * np.array(table[name][:n_bins]) for name in names)
     tilt = slope / factor(effect) if effect.stairs is None else 0.0 * slope
-    shown = [rounded(v, float(np.nanmax(np.abs(v), initial=0.0))) for v in (mean, tilt, std, error)]
+    shown = [
+        round_for_chart(v, float(np.nanmax(np.abs(v), initial=0.0)))
+        for v in (mean, tilt, std, error)
+    ]
     return Bins(limits[:-1], limits[1:], tuple(table["count"][:n_bins]), *shown)
 
 
-def cut_jumps(result: Result) -> dict[str, Any]:
+def find_slope_reach(result: Result) -> dict[str, Any]:
     """Say how far the axis of slopes reaches, and where jumps go on beyond; nothing if none do."""
     found = reach_slopes(result)
     if found is None:
         return {}
     ends = np.array(found) * slope_unit(result)
-    largest = sorted(result.jumps, key=lambda jump: -abs(jump.size))[:MOST_JUMPS]
+    largest = sorted(result.jumps, key=lambda jump: -abs(jump.size))[:MAX_JUMP_LABELS]
     sizes = np.array([jump.size for jump in largest])
     middles = np.array([jump.start + (jump.stop - jump.start) / 2 for jump in largest])
-    told = rounded(sizes, float(np.abs(sizes).max()))
+    told = round_for_chart(sizes, float(np.abs(sizes).max()))
     return {
-        "reach": rounded(ends, float(np.ptp(ends))),
+        "reach": round_for_chart(ends, float(np.ptp(ends))),
         "jumps": tuple(zip(places(result, middles), told, strict=True)),
     }
 
 
 def slope_unit(result: Result) -> float:
     """What slopes are multiplied by to be those per unit of the axis."""
-    return UNITS[axis_unit(result)] if axis_kind(result) == "duration" else 1.0
+    return DURATION_UNITS[axis_unit(result)] if find_result_axis_kind(result) == "duration" else 1.0
 
 
-def where_rows_are(result: Result, part: ShownPart) -> tuple[Numbers, Numbers]:
+def count_chart_rows(result: Result, part: ShownPart) -> tuple[Numbers, Numbers]:
     """A histogram of the rows, or the rows of each level.
 
     Its cells are equally wide on the axis; what lies beyond the part that is shown is one cell.
     """
     if result.labels:
-        return (), rounded(result.level_rows().rows[order_levels(result)], 1.0, 0)
+        return (), round_for_chart(result.level_rows().rows[order_chart_levels(result)], 1.0, 0)
     limits, density = count_along(result, part)
     top, width = float(density.max()), np.diff(limits)
     if not part.beyond and (part.is_log or np.allclose(width, width.mean())):
         limits = limits[[0, -1]]
-    heights = rounded(100 * density / top, 1.0, 0) if top > 0 else ()
+    heights = round_for_chart(100 * density / top, 1.0, 0) if top > 0 else ()
     return places(result, limits, part), heights
 
 
@@ -412,10 +427,10 @@ def count_along(result: Result, part: ShownPart) -> tuple[FloatArray, FloatArray
 
 def missing_point(result: Result) -> MissingPoint | None:
     """The point of missing values, if it was measured."""
-    path = result.missing_trace("mean", LEVEL)
+    path = result.missing_trace("mean", CONFIDENCE_LEVEL)
     if path is None or result.missing is None:
         return None
-    y, low, high, spread = (known(float(v[0])) for v in path[1:2] + path[3:] + path[2:3])
+    y, low, high, spread = (finite_or_none(float(v[0])) for v in path[1:2] + path[3:] + path[2:3])
     return MissingPoint(y, low, high, spread, float(result.missing.share))
 
 
@@ -429,7 +444,7 @@ def single_curves(
     curves = curves[:, kept]
     seen = curves[:, is_inside(x, part)]
     span = float(np.ptp(seen if seen.size else curves))
-    return tuple(rounded(curve, span, 3) for curve in curves)
+    return tuple(round_for_chart(curve, span, 3) for curve in curves)
 
 
 def row_lines(result: Result) -> RowLines | None:
@@ -442,7 +457,7 @@ def row_lines(result: Result) -> RowLines | None:
         return None
     curves = every.choose(MOST_ROW_LINES)
     n_kept, n_shown = every.row.size, curves.row.size
-    kept = order_levels(result) if result.labels else np.arange(spread.places.size)
+    kept = order_chart_levels(result) if result.labels else np.arange(spread.places.size)
     mean = cast(Effect, result).curve(None if result.labels else spread.places)
     off = (curves.heights - mean)[:, kept]
     low, step = float(off.min()), (float(np.ptp(off)) or 1.0) / ROW_STEPS
@@ -458,7 +473,7 @@ def row_lines(result: Result) -> RowLines | None:
     )
 
 
-def simplify(path: Trace, most: int = MOST_POINTS, height: float | None = None) -> IntArray:
+def simplify(path: Trace, most: int = MAX_CURVE_POINTS, height: float | None = None) -> IntArray:
     """Positions of the points that a drawing of some height needs (Ramer, Douglas and Peucker).
 
     The point that is farthest off comes first, so that of too many steps the smallest are lost.
@@ -468,7 +483,7 @@ def simplify(path: Trace, most: int = MOST_POINTS, height: float | None = None) 
 
 
 def thin(
-    x: FloatArray, lines: FloatArray, most: int = MOST_POINTS, height: float | None = None
+    x: FloatArray, lines: FloatArray, most: int = MAX_CURVE_POINTS, height: float | None = None
 ) -> IntArray:
     """Do the same for any lines over the same places, (n_lines, n_x); unknown ones do not count."""
     lines = lines[np.isfinite(lines).all(axis=1)]
@@ -510,24 +525,26 @@ def on_scale(values: list[FloatArray], inside: BoolArray | None = None) -> list[
     seen = values if inside is None or not inside.any() else [v[inside] for v in values]
     finite = np.concatenate([v[np.isfinite(v)] for v in seen])
     span = float(np.ptp(finite)) if finite.size else 1.0
-    return [rounded(v, span) for v in values]
+    return [round_for_chart(v, span) for v in values]
 
 
-def rounded(values: FloatArray, span: float, digits: int = DIGITS) -> Numbers:
+def round_for_chart(values: FloatArray, span: float, digits: int = CHART_DIGITS) -> Numbers:
     """Leave the digits that can be seen on an axis of this length.
 
     Examples
     --------
-    >>> rounded(np.array([0.123456, np.nan]), 1.0)
+    >>> round_for_chart(np.array([0.123456, np.nan]), 1.0)
     (0.1235, None)
     """
     decimals = 12
     if span > 0 and np.isfinite(span):
         decimals = int(np.clip(digits - np.floor(np.log10(span)), -300, 300))
-    return tuple(known(round(v, decimals)) for v in np.asarray(values, dtype=float).tolist())
+    return tuple(
+        finite_or_none(round(v, decimals)) for v in np.asarray(values, dtype=float).tolist()
+    )
 
 
-def known(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """A number, or None if it is not finite; whole numbers without a fraction."""
     if not np.isfinite(value):
         return None

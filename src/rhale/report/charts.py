@@ -10,23 +10,23 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from rhale.report.extras import load
+from rhale.report.extras import import_report_library
 
-alt = load("altair")
-vl_convert = load("vl_convert")
+alt = import_report_library("altair")
+vl_convert = import_report_library("vl_convert")
 
-LINE, THIN, WHISKER, DOT = 2.0, 1.0, 1.4, 60
-TOP, STRIP, BOTTOM, MAP_HEIGHT = 210, 22, 130, 320
-WIDTH = 640  # before the page says how much room there is
+LINE, THIN, WHISKER, CHART_DOT_AREA = 2.0, 1.0, 1.4, 60
+CURVE_PANEL_HEIGHT, ROW_STRIP_HEIGHT, BOTTOM, MAP_HEIGHT = 210, 22, 130, 320
+CHART_WIDTH = 640  # before the page says how much room there is
 LEVEL_HEIGHT, LEVEL_ROOM = 26, 170
 ROW_TICK = 16  # a sampled row at a level
 AXIS_ROOM = 52  # left of a panel: axes of panels that stand above one another are in line
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 ZOOM = "zoom"  # the stretch that is shown, or null for all
-REACH = "reach"  # ends of the axis of slopes, or null for all of them
+SLOPE_REACH_PARAM = "reach"  # ends of the axis of slopes, or null for all of them
 LABELS = "labels"  # names of levels
 SIDES = "sides"  # how many regions stand side by side
-REGIONS = {  # classes of the style sheet, and dashes, so that a grey print still tells
+REGION_LINE_CLASSES = {  # classes of the style sheet, and dashes, so that a grey print still tells
     "first": [1, 0],
     "second": [8, 3],
     "third": [9, 3, 2, 3],
@@ -38,9 +38,17 @@ SHORT = (  # very large numbers along an axis are millions, very small ones have
     " ? replace(format(datum.value, '.4~s'), 'G', 'B')"
     " : abs(datum.value) < 1e4 ? replace(datum.label, ',', '') : datum.label"  # years, too
 )
-VALUE, PLACE, SLOPE = "@value", "@place", "@slope"  # titles of axes, which are the user's words
-TITLES = {VALUE: "value_title", PLACE: "place_title", SLOPE: "slope_title"}  # and their parameters
-ROOM = "x"  # stands for a title, so that an empty chart is as high as one with words
+VALUE, PLACE_TITLE, SLOPE = (
+    "@value",
+    "@place",
+    "@slope",
+)  # titles of axes, which are the user's words
+TITLES = {
+    VALUE: "value_title",
+    PLACE_TITLE: "place_title",
+    SLOPE: "slope_title",
+}  # and their parameters
+EMPTY_TITLE = "x"  # stands for a title, so that an empty chart is as high as one with words
 
 
 def compile_charts(kinds: set[str]) -> dict[str, Any]:
@@ -59,9 +67,9 @@ def compile_chart(kind: str) -> dict[str, Any]:
         "dates": lambda: curve_chart("utc", bins=True),
         "profile": lambda: curve_chart("linear", bins=False),
         "date profile": lambda: curve_chart("utc", bins=False),
-        "levels": lambda: level_chart(steps=True),
-        "narrow levels": lambda: level_chart(steps=False),
-        "map": map_chart,
+        "levels": lambda: level_effect_chart(steps=True),
+        "narrow levels": lambda: level_effect_chart(steps=False),
+        "map": feature_map_chart,
         "regions": lambda: region_chart("linear"),
         "date regions": lambda: region_chart("utc"),
         "level regions": level_region_chart,
@@ -89,7 +97,7 @@ def name_titles(vega: dict[str, Any]) -> list[dict[str, str]]:
         for axis in group.get("axes", ()):
             if axis.get("title") in TITLES:
                 axis["title"] = {"signal": TITLES[axis["title"]]}
-    return [{"name": name, "value": ROOM} for name in TITLES.values()]
+    return [{"name": name, "value": EMPTY_TITLE} for name in TITLES.values()]
 
 
 def all_marks(group: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -128,7 +136,7 @@ def curve_chart(scale: str, *, bins: bool) -> Any:
     return settled(
         alt.vconcat(*panels, spacing=26, bounds="flush")
         .resolve_scale(x="shared")
-        .add_params(*(alt.param(name=name, value=None) for name in (ZOOM, REACH)))
+        .add_params(*(alt.param(name=name, value=None) for name in (ZOOM, SLOPE_REACH_PARAM)))
     )
 
 
@@ -137,7 +145,7 @@ def x_axis(scale: str, *, labels: bool) -> Any:
     words = {} if scale == "utc" else {"labelExpr": SHORT}
     zero = {} if scale == "log" else {"zero": False}
     axis = alt.Axis(
-        title=PLACE if labels else None,
+        title=PLACE_TITLE if labels else None,
         titleFontWeight="normal",
         labels=labels,
         grid=False,
@@ -169,7 +177,7 @@ def y_axis(title: str, field: str = "y", *, zero: bool = False, reach: bool = Fa
         minExtent=AXIS_ROOM,
         maxExtent=AXIS_ROOM,
     )
-    raw = {"domainRaw": alt.ExprRef(REACH)} if reach else {}
+    raw = {"domainRaw": alt.ExprRef(SLOPE_REACH_PARAM)} if reach else {}
     scale = alt.Scale(zero=zero, nice=True, **raw)
     return alt.Y(field, type="quantitative", axis=axis, scale=scale, stack=None)
 
@@ -193,14 +201,14 @@ def curve_panel(x: Any) -> Any:
         dots.mark_rule(style="mean-rule", strokeWidth=LINE, clip=True).encode(
             x, y_axis("", "low"), y2="high"
         ),
-        dots.mark_point(style="effect-dot", size=DOT, filled=True, opacity=1, clip=True).encode(
-            x, y
-        ),
+        dots.mark_point(
+            style="effect-dot", size=CHART_DOT_AREA, filled=True, opacity=1, clip=True
+        ).encode(x, y),
         *missing_layers(y),
         room_layer(y),
         hover_line(x),
     ]
-    return alt.layer(*layers).properties(width=WIDTH, height=TOP)
+    return alt.layer(*layers).properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
 
 
 def row_layers(x: Any, y: Any) -> list[Any]:
@@ -221,18 +229,20 @@ def region_chart(scale: str) -> Any:
     x, y = x_axis(scale, labels=True), y_axis(VALUE)
     common = data("common").mark_line(style="common-line", strokeWidth=WHISKER, clip=True)
     layers = [no_effect(), hover_band(x), common.encode(x, y)]
-    for k, (name, dash) in enumerate(REGIONS.items()):
+    for k, (name, dash) in enumerate(REGION_LINE_CLASSES.items()):
         curves = data("curves").transform_filter(f"datum.k === {k}")
         looks = {"style": f"{name}-region", "strokeWidth": LINE, "clip": True}
         ribbon = curves.mark_area(style=f"{name}-ribbon", clip=True)
         layers.append(ribbon.encode(x, y_axis("", "low"), y2="high"))
         layers.append(curves.mark_line(strokeDash=dash, **looks).encode(x, y))
-        dots = curves.transform_filter("datum.dot").mark_point(size=DOT / 2, opacity=1, **looks)
+        dots = curves.transform_filter("datum.dot").mark_point(
+            size=CHART_DOT_AREA / 2, opacity=1, **looks
+        )
         layers.append(dots.encode(x, y))
     layers += [room_layer(y), hover_line(x)]
     return settled(
         alt.layer(*layers)
-        .properties(width=WIDTH, height=TOP)
+        .properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
         .add_params(alt.param(name=ZOOM, value=None))
     )
 
@@ -245,16 +255,16 @@ def level_region_chart() -> Any:
     common = data("common").mark_tick(style="common-tick", thickness=WHISKER)
     layers = [data("here").mark_rect(style="here-area").encode(y=y), no_effect("x")]
     layers.append(common.encode(x, y))
-    for k, style in enumerate(f"{name}-region" for name in REGIONS):
+    for k, style in enumerate(f"{name}-region" for name in REGION_LINE_CLASSES):
         dots = data("curves").transform_filter(f"datum.k === {k}")
         whiskers = dots.mark_rule(style=style, strokeWidth=WHISKER)
         layers.append(whiskers.encode(level_axis("", "low"), y, x2="high", yOffset=offset))
-        points = dots.mark_point(style=style, size=DOT / 2, opacity=1, strokeWidth=LINE)
+        points = dots.mark_point(style=style, size=CHART_DOT_AREA / 2, opacity=1, strokeWidth=LINE)
         layers.append(points.encode(x, y, yOffset=offset))
     layers.append(data("room").mark_point(opacity=0).encode(x=x, y=alt.value(0)))
     return settled(
         alt.layer(*layers)
-        .properties(width=WIDTH, height=alt.Step(2 * LEVEL_HEIGHT, **{"for": "position"}))
+        .properties(width=CHART_WIDTH, height=alt.Step(2 * LEVEL_HEIGHT, **{"for": "position"}))
         .add_params(alt.param(name=LABELS, value=[]), alt.param(name=SIDES, value=2))
     )
 
@@ -278,7 +288,7 @@ def missing_dot(y: Any) -> list[Any]:
     rows, side = data("missing"), beside_panel()
     return [
         rows.mark_point(
-            style="missing-dot", size=DOT, filled=False, opacity=1, strokeWidth=LINE
+            style="missing-dot", size=CHART_DOT_AREA, filled=False, opacity=1, strokeWidth=LINE
         ).encode(y=y, **side),
         rows.mark_text(style="plain-text", text="missing", baseline="top", fontSize=11).encode(
             y=alt.value(alt.ExprRef("concat_0_height - 12")), **side
@@ -320,7 +330,7 @@ def strip_panel(x: Any) -> Any:
         .encode(x, y=alt.Y("y:Q", axis=None), y2=alt.datum(0)),
         hover_line(x),
         *beyond_marks(),
-    ).properties(width=WIDTH, height=STRIP)
+    ).properties(width=CHART_WIDTH, height=ROW_STRIP_HEIGHT)
 
 
 def beyond_marks() -> list[Any]:
@@ -329,7 +339,7 @@ def beyond_marks() -> list[Any]:
     return [
         marks.transform_filter(f"datum.side === '{side}'")
         .mark_point(style="beyond-mark", shape=f"triangle-{side}", size=70, opacity=1, filled=True)
-        .encode(x=alt.value(place), y=alt.value(STRIP))
+        .encode(x=alt.value(place), y=alt.value(ROW_STRIP_HEIGHT))
         for side, place in places.items()
     ]
 
@@ -359,12 +369,12 @@ def bins_panel(x: Any) -> Any:
         .encode(x, y=alt.value(0), text="n:N"),
         hover_line(x),
     ]
-    return alt.layer(*layers).properties(width=WIDTH, height=BOTTOM)
+    return alt.layer(*layers).properties(width=CHART_WIDTH, height=BOTTOM)
 
 
-def level_chart(*, steps: bool) -> Any:
+def level_effect_chart(*, steps: bool) -> Any:
     """Levels below one another: dots with whiskers, steps to the next level, rows."""
-    panels = [level_panel(), *([step_panel()] if steps else []), level_rows_panel()]
+    panels = [level_effect_panel(), *([step_panel()] if steps else []), level_counts_panel()]
     return settled(
         alt.hconcat(*panels, spacing=18, bounds="flush")
         .resolve_scale(y="shared")
@@ -386,7 +396,7 @@ def level_place(*, labels: bool = False, band: float = 0.5) -> Any:
     return alt.Y("x:O", axis=names if labels else None, scale=scale, bandPosition=band)
 
 
-def level_panel() -> Any:
+def level_effect_panel() -> Any:
     """The effect of each level, how rows differ, how well the mean is known."""
     dots, x, y = data("dots"), level_axis(VALUE), level_place(labels=True)
     own, missing = dots.transform_filter("!datum.m"), dots.transform_filter("datum.m")
@@ -401,10 +411,14 @@ def level_panel() -> Any:
             data(name).mark_tick(style=style, thickness=THIN, size=ROW_TICK).encode(x, y)
             for name, style in (("estimated", "estimated-tick"), ("measured", "measured-tick"))
         ),
-        own.mark_point(style="effect-dot", size=DOT, filled=True, opacity=1).encode(x, y),
+        own.mark_point(style="effect-dot", size=CHART_DOT_AREA, filled=True, opacity=1).encode(
+            x, y
+        ),
         data("room").mark_point(opacity=0).encode(x=x, y=alt.value(0)),
-        missing.mark_point(style="missing-dot", size=DOT, strokeWidth=LINE, opacity=1).encode(x, y),
-    ).properties(width=WIDTH, height=alt.Step(LEVEL_HEIGHT))
+        missing.mark_point(
+            style="missing-dot", size=CHART_DOT_AREA, strokeWidth=LINE, opacity=1
+        ).encode(x, y),
+    ).properties(width=CHART_WIDTH, height=alt.Step(LEVEL_HEIGHT))
 
 
 def step_panel() -> Any:
@@ -418,10 +432,10 @@ def step_panel() -> Any:
         steps.mark_rule(style="mean-rule", strokeWidth=LINE).encode(
             level_axis("", "low"), y, x2="high"
         ),
-    ).properties(width=WIDTH, height=alt.Step(LEVEL_HEIGHT))
+    ).properties(width=CHART_WIDTH, height=alt.Step(LEVEL_HEIGHT))
 
 
-def level_rows_panel() -> Any:
+def level_counts_panel() -> Any:
     """How many rows each level has."""
     axis = alt.Axis(title="rows", labels=False, titleFontWeight="normal", grid=False)
     x, y, rows = alt.X("y:Q", axis=axis), level_place(), data("counts")
@@ -439,7 +453,7 @@ def level_axis(title: str, field: str = "y") -> Any:
     return alt.X(field, type="quantitative", axis=axis, scale=alt.Scale(zero=False, padding=8))
 
 
-def map_chart() -> Any:
+def feature_map_chart() -> Any:
     """Every feature as a dot: how much it moves predictions, and how much rows differ."""
     x = alt.X(
         "s:Q",
@@ -467,5 +481,5 @@ def map_chart() -> Any:
             points.transform_filter("datum.left")
             .mark_text(style="plain-text", align="right", dx=-9, fontSize=12, limit=180)
             .encode(x, y, text="label:N"),
-        ).properties(width=WIDTH, height=MAP_HEIGHT)
+        ).properties(width=CHART_WIDTH, height=MAP_HEIGHT)
     )

@@ -5,13 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from rhale.report.compare_page import CompareRow, make_part
-from rhale.report.notebook import LONGEST_NOTE, MOST_ROWS, NUMBER, WORD, drawn, named, table
+from rhale.report.compare_page import CompareRow, make_compare_part
+from rhale.report.notebook import (
+    LONGEST_NOTE,
+    MAX_EFFECT_ROWS,
+    NUMBER_CELL_STYLE,
+    TEXT_CELL_STYLE,
+    named,
+    table,
+    write_curve_svg,
+)
 from rhale.report.wording import clean
-from rhale.results.comparison_listing import head_of, tell_count
+from rhale.results.comparison_listing import head_of, write_comparison_counts
 from rhale.results.feature_comparison import FeatureComparison
 
-WORDS = ("feature", "output", "compared", "difference", "differs")  # columns that are no numbers
+COMPARE_TEXT_COLUMNS = (
+    "feature",
+    "output",
+    "compared",
+    "difference",
+    "differs",
+)  # columns that are no numbers
 
 
 def comparison_as_html(
@@ -34,22 +48,29 @@ def comparison_as_html(
     heads = ["feature", *(["output"] if has_outputs else []), *(["compared"] if several else [])]
     heads += ["difference", "size", "of effect", "p", "differs", "largest", "rows elsewhere"]
     body = ""
-    for one in ranked[:MOST_ROWS]:
+    for one in ranked[:MAX_EFFECT_ROWS]:
         output = one.captions.output(one.output) if has_outputs else None
-        body += "".join(line(row, output, several=several) for row in make_part(one, 0.0).rows)
-    more = len(ranked) - MOST_ROWS
+        body += "".join(
+            write_compare_row(row, output, several=several)
+            for row in make_compare_part(one, 0.0).rows
+        )
+    more = len(ranked) - MAX_EFFECT_ROWS
     after = [f"and {more} more: cx.summary() has all"] if more > 0 else []
-    after += [tell_count(ranked), *(clean(note, LONGEST_NOTE) for note in notes)]
-    return table(head_of(names, zero), heads, WORDS, body, after)
+    after += [write_comparison_counts(ranked), *(clean(note, LONGEST_NOTE) for note in notes)]
+    return table(head_of(names, zero), heads, COMPARE_TEXT_COLUMNS, body, after)
 
 
-def line(row: CompareRow, output: str | None, *, several: bool) -> str:
+def write_compare_row(row: CompareRow, output: str | None, *, several: bool) -> str:
     """Write one line of the table."""
     words = [named(row.name), *([] if output is None else [named(output)])]
     words += [named(row.compared)] if several else []
-    cells = [f"<td{WORD}>{word}</td>" for word in [*words, drawn(row.sparkline)]]
-    cells += [f"<td{NUMBER}>{escape(text)}</td>" for text in (row.size, row.share, row.p)]
+    cells = [
+        f"<td{TEXT_CELL_STYLE}>{word}</td>" for word in [*words, write_curve_svg(row.sparkline)]
+    ]
+    cells += [
+        f"<td{NUMBER_CELL_STYLE}>{escape(text)}</td>" for text in (row.size, row.share, row.p)
+    ]
     where = f"{row.largest} at {row.at}" if row.at else row.largest
-    cells += [f"<td{WORD}>{escape(row.differs)}</td>"]
-    cells += [f"<td{NUMBER}>{escape(text)}</td>" for text in (where, row.rows)]
+    cells += [f"<td{TEXT_CELL_STYLE}>{escape(row.differs)}</td>"]
+    cells += [f"<td{NUMBER_CELL_STYLE}>{escape(text)}</td>" for text in (where, row.rows)]
     return f"<tr>{''.join(cells)}</tr>"

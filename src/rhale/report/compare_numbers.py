@@ -8,8 +8,8 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.report.chart_numbers import (
-    LONGEST_LEVEL,
-    N_POINTS,
+    MAX_CHART_LEVEL_LETTERS,
+    N_CHART_POINTS,
     Form,
     Numbers,
     axis_unit,
@@ -17,7 +17,7 @@ from rhale.report.chart_numbers import (
     factor,
     form_of,
     on_scale,
-    rounded,
+    round_for_chart,
     tell_shown,
     thin_parts,
     titles_of,
@@ -27,11 +27,11 @@ from rhale.report.wording import clean
 from rhale.results.curve_difference import CurveDifference, DifferenceTrace
 from rhale.results.feature_comparison import FeatureComparison
 from rhale.results.result import Result, is_constant, reach
-from rhale.results.row_quantiles import ShownPart, shown_part
+from rhale.results.row_quantiles import ShownPart, find_shown_part
 
 MOST_DRAWN = 8  # explanations in one chart: there are as many inks
 N_READ = 81  # places along a curve that a reader steps through
-DIGITS = 5  # of places
+PLACE_DIGITS = 5  # of places
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,12 @@ def shape_of_comparison(one: FeatureComparison) -> CompareShape:
         return CompareShape("constant")
     first, form = curved[0], form_of(curved[0])
     labels = tuple(dict.fromkeys(label for result in curved for label in result.labels))
-    part = shown_part(*curved, scale="linear")
-    axis = Axis(first, labels if form == "levels" else (), part)
+    part = find_shown_part(*curved, scale="linear")
+    axis = CompareAxis(first, labels if form == "levels" else (), part)
     lines = [
-        line_of(axis, one, k) for k, r in enumerate(one.results[:MOST_DRAWN]) if not is_constant(r)
+        make_compare_line(axis, one, k)
+        for k, r in enumerate(one.results[:MOST_DRAWN])
+        if not is_constant(r)
     ]
     gaps = [
         gap_of(axis, found, k)
@@ -105,17 +107,24 @@ def shape_of_comparison(one: FeatureComparison) -> CompareShape:
         axis.steps(curved),
         tuple(lines),
         tuple(gaps),
-        tuple(rows_of(axis, r, k) for k, r in enumerate(one.results[:MOST_DRAWN]) if r in curved),
+        tuple(
+            count_compare_rows(axis, r, k)
+            for k, r in enumerate(one.results[:MOST_DRAWN])
+            if r in curved
+        ),
         dots=bool(first.labels),
         unit=axis_unit(first),
-        labels=tuple(clean(label, LONGEST_LEVEL) for label in axis.labels),
-        titles=(*titles_of(first)[:2], clean(f"difference to {one.names[0]}", LONGEST_LEVEL)),
+        labels=tuple(clean(label, MAX_CHART_LEVEL_LETTERS) for label in axis.labels),
+        titles=(
+            *titles_of(first)[:2],
+            clean(f"difference to {one.names[0]}", MAX_CHART_LEVEL_LETTERS),
+        ),
         **tell_shown(first, part),
     )
 
 
 @dataclass(frozen=True)
-class Axis:
+class CompareAxis:
     """The axis that all results of a feature are drawn along; levels are numbered."""
 
     first: Result
@@ -128,7 +137,7 @@ class Axis:
             names = [result.labels[i] for i in np.searchsorted(result.axis, x)]
             return tuple(self.labels.index(name) for name in names)
         span = self.part.high - self.part.low
-        return rounded(factor(self.first) * x, factor(self.first) * span, DIGITS)
+        return round_for_chart(factor(self.first) * x, factor(self.first) * span, PLACE_DIGITS)
 
     def steps(self, results: list[Result]) -> Numbers:
         """Places that a reader steps through: levels, or evenly along the axis."""
@@ -143,23 +152,23 @@ class Axis:
         return self.places(self.first, x)
 
 
-def line_of(axis: Axis, one: FeatureComparison, k: int) -> CompareLine:
+def make_compare_line(axis: CompareAxis, one: FeatureComparison, k: int) -> CompareLine:
     """The curve of one explanation, moved to the common zero."""
     result = one.results[k]
     if axis.part.beyond:
         path = trace_along(result, axis.part)
     else:
-        path = result.trace("mean", one.differences[0].level, N_POINTS)
+        path = result.trace("mean", one.differences[0].level, N_CHART_POINTS)
     heights = np.stack([path.curve, path.low, path.high]) + one.lifts[k]
     kept = np.arange(path.x.size) if result.labels else thin_parts(path.x, heights, axis.part)
     return CompareLine(k, axis.places(result, path.x[kept]), *on_scale(list(heights[:, kept])))
 
 
-def gap_of(axis: Axis, found: CurveDifference, k: int) -> CompareLine:
+def gap_of(axis: CompareAxis, found: CurveDifference, k: int) -> CompareLine:
     """The difference of one explanation to the first."""
-    path = found.trace(N_POINTS)
+    path = found.trace(N_CHART_POINTS)
     if axis.part.beyond:
-        more = found.trace(N_POINTS, within=axis.part[:2])
+        more = found.trace(N_CHART_POINTS, within=axis.part[:2])
         x, first = np.unique(np.append(path.x, more.x), return_index=True)
         both = zip(path[1:], more[1:], strict=True)
         path = DifferenceTrace(x, *(np.append(a, b)[first] for a, b in both))
@@ -171,7 +180,7 @@ def gap_of(axis: Axis, found: CurveDifference, k: int) -> CompareLine:
     return CompareLine(k, places, *on_scale(list(heights[:, kept])))
 
 
-def rows_of(axis: Axis, result: Result, k: int) -> CompareRows:
+def count_compare_rows(axis: CompareAxis, result: Result, k: int) -> CompareRows:
     """Where the rows of one explanation are; at levels their shares in per cent."""
     if not result.labels:
         low, high = reach(result)
@@ -179,11 +188,11 @@ def rows_of(axis: Axis, result: Result, k: int) -> CompareRows:
         limits, density = count_along(result, part)
         top, width = float(density.max()), np.diff(limits)
         limits = limits[[0, -1]] if np.allclose(width, width.mean()) else limits
-        rows = rounded(100 * density / top, 1.0, 0) if top > 0 else ()
+        rows = round_for_chart(100 * density / top, 1.0, 0) if top > 0 else ()
         return CompareRows(k, axis.places(axis.first, limits), rows)
     share = dict(zip(result.labels, 100 * result.level_rows().share, strict=True))
     if axis.labels:
         return CompareRows(k, (), tuple(round(float(share.get(n, 0.0)), 2) for n in axis.labels))
     shares = np.array(list(share.values()))
     places = axis.places(result, result.axis)
-    return CompareRows(k, places, rounded(100 * shares / shares.max(), 1.0, 0))
+    return CompareRows(k, places, round_for_chart(100 * shares / shares.max(), 1.0, 0))

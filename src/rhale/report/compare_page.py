@@ -6,28 +6,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rhale.report.chart_numbers import LONGEST_LEVEL
+from rhale.report.chart_numbers import MAX_CHART_LEVEL_LETTERS
 from rhale.report.compare_numbers import MOST_DRAWN, CompareShape, shape_of_comparison
 from rhale.report.compare_sentences import tell_feature, tell_overall
-from rhale.report.page import LONGEST_FACT, METHODS, Footnote, created, rows_in_words, versions
-from rhale.report.sparkline import path_of
+from rhale.report.page import (
+    EFFECT_METHODS,
+    LONGEST_FACT,
+    Footnote,
+    created,
+    rows_in_words,
+    versions,
+)
+from rhale.report.sparkline import write_sparkline_path
 from rhale.report.wording import (
-    UNKNOWN,
+    UNKNOWN_DASH,
     chance_in_words,
     clean,
+    format_report_number,
     isolated,
     listed,
-    number,
     plus_minus,
 )
-from rhale.results.comparison_listing import write_peak, write_verdict
+from rhale.results.comparison_listing import write_difference_verdict, write_peak
 from rhale.results.curve_difference import CurveDifference
 from rhale.results.feature_comparison import FeatureComparison
 
 if TYPE_CHECKING:
     from rhale.comparison import Comparison
 
-SHORT_NAME = 60
+MAX_NAME_LETTERS_IN_TEXT = 60
 
 
 @dataclass(frozen=True)
@@ -106,23 +113,23 @@ def make_compare_page(table: Comparison, title: str | None = None) -> ComparePag
     title : str, optional
         Heading of the page.
     """
-    names = tuple(clean(name, SHORT_NAME) for name in table.names)
+    names = tuple(clean(name, MAX_NAME_LETTERS_IN_TEXT) for name in table.names)
     usual = f"{listed(list(names[1:]), most=3)} compared with {names[0]}"
     return ComparePage(
         title=clean(title or usual),
-        lead=lead(names),
-        facts=tuple(facts(table)),
-        settings=tuple(settings(table)),
+        lead=write_compare_lead(names),
+        facts=tuple(summarize_compare_page(table)),
+        settings=tuple(list_compare_settings(table)),
         names=names,
         zero=clean(table.zero_in_words),
         percent=f"{100 * table.level:.4g} %",
-        outputs=tuple(make_output(table, output) for output in table.outputs),
-        notes=tuple(Footnote(clean(note), "") for note in gather_notes(table)),
-        code=code(table),
+        outputs=tuple(make_compare_output(table, output) for output in table.outputs),
+        notes=tuple(Footnote(clean(note), "") for note in collect_compare_notes(table)),
+        code=write_compare_code(table),
     )
 
 
-def gather_notes(table: Comparison) -> list[str]:
+def collect_compare_notes(table: Comparison) -> list[str]:
     """Notes of the comparison, and that charts do not show all, where they do not."""
     more = len(table.names) - MOST_DRAWN
     return [
@@ -131,19 +138,19 @@ def gather_notes(table: Comparison) -> list[str]:
     ]
 
 
-def make_output(table: Comparison, output: str) -> CompareOutput:
+def make_compare_output(table: Comparison, output: str) -> CompareOutput:
     """Gather what is said of one output."""
     ranked = table.ranked(output)
     largest = max((one.size for one in ranked if one.size > 0), default=0.0)
     return CompareOutput(
         clean(table.captions.output(output)),
         tell_overall(ranked, table.level),
-        tuple(make_part(one, largest) for one in ranked),
+        tuple(make_compare_part(one, largest) for one in ranked),
         key=output,
     )
 
 
-def make_part(one: FeatureComparison, largest: float) -> ComparePart:
+def make_compare_part(one: FeatureComparison, largest: float) -> ComparePart:
     """Gather what is drawn and said of one feature and output."""
     shape, name = shape_of_comparison(one), clean(one.captions.axis(one.name))
     rows = tuple(
@@ -170,18 +177,18 @@ def make_row(
     ]
     return CompareRow(
         name=name,
-        compared=clean(found.second_name, SHORT_NAME),
+        compared=clean(found.second_name, MAX_NAME_LETTERS_IN_TEXT),
         k=min(k, MOST_DRAWN - 1),
-        size=plus_minus(found.size, found.size_error) if known else UNKNOWN,
+        size=plus_minus(found.size, found.size_error) if known else UNKNOWN_DASH,
         length=100 * found.size / largest if known and largest > 0 else 0.0,
-        share=f"{100 * found.share:.0f} %" if known else UNKNOWN,
+        share=f"{100 * found.share:.0f} %" if known else UNKNOWN_DASH,
         p=chance_in_words(found.p_value),
-        differs=write_verdict(found) or UNKNOWN,
-        largest=signed(found.peak.difference) if known else UNKNOWN,
-        at=clean(write_peak(found), SHORT_NAME),
-        rows=UNKNOWN if found.drift is None else f"{100 * found.drift.apart:.0f} %",
+        differs=write_difference_verdict(found) or UNKNOWN_DASH,
+        largest=signed(found.peak.difference) if known else UNKNOWN_DASH,
+        at=clean(write_peak(found), MAX_NAME_LETTERS_IN_TEXT),
+        rows=UNKNOWN_DASH if found.drift is None else f"{100 * found.drift.apart:.0f} %",
         moved=bool(found.drift is not None and found.drift.moved),
-        sparkline=path_of(lines[0]) if lines else "",
+        sparkline=write_sparkline_path(lines[0]) if lines else "",
     )
 
 
@@ -198,10 +205,10 @@ class Small:
 
 def signed(value: float) -> str:
     """Write a difference with its sign."""
-    return number(value) if value <= 0 else f"+{number(value)}"
+    return format_report_number(value) if value <= 0 else f"+{format_report_number(value)}"
 
 
-def lead(names: Sequence[str]) -> str:
+def write_compare_lead(names: Sequence[str]) -> str:
     """Say in one sentence what was done."""
     others = listed([isolated(name) for name in names[1:]], most=3)
     return (
@@ -210,44 +217,50 @@ def lead(names: Sequence[str]) -> str:
     )
 
 
-def facts(table: Comparison) -> list[tuple[str, str]]:
+def summarize_compare_page(table: Comparison) -> list[tuple[str, str]]:
     """Say what was compared; names and words."""
     every = [fx.provenance for fx in table.explanations]
     words = [clean(table.captions.output(output), 60) for output in table.outputs]
-    found = [(name, tell_explained(one)) for name, one in zip(table.names, every, strict=True)]
+    found = [
+        (name, describe_explanation(one)) for name, one in zip(table.names, every, strict=True)
+    ]
     found += [
         ("Zero", table.zero_in_words),
         ("Outputs" if len(words) > 1 else "Output", listed(words)),
     ]
-    return [(clean(name, SHORT_NAME), clean(text, LONGEST_FACT)) for name, text in found if text]
+    return [
+        (clean(name, MAX_NAME_LETTERS_IN_TEXT), clean(text, LONGEST_FACT))
+        for name, text in found
+        if text
+    ]
 
 
-def settings(table: Comparison) -> list[tuple[str, str]]:
+def list_compare_settings(table: Comparison) -> list[tuple[str, str]]:
     """Say how it was explained, when and with what; names and words."""
     every = [fx.provenance for fx in table.explanations]
     methods = list(dict.fromkeys(str(one.get("method", "")) for one in every))
     found = [
-        ("Method", listed([METHODS.get(method, method) for method in methods])),
+        ("Method", listed([EFFECT_METHODS.get(method, method) for method in methods])),
         ("Made", created(every[0])),
         ("Versions", versions(every[0])),
     ]
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
 
-def tell_explained(provenance: Mapping[str, Any]) -> str:
+def describe_explanation(provenance: Mapping[str, Any]) -> str:
     """Say in few words what was explained."""
     return f"{provenance.get('model', 'model')}, {rows_in_words(provenance)} rows"
 
 
-def code(table: Comparison) -> str:
+def write_compare_code(table: Comparison) -> str:
     """Write how to make the same again."""
     ranked = table.ranked(table.outputs[0])
     given = "".join(
-        f"    {clean(name, SHORT_NAME)!r}: fx{number},\n"
+        f"    {clean(name, MAX_NAME_LETTERS_IN_TEXT)!r}: fx{number},\n"
         for number, name in enumerate(table.names, 1)
     )
     zero = "" if table.zero is None else f", zero={clean(repr(table.zero), LONGEST_FACT)}"
-    name = clean(ranked[0].name, LONGEST_LEVEL)
+    name = clean(ranked[0].name, MAX_CHART_LEVEL_LETTERS)
     key = ", ".join(map(repr, [name, *table.outputs[: len(table.outputs) > 1]]))
     return (
         "import rhale\n\n"

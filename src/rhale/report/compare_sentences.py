@@ -9,9 +9,9 @@ from rhale.report.sentences import at
 from rhale.report.wording import (
     chance_in_words,
     clean,
+    format_axis_position,
+    format_report_number,
     isolated,
-    number,
-    place,
     plus_minus,
     unbroken,
 )
@@ -19,11 +19,11 @@ from rhale.results.comparison_table import name_peak
 from rhale.results.curve_difference import CurveDifference
 from rhale.results.differences import can_be_named
 from rhale.results.feature_comparison import FeatureComparison
-from rhale.results.result import axis_kind, reach
+from rhale.results.result import find_result_axis_kind, reach
 from rhale.results.row_drift import Drift
 
-SHORT_NAME = 60
-MANY = 20  # features: one in twenty is said to differ by chance
+MAX_NAME_LETTERS_IN_TEXT = 60
+MIN_FEATURES_FOR_CHANCE = 20  # features: one in twenty is said to differ by chance
 
 
 def tell_overall(found: Sequence[FeatureComparison], level: float) -> str:
@@ -39,7 +39,7 @@ def tell_overall(found: Sequence[FeatureComparison], level: float) -> str:
     curves = "The curves agree" if n_differ == 0 else f"Curves differ in {n_differ} of {n} features"
     rows = "no rows moved" if n_moved == 0 else f"the rows of {n_moved} of {len(found)} moved"
     chance = ""
-    if n >= MANY:
+    if n >= MIN_FEATURES_FOR_CHANCE:
         chance = (
             f" Were all curves the same, chance would still let about {(1 - level) * n:.0f} differ."
         )
@@ -48,7 +48,7 @@ def tell_overall(found: Sequence[FeatureComparison], level: float) -> str:
 
 def tell_feature(one: FeatureComparison) -> str:
     """Say what was found about one feature, explanation by explanation."""
-    name = isolated(clean(one.captions.feature(one.name), SHORT_NAME))
+    name = isolated(clean(one.captions.feature(one.name), MAX_NAME_LETTERS_IN_TEXT))
     told = [tell_curves(found, name) for found in one.differences]
     told += [words for found in one.differences if (words := tell_rows(found, name))]
     return unbroken(" ".join(told))
@@ -56,7 +56,7 @@ def tell_feature(one: FeatureComparison) -> str:
 
 def called(name: str) -> str:
     """What an explanation is called, in a sentence."""
-    return isolated(clean(name, SHORT_NAME))
+    return isolated(clean(name, MAX_NAME_LETTERS_IN_TEXT))
 
 
 def tell_curves(found: CurveDifference, name: str) -> str:
@@ -74,7 +74,7 @@ def tell_curves(found: CurveDifference, name: str) -> str:
         why = (
             "less than a hundredth of the effect" if small else f"no more than chance explains, {p}"
         )
-        return f"The curves of {name} agree in {both}: they are {number(found.size)} apart, {why}."
+        return f"The curves of {name} agree in {both}: they are {format_report_number(found.size)} apart, {why}."
     size = plus_minus(found.size, found.size_error)
     share = f"{100 * found.share:.0f} % of the larger effect"
     return f"The curves of {name} differ by {size} between {both}, {share} ({p}). {tell_peak(found, second)}"
@@ -85,9 +85,13 @@ def tell_peak(found: CurveDifference, second: str) -> str:
     peak = found.peak
     side = "above" if peak.difference > 0 else "below"
     ends = sorted((abs(peak.low), abs(peak.high)))
-    sure = f" ({number(ends[0])} to {number(ends[1])})" if peak.low * peak.high > 0 else ""
+    sure = (
+        f" ({format_report_number(ends[0])} to {format_report_number(ends[1])})"
+        if peak.low * peak.high > 0
+        else ""
+    )
     where = at(found.first, peak.x) if x_is_named(found) else name_peak(found)
-    return f"{second} is farthest {side} at {where}, by {number(abs(peak.difference))}{sure}."
+    return f"{second} is farthest {side} at {where}, by {format_report_number(abs(peak.difference))}{sure}."
 
 
 def x_is_named(found: CurveDifference) -> bool:
@@ -104,8 +108,10 @@ def tell_rows(found: CurveDifference, name: str) -> str:
     if can_be_named(found.first):
         return tell_level_rows(drift, name, second, share)
     low, high = reach(found.first)
-    kind = axis_kind(found.first)
-    before, after = (place(s.median, kind, high - low) for s in (drift.before, drift.after))
+    kind = find_result_axis_kind(found.first)
+    before, after = (
+        format_axis_position(s.median, kind, high - low) for s in (drift.before, drift.after)
+    )
     if before == after:
         return f"The rows of {second} stand elsewhere: {share} of them, around the same median of {name}."
     way = "up" if drift.shift > 0 else "down"
@@ -114,6 +120,6 @@ def tell_rows(found: CurveDifference, name: str) -> str:
 
 def tell_level_rows(drift: Drift, name: str, second: str, share: str) -> str:
     """Say which levels gained and lost rows."""
-    told = [f"more at “{clean(drift.gained, SHORT_NAME)}”"] if drift.gained else []
-    told += [f"fewer at “{clean(drift.lost, SHORT_NAME)}”"] if drift.lost else []
+    told = [f"more at “{clean(drift.gained, MAX_NAME_LETTERS_IN_TEXT)}”"] if drift.gained else []
+    told += [f"fewer at “{clean(drift.lost, MAX_NAME_LETTERS_IN_TEXT)}”"] if drift.lost else []
     return f"In {second} {share} of the rows have another level of {name}: {', '.join(told)}."

@@ -8,7 +8,7 @@ from typing import Any
 from rhale.errors import MissingExtraError
 
 
-def load(name: str) -> Any:
+def import_report_library(name: str) -> Any:
     """Import a library of the extra `report`, or say how to install it."""
     try:
         return import_module(name)

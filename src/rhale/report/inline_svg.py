@@ -16,15 +16,15 @@ from matplotlib.collections import PolyCollection
 from rhale.plots import canvas
 
 TAG = re.compile(r"<\w[^<>]*>")  # user words are escaped, and have neither sign
-PLACES = re.compile(r' (?:d|x|y)="[^"]*"')
+SVG_COORDINATES = re.compile(r' (?:d|x|y)="[^"]*"')
 LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-MOST_POINTS = 3_000  # of a coloured area: beyond, an image is smaller
+MAX_SVG_POINTS = 3_000  # of a coloured area: beyond, an image is smaller
 DPI = 160  # of these images
 STYLE = "max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt"
 
 
-def picture(draw: Callable[..., Any], told: str, *what: Any, **options: Any) -> str:
+def draw_inline_svg(draw: Callable[..., Any], told: str, *what: Any, **options: Any) -> str:
     """Draw by one of the plots, and write the figure as an element of HTML.
 
     Parameters
@@ -47,7 +47,7 @@ def picture(draw: Callable[..., Any], told: str, *what: Any, **options: Any) -> 
         panels = np.ravel(np.asarray(draw(*what, **options), dtype=object))
         figure = panels[0].figure
         for artist in figure.findobj(PolyCollection):
-            if sum(len(path) for path in artist.get_paths()) > MOST_POINTS:
+            if sum(len(path) for path in artist.get_paths()) > MAX_SVG_POINTS:
                 artist.set_rasterized(True)
         figure.savefig(text, format="svg", dpi=DPI, metadata=NO_METADATA)
     return as_element(text.getvalue(), told)
@@ -75,14 +75,14 @@ def as_element(svg: str, told: str) -> str:
         if name and name[1] not in called:
             text = text.replace(name[0], "")
         text = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>r{mark}-", text)
-        return PLACES.sub(shorten, text)
+        return SVG_COORDINATES.sub(round_coordinates, text)
 
     body = TAG.sub(tidy, body)
     head = f'<svg role="img" aria-label="{escape(told)}" style="{STYLE}"'
     return head + body.removeprefix("<svg").rstrip()
 
 
-def shorten(places: re.Match[str]) -> str:
+def round_coordinates(places: re.Match[str]) -> str:
     """Coordinates on one line, with two decimals."""
     line = LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", places[0])
     return " " + " ".join(line.split())

@@ -7,27 +7,27 @@ from html import escape
 from typing import Any
 
 from rhale.report.chart_numbers import MOST_SINGLE_CURVES, shape_of
-from rhale.report.sentences import read
-from rhale.report.sparkline import HEIGHT, WIDTH, path_of
-from rhale.report.wording import MINUS, clean
+from rhale.report.sentences import describe_effect
+from rhale.report.sparkline import SPARKLINE_HEIGHT, SPARKLINE_WIDTH, write_sparkline_path
+from rhale.report.wording import MINUS_SIGN, clean
 from rhale.results import inks
-from rhale.results.listing import differs_by, head, numbers_of, scales, write_spread
+from rhale.results.listing import differs_by, head, read_size_numbers, scales, write_spread
 from rhale.results.numerals import write_with_error
 from rhale.results.result import Result, is_constant
 
-MOST_ROWS = 30
-LONGEST_NAME, LONGEST_NOTE = 60, 300
+MAX_EFFECT_ROWS = 30
+MAX_NOTEBOOK_NAME_LETTERS, LONGEST_NOTE = 60, 300
 MOST_NOTES = 12
-DOT = " \u00b7 "
-WORDS = (
+DOT_SEPARATOR = " \u00b7 "
+EFFECT_TEXT_COLUMNS = (
     "feature",
     "output",
     "curve",
     "differs by (in this model)",
     "kind",
 )  # columns that are no numbers
-NUMBER = ' style="text-align:right;white-space:nowrap"'
-WORD = ' style="text-align:left"'
+NUMBER_CELL_STYLE = ' style="text-align:right;white-space:nowrap"'
+TEXT_CELL_STYLE = ' style="text-align:left"'
 
 
 def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequence[str]) -> str:
@@ -46,17 +46,17 @@ def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequ
     heads = ["feature", *(["output"] if several else []), "curve", "importance ± error"]
     differ = any(effect.regions is not None for effect in ranked)
     heads += ["typical spread", *(["differs by (in this model)"] if differ else []), "kind"]
-    shown = ranked[:MOST_ROWS]
+    shown = ranked[:MAX_EFFECT_ROWS]
     rows = "".join(
         row(effect, scale, several=several, differ=differ)
         for effect, scale in zip(shown, scales(ranked, shown), strict=True)
     )
-    more = len(ranked) - MOST_ROWS
+    more = len(ranked) - MAX_EFFECT_ROWS
     after = [f"and {more} more: fx.summary() has all"] if more > 0 else []
     doubted = [(e, note) for e in shown for note in e.notes if note.kind == "audit"]
     after += [clean(f"{e.captions.feature(e.name)}: {note}", LONGEST_NOTE) for e, note in doubted]
     after += [clean(note, LONGEST_NOTE) for note in notes]
-    return table(head(ranked, provenance), heads, WORDS, rows, after)
+    return table(head(ranked, provenance), heads, EFFECT_TEXT_COLUMNS, rows, after)
 
 
 def table(
@@ -65,7 +65,9 @@ def table(
     """Put a table together; `words` are the columns that hold no numbers, `after` stands below."""
     return (
         f"<div><p>{escape(clean(title, LONGEST_NOTE))}</p><table><thead><tr>"
-        + "".join(f"<th{WORD if h in words else NUMBER}>{h}</th>" for h in heads)
+        + "".join(
+            f"<th{TEXT_CELL_STYLE if h in words else NUMBER_CELL_STYLE}>{h}</th>" for h in heads
+        )
         + f"</tr></thead><tbody>{body}</tbody></table>"
         + "".join(f"<p>{escape(line)}</p>" for line in after)
         + "</div>"
@@ -74,25 +76,28 @@ def table(
 
 def row(effect: Result, scale: float, *, several: bool, differ: bool = False) -> str:
     """Write one line of the table; what is rounding beside the scale is zero."""
-    size, error, *spread = numbers_of(effect, scale)
+    size, error, *spread = read_size_numbers(effect, scale)
     captions = effect.captions
     words = [named(captions.feature(effect.name))]
-    words += [*([named(captions.output(effect.output))] if several else []), picture(effect)]
-    cells = [f"<td{WORD}>{word}</td>" for word in words]
-    cells += [f"<td{NUMBER}>{n}</td>" for n in (sized(size, error), spread_of(*spread))]
+    words += [
+        *([named(captions.output(effect.output))] if several else []),
+        draw_effect_sparkline(effect),
+    ]
+    cells = [f"<td{TEXT_CELL_STYLE}>{word}</td>" for word in words]
+    cells += [f"<td{NUMBER_CELL_STYLE}>{n}</td>" for n in (sized(size, error), spread_of(*spread))]
     if differ:
-        cells.append(f"<td{WORD}>{named(differs_by(effect.regions, captions))}</td>")
-    return f"<tr>{''.join(cells)}<td{WORD}>{effect.column_kind}</td></tr>"
+        cells.append(f"<td{TEXT_CELL_STYLE}>{named(differs_by(effect.regions, captions))}</td>")
+    return f"<tr>{''.join(cells)}<td{TEXT_CELL_STYLE}>{effect.column_kind}</td></tr>"
 
 
 def sized(size: float, error: float) -> str:
     """Write an importance and its error, for a page."""
-    return write_with_error(size, error).replace("-", MINUS)
+    return write_with_error(size, error).replace("-", MINUS_SIGN)
 
 
 def spread_of(spread: float, error: float) -> str:
     """Write a typical spread and its error, for a page."""
-    return write_spread(spread, error).replace("-", MINUS)
+    return write_spread(spread, error).replace("-", MINUS_SIGN)
 
 
 def effect_as_html(effect: Result) -> str:
@@ -106,14 +111,18 @@ def effect_as_html(effect: Result) -> str:
     captions, is_prediction = effect.captions, effect.quantity == "prediction"
     output = captions.value_axis(effect.output)
     on = output if is_prediction else f"effect on {output}"
-    size, error, *spread = numbers_of(effect, effect.importance)
+    size, error, *spread = read_size_numbers(effect, effect.importance)
     told = f"importance {sized(size, error)}"
     counted = f"{effect.n_parts} {effect.parts if effect.n_parts != 1 else effect.parts[:-1]}"
     facts = [told, f"typical spread {spread_of(*spread)}", counted]
     if effect.regions is not None and (who := differs_by(effect.regions, captions)):
         facts.append(f"differs in this model by {who}")
     name = captions.axis(effect.name)
-    parts = [line_of(DOT.join(facts)), line_of(" ".join(read(effect))), folded_notes(effect.notes)]
+    parts = [
+        write_paragraph(DOT_SEPARATOR.join(facts)),
+        write_paragraph(" ".join(describe_effect(effect))),
+        folded_notes(effect.notes),
+    ]
     if not is_constant(effect):
         parts.insert(0, curve_of(effect, clean(f"{name}: {on}, {told}", LONGEST_NOTE)))
     return card(name, on, parts)
@@ -121,11 +130,11 @@ def effect_as_html(effect: Result) -> str:
 
 def curve_of(effect: Result, told: str) -> str:
     """Draw the curve."""
-    from rhale.plots.choice import draw_result  # tables need no Matplotlib
+    from rhale.plots.choice import plot_result_by_options  # tables need no Matplotlib
     from rhale.report import inline_svg
 
     limits = {"max_curves": MOST_SINGLE_CURVES} if effect.parts == "points" else {}
-    return inline_svg.picture(draw_result, told, effect, kind="curve", **limits)
+    return inline_svg.draw_inline_svg(plot_result_by_options, told, effect, kind="curve", **limits)
 
 
 def card(name: str, what: str, parts: Sequence[str]) -> str:
@@ -134,7 +143,7 @@ def card(name: str, what: str, parts: Sequence[str]) -> str:
     return f'<div style="max-width:600px">{head}{"".join(parts)}</div>'
 
 
-def line_of(text: str) -> str:
+def write_paragraph(text: str) -> str:
     """A paragraph; nothing if there is nothing to say."""
     return f"<p>{escape(clean(text, 2 * LONGEST_NOTE))}</p>" if text else ""
 
@@ -152,18 +161,18 @@ def folded_notes(notes: Sequence[str]) -> str:
 
 def named(name: str) -> str:
     """Write a name that is taken for nothing but a name, whatever its direction."""
-    return f"<bdi>{escape(clean(name, LONGEST_NAME))}</bdi>"
+    return f"<bdi>{escape(clean(name, MAX_NOTEBOOK_NAME_LETTERS))}</bdi>"
 
 
-def picture(effect: Result) -> str:
+def draw_effect_sparkline(effect: Result) -> str:
     """Draw the shape of the curve."""
-    return drawn(path_of(shape_of(effect)))
+    return write_curve_svg(write_sparkline_path(shape_of(effect)))
 
 
-def drawn(path: str) -> str:
+def write_curve_svg(path: str) -> str:
     """Draw the path of a curve."""
     return (
-        f'<svg width="{WIDTH:g}" height="{HEIGHT:g}" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" '
+        f'<svg width="{SPARKLINE_WIDTH:g}" height="{SPARKLINE_HEIGHT:g}" viewBox="0 0 {SPARKLINE_WIDTH:g} {SPARKLINE_HEIGHT:g}" '
         f'aria-hidden="true"><path d="{path}" fill="none" '
-        f'stroke="{inks.EFFECT}" stroke-width="1.6"/></svg>'
+        f'stroke="{inks.EFFECT_COLOUR}" stroke-width="1.6"/></svg>'
     )

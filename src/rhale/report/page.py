@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from rhale.report.chart_numbers import (
-    LONGEST_LEVEL,
+    MAX_CHART_LEVEL_LETTERS,
     Bins,
     Line,
     Shape,
-    bins_of,
-    line_of,
+    make_chart_bins,
+    make_chart_line,
     shape_of,
     simplify_parts,
     trace_along,
 )
 from rhale.report.region_numbers import RegionPart, regions_of
-from rhale.report.sentences import at, curve_range, output_of, read, with_unit
-from rhale.report.sparkline import path_of
+from rhale.report.sentences import at, curve_range, describe_effect, output_of, with_unit
+from rhale.report.sparkline import write_sparkline_path
 from rhale.report.wording import (
     clean,
+    format_report_number,
     isolated,
     listed,
-    number,
     straight,
     unbroken,
     without_steering,
@@ -36,7 +36,7 @@ from rhale.report.wording import (
 from rhale.results.listing import count_some, differs_by
 from rhale.results.note import Note
 from rhale.results.result import Result, is_constant, reach
-from rhale.results.row_quantiles import shown_part
+from rhale.results.row_quantiles import find_shown_part
 from rhale.results.rules_in_words import call_features
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from rhale.report.pair_page import PairPage
     from rhale.report.refit_page import RefitPage
 
-METHODS = {
+EFFECT_METHODS = {
     "rhale": "RHALE: accumulated local effects with bins chosen from the data",
     "dale": "DALE: accumulated derivatives",
     "ale": "ALE: accumulated local effects over bins of equal counts",
@@ -54,7 +54,7 @@ METHODS = {
 }
 LONGEST_FACT = 300
 LONGEST_CODE = 2_000  # letters of one argument
-ROUNDING = 1e-9  # of the largest effect
+EFFECT_SIZE_ROUNDING = 1e-9  # of the largest effect
 MOST_WITH_ROWS = 60  # effects, the largest ones, whose rows may be drawn: a page stays small
 
 
@@ -75,7 +75,7 @@ class OtherBins:
 
 
 @dataclass(frozen=True)
-class Part:
+class EffectPart:
     """One feature and output.
 
     Attributes
@@ -127,7 +127,7 @@ class Section:
     kind: str
     range: str
     counted: str
-    parts: tuple[Part, ...]
+    parts: tuple[EffectPart, ...]
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Footnote:
 
 
 @dataclass(frozen=True)
-class Page:
+class EffectPage:
     """Everything that the page says.
 
     Attributes
@@ -206,7 +206,7 @@ def make_page(
     explained: Mapping[str, float] | None = None,
     explained_with_regions: Mapping[str, float] | None = None,
     title: str | None = None,
-) -> Page:
+) -> EffectPage:
     """Gather what a page shows.
 
     Parameters
@@ -230,17 +230,19 @@ def make_page(
     largest = {o: largest_range(e for e in effects if e.output == o) for o in outputs}
     by_size = sorted(effects, key=lambda effect: -np.nan_to_num(effect.importance))
     drawn = {(effect.name, effect.output) for effect in by_size[:MOST_WITH_ROWS]}
-    return Page(
+    return EffectPage(
         title=clean(title or default_title(groups)),
-        lead=lead(groups, provenance),
-        facts=tuple(facts(groups, provenance, explained or {}, explained_with_regions or {})),
-        settings=tuple(settings(provenance)),
+        lead=write_effect_lead(groups, provenance),
+        facts=tuple(
+            summarize_effect_page(groups, provenance, explained or {}, explained_with_regions or {})
+        ),
+        settings=tuple(list_effect_settings(provenance)),
         features=tuple(make_feature(group, texts, largest, drawn) for group in groups),
         outputs=tuple(clean(effect.captions.output(effect.output)) for effect in groups[0]),
         keys=outputs,
-        notes=tuple(Footnote(clean(text), about(text, groups)) for text in texts)
+        notes=tuple(Footnote(clean(text), list_noted_features(text, groups)) for text in texts)
         + tuple(Footnote(clean(text), "") for text in notes),
-        code=code(effects, provenance),
+        code=write_effect_code(effects, provenance),
         is_profile=all(effect.quantity == "prediction" for effect in effects),
     )
 
@@ -253,7 +255,7 @@ def default_title(groups: Sequence[Sequence[Result]]) -> str:
     return f"How {who} {'move' if n_features > 1 else 'moves'} {what}"
 
 
-def lead(groups: Sequence[Sequence[Result]], provenance: Mapping[str, Any]) -> str:
+def write_effect_lead(groups: Sequence[Sequence[Result]], provenance: Mapping[str, Any]) -> str:
     """Say in one sentence what was explained."""
     model = short_model(provenance)
     rows = rows_in_words(provenance)
@@ -270,10 +272,10 @@ def short_model(provenance: Mapping[str, Any]) -> str:
     return isolated(clean(provenance.get("model", "model"), LONGEST_FACT).partition(", ")[0])
 
 
-def add_partners(page: Page, found: Mapping[tuple[str, str], str]) -> Page:
+def add_partners(page: EffectPage, found: Mapping[tuple[str, str], str]) -> EffectPage:
     """Say with whom spreads go, by the keys of feature and output, where no regions tell it."""
 
-    def told(section: Section) -> tuple[Part, ...]:
+    def told(section: Section) -> tuple[EffectPart, ...]:
         keys = [(section.key, output) for output in page.keys]
         return tuple(
             part if part.regions else replace(part, partners=found.get(key, ""))
@@ -283,19 +285,21 @@ def add_partners(page: Page, found: Mapping[tuple[str, str], str]) -> Page:
     return replace(page, features=tuple(replace(s, parts=told(s)) for s in page.features))
 
 
-def with_choices(page: Page, effects: Sequence[Result], others: Sequence[Sequence[Result]]) -> Page:
+def with_choices(
+    page: EffectPage, effects: Sequence[Result], others: Sequence[Sequence[Result]]
+) -> EffectPage:
     """Let readers change bins.
 
     Parameters
     ----------
-    page : Page
+    page : EffectPage
         Of the effects.
     effects : sequence of Result
         As in `make_page`.
     others : sequence of sequence of Result
         The same effects with other bins, any number of times.
     """
-    choices = map(choose_bins, effects, zip(*others, strict=True))
+    choices = map(collect_other_bins, effects, zip(*others, strict=True))
     features = [
         replace(one, parts=tuple(replace(part, choice=next(choices)) for part in one.parts))
         for one in page.features
@@ -303,7 +307,7 @@ def with_choices(page: Page, effects: Sequence[Result], others: Sequence[Sequenc
     return replace(page, features=tuple(features))
 
 
-def choose_bins(effect: Result, others: Sequence[Result]) -> tuple[OtherBins, ...]:
+def collect_other_bins(effect: Result, others: Sequence[Result]) -> tuple[OtherBins, ...]:
     """Gather bins that differ from all before them, and the curves that follow from them."""
     found: list[OtherBins] = []
     seen = [effect.axis]
@@ -311,12 +315,12 @@ def choose_bins(effect: Result, others: Sequence[Result]) -> tuple[OtherBins, ..
         if any(np.array_equal(other.axis, axis) for axis in seen):
             continue
         seen.append(other.axis)
-        part = shown_part(other)
+        part = find_shown_part(other)
         path = trace_along(other, part)
         line = None
         if other.stairs is None:  # that of a walked model is read off the model
-            line = line_of(other, path, simplify_parts(path, part), part)
-        found.append(OtherBins(bins_of(other, part), line))
+            line = make_chart_line(other, path, simplify_parts(path, part), part)
+        found.append(OtherBins(make_chart_bins(other, part), line))
     return tuple(found)
 
 
@@ -334,30 +338,33 @@ def make_feature(
     """Gather what is said of one feature; `drawn` are those whose rows may be drawn, too."""
     first = group[0]
     parts = tuple(
-        make_part(e, texts, largest[e.output], rows=(e.name, e.output) in drawn) for e in group
+        make_effect_part(e, texts, largest[e.output], rows=(e.name, e.output) in drawn)
+        for e in group
     )
     name = clean(first.captions.feature(first.name))
     return Section(name, first.name, first.column_kind, range_in_words(first), first.parts, parts)
 
 
-def make_part(effect: Result, texts: Sequence[str], largest: float, *, rows: bool) -> Part:
+def make_effect_part(
+    effect: Result, texts: Sequence[str], largest: float, *, rows: bool
+) -> EffectPart:
     """Gather what is said of one feature and output."""
     effect = with_spoken_regions(effect)
     shape = shape_of(effect, sampled=rows)
-    return Part(
-        size=known(effect.importance, largest),
-        error=known(effect.importance_error, largest),
-        spread=known(effect.typical_spread, largest),
-        spread_error=known(effect.typical_spread_error, largest),
+    return EffectPart(
+        size=drop_size_rounding(effect.importance, largest),
+        error=drop_size_rounding(effect.importance_error, largest),
+        spread=drop_size_rounding(effect.typical_spread, largest),
+        spread_error=drop_size_rounding(effect.typical_spread_error, largest),
         n_bins=effect.n_parts,
-        reading=read(effect, largest=largest),
+        reading=describe_effect(effect, largest=largest),
         notes=tuple(
             texts.index(note)
             for note in footnotes(effect)
             if not (shape.sorted and note.kind == "order")  # which is not the order that is drawn
         ),
         shape=shape,
-        sparkline=path_of(shape),
+        sparkline=write_sparkline_path(shape),
         differs=unbroken(straight(clean(differs_by(effect.regions)))),
         regions=regions_of(effect),
     )
@@ -386,14 +393,14 @@ def range_in_words(effect: Result) -> str:
     return f"from {at(effect, low)} to {with_unit(effect, high)}"
 
 
-def about(text: str, groups: Sequence[Sequence[Result]]) -> str:
+def list_noted_features(text: str, groups: Sequence[Sequence[Result]]) -> str:
     """List the features that have a note."""
     some = [g[0] for g in groups if any(text in effect.notes for effect in g)]
     names = [isolated(clean(one.captions.feature(one.name), 60)) for one in some]
     return "all features" if len(names) == len(groups) > 1 else listed(names)
 
 
-def facts(
+def summarize_effect_page(
     groups: Sequence[Sequence[Result]],
     provenance: Mapping[str, Any],
     explained: Mapping[str, float],
@@ -410,8 +417,8 @@ def facts(
         ("Rows", rows_in_words(provenance)),
         ("Features", some or f"{len(groups)}"),
         ("Outputs" if len(words) > 1 else "Output", listed(words)),
-        (f"Explained by the curves{of}", shares_in_words(by_caption(explained, read))),
-        ("Explained with regions", shares_in_words(by_caption(with_regions, read))),
+        (f"Explained by the curves{of}", describe_explained_shares(by_caption(explained, read))),
+        ("Explained with regions", describe_explained_shares(by_caption(with_regions, read))),
     ]
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
@@ -421,11 +428,11 @@ def by_caption(shares: Mapping[str, float], read: Mapping[str, str]) -> dict[str
     return {read.get(output, output): share for output, share in shares.items()}
 
 
-def settings(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+def list_effect_settings(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Say how it was done, when and with what; names and words."""
     method = str(provenance.get("method", ""))
     found = [
-        ("Method", METHODS.get(method, method)),
+        ("Method", EFFECT_METHODS.get(method, method)),
         ("Bins", provenance.get("bins", "") if method in ("rhale", "dale", "ale") else ""),
         ("Made", created(provenance)),
         ("Versions", versions(provenance)),
@@ -452,14 +459,14 @@ def rows_in_words(provenance: Mapping[str, Any]) -> str:
     return f"{words}, weighted" if provenance.get("weighted") else words
 
 
-def shares_in_words(explained: Mapping[str, float]) -> str:
+def describe_explained_shares(explained: Mapping[str, float]) -> str:
     """Say how much of the model the curves tell, for each output."""
     known = {clean(o, 60): share for o, share in explained.items() if math.isfinite(share)}
     if not known:
         return ""
     if len(known) == 1:
-        return f"{number(100 * next(iter(known.values())))} % of the variance of the predictions"
-    shares = [f"{output} {number(100 * share)} %" for output, share in known.items()]
+        return f"{format_report_number(100 * next(iter(known.values())))} % of the variance of the predictions"
+    shares = [f"{output} {format_report_number(100 * share)} %" for output, share in known.items()]
     return f"{listed(shares)} of the variance of the predictions"
 
 
@@ -469,7 +476,7 @@ def versions(provenance: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {provenance[name]}" for name in names)
 
 
-def code(effects: Sequence[Result], provenance: Mapping[str, Any]) -> str:
+def write_effect_code(effects: Sequence[Result], provenance: Mapping[str, Any]) -> str:
     """Write how to make the same again, from the arguments that were given."""
     asked = provenance.get("asked")
     asked = {
@@ -477,7 +484,7 @@ def code(effects: Sequence[Result], provenance: Mapping[str, Any]) -> str:
         **(asked if isinstance(asked, Mapping) else {}),
     }
     inside = "".join(f"    {argument(name, text)},\n" for name, text in asked.items())
-    name = clean(effects[0].name, LONGEST_LEVEL)
+    name = clean(effects[0].name, MAX_CHART_LEVEL_LETTERS)
     key = (
         repr(name) if len({e.output for e in effects}) == 1 else f"{name!r}, {effects[0].output!r}"
     )
@@ -496,8 +503,8 @@ def argument(name: object, source: object) -> str:
     return text if len(text) <= LONGEST_CODE else f"{clean(name)}={clean(name)}"
 
 
-def known(value: float, scale: float) -> float | None:
+def drop_size_rounding(value: float, scale: float) -> float | None:
     """A number, zero if it is only rounding, or None if it is not known."""
     if not math.isfinite(value):
         return None
-    return float(value) if value > ROUNDING * scale else 0.0
+    return float(value) if value > EFFECT_SIZE_ROUNDING * scale else 0.0

@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 from rhale.report.charts import (
+    CHART_WIDTH,
+    CURVE_PANEL_HEIGHT,
     THIN,
-    TOP,
-    WIDTH,
     alt,
     compile_chart,
     data,
@@ -16,7 +16,7 @@ from rhale.report.charts import (
     to_vega,
 )
 
-LINES = {"curve": "regions", "dates": "date regions", "levels": "level regions"}
+PAIR_LINE_KINDS = {"curve": "regions", "dates": "date regions", "levels": "level regions"}
 MAP = "pair map"
 MAP_ROOM = 76  # left of it: names of levels
 
@@ -25,18 +25,18 @@ def compile_pair_charts(forms: set[str]) -> dict[str, Any]:
     """Make the charts that a page of pairs needs: those of its kinds of lines, and the map."""
     if not forms:
         return {}
-    return {LINES[form]: compile_chart(LINES[form]) for form in sorted(forms)} | {
-        MAP: compile_map()
-    }
+    return {
+        PAIR_LINE_KINDS[form]: compile_chart(PAIR_LINE_KINDS[form]) for form in sorted(forms)
+    } | {MAP: compile_map()}
 
 
 @cache
 def compile_map() -> dict[str, Any]:
     """Make the map, ready for Vega."""
-    return to_vega(map_chart())
+    return to_vega(pair_map_chart())
 
 
-def map_chart() -> Any:
+def pair_map_chart() -> Any:
     """Cells that hold rows, in the ink of nothing, and over it how far the surface is up or down."""
     x, y = map_side("x"), map_side("y")
     layers = []
@@ -49,7 +49,7 @@ def map_chart() -> Any:
     names = [f"{side}_{what}" for side in "xy" for what in ("ends", "ticks", "words")]
     return settled(
         alt.layer(*layers)
-        .properties(width=WIDTH, height=TOP)
+        .properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
         .add_params(*(alt.param(name=name, value=[]) for name in names))
     )
 

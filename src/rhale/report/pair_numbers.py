@@ -11,22 +11,29 @@ import numpy as np
 from rhale.kernels import FloatArray
 from rhale.kernels.pair_axis import PairAxis
 from rhale.report.chart_numbers import (
-    DIGITS,
+    CHART_DIGITS,
     LONGEST_TITLE,
     MILLISECONDS,
     Form,
     Numbers,
-    rounded,
+    round_for_chart,
 )
-from rhale.report.region_numbers import Path
-from rhale.report.wording import UNITS, clean, isolated, named_output, place, unit_of
-from rhale.results.pair_sections import PairSection, PairSurface, cut_sections, read_stands
+from rhale.report.region_numbers import RegionPath
+from rhale.report.wording import (
+    DURATION_UNITS,
+    clean,
+    format_axis_position,
+    isolated,
+    named_output,
+    unit_of,
+)
+from rhale.results.pair_sections import PairSection, PairSurface, cut_sections, read_surface_cells
 
-SURE = 1.96  # standard errors in half an interval
-MOST_TICKS, MOST_DATES = 5, 3
-LONGEST_LEVEL, SHORT_LEVEL, SHORT_NAME = 200, 40, 60
+Z_SCORE_95 = 1.96  # standard errors in half an interval
+MAX_MAP_TICKS, MOST_DATES = 5, 3
+MAX_CHART_LEVEL_LETTERS, MAX_PAIR_LEVEL_LETTERS, MAX_NAME_LETTERS_IN_TEXT = 200, 40, 60
 COLOURED = 0.98  # of the rows
-FEW_DIGITS = 3  # of a height on a map: a colour tells fewer
+MAP_DIGITS = 3  # of a height on a map: a colour tells fewer
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class PairLine:
     """
 
     rule: str
-    path: Path
+    path: RegionPath
 
 
 @dataclass(frozen=True)
@@ -121,15 +128,15 @@ def lines_of(pair: PairSurface) -> LinesShape:
     span = float(np.ptp(np.concatenate([h[np.isfinite(h)] for h in heights])))
     return LinesShape(
         form_of_axis(axis),
-        drawn(axis, axis.nodes),
-        rounded(pair.main[0], span),
+        scale_pair_places(axis, axis.nodes),
+        round_for_chart(pair.main[0], span),
         tuple(
-            PairLine(rule_of(spoken, other, s.value), path_of_section(axis, s, span))
+            PairLine(write_fixed_value(spoken, other, s.value), path_of_section(axis, s, span))
             for s in sections
         ),
         gradual=not other.is_levels and len(sections) == 3,
         unit=unit_of_axis(axis),
-        labels=tuple(clean(label, LONGEST_LEVEL) for label in axis.labels),
+        labels=tuple(clean(label, MAX_CHART_LEVEL_LETTERS) for label in axis.labels),
         dots=axis.is_levels,
         titles=titles_of_pair(pair),
     )
@@ -145,13 +152,13 @@ def titles_of_pair(pair: PairSurface) -> tuple[str, ...]:
     return clean(value, LONGEST_TITLE), clean(place, LONGEST_TITLE), ""
 
 
-def path_of_section(axis: PairAxis, section: PairSection, span: float) -> Path:
+def path_of_section(axis: PairAxis, section: PairSection, span: float) -> RegionPath:
     """Points of a line; it is broken where no row stands."""
-    x, y, half = axis.nodes, section.height, SURE * section.error
+    x, y, half = axis.nodes, section.height, Z_SCORE_95 * section.error
     if axis.is_levels:
         kept = np.flatnonzero(section.has_rows)
         where = tuple(kept.tolist())
-        return Path(where, rounded(y[kept], span), rounded(half[kept], span))
+        return RegionPath(where, round_for_chart(y[kept], span), round_for_chart(half[kept], span))
     points: list[tuple[float, float, float]] = []
     for cell in np.flatnonzero(section.has_rows).tolist():
         is_next = bool(points) and points[-1][0] == x[cell]
@@ -160,18 +167,22 @@ def path_of_section(axis: PairAxis, section: PairSection, span: float) -> Path:
         nodes = (cell + 1,) if is_next else (cell, cell + 1)
         points += [(x[node], y[node], half[node]) for node in nodes]
     places, heights, halves = np.array(points, dtype=float).reshape(-1, 3).T
-    return Path(drawn(axis, places), rounded(heights, span), rounded(halves, span))
+    return RegionPath(
+        scale_pair_places(axis, places),
+        round_for_chart(heights, span),
+        round_for_chart(halves, span),
+    )
 
 
 def map_of(pair: PairSurface) -> MapShape:
     """Read off a pair its map."""
-    heights, errors = read_stands(pair)
+    heights, errors = read_surface_cells(pair)
     reach, largest = colour_reach(np.abs(heights), pair.weight)
     return MapShape(
         side_of(pair.axes[0]),
         side_of(pair.axes[1]),
-        rounded(heights.ravel(), reach, FEW_DIGITS),
-        rounded(errors.ravel(), reach, FEW_DIGITS),
+        round_for_chart(heights.ravel(), reach, MAP_DIGITS),
+        round_for_chart(errors.ravel(), reach, MAP_DIGITS),
         tuple(pair.count.ravel().tolist()),
         reach,
         largest,
@@ -199,15 +210,17 @@ def colour_reach(sizes: FloatArray, weight: FloatArray) -> tuple[float, float]:
 def side_of(axis: PairAxis) -> MapSide:
     """One side of a map."""
     if axis.is_levels:
-        words = tuple(clean(label, SHORT_LEVEL) for label in axis.labels)
+        words = tuple(clean(label, MAX_PAIR_LEVEL_LETTERS) for label in axis.labels)
         numbers = tuple(range(len(words)))
         edges = tuple(n - 0.5 for n in (*numbers, len(words)))
         return MapSide(edges, numbers, words, tuple(f"“{word}”" for word in words))
-    limits = [written(axis, node) for node in axis.nodes]
+    limits = [write_pair_value(axis, node) for node in axis.nodes]
     names = tuple(f"{a} to {b}" for a, b in pairwise(limits))
     ticks = choose_ticks(axis)
-    words = tuple(written(axis, tick) for tick in ticks)
-    return MapSide(drawn(axis, axis.nodes), drawn(axis, ticks), words, names)
+    words = tuple(write_pair_value(axis, tick) for tick in ticks)
+    return MapSide(
+        scale_pair_places(axis, axis.nodes), scale_pair_places(axis, ticks), words, names
+    )
 
 
 def choose_ticks(axis: PairAxis) -> FloatArray:
@@ -219,8 +232,8 @@ def choose_ticks(axis: PairAxis) -> FloatArray:
     array([2., 4., 6.])
     """
     low, high = float(axis.nodes[0]), float(axis.nodes[-1])
-    unit = UNITS[unit_of_axis(axis)] if axis.kind == "duration" else 1.0
-    most = MOST_DATES if axis.kind == "date" else MOST_TICKS
+    unit = DURATION_UNITS[unit_of_axis(axis)] if axis.kind == "duration" else 1.0
+    most = MOST_DATES if axis.kind == "date" else MAX_MAP_TICKS
     least = (high - low) / unit / most
     power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 1.0
     step = unit * next(power * by for by in (1.0, 2.0, 5.0, 10.0) if power * by >= least)
@@ -240,25 +253,25 @@ def unit_of_axis(axis: PairAxis) -> str:
     return {"date": "day", "duration": unit_of(span), "number": ""}[axis.kind]
 
 
-def drawn(axis: PairAxis, places: FloatArray) -> Numbers:
+def scale_pair_places(axis: PairAxis, places: FloatArray) -> Numbers:
     """Places as drawn: levels are numbered, dates are milliseconds, durations have their unit."""
     if axis.is_levels:
         return tuple(np.searchsorted(axis.nodes, places).tolist())
     factor = {"date": MILLISECONDS, "number": 1.0}.get(axis.kind)
-    factor = 1.0 / UNITS[unit_of_axis(axis)] if factor is None else factor
+    factor = 1.0 / DURATION_UNITS[unit_of_axis(axis)] if factor is None else factor
     span = float(axis.nodes[-1] - axis.nodes[0])
-    return rounded(factor * places, factor * span, DIGITS + 1)
+    return round_for_chart(factor * places, factor * span, CHART_DIGITS + 1)
 
 
-def written(axis: PairAxis, value: float) -> str:
+def write_pair_value(axis: PairAxis, value: float) -> str:
     """A place in words; a level by its name."""
     if axis.is_levels:
         label = axis.labels[int(np.searchsorted(axis.nodes, value))]
-        return f"“{isolated(clean(label, SHORT_LEVEL))}”"
-    return place(float(value), axis.kind, float(axis.nodes[-1] - axis.nodes[0]))
+        return f"“{isolated(clean(label, MAX_PAIR_LEVEL_LETTERS))}”"
+    return format_axis_position(float(value), axis.kind, float(axis.nodes[-1] - axis.nodes[0]))
 
 
-def rule_of(name: str, axis: PairAxis, value: float) -> str:
+def write_fixed_value(name: str, axis: PairAxis, value: float) -> str:
     """Say where a line is: "income is about 2", "region is “north”"."""
     about = "" if axis.is_levels else "about "
-    return f"{isolated(clean(name, SHORT_NAME))} is {about}{written(axis, value)}"
+    return f"{isolated(clean(name, MAX_NAME_LETTERS_IN_TEXT))} is {about}{write_pair_value(axis, value)}"

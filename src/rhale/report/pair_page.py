@@ -9,36 +9,36 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rhale.report.chart_numbers import LONGEST_LEVEL
+from rhale.report.chart_numbers import MAX_CHART_LEVEL_LETTERS
 from rhale.report.page import (
     LONGEST_FACT,
     Footnote,
     argument,
     created,
-    known,
+    describe_explained_shares,
+    drop_size_rounding,
     rows_in_words,
-    shares_in_words,
     short_model,
     versions,
 )
 from rhale.report.pair_numbers import LinesShape, MapShape, lines_of, map_of
 from rhale.report.pair_sentences import tell_surface
 from rhale.report.wording import (
-    UNKNOWN,
+    UNKNOWN_DASH,
     clean,
     fixed,
+    format_report_number,
     isolated,
     listed,
-    number,
     unbroken,
 )
-from rhale.results.pair_effect import TIMES, PairResult, can_be_ranked
+from rhale.results.pair_effect import PAIR_NAME_SEPARATOR, PairResult, can_be_ranked
 from rhale.results.pair_sections import PairSurface, lay_along, with_surface
 
 if TYPE_CHECKING:
     from rhale.pairs import Interactions
 
-METHODS = {
+PAIR_METHODS = {
     "ale": "ALE of second order: what two features do together, where the rows are",
     "pdp": "two-way partial dependence, which leaves the data",
     "h": "H of Friedman and Popescu, not normalised",
@@ -73,7 +73,7 @@ MEANINGS = {
         "units of the prediction. They are those of the model as SHAP reads it."
     ),
 }
-MOST_ROWS, MOST_PAIRS, MOST_FEATURES = 30, 5, 30
+MAX_RANKING_ROWS, MAX_DRAWN_PAIRS, MAX_PAIR_MATRIX_FEATURES = 30, 5, 30
 NUMBERED = 12  # features of a matrix: with more, cells have no room for numbers
 N_SHADES = 10
 
@@ -166,18 +166,18 @@ class PairPage:
     has_h2: bool
 
 
-class Limits(NamedTuple):
+class PairPageLimits(NamedTuple):
     """How much a page shows: rows of the ranking, and pairs that are drawn."""
 
-    rows: int = MOST_ROWS
-    pairs: int = MOST_PAIRS
+    rows: int = MAX_RANKING_ROWS
+    pairs: int = MAX_DRAWN_PAIRS
 
 
-USUAL = Limits()
+DEFAULT_PAIR_LIMITS = PairPageLimits()
 
 
 def make_pair_page(
-    table: Interactions, title: str | None = None, limits: Limits = USUAL
+    table: Interactions, title: str | None = None, limits: PairPageLimits = DEFAULT_PAIR_LIMITS
 ) -> PairPage:
     """Gather what a page of interactions shows.
 
@@ -187,26 +187,26 @@ def make_pair_page(
         Pairs, and what was measured.
     title : str, optional
         Heading of the page.
-    limits : Limits
+    limits : PairPageLimits
         How much it shows.
     """
     texts = list(dict.fromkeys(note for pair in table.pairs for note in pair.notes))
     method = table.pairs[0].method if table.pairs else "ale"
     return PairPage(
         title=clean(title or "Which features work together"),
-        lead=lead(table),
-        facts=tuple(facts(table)),
-        settings=tuple(settings(table, method)),
+        lead=write_pair_lead(table),
+        facts=tuple(summarize_pair_page(table)),
+        settings=tuple(list_pair_settings(table, method)),
         meaning=MEANINGS[method],
-        outputs=tuple(make_output(table, output, texts, limits) for output in table.outputs),
+        outputs=tuple(make_pair_output(table, output, texts, limits) for output in table.outputs),
         notes=tuple(Footnote(clean(text), "") for text in table.notes)
-        + tuple(Footnote(clean(text), about(text, table.pairs)) for text in texts),
-        code=code(table),
+        + tuple(Footnote(clean(text), list_noted_pairs(text, table.pairs)) for text in texts),
+        code=write_pair_code(table),
         has_h2=any(math.isfinite(pair.h2) for pair in table.pairs),
     )
 
 
-def lead(table: Interactions) -> str:
+def write_pair_lead(table: Interactions) -> str:
     """Say in one sentence what was explained."""
     model = short_model(table.provenance)
     rows = rows_in_words(table.provenance)
@@ -215,16 +215,16 @@ def lead(table: Interactions) -> str:
     return f"What two features of {who} do together that neither does alone{where}: the strongest pairs come first."
 
 
-def make_output(
-    table: Interactions, output: str, texts: Sequence[str], limits: Limits
+def make_pair_output(
+    table: Interactions, output: str, texts: Sequence[str], limits: PairPageLimits
 ) -> OutputPart:
     """Gather what is said of one output."""
     ranked = table.ranked(output)
     scale = math.sqrt(float(table.variance[table.outputs.index(output)]))
-    shown = with_surface(p for p in ranked[: limits.pairs] if known(p.strength, scale))
+    shown = with_surface(p for p in ranked[: limits.pairs] if drop_size_rounding(p.strength, scale))
     drawn = {pair.names: part for part, pair in enumerate(shown)}
     n_notes = len(table.notes)
-    interacting = [pair for pair in ranked if known(pair.strength, scale)]
+    interacting = [pair for pair in ranked if drop_size_rounding(pair.strength, scale)]
     rows = tuple(
         rank(pair, scale, drawn.get(pair.names), [n_notes + texts.index(n) for n in pair.notes])
         for pair in (interacting or ranked[: limits.pairs])[: limits.rows]
@@ -238,19 +238,22 @@ def make_output(
         n_none=len(ranked) - max(len(interacting), len(rows)),
         largest=max((row.strength or 0.0 for row in rows), default=0.0),
         matrix=make_matrix(table, output, drawn),
-        pairs=tuple(make_part(pair, rows[i], len(ranked)) for i, pair in enumerate(shown)),
+        pairs=tuple(make_pair_part(pair, rows[i], len(ranked)) for i, pair in enumerate(shown)),
     )
 
 
 def rank(pair: PairResult, scale: float, part: int | None, notes: Sequence[int]) -> RankedPair:
     """One row of the ranking."""
-    strength, error = known(pair.strength, scale), known(pair.strength_error, scale)
+    strength, error = (
+        drop_size_rounding(pair.strength, scale),
+        drop_size_rounding(pair.strength_error, scale),
+    )
     return RankedPair(
         spoken_names(pair),
         strength,
         error,
-        known(pair.share, 1.0),
-        h2=number(pair.h2, 2),
+        drop_size_rounding(pair.share, 1.0),
+        h2=format_report_number(pair.h2, 2),
         part=part,
         notes=tuple(notes),
         can_be_ranked=can_be_ranked(pair),
@@ -269,20 +272,20 @@ def strength_in_words(row: RankedPair, largest: float) -> str:
     return f"{size} ± {fixed(row.error, largest)}" if row.error else size
 
 
-def percent(share: float | None) -> str:
+def format_variance_percent(share: float | None) -> str:
     """A share of the variance.
 
     Examples
     --------
-    >>> percent(0.384), percent(0.0), percent(0.0004)
+    >>> format_variance_percent(0.384), format_variance_percent(0.0), format_variance_percent(0.0004)
     ('38 %', '0 %', '< 0.1 %')
     """
     if share is None:
-        return UNKNOWN
-    return "< 0.1 %" if 0 < share < 1e-3 else f"{number(100 * share, 2)} %"
+        return UNKNOWN_DASH
+    return "< 0.1 %" if 0 < share < 1e-3 else f"{format_report_number(100 * share, 2)} %"
 
 
-def make_part(pair: PairSurface, ranked: RankedPair, n_pairs: int) -> PairPart:
+def make_pair_part(pair: PairSurface, ranked: RankedPair, n_pairs: int) -> PairPart:
     """Gather what is drawn and said of one pair."""
     laid = lay_along(pair)
     axes = laid.captions.axis(laid.names[0]), laid.captions.axis(laid.names[1])
@@ -301,7 +304,7 @@ def make_matrix(table: Interactions, output: str, drawn: Mapping[tuple[str, str]
     found = table.matrix(output)
     apart = np.where(np.eye(len(found), dtype=bool), np.nan, found)
     strongest = np.max(np.nan_to_num(apart), axis=1, initial=0.0)
-    order = np.lexsort((-np.nan_to_num(np.diagonal(found)), -strongest))[:MOST_FEATURES]
+    order = np.lexsort((-np.nan_to_num(np.diagonal(found)), -strongest))[:MAX_PAIR_MATRIX_FEATURES]
     tops = float(np.nanmax([0.0, *strongest])), float(np.nanmax([0.0, *np.diagonal(found)]))
     names = [table.features[i] for i in order]
     either = {key: part for (a, b), part in drawn.items() for key in ((a, b), (b, a))}
@@ -320,21 +323,23 @@ def make_cell(value: float, top: float, part: int | None) -> MatrixCell:
     """One cell; blank where nothing was measured."""
     if not math.isfinite(value):
         return MatrixCell("", None)
-    size = known(value, top) or 0.0
+    size = drop_size_rounding(value, top) or 0.0
     shade = round(N_SHADES * size / top) if top > 0 else 0
-    return MatrixCell(number(size, 2), min(shade, N_SHADES), part)
+    return MatrixCell(format_report_number(size, 2), min(shade, N_SHADES), part)
 
 
-def about(text: str, pairs: Sequence[PairResult]) -> str:
+def list_noted_pairs(text: str, pairs: Sequence[PairResult]) -> str:
     """List the pairs that have a note."""
     named = dict.fromkeys(spoken_names(pair) for pair in pairs if text in pair.notes)
     everyone = dict.fromkeys(spoken_names(pair) for pair in pairs)
     if len(named) == len(everyone) > 1:
         return "all pairs"
-    return listed([TIMES.join(isolated(clean(n, 60)) for n in names) for names in named])
+    return listed(
+        [PAIR_NAME_SEPARATOR.join(isolated(clean(n, 60)) for n in names) for names in named]
+    )
 
 
-def facts(table: Interactions) -> list[tuple[str, str]]:
+def summarize_pair_page(table: Interactions) -> list[tuple[str, str]]:
     """Say what was measured; names and words."""
     provenance, n_features, read = table.provenance, len(table.features), table.captions
     n_pairs = len({pair.names for pair in table.pairs})
@@ -351,22 +356,22 @@ def facts(table: Interactions) -> list[tuple[str, str]]:
         ("Features", f"{n_features:,}"),
         ("Pairs", some),
         ("Outputs" if len(words) > 1 else "Output", listed(words)),
-        ("Shares of all these pairs together", unbroken(shares_in_words(shares))),
+        ("Shares of all these pairs together", unbroken(describe_explained_shares(shares))),
     ]
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
 
-def settings(table: Interactions, method: str) -> list[tuple[str, str]]:
+def list_pair_settings(table: Interactions, method: str) -> list[tuple[str, str]]:
     """Say how it was measured, when and with what; names and words."""
     found = [
-        ("Method", METHODS[method]),
+        ("Method", PAIR_METHODS[method]),
         ("Made", created(table.provenance)),
         ("Versions", versions(table.provenance)),
     ]
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
 
-def code(table: Interactions) -> str:
+def write_pair_code(table: Interactions) -> str:
     """Write how to make the same again, from the arguments that were given."""
     asked = table.provenance.get("asked")
     asked = {
@@ -374,7 +379,10 @@ def code(table: Interactions) -> str:
         **(asked if isinstance(asked, Mapping) else {}),
     }
     inside = "".join(f"    {argument(name, text)},\n" for name, text in asked.items())
-    names = [clean(name, LONGEST_LEVEL) for name in (table.pairs[0].names if table.pairs else ())]
+    names = [
+        clean(name, MAX_CHART_LEVEL_LETTERS)
+        for name in (table.pairs[0].names if table.pairs else ())
+    ]
     key = ", ".join(map(repr, [*names, *table.outputs[: len(table.outputs) > 1]]))
     return (
         f"import rhale  # version {clean(table.provenance.get('rhale', '?'), 40)}\n\n"

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import BoolArray, IntArray
-from rhale.report.pair_numbers import SHORT_NAME, written
-from rhale.report.region_courses import CHANCE, farthest_apart
-from rhale.report.sentences import SURE
+from rhale.report.pair_numbers import MAX_NAME_LETTERS_IN_TEXT, write_pair_value
+from rhale.report.region_courses import SEARCHED_INTERVAL_ERROR_RATE, farthest_apart
+from rhale.report.sentences import Z_SCORE_95
 from rhale.report.wording import (
     clean,
+    format_report_number,
     isolated,
     named_output,
-    number,
     plus_minus,
     unbroken,
 )
@@ -27,19 +27,19 @@ from rhale.results.pair_sections import (
     PairSection,
     PairSurface,
     change_apart,
-    choose_stands,
+    choose_section_cells,
     cut_sections,
     with_errors,
 )
 
 # that a claim about a stretch that nobody searched for is wrong, as three standard errors
-USUAL = 1.35e-3
-LEVEL = 0.05  # of p
+FIXED_INTERVAL_ERROR_RATE = 1.35e-3
+PAIR_SIGNIFICANCE = 0.05  # of p
 UNSURE = "Partial dependence comes without errors: how sure the lines are is not known."
-BOTH = "The two work together, but how is not sure"
-HARDLY = 0.1  # of the difference between two curves: a smaller change is hardly one
-ROUNDING = 1e-9  # of the deviation of the predictions
-HALF = 0.5  # of the nodes: curves that have less in common are not all compared
+UNSURE_PAIR = "The two work together, but how is not sure"
+NEGLIGIBLE_PAIR_CHANGE = 0.1  # of the difference between two curves: a smaller change is hardly one
+PAIR_ROUNDING = 1e-9  # of the deviation of the predictions
+MIN_SHARED_NODES = 0.5  # of the nodes: curves that have less in common are not all compared
 
 
 class Contrast(NamedTuple):
@@ -85,19 +85,24 @@ def tell_pair(pair: PairEffect, n_pairs: int) -> str:
         How many pairs it was chosen among: the more, the surer a claim has to be.
     """
     spoken = [pair.captions.feature(name) for name in pair.names]
-    names = [isolated(clean(name, SHORT_NAME)) for name in spoken]
-    if pair.strength <= ROUNDING * math.sqrt(pair.variance):
+    names = [isolated(clean(name, MAX_NAME_LETTERS_IN_TEXT)) for name in spoken]
+    if pair.strength <= PAIR_ROUNDING * math.sqrt(pair.variance):
         return f"On average {names[0]} and {names[1]} do nothing together that each does not alone."
     middle, widest = contrast_middle(pair), contrast(pair)
-    for found, chance in ((middle, USUAL), (widest, CHANCE)):
+    for found, chance in (
+        (middle, FIXED_INTERVAL_ERROR_RATE),
+        (widest, SEARCHED_INTERVAL_ERROR_RATE),
+    ):
         limit = -NormalDist().inv_cdf(chance / max(n_pairs, 1))
         if found is not None and abs(found.apart) > limit * found.error:
             return unbroken(f"{headline(pair, found, names)}: {tell_changes(pair, found, names)}.")
     if widest is None:
         return "No stretch has rows at two values of the other feature: no lines can be compared."
     size = plus_minus(abs(widest.apart), widest.error)
-    if pair.p_value * n_pairs < LEVEL:
-        return unbroken(f"{BOTH}: no two lines are surely apart over a stretch (at most {size}).")
+    if pair.p_value * n_pairs < PAIR_SIGNIFICANCE:
+        return unbroken(
+            f"{UNSURE_PAIR}: no two lines are surely apart over a stretch (at most {size})."
+        )
     return unbroken(f"Chance could make what sets the lines apart: at most {size}.")
 
 
@@ -119,8 +124,8 @@ def tell_changes(pair: PairEffect, found: Contrast, names: Sequence[str]) -> str
     first, second = (change_in_words(change, small) for change in found.changes)
     verb, _, rest = second.partition(" ")
     second = rest if rest.startswith("by") and first.startswith(f"{verb} by") else second
-    start, stop = (written(pair.axes[0], end) for end in (found.start, found.stop))
-    where = [f"{about}{written(pair.axes[1], value)}" for value in found.values]
+    start, stop = (write_pair_value(pair.axes[0], end) for end in (found.start, found.stop))
+    where = [f"{about}{write_pair_value(pair.axes[1], value)}" for value in found.values]
     size = plus_minus(abs(found.apart), found.error)
     output = named_output(pair.captions, pair.output)
     return (
@@ -131,7 +136,7 @@ def tell_changes(pair: PairEffect, found: Contrast, names: Sequence[str]) -> str
 
 def least_change(found: Contrast) -> float:
     """What a change needs to be one; the error of two curves' difference stands for its own."""
-    return max(HARDLY * abs(found.apart), SURE * found.error)
+    return max(NEGLIGIBLE_PAIR_CHANGE * abs(found.apart), Z_SCORE_95 * found.error)
 
 
 def change_in_words(change: float, small: float) -> str:
@@ -144,7 +149,7 @@ def change_in_words(change: float, small: float) -> str:
     """
     if abs(change) <= small:
         return "hardly moves"
-    return f"{'rises' if change > 0 else 'falls'} by {number(abs(change))}"
+    return f"{'rises' if change > 0 else 'falls'} by {format_report_number(abs(change))}"
 
 
 def contrast_middle(pair: PairEffect) -> Contrast | None:
@@ -158,7 +163,7 @@ def contrast_middle(pair: PairEffect) -> Contrast | None:
     sections = cut_sections(pair)
     if any(axis.is_levels for axis in pair.axes) or len(sections) < 2:
         return None
-    stands = choose_stands(pair.axes[0], pair.weight.sum(axis=1))
+    stands = choose_section_cells(pair.axes[0], pair.weight.sum(axis=1))
     ends = [int(stands[0]), int(stands[-1])]
     if ends[0] == ends[1] or not all(s.has_rows[ends].all() for s in (sections[0], sections[-1])):
         return None
@@ -167,7 +172,7 @@ def contrast_middle(pair: PairEffect) -> Contrast | None:
 
 def contrast(pair: PairEffect) -> Contrast | None:
     """Find the two curves, and the stretch, that differ most; None where none can be compared."""
-    found = shared_stretch(cut_sections(pair), is_levels=pair.axes[0].is_levels)
+    found = find_shared_nodes(cut_sections(pair), is_levels=pair.axes[0].is_levels)
     if found is None:
         return None
     sections, nodes = found
@@ -196,14 +201,14 @@ def compare_sections(
     return Contrast(start, stop, values, both, apart, error, is_gradual)
 
 
-def shared_stretch(
+def find_shared_nodes(
     sections: Sequence[PairSection], *, is_levels: bool
 ) -> tuple[list[PairSection], IntArray] | None:
     """The curves that have a stretch in common, and its nodes: all of them, or the best two."""
     least = 2 if is_levels else 3
     groups = [list(sections)] if len(sections) > 1 else []
     nodes = shared_nodes(groups[0], is_levels=is_levels) if groups else np.arange(0)
-    if groups and nodes.size >= max(least, HALF * sections[0].height.size):
+    if groups and nodes.size >= max(least, MIN_SHARED_NODES * sections[0].height.size):
         return groups[0], nodes
     pairs = [list(two) for two in combinations(sections, 2)]
     if not pairs:

@@ -7,7 +7,7 @@ from rhale.results.captions import Captions
 from rhale.results.listing import write_share
 from rhale.results.partners import Partners
 
-MOST_NAMED, SHORT_NAME = 3, 40
+MAX_PARTNERS_IN_TEXT, MAX_PARTNER_NAME_LETTERS = 3, 40
 
 
 def tell_partners(found: Partners, captions: Captions) -> str:
@@ -26,7 +26,7 @@ def tell_partners(found: Partners, captions: Captions) -> str:
     """
     some = [one for one in found if one.counts and one.is_proxy_of is None]
     names = [
-        f"{isolated(clean(captions.feature(one.feature), SHORT_NAME))} ({write_share(one.share)})"
+        f"{isolated(clean(captions.feature(one.feature), MAX_PARTNER_NAME_LETTERS))} ({write_share(one.share)})"
         for one in some
     ]
-    return unbroken(f"Its spread goes with {listed(names, MOST_NAMED)}.") if names else ""
+    return unbroken(f"Its spread goes with {listed(names, MAX_PARTNERS_IN_TEXT)}.") if names else ""

@@ -6,14 +6,14 @@ from functools import cache
 from typing import Any
 
 from rhale.report.charts import (
-    DOT,
+    CHART_DOT_AREA,
+    CHART_WIDTH,
+    CURVE_PANEL_HEIGHT,
     LABELS,
     LEVEL_HEIGHT,
     LINE,
     THIN,
-    TOP,
     VALUE,
-    WIDTH,
     ZOOM,
     alt,
     beside_panel,
@@ -31,18 +31,21 @@ from rhale.report.charts import (
     y_axis,
 )
 
-KINDS = {
+REFIT_CHART_KINDS = {
     "curve": "trainings",
     "log": "log trainings",
     "dates": "date trainings",
     "levels": "level trainings",
 }
-OWN_DASH = [6, 3]  # of the user's model, so that a grey print still tells
+OWN_MODEL_CHART_DASH = [6, 3]  # of the user's model, so that a grey print still tells
 
 
 def compile_refit_charts(forms: set[str]) -> dict[str, Any]:
     """Make the charts that a page of trainings needs."""
-    return {KINDS[form]: compile_refit_chart(form) for form in sorted(forms & set(KINDS))}
+    return {
+        REFIT_CHART_KINDS[form]: compile_refit_chart(form)
+        for form in sorted(forms & set(REFIT_CHART_KINDS))
+    }
 
 
 @cache
@@ -82,20 +85,20 @@ def trainings_panel(x: Any) -> Any:
         band.mark_area(style="between-area", clip=True).encode(x, y_axis("", "low"), y2="high"),
         ends.encode(x, y_axis("", "low"), y2="high"),
         singles.encode(x, y, detail="k:N"),
-        own.mark_line(style="own-line", strokeWidth=LINE, strokeDash=OWN_DASH, clip=True).encode(
-            x, y
-        ),
+        own.mark_line(
+            style="own-line", strokeWidth=LINE, strokeDash=OWN_MODEL_CHART_DASH, clip=True
+        ).encode(x, y),
         data("line").mark_line(style="effect-line", strokeWidth=LINE, clip=True).encode(x, y),
-        dots.mark_point(style="effect-dot", size=DOT, filled=True, opacity=1, clip=True).encode(
-            x, y
-        ),
+        dots.mark_point(
+            style="effect-dot", size=CHART_DOT_AREA, filled=True, opacity=1, clip=True
+        ).encode(x, y),
         data("missing")
         .mark_rule(style="between-rule", strokeWidth=3 * LINE)
         .encode(y=y_axis("", "low"), y2="high", **beside_panel()),
         *missing_dot(y),
         hover_line(x),
     ]
-    return alt.layer(*layers).properties(width=WIDTH, height=TOP)
+    return alt.layer(*layers).properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
 
 
 def level_trainings_chart() -> Any:
@@ -104,7 +107,7 @@ def level_trainings_chart() -> Any:
     dots, singles = data("dots"), data("trainings")
     strokes = singles.mark_tick(style="training-tick", thickness=THIN, height=LEVEL_HEIGHT / 2)
     own = data("own").mark_point(
-        style="own-dot", shape="diamond", size=2 * DOT, strokeWidth=LINE, opacity=1
+        style="own-dot", shape="diamond", size=2 * CHART_DOT_AREA, strokeWidth=LINE, opacity=1
     )
     layers = [
         data("here").mark_rect(style="here-area").encode(y=y),
@@ -114,15 +117,15 @@ def level_trainings_chart() -> Any:
         ),
         strokes.encode(x, y),
         dots.transform_filter("!datum.m")
-        .mark_point(style="effect-dot", size=DOT, filled=True, opacity=1)
+        .mark_point(style="effect-dot", size=CHART_DOT_AREA, filled=True, opacity=1)
         .encode(x, y),
         dots.transform_filter("datum.m")
-        .mark_point(style="missing-dot", size=DOT, strokeWidth=LINE, opacity=1)
+        .mark_point(style="missing-dot", size=CHART_DOT_AREA, strokeWidth=LINE, opacity=1)
         .encode(x, y),
         own.encode(x, y),
     ]
     return settled(
         alt.layer(*layers)
-        .properties(width=WIDTH, height=alt.Step(LEVEL_HEIGHT))
+        .properties(width=CHART_WIDTH, height=alt.Step(LEVEL_HEIGHT))
         .add_params(alt.param(name=LABELS, value=[]))
     )

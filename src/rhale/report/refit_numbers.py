@@ -8,35 +8,35 @@ import numpy as np
 
 from rhale.kernels import BoolArray, IntArray
 from rhale.report.chart_numbers import (
-    LEVEL,
-    LONGEST_LEVEL,
-    N_POINTS,
+    CONFIDENCE_LEVEL,
+    MAX_CHART_LEVEL_LETTERS,
+    N_CHART_POINTS,
     Form,
     Numbers,
     axis_unit,
+    count_chart_rows,
+    finite_or_none,
     form_of,
     is_inside,
-    known,
     on_scale,
-    order_levels,
+    order_chart_levels,
     places,
-    rounded,
+    round_for_chart,
     tell_shown,
     thin,
     thin_parts,
     titles_of,
-    where_rows_are,
 )
 from rhale.report.wording import clean
 from rhale.results.refit_effect import RefitEffect, RefitTrace
 from rhale.results.result import is_constant
-from rhale.results.row_quantiles import has_free_order, shown_part
+from rhale.results.row_quantiles import find_shown_part, has_free_order
 
 MOST_CURVES = 20
-MOST_POINTS = 48  # of one thin curve among many
-FEW_DIGITS = 2  # of its heights
+MAX_REFIT_CURVE_POINTS = 48  # of one thin curve among many
+REFIT_CURVE_DIGITS = 2  # of its heights
 N_LOG_POINTS = 2_001  # of a curve whose axis is logarithmic: most of them are far to the right
-COARSE = 2.0  # times what the bends of a single curve have to be, to be drawn
+REFIT_TOLERANCE_FACTOR = 2.0  # times what the bends of a single curve have to be, to be drawn
 
 
 @dataclass(frozen=True)
@@ -107,13 +107,15 @@ def trace_refits(effect: RefitEffect) -> RefitTrace | None:
     first = effect.effects[0]
     if is_constant(first):
         return None
-    part = shown_part(first)
+    part = find_shown_part(first)
     if effect.parts != "bins" or not part.beyond:
-        return effect.trace("mean", LEVEL, N_LOG_POINTS if part.is_log else N_POINTS)
+        return effect.trace(
+            "mean", CONFIDENCE_LEVEL, N_LOG_POINTS if part.is_log else N_CHART_POINTS
+        )
     first_x, last_x = effect.axis[0], effect.axis[-1]
-    even = (np.geomspace if part.is_log else np.linspace)(part.low, part.high, N_POINTS)
-    x = np.unique([*effect.axis, *np.linspace(first_x, last_x, N_POINTS), *even, *part[:2]])
-    return effect.trace("mean", LEVEL, x=x.clip(first_x, last_x))
+    even = (np.geomspace if part.is_log else np.linspace)(part.low, part.high, N_CHART_POINTS)
+    x = np.unique([*effect.axis, *np.linspace(first_x, last_x, N_CHART_POINTS), *even, *part[:2]])
+    return effect.trace("mean", CONFIDENCE_LEVEL, x=x.clip(first_x, last_x))
 
 
 def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
@@ -121,10 +123,10 @@ def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
     first = effect.effects[0]
     if path is None:
         return RefitShape("constant", n_trainings=effect.n_trainings)
-    middle, part = np.stack([path.curve, path.low, path.high]), shown_part(first)
+    middle, part = np.stack([path.curve, path.low, path.high]), find_shown_part(first)
     seen, inside = np.log(path.x) if part.is_log else path.x, is_inside(path.x, part)
-    kept = order_levels(first) if first.labels else thin_parts(path.x, middle, part)
-    limits, rows = where_rows_are(first, part)
+    kept = order_chart_levels(first) if first.labels else thin_parts(path.x, middle, part)
+    limits, rows = count_chart_rows(first, part)
     form = form_of(first)
     heights = [values[kept] for values in (path.curve, path.low, path.high, path.between)]
     y, low, high, between = on_scale(heights, None if first.labels else inside[kept])
@@ -141,7 +143,9 @@ def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
         unit=axis_unit(first),
         limits=limits,
         rows=rows,
-        labels=tuple(clean(first.labels[i], LONGEST_LEVEL) for i in kept if form == "levels"),
+        labels=tuple(
+            clean(first.labels[i], MAX_CHART_LEVEL_LETTERS) for i in kept if form == "levels"
+        ),
         grid=places(first, path.x[used], part),
         curves=curves if path.own is None else curves[:-1],
         n_trainings=effect.n_trainings,
@@ -159,15 +163,15 @@ def missing_mean(effect: RefitEffect) -> MissingMean | None:
     found = effect.missing
     if found is None:
         return None
-    return MissingMean(*map(known, (found.curve, found.low, found.high, found.between)))
+    return MissingMean(*map(finite_or_none, (found.curve, found.low, found.high, found.between)))
 
 
-def choose_evenly(n: int, most: int) -> list[int]:
+def choose_even_positions(n: int, most: int) -> list[int]:
     """Choose at most so many of n numbers.
 
     Examples
     --------
-    >>> choose_evenly(3, 20), choose_evenly(9, 3)
+    >>> choose_even_positions(3, 20), choose_even_positions(9, 3)
     ([0, 1, 2], [0, 4, 8])
     """
     return [int(i) for i in np.unique(np.rint(np.linspace(0, n - 1, min(n, most))))]
@@ -192,20 +196,24 @@ def thin_curves(
     ndarray, and tuple of TrainingCurve
         Which of the path's places are used; curves of some trainings, and of the user's model last.
     """
-    shown = [path.curves[i] for i in choose_evenly(len(path.curves), MOST_CURVES)]
+    shown = [path.curves[i] for i in choose_even_positions(len(path.curves), MOST_CURVES)]
     shown += [] if path.own is None else [path.own]
     finite = path.curves if inside is None else path.curves[:, inside]
     finite = finite[np.isfinite(finite)]
     span = float(np.ptp(finite)) if finite.size else 1.0
     if order is not None:
         every = tuple(range(order.size))
-        heights = [rounded(curve[order], span, FEW_DIGITS) for curve in shown]
+        heights = [round_for_chart(curve[order], span, REFIT_CURVE_DIGITS) for curve in shown]
         return order, tuple(TrainingCurve(every, some) for some in heights)
-    kept = [thin(path.x, curve[None], MOST_POINTS, COARSE * span) for curve in shown]
+    kept = [
+        thin(path.x, curve[None], MAX_REFIT_CURVE_POINTS, REFIT_TOLERANCE_FACTOR * span)
+        for curve in shown
+    ]
     used = np.unique(np.concatenate(kept))
     return used, tuple(
         TrainingCurve(
-            tuple(np.searchsorted(used, some).tolist()), rounded(curve[some], span, FEW_DIGITS)
+            tuple(np.searchsorted(used, some).tolist()),
+            round_for_chart(curve[some], span, REFIT_CURVE_DIGITS),
         )
         for curve, some in zip(shown, kept, strict=True)
     )

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rhale.report.chart_numbers import LONGEST_LEVEL
+from rhale.report.chart_numbers import MAX_CHART_LEVEL_LETTERS
 from rhale.report.page import (
+    EFFECT_METHODS,
     LONGEST_FACT,
-    METHODS,
     Footnote,
     argument,
     created,
+    drop_size_rounding,
     footnotes,
-    known,
     rows_in_words,
     versions,
 )
@@ -23,13 +23,13 @@ from rhale.report.refit_numbers import RefitShape, shape_of_refits, trace_refits
 from rhale.report.refit_sentences import (
     NO,
     comes_back_in_words,
-    tell_count,
+    count_stable_sentence,
     tell_nothing,
     tell_refits,
 )
-from rhale.report.sparkline import path_of
+from rhale.report.sparkline import write_sparkline_path
 from rhale.report.wording import (
-    UNKNOWN,
+    UNKNOWN_DASH,
     chance_in_words,
     clean,
     fixed,
@@ -45,17 +45,17 @@ from rhale.results.refit_table import find_correlated
 if TYPE_CHECKING:
     from rhale.trainings import Refits
 
-MOST_PAIRS = 30  # in their table
-DIGITS = 3
-LONGEST_REASON = 300  # letters of why a training failed
-SCHEMES = {
+MAX_REFIT_PAIR_ROWS = 30  # in their table
+REFIT_TABLE_DIGITS = 3
+MAX_FAILURE_LETTERS = 300  # letters of why a training failed
+REFIT_SCHEME_TEXTS = {
     "half-samples": "on a random half of the rows",
     "subsamples": "on a random part of the rows",
     "folds": "on all rows but one fold",
     "bootstraps": "on rows that were drawn with replacement",
     "own rows": "on the rows that were given for it",
 }
-GIVEN = "models as given"
+PREFITTED_SCHEME = "models as given"
 LONGEST_SCHEME = 60
 HIDDEN = ("moved limits",)  # notes: every training has them, since all have the same bins
 
@@ -151,43 +151,43 @@ def make_refit_page(table: Refits, title: str | None = None) -> RefitPage:
     """
     first = table.explanations[0]
     alike = find_correlated(first.features, first.sample_x, first.sample_weight)
-    notes = gather_notes(table)
+    notes = collect_refit_notes(table)
     return RefitPage(
         title=clean(title or "What would come back if the model were trained again"),
-        lead=lead(table),
-        facts=tuple(facts(table)),
-        settings=tuple(settings(table)),
+        lead=write_refit_lead(table),
+        facts=tuple(summarize_refit_page(table)),
+        settings=tuple(list_refit_settings(table)),
         trained=trained_in_words(table),
-        outputs=tuple(make_output(table, output, alike, notes) for output in table.outputs),
+        outputs=tuple(make_refit_output(table, output, alike, notes) for output in table.outputs),
         notes=tuple(notes),
-        code=code(table),
+        code=write_refit_code(table),
         has_intervals=math.isfinite(table.overlap.factor),
     )
 
 
-def lead(table: Refits) -> str:
+def write_refit_lead(table: Refits) -> str:
     """Say in one sentence what was done."""
     learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
     n = table.overlap.n_trainings
     return f"A {learner} was trained {n} times: what all trainings agree on would come back."
 
 
-def make_output(
+def make_refit_output(
     table: Refits, output: str, alike: Mapping[str, list[str]], notes: Sequence[Footnote]
 ) -> RefitOutput:
     """Gather what is said of one output."""
     texts = [note.text for note in notes]
     ranked = table.ranked(output)
     scale = max((effect.importance for effect in ranked), default=0.0)
-    parts = tuple(make_part(effect, alike[effect.name], scale, texts) for effect in ranked)
+    parts = tuple(make_refit_part(effect, alike[effect.name], scale, texts) for effect in ranked)
     pairs = rank_pairs([pair for pair in table.pairs if pair.output == output])
     strongest = max((pair.strength for pair in pairs), default=0.0)
-    rows = tuple(pair_row(pair, strongest) for pair in pairs[:MOST_PAIRS])
+    rows = tuple(pair_row(pair, strongest) for pair in pairs[:MAX_REFIT_PAIR_ROWS])
     return RefitOutput(
         name=clean(table.captions.output(output)),
         key=output,
         place=table.outputs.index(output),
-        reading=tell_count([part.row.comes_back for part in parts]),
+        reading=count_stable_sentence([part.row.comes_back for part in parts]),
         parts=parts,
         largest=end_of_bars([part.row for part in parts]),
         pairs=rows,
@@ -196,7 +196,7 @@ def make_output(
     )
 
 
-def make_part(
+def make_refit_part(
     effect: RefitEffect, alike: list[str], scale: float, texts: Sequence[str]
 ) -> RefitPart:
     """Gather what is drawn and said of one feature and output."""
@@ -207,8 +207,8 @@ def make_part(
         effect_row(effect, ends, scale),
         rules=clean(write_rules(effect)),
         correlated=listed([isolated(clean(name, 60)) for name in alike], most=3),
-        sparkline=path_of(shape),
-        notes=tuple(texts.index(clean(text)) for text in texts_of(effect)),
+        sparkline=write_sparkline_path(shape),
+        notes=tuple(texts.index(clean(text)) for text in list_refit_note_texts(effect)),
     )
     told = (
         tell_refits(effect, path, ends, alike) if row.size or path is None else tell_nothing(effect)
@@ -221,14 +221,14 @@ def effect_row(effect: RefitEffect, ends: tuple[float, float], scale: float) -> 
 
     What is but rounding of the largest importance, `scale`, is zero, and does not come back.
     """
-    if known(effect.importance, scale) == 0:
+    if drop_size_rounding(effect.importance, scale) == 0:
         return nothing_row((spoken_name(effect),), effect)
     return RefitRow(
         (spoken_name(effect),),
-        known(effect.importance, 0.0),
-        known(ends[0], 0.0),
-        known(ends[1], 0.0),
-        known(effect.replicated, 0.0),
+        drop_size_rounding(effect.importance, 0.0),
+        drop_size_rounding(ends[0], 0.0),
+        drop_size_rounding(ends[1], 0.0),
+        drop_size_rounding(effect.replicated, 0.0),
         p=chance_in_words(effect.p_value),
         comes_back=comes_back_in_words(effect),
     )
@@ -242,15 +242,15 @@ def spoken_name(effect: RefitEffect) -> str:
 def pair_row(pair: RefitPair, scale: float) -> RefitRow:
     """One pair as a row."""
     names = tuple(clean(pair.captions.feature(name)) for name in pair.names)
-    if known(pair.strength, scale) == 0:
+    if drop_size_rounding(pair.strength, scale) == 0:
         return nothing_row(names, pair)
     low, high = pair.strength_ci()
     return RefitRow(
         names,
-        known(pair.strength, 0.0),
-        known(low, 0.0),
-        known(high, 0.0),
-        known(pair.replicated, 0.0),
+        drop_size_rounding(pair.strength, 0.0),
+        drop_size_rounding(low, 0.0),
+        drop_size_rounding(high, 0.0),
+        drop_size_rounding(pair.replicated, 0.0),
         p=chance_in_words(pair.p_value),
         comes_back=comes_back_in_words(pair),
     )
@@ -260,7 +260,7 @@ def nothing_row(names: tuple[str, ...], found: RefitEffect | RefitPair) -> Refit
     """A row of zeros; p of what is but rounding tells nothing."""
     is_known = math.isfinite(found.p_value)
     none = 0.0 if is_known else None
-    return RefitRow(names, 0.0, none, none, none, UNKNOWN, NO if is_known else UNKNOWN)
+    return RefitRow(names, 0.0, none, none, none, UNKNOWN_DASH, NO if is_known else UNKNOWN_DASH)
 
 
 def end_of_bars(rows: Sequence[RefitRow]) -> float:
@@ -277,28 +277,31 @@ def size_with_interval(row: RefitRow, largest: float) -> str:
     >>> size_with_interval(row, 0.72)
     '0.620 [0.520,\xa00.720]'
     """
-    size = fixed_or_dash(row.size, largest, DIGITS)
+    size = fixed_or_dash(row.size, largest, REFIT_TABLE_DIGITS)
     if row.low is None or row.high is None:
         return size
-    low, high = fixed(row.low, largest, DIGITS), fixed(row.high, largest, DIGITS)
+    low, high = (
+        fixed(row.low, largest, REFIT_TABLE_DIGITS),
+        fixed(row.high, largest, REFIT_TABLE_DIGITS),
+    )
     return f"{size} [{low},\u00a0{high}]"
 
 
 def replicated_in_words(row: RefitRow, largest: float) -> str:
     """What trainings agree on."""
-    return fixed_or_dash(row.replicated, largest, DIGITS)
+    return fixed_or_dash(row.replicated, largest, REFIT_TABLE_DIGITS)
 
 
-def gather_notes(table: Refits) -> list[Footnote]:
+def collect_refit_notes(table: Refits) -> list[Footnote]:
     """All that a reader should know: trainings that failed, the whole, and single features."""
     found = [
-        Footnote(clean(f"Training {one.number} failed: {one.reason}", LONGEST_REASON), "")
+        Footnote(clean(f"Training {one.number} failed: {one.reason}", MAX_FAILURE_LETTERS), "")
         for one in table.failures
     ]
     found += [Footnote(clean(text), "") for text in table.notes]
     names: dict[str, dict[str, None]] = {}
     for effect in table.effects:
-        for text in texts_of(effect):
+        for text in list_refit_note_texts(effect):
             names.setdefault(clean(text), {})[spoken_name(effect)] = None
     everyone = {spoken_name(effect) for effect in table.effects}
     for text, some in names.items():
@@ -307,7 +310,7 @@ def gather_notes(table: Refits) -> list[Footnote]:
     return found
 
 
-def texts_of(effect: RefitEffect) -> list[str]:
+def list_refit_note_texts(effect: RefitEffect) -> list[str]:
     """Notes of a feature, one of each kind: those of trainings differ by little but numbers."""
     first: dict[str, str] = {}
     for one in effect.effects:
@@ -320,10 +323,10 @@ def trained_in_words(table: Refits) -> str:
     """Say what was trained, how often, and on which rows."""
     learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
     scheme, n_trainings = str(table.provenance.get("scheme", "")), table.overlap.n_trainings
-    how = SCHEMES.get(scheme, clean(scheme, LONGEST_SCHEME))
+    how = REFIT_SCHEME_TEXTS.get(scheme, clean(scheme, LONGEST_SCHEME))
     if not table.overlap.n_rows:
         told = f"{n_trainings} models ({learner}) were given, each trained on data of its own."
-    elif scheme == GIVEN:
+    elif scheme == PREFITTED_SCHEME:
         told = f"{n_trainings} models ({learner}) were given, and the rows that each was trained on ({train_sizes(table)})."
     else:
         told = f"{learner} was trained {n_trainings} times, each time {how} ({train_sizes(table)})."
@@ -341,7 +344,7 @@ def train_sizes(table: Refits) -> str:
     return f"{some} of {table.overlap.n_rows:,}"
 
 
-def facts(table: Refits) -> list[tuple[str, str]]:
+def summarize_refit_page(table: Refits) -> list[tuple[str, str]]:
     """Say what was trained and explained; names and words."""
     provenance = table.provenance
     n_failed = len(table.failures)
@@ -359,18 +362,18 @@ def facts(table: Refits) -> list[tuple[str, str]]:
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
 
-def settings(table: Refits) -> list[tuple[str, str]]:
+def list_refit_settings(table: Refits) -> list[tuple[str, str]]:
     """Say how it was explained, when and with what; names and words."""
     method = str(table.provenance.get("method", ""))
     found = [
-        ("Method", METHODS.get(method, method)),
+        ("Method", EFFECT_METHODS.get(method, method)),
         ("Made", created(table.provenance)),
         ("Versions", versions(table.provenance)),
     ]
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
 
-def code(table: Refits) -> str:
+def write_refit_code(table: Refits) -> str:
     """Write how to make the same again, from the arguments that were given."""
     provenance, scheme = table.provenance, str(table.provenance.get("scheme", ""))
     asked = provenance.get("asked")
@@ -380,7 +383,7 @@ def code(table: Refits) -> str:
     }
     asked = {name: text for name, text in asked.items() if name != "partners"}
     n_trainings = provenance.get("trainings_asked", table.overlap.n_trainings)
-    if scheme == GIVEN:
+    if scheme == PREFITTED_SCHEME:
         call, rows = "rhale.refits(\n    models,\n    X,\n", {"train": "train"}
     elif scheme == "own rows":
         call, rows = "rhale.refit(\n    estimator,\n    X,\n    y,\n", {"train": "train"}
@@ -388,7 +391,7 @@ def code(table: Refits) -> str:
         call = "rhale.refit(\n    estimator,\n    X,\n    y,\n"
         rows = {"scheme": repr(scheme), "n_refits": repr(n_trainings)}
     inside = "".join(f"    {argument(name, text)},\n" for name, text in (rows | asked).items())
-    name = clean(table.effects[0].name, LONGEST_LEVEL)
+    name = clean(table.effects[0].name, MAX_CHART_LEVEL_LETTERS)
     key = ", ".join(map(repr, [name, *table.outputs[: len(table.outputs) > 1]]))
     return (
         f"import rhale  # version {clean(provenance.get('rhale', '?'), 40)}\n\n"

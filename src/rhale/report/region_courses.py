@@ -12,22 +12,26 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.report.sentences import MOSTLY, at, levels_of, output_of
+from rhale.report.sentences import MAX_STEEP_SHARE, at, levels_of, output_of
 from rhale.report.wording import isolated
 from rhale.results.region_tree import Region
 from rhale.results.result import Difference, Result, is_constant, reach
 
-N_POINTS = 121
-WHOLE = 0.8  # of the difference between two regions: the ends of the stretch tell the rest
+N_REGION_POINTS = 121
+MIN_CHANGE_SHARE = (
+    0.8  # of the difference between two regions: the ends of the stretch tell the rest
+)
 REST = 0.05  # of that difference, at either end
-ALIKE = 0.1  # of a curve: what is left of it beside so many times another one
-HALF = 0.5  # of the rows, or levels, of the largest region: one that leaves less is not compared
-FEWEST = 30  # rows: the error of a mean of fewer is hardly known
+MULTIPLE_TOLERANCE = 0.1  # of a curve: what is left of it beside so many times another one
+MIN_SHARED_REGION_SHARE = (
+    0.5  # of the rows, or levels, of the largest region: one that leaves less is not compared
+)
+MIN_ROWS_PER_COMPARED_REGION = 30  # rows: the error of a mean of fewer is hardly known
 # that two regions are told apart that are not, as 4.5 standard errors: the stretch is searched for
-CHANCE = 3.4e-6
+SEARCHED_INTERVAL_ERROR_RATE = 3.4e-6
 
 
-class Course(NamedTuple):
+class RegionTrend(NamedTuple):
     """What the curve of one region does over a stretch; `who` is "where sex = male"."""
 
     who: str
@@ -35,7 +39,7 @@ class Course(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RegionComparison:
     """Regions over one stretch.
 
     Attributes
@@ -45,7 +49,7 @@ class Comparison:
     tells_all : bool
         Whether it stands for all that the regions have in common: it is all of it, or two curves
         are multiples of one another. Otherwise it is where they differ most.
-    courses : tuple of Course
+    courses : tuple of RegionTrend
         What each region does there.
     apart : tuple of int
         The two that differ most.
@@ -60,7 +64,7 @@ class Comparison:
     start: str
     stop: str
     tells_all: bool
-    courses: tuple[Course, ...]
+    courses: tuple[RegionTrend, ...]
     apart: tuple[int, int]
     is_sure: bool
     n_left: int = 0
@@ -69,7 +73,7 @@ class Comparison:
 
 def compare_regions(
     effect: Result, regions: Sequence[Region], who: Sequence[str]
-) -> Comparison | None:
+) -> RegionComparison | None:
     """Follow the curves of regions over the stretch on which they differ most.
 
     Parameters
@@ -83,7 +87,7 @@ def compare_regions(
 
     Returns
     -------
-    Comparison or None
+    RegionComparison or None
         None where fewer than two regions have a stretch, or two levels, in common.
     """
     kept, places = shared_places(regions)
@@ -94,15 +98,15 @@ def compare_regions(
     apart, first, last = farthest_apart(heights, has_order=effect.column_kind != "categories")
     changes = [e.difference(x[first], x[last]) for e, x in zip(effects, places, strict=True)]
     one, other = (changes[i] for i in apart)
-    limit = NormalDist().inv_cdf(1 - CHANCE / math.comb(len(kept), 2))
+    limit = NormalDist().inv_cdf(1 - SEARCHED_INTERVAL_ERROR_RATE / math.comb(len(kept), 2))
     error = math.hypot(known_error(one), known_error(other))
-    return Comparison(
+    return RegionComparison(
         start=written_at(effects[0], places[0][first]),
         stop=written_at(effects[0], places[0][last]),
         tells_all=last - first == len(places[0]) - 1
         or effect.column_kind == "categories"
         or are_multiples(heights),
-        courses=tuple(Course(who[i], change) for i, change in zip(kept, changes, strict=True)),
+        courses=tuple(RegionTrend(who[i], change) for i, change in zip(kept, changes, strict=True)),
         apart=apart,
         is_sure=abs(one.size - other.size) > limit * error,
         n_left=len(regions) - len(kept),
@@ -129,8 +133,8 @@ def farthest_apart(heights: FloatArray, *, has_order: bool) -> tuple[tuple[int, 
     gaps = [heights[i] - heights[j] for i, j in pairs]
     best = int(np.argmax([np.ptp(gap) for gap in gaps]))
     gap = gaps[best]
-    if has_order and abs(gap[-1] - gap[0]) >= WHOLE * np.ptp(gap) > 0:
-        return pairs[best], *narrow(gap)
+    if has_order and abs(gap[-1] - gap[0]) >= MIN_CHANGE_SHARE * np.ptp(gap) > 0:
+        return pairs[best], *narrow_interval(gap)
     low, high = int(np.argmin(gap)), int(np.argmax(gap))
     first, last = (
         sorted((low, high)) if has_order else rising(heights[list(pairs[best])], low, high)
@@ -138,18 +142,18 @@ def farthest_apart(heights: FloatArray, *, has_order: bool) -> tuple[tuple[int, 
     return pairs[best], first, last
 
 
-def narrow(gap: FloatArray) -> tuple[int, int]:
+def narrow_interval(gap: FloatArray) -> tuple[int, int]:
     """Positions between which nearly all of a change happens; the ends, if that is most of the way.
 
     Examples
     --------
-    >>> narrow(np.arange(9.0)), narrow(np.array([0, 0, 0, 0, 0, 0, 0, 1.0, 2.0]))
+    >>> narrow_interval(np.arange(9.0)), narrow_interval(np.array([0, 0, 0, 0, 0, 0, 0, 1.0, 2.0]))
     ((0, 8), (6, 8))
     """
     share = (gap - gap[0]) / (gap[-1] - gap[0])
     start = int(np.flatnonzero(share <= REST)[-1])
     stop = start + int(np.flatnonzero(share[start:] >= 1 - REST)[0])
-    return (start, stop) if stop - start < MOSTLY * (gap.size - 1) else (0, gap.size - 1)
+    return (start, stop) if stop - start < MAX_STEEP_SHARE * (gap.size - 1) else (0, gap.size - 1)
 
 
 def are_multiples(heights: FloatArray) -> bool:
@@ -166,7 +170,9 @@ def are_multiples(heights: FloatArray) -> bool:
     squares = float(weak @ weak)
     if not squares > 0:
         return False
-    return bool(np.ptp(strong - weak * (weak @ strong) / squares) <= ALIKE * np.ptp(strong))
+    return bool(
+        np.ptp(strong - weak * (weak @ strong) / squares) <= MULTIPLE_TOLERANCE * np.ptp(strong)
+    )
 
 
 def rising(heights: FloatArray, low: int, high: int) -> tuple[int, int]:
@@ -186,7 +192,11 @@ def shared_places(regions: Sequence[Region]) -> tuple[list[int], list[FloatArray
     places : list of ndarray of shape (n_places,)
         The places of each, on its own axis.
     """
-    able = [i for i, r in enumerate(regions) if r.count >= FEWEST and not is_constant(r.effect)]
+    able = [
+        i
+        for i, r in enumerate(regions)
+        if r.count >= MIN_ROWS_PER_COMPARED_REGION and not is_constant(r.effect)
+    ]
     able.sort(key=lambda i: -regions[i].share_of_rows)
     if not able:
         return [], []
@@ -197,10 +207,10 @@ def shared_places(regions: Sequence[Region]) -> tuple[list[int], list[FloatArray
     for i in able[1:]:
         start, stop = rows_reach(regions[i].effect)
         both = max(low, start), min(high, stop)
-        if share_between(largest, *both) >= HALF:
+        if share_between(largest, *both) >= MIN_SHARED_REGION_SHARE:
             low, high = both
             kept.append(i)
-    return sorted(kept), [np.linspace(low, high, N_POINTS)] * len(kept)
+    return sorted(kept), [np.linspace(low, high, N_REGION_POINTS)] * len(kept)
 
 
 def share_between(effect: Result, low: float, high: float) -> float:
@@ -218,7 +228,7 @@ def shared_levels(
 ) -> tuple[list[int], list[FloatArray]]:
     """The same for levels, which regions may have in different orders."""
     labels, kept = levels_with_rows(regions[able[0]].effect), list(able[:1])
-    least = max(2.0, HALF * len(labels))
+    least = max(2.0, MIN_SHARED_REGION_SHARE * len(labels))
     for i in able[1:]:
         mine = set(levels_with_rows(regions[i].effect))
         both = [label for label in labels if label in mine]

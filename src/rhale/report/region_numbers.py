@@ -11,34 +11,34 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 from rhale.report.chart_numbers import (
     Numbers,
-    along,
     form_of,
     is_inside,
-    order_levels,
+    order_chart_levels,
     places,
-    rounded,
+    round_for_chart,
+    scale_trace,
     simplify,
     steps_differ,
     trace_along,
 )
 from rhale.report.region_courses import rows_reach
 from rhale.report.region_sentences import tell_regions
-from rhale.report.wording import isolated, number, shortened, unbroken
+from rhale.report.wording import format_report_number, isolated, shorten_middle, unbroken
 from rhale.results.listing import write_share
 from rhale.results.region_heights import align
 from rhale.results.region_tree import Region, RegionTree
 from rhale.results.result import Result, Trace, is_constant
-from rhale.results.row_quantiles import shown_part
+from rhale.results.row_quantiles import find_shown_part
 
 MOST_LINES = 4  # more cannot be told apart
-MOST_POINTS = 80  # of a line: it is one of several
+MAX_REGION_CURVE_POINTS = 80  # of a line: it is one of several
 MOST_PARTNERS = 5
 LEAST_PARTNER = 0.01  # of the spread
-LONGEST_RULE, SHORT_NAME = 300, 40
+MAX_TABLE_RULE_LETTERS, MAX_PARTNER_NAME_LETTERS = 300, 40
 
 
 @dataclass(frozen=True)
-class Path:
+class RegionPath:
     """A curve, and how far its interval reaches to either side; places as in `Shape`."""
 
     x: Numbers
@@ -54,15 +54,15 @@ class RegionLine:
     ----------
     row : int
         Which row of the table of regions it is.
-    path : Path
+    path : RegionPath
         As the model has it.
-    smooth : Path or None
+    smooth : RegionPath or None
         With small steps evened out, where that can be told from it.
     """
 
     row: int
-    path: Path
-    smooth: Path | None
+    path: RegionPath
+    smooth: RegionPath | None
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def row_of(region: Region) -> RegionRow:
     spread = (effect.typical_spread, effect.typical_spread_error)
     sizes = (effect.importance, effect.importance_error, *spread)
     return RegionRow(
-        shortened(region.rule, LONGEST_RULE),
+        shorten_middle(region.rule, MAX_TABLE_RULE_LETTERS),
         int(region.count),
         round(float(region.share_of_rows), 4),
         *(float(f"{size:.4g}") if known(size) else None for size in sizes),
@@ -140,14 +140,14 @@ def draw_lines(effect: Result, regions: Sequence[Region]) -> tuple[RegionLine, .
     able = [i for i, region in enumerate(regions) if not is_constant(region.effect)]
     largest = sorted(able, key=lambda i: -regions[i].share_of_rows)[:MOST_LINES]
     drawn = {i: trace_region(effect, regions[i].effect) for i in sorted(largest)}
-    part = shown_part(effect)
+    part = find_shown_part(effect)
     paths = [effect.trace(), *drawn.values()]
     seen = np.concatenate([path.curve[is_inside(path.x, part)] for path in paths])
     span = float(np.ptp(seen))
     return tuple(
         RegionLine(
             i,
-            path_of(effect, regions[i].effect, path, span),
+            make_region_path(effect, regions[i].effect, path, span),
             smooth_path(effect, regions[i].effect, span),
         )
         for i, path in drawn.items()
@@ -156,7 +156,7 @@ def draw_lines(effect: Result, regions: Sequence[Region]) -> tuple[RegionLine, .
 
 def trace_region(effect: Result, region: Result, *, smooth: bool = False) -> Trace:
     """The curve of a region, where it has rows, on the scale of the common one; no spread."""
-    path = trace_along(region, shown_part(effect), smooth=smooth)
+    path = trace_along(region, find_shown_part(effect), smooth=smooth)
     shift = align(region, effect)
     if not region.labels:
         low, high = rows_reach(region)
@@ -165,24 +165,28 @@ def trace_region(effect: Result, region: Result, *, smooth: bool = False) -> Tra
     return Trace(path.x, *moved)
 
 
-def path_of(effect: Result, region: Result, path: Trace, span: float) -> Path:
+def make_region_path(effect: Result, region: Result, path: Trace, span: float) -> RegionPath:
     """The points that a line needs, with the digits that can be seen."""
-    where, kept = place_points(effect, region, path, span)
+    where, kept = choose_region_points(effect, region, path, span)
     half = (path.high[kept] - path.low[kept]) / 2
-    return Path(where, rounded(path.curve[kept], span), rounded(half, span, 3))
+    return RegionPath(
+        where, round_for_chart(path.curve[kept], span), round_for_chart(half, span, 3)
+    )
 
 
-def place_points(
+def choose_region_points(
     effect: Result, region: Result, path: Trace, span: float
 ) -> tuple[Numbers, IntArray]:
     """Places as drawn, and which points these are; levels stand where the common ones do."""
     if form_of(effect) == "levels":
-        order = {effect.labels[i]: place for place, i in enumerate(order_levels(effect))}
+        order = {effect.labels[i]: place for place, i in enumerate(order_chart_levels(effect))}
         kept = np.array([i for i, n in enumerate(region.labels) if n in order], dtype=np.int64)
         return tuple(order[region.labels[i]] for i in kept.tolist()), kept
-    part = shown_part(effect)
-    seen = along(path, log=part.is_log)
-    kept = np.arange(path.x.size) if region.labels else simplify(seen, MOST_POINTS, span)
+    part = find_shown_part(effect)
+    seen = scale_trace(path, log=part.is_log)
+    kept = (
+        np.arange(path.x.size) if region.labels else simplify(seen, MAX_REGION_CURVE_POINTS, span)
+    )
     return places(effect, inside(effect, path.x[kept]), part), kept
 
 
@@ -191,11 +195,11 @@ def inside(effect: Result, x: FloatArray) -> FloatArray:
     return np.clip(x, effect.axis[0], effect.axis[-1])
 
 
-def smooth_path(effect: Result, region: Result, span: float) -> Path | None:
+def smooth_path(effect: Result, region: Result, span: float) -> RegionPath | None:
     """The line without its small steps; None where nobody could tell the two apart."""
     if not steps_differ(region, trace_region(effect, region)):
         return None
-    return path_of(effect, region, trace_region(effect, region, smooth=True), span)
+    return make_region_path(effect, region, trace_region(effect, region, smooth=True), span)
 
 
 def partners_in_words(tree: RegionTree) -> str:
@@ -209,7 +213,7 @@ def partners_in_words(tree: RegionTree) -> str:
     'The spread goes with income 60 ± 2 %, age 12 ± 1 %; with no feature 20 %.'
     """
     sure = [
-        f"{isolated(shortened(name, SHORT_NAME))} {write_share(share, error)}"
+        f"{isolated(shorten_middle(name, MAX_PARTNER_NAME_LETTERS))} {write_share(share, error)}"
         for name, share, error in tree.partners
         if share >= LEAST_PARTNER and not share <= 2 * error
     ]
@@ -218,5 +222,5 @@ def partners_in_words(tree: RegionTree) -> str:
     more = len(sure) - MOST_PARTNERS
     words = ", ".join(sure[:MOST_PARTNERS]) + (f" and {more} more" if more > 0 else "")
     if math.isfinite(tree.unexplained):
-        words += f"; with no feature {number(max(0.0, 100 * tree.unexplained), 2)} %"
+        words += f"; with no feature {format_report_number(max(0.0, 100 * tree.unexplained), 2)} %"
     return f"The spread goes with {words}."

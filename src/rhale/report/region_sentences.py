@@ -6,20 +6,27 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from rhale.report.region_courses import Comparison, Course, compare_regions, known_error
-from rhale.report.sentences import SURE, capital, is_sure
-from rhale.report.wording import clean, isolated, listed, number, plus_minus, shortened
+from rhale.report.region_courses import RegionComparison, RegionTrend, compare_regions, known_error
+from rhale.report.sentences import Z_SCORE_95, capital, is_sure
+from rhale.report.wording import (
+    clean,
+    format_report_number,
+    isolated,
+    listed,
+    plus_minus,
+    shorten_middle,
+)
 from rhale.results.listing import share_told, write_share
 from rhale.results.region_tree import Region, RegionTree
 from rhale.results.result import Difference, Result
 
 Way = Literal["rises", "falls", "hardly moves", "unclear"]
-WAYS: tuple[Way, ...] = ("rises", "falls", "hardly moves", "unclear")
+DIRECTIONS: tuple[Way, ...] = ("rises", "falls", "hardly moves", "unclear")
 MOST_TOLD = 4  # regions; of more, the two that differ most
-HARDLY = 0.1  # of the largest change among the regions
+NEGLIGIBLE_REGION_CHANGE = 0.1  # of the largest change among the regions
 BROAD = 0.25  # of a ratio: an interval that is wider tells no number
 UNMEASURED = "no measurable part"
-LONGEST_RULE, SHORT_NAME = 80, 60
+MAX_RULE_LETTERS_IN_TEXT, MAX_NAME_LETTERS_IN_TEXT = 80, 60
 
 
 def tell_regions(effect: Result) -> str:
@@ -33,7 +40,7 @@ def tell_regions(effect: Result) -> str:
     tree = effect.regions
     if tree is None:
         return ""
-    name = isolated(shortened(effect.captions.feature(effect.name), SHORT_NAME))
+    name = isolated(shorten_middle(effect.captions.feature(effect.name), MAX_NAME_LETTERS_IN_TEXT))
     if tree.state == "doubtful":
         return doubtful_sentence(tree, name)
     if len(tree) < 2:
@@ -46,7 +53,7 @@ def tell_regions(effect: Result) -> str:
 def doubtful_sentence(tree: RegionTree, name: str) -> str:
     """Say that something was seen that the model's own steps could make."""
     names = dict.fromkeys(split.feature for split in tree.doubtful)
-    who = listed([isolated(shortened(one, SHORT_NAME)) for one in names], most=3)
+    who = listed([isolated(shorten_middle(one, MAX_NAME_LETTERS_IN_TEXT)) for one in names], most=3)
     return (
         f"There are hints that the effect of {name} differs {f'by {who}' if who else 'between rows'}, "
         "but no larger than the steps of the model."
@@ -55,8 +62,12 @@ def doubtful_sentence(tree: RegionTree, name: str) -> str:
 
 def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
     """Say with whom an effect changes, and what it is at both ends."""
-    partner = isolated(shortened(tree.gradual, SHORT_NAME))
-    others = [isolated(shortened(n, SHORT_NAME)) for n in tree.splitters if n != tree.gradual]
+    partner = isolated(shorten_middle(tree.gradual, MAX_NAME_LETTERS_IN_TEXT))
+    others = [
+        isolated(shorten_middle(n, MAX_NAME_LETTERS_IN_TEXT))
+        for n in tree.splitters
+        if n != tree.gradual
+    ]
     start = f"The effect of {name} changes gradually with {partner}"
     start += f", and differs by {listed(others)}" if others else ""
     start += which_explains(tree)
@@ -87,7 +98,7 @@ def region_sentence(effect: Result, tree: RegionTree, name: str) -> str:
     return told + left_out(found, groups)
 
 
-def difference_sentence(found: Comparison, groups: str, name: str) -> str:
+def difference_sentence(found: RegionComparison, groups: str, name: str) -> str:
     """Say how regions differ that do."""
     if (ratio := ratio_words(found)) is not None:
         return ratio_sentence(found, name, ratio)
@@ -95,11 +106,13 @@ def difference_sentence(found: Comparison, groups: str, name: str) -> str:
         start = f"of {len(found.courses)} {groups} two differ most: "
         two = tuple(found.courses[i] for i in found.apart)
         return f"{start}{over(found)} {in_groups(two)}"
-    start = f"the effect of {name} differs most {stretch(found)}: there {found.output}"
+    start = (
+        f"the effect of {name} differs most {write_region_interval(found)}: there {found.output}"
+    )
     return f"{over(found) if found.tells_all else start} {in_groups(found.courses)}"
 
 
-def left_out(found: Comparison, groups: str) -> str:
+def left_out(found: RegionComparison, groups: str) -> str:
     """Say how many regions are not compared."""
     if not found.n_left:
         return ""
@@ -107,12 +120,12 @@ def left_out(found: Comparison, groups: str) -> str:
     return f" {found.n_left} {words} not compared: too few rows, or on another stretch."
 
 
-def ratio_sentence(found: Comparison, name: str, ratio: str) -> str:
+def ratio_sentence(found: RegionComparison, name: str, ratio: str) -> str:
     """Compare two regions whose curves go the same way: the stronger one comes first."""
     strong, weak = sorted(found.courses, key=lambda course: -abs(course.change.size))
     sizes = [amount(course.change) for course in (strong, weak)]
     way = way_of(strong.change, abs(strong.change.size))
-    is_long = len(weak.who) > SHORT_NAME and not found.n_left
+    is_long = len(weak.who) > MAX_NAME_LETTERS_IN_TEXT and not found.n_left
     weak_who = "elsewhere" if is_long else weak.who
     return (
         f"{strong.who} the effect of {name} is {ratio} that {weak_who} "
@@ -120,7 +133,7 @@ def ratio_sentence(found: Comparison, name: str, ratio: str) -> str:
     )
 
 
-def ratio_words(found: Comparison) -> str | None:
+def ratio_words(found: RegionComparison) -> str | None:
     """How many times as strong one of two regions is; None where that cannot be told.
 
     Notes
@@ -137,17 +150,17 @@ def ratio_words(found: Comparison) -> str | None:
     if ways not in ({"rises"}, {"falls"}):
         return None
     ratio = largest / abs(weak.size)
-    if SURE * math.hypot(strong.error / strong.size, weak.error / weak.size) > BROAD:
+    if Z_SCORE_95 * math.hypot(strong.error / strong.size, weak.error / weak.size) > BROAD:
         return None
-    return "about twice" if 1.9 <= ratio < 2.1 else f"about {number(ratio, 2)} times"
+    return "about twice" if 1.9 <= ratio < 2.1 else f"about {format_report_number(ratio, 2)} times"
 
 
-def in_groups(courses: Sequence[Course]) -> str:
+def in_groups(courses: Sequence[RegionTrend]) -> str:
     """List what regions do, those that go one way together: "rises by 3 where a, by 1 where b"."""
     largest = max(abs(course.change.size) for course in courses)
     order = sorted(courses, key=lambda course: -abs(course.change.size))
     said: list[str] = []
-    for way in WAYS[:3]:
+    for way in DIRECTIONS[:3]:
         mine = [course for course in order if way_of(course.change, largest) == way]
         if not mine:
             continue
@@ -155,13 +168,15 @@ def in_groups(courses: Sequence[Course]) -> str:
             said.append(f"{way} {' or '.join(course.who for course in mine)}")
         else:
             sizes = [f"by {size} {' or '.join(who)}" for size, who in by_size(mine).items()]
-            said.append(f"{way} {joined(sizes) if len(mine) == len(order) else ', '.join(sizes)}")
+            said.append(
+                f"{way} {join_clauses(sizes) if len(mine) == len(order) else ', '.join(sizes)}"
+            )
     unclear = [course.who for course in order if way_of(course.change, largest) == "unclear"]
     more = f"; {' or '.join(unclear)} these rows do not tell which way it goes" if unclear else ""
-    return joined(said) + more
+    return join_clauses(said) + more
 
 
-def by_size(courses: Sequence[Course]) -> dict[str, list[str]]:
+def by_size(courses: Sequence[RegionTrend]) -> dict[str, list[str]]:
     """Who changes by how much; those that change alike together."""
     found: dict[str, list[str]] = {}
     for course in courses:
@@ -169,7 +184,7 @@ def by_size(courses: Sequence[Course]) -> dict[str, list[str]]:
     return found
 
 
-def in_order(found: Comparison) -> str:
+def in_order(found: RegionComparison) -> str:
     """Say what two ends do, the first one first: "rises by 1 in the lowest third, and by 3 ..."."""
     largest = max(abs(course.change.size) for course in found.courses)
     said, last = [], ""
@@ -183,15 +198,15 @@ def in_order(found: Comparison) -> str:
                 f"{way} {who}" if way == "hardly moves" else f"{verb}by {amount(change)} {who}"
             )
         last = way
-    return joined(said)
+    return join_clauses(said)
 
 
-def joined(said: Sequence[str]) -> str:
+def join_clauses(said: Sequence[str]) -> str:
     """Join parts of a sentence.
 
     Examples
     --------
-    >>> joined(["a"]), joined(["a", "b", "c"])
+    >>> join_clauses(["a"]), join_clauses(["a", "b", "c"])
     ('a', 'a, b, and c')
     """
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])}, and {said[-1]}"
@@ -199,7 +214,7 @@ def joined(said: Sequence[str]) -> str:
 
 def way_of(change: Difference, largest: float) -> Way:
     """Tell which way a curve goes, as far as its rows tell."""
-    if abs(change.size) + SURE * known_error(change) <= HARDLY * largest:
+    if abs(change.size) + Z_SCORE_95 * known_error(change) <= NEGLIGIBLE_REGION_CHANGE * largest:
         return "hardly moves"
     if not is_sure(change._replace(error=known_error(change))):
         return "unclear"
@@ -211,31 +226,31 @@ def amount(change: Difference) -> str:
     return plus_minus(abs(change.size), change.error)
 
 
-def stretch(found: Comparison) -> str:
+def write_region_interval(found: RegionComparison) -> str:
     """Write the stretch.
 
     Examples
     --------
-    >>> stretch(Comparison("0", "1", True, (), (0, 1), True))
+    >>> write_region_interval(RegionComparison("0", "1", True, (), (0, 1), True))
     'from 0 to 1'
     """
     return f"from {found.start} to {found.stop}"
 
 
-def over(found: Comparison) -> str:
+def over(found: RegionComparison) -> str:
     """Begin a sentence about the stretch."""
-    return f"{stretch(found)} {found.output}"
+    return f"{write_region_interval(found)} {found.output}"
 
 
 def where(region: Region) -> str:
     """Say who is in a region."""
-    return f"where {isolated(shortened(region.rule, LONGEST_RULE))}"
+    return f"where {isolated(shorten_middle(region.rule, MAX_RULE_LETTERS_IN_TEXT))}"
 
 
 def explained(tree: RegionTree) -> str:
     """Share of the spread that the regions explain; nothing where that is not known."""
     share, error = share_told(tree)
-    if share <= 0 or share <= SURE * error:
+    if share <= 0 or share <= Z_SCORE_95 * error:
         return UNMEASURED
     return write_share(share, error)
 

@@ -13,45 +13,45 @@ from importlib.resources import files
 from typing import Any
 
 from rhale.report.charts import compile_charts, vl_convert
-from rhale.report.compare_charts import DASHES, compile_compare_charts
+from rhale.report.compare_charts import COMPARE_DASHES, compile_compare_charts
 from rhale.report.compare_page import ComparePage
-from rhale.report.extras import load
-from rhale.report.page import Page, Part, Section
+from rhale.report.extras import import_report_library
+from rhale.report.page import EffectPage, EffectPart, Section
 from rhale.report.pair_charts import compile_pair_charts
-from rhale.report.pair_page import OutputPart, PairPage, percent, strength_in_words
+from rhale.report.pair_page import OutputPart, PairPage, format_variance_percent, strength_in_words
 from rhale.report.refit_charts import compile_refit_charts
 from rhale.report.refit_page import RefitPage, replicated_in_words, size_with_interval
-from rhale.report.wording import breakable, clean, fixed_or_dash, shortened
+from rhale.report.wording import breakable, clean, fixed_or_dash, shorten_middle
 from rhale.results import inks
 
-jinja2 = load("jinja2")
+jinja2 = import_report_library("jinja2")
 
 SCRIPTS = ("format.js", "elements.js", "chart.js", "parts.js", "page.js")
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
 UNSAFE = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}  # in JSON within a script element
-COLOURS = {
-    "effect": inks.EFFECT,
-    "spread": inks.SPREAD,
-    "mean": inks.UNCERTAINTY,
-    "count": inks.COUNT,
-    **dict(zip(("first", "second", "third", "fourth"), inks.REGIONS, strict=True)),
-    **dict(zip(("low", "middle", "high"), inks.THIRDS, strict=True)),
-    "below": inks.LOW,
-    "zero": inks.ZERO,
-    "above": inks.HIGH,
-    "strength": inks.STRENGTH,
-    "between": inks.BETWEEN,
+PAGE_COLOURS = {
+    "effect": inks.EFFECT_COLOUR,
+    "spread": inks.SPREAD_COLOUR,
+    "mean": inks.UNCERTAINTY_COLOUR,
+    "count": inks.ROW_COUNT_COLOUR,
+    **dict(zip(("first", "second", "third", "fourth"), inks.REGION_COLOURS, strict=True)),
+    **dict(zip(("low", "middle", "high"), inks.THIRD_COLOURS, strict=True)),
+    "below": inks.BELOW_ZERO_COLOUR,
+    "zero": inks.AT_ZERO_COLOUR,
+    "above": inks.ABOVE_ZERO_COLOUR,
+    "strength": inks.STRENGTH_COLOUR,
+    "between": inks.BETWEEN_COLOUR,
 }
-LOOKS = tuple(  # of several curves: on paper, and on a dark page
+PAGE_LINE_COLOURS = tuple(  # of several curves: on paper, and on a dark page
     zip(
-        inks.LINES,
+        inks.SERIES_COLOURS,
         ("#56b4e9", "#e68abb", "#e0b93c", "#f0f0f0", "#b79bff", "#c49a6c", "#8f9df0", "#a9b4bd"),
         strict=True,
     )
 )
 
 
-def render(page: Page) -> str:
+def render(page: EffectPage) -> str:
     """Write the page.
 
     Notes
@@ -153,13 +153,13 @@ def render_alone(
     )
 
 
-def page_scripts(page: Page) -> tuple[str, ...]:
+def page_scripts(page: EffectPage) -> tuple[str, ...]:
     """The scripts that a page needs; that which starts it comes last."""
     *before, last = SCRIPTS
     return (*before, *(["pair_page.js"] if page.interactions else []), last)
 
 
-def page_styles(page: Page) -> tuple[str, ...]:
+def page_styles(page: EffectPage) -> tuple[str, ...]:
     """The style sheets that a page needs."""
     sheets = {
         "pair_style.css": page.interactions,
@@ -177,8 +177,8 @@ def write_script(names: tuple[str, ...], last: str = "") -> str:
 def write_style(names: tuple[str, ...]) -> str:
     """One style sheet of several files, with the inks of the plots."""
     parts = environment()
-    dashes = [" ".join(map(str, dash)) for dash in DASHES]
-    words = {"inks": COLOURS, "looks": LOOKS, "dashes": dashes}
+    dashes = [" ".join(map(str, dash)) for dash in COMPARE_DASHES]
+    words = {"inks": PAGE_COLOURS, "looks": PAGE_LINE_COLOURS, "dashes": dashes}
     return "\n".join(parts.get_template(name).render(words) for name in names)
 
 
@@ -201,15 +201,15 @@ def environment() -> Any:
         "fixed": fixed_or_dash,
         "size": size_in_words,
         "spread": spread_in_words,
-        "share": share_of,
+        "share": bar_length,
         "counted": lambda n, plural: f"{n} {plural if n != 1 else plural[:-1]}",
         "table_title": table_title,
         "breakable": with_breaks,
-        "shortened": shortened,
+        "shortened": shorten_middle,
         "strength": strength_in_words,
-        "percent": percent,
-        "bar": along,
-        "along": along,
+        "percent": format_variance_percent,
+        "bar": bar_position,
+        "along": bar_position,
         "interval": size_with_interval,
         "replicated": replicated_in_words,
     }
@@ -223,7 +223,7 @@ def template(name: str) -> str:
 
 def parts_as_is(text: str) -> Any:
     """Mark a text of our own (style, scripts, escaped JSON), which is not to be escaped."""
-    return load("markupsafe").Markup(text)
+    return import_report_library("markupsafe").Markup(text)
 
 
 def with_breaks(name: str) -> Any:
@@ -239,31 +239,31 @@ def with_breaks(name: str) -> Any:
     return parts_as_is("<wbr>").join(breakable(name))
 
 
-def along(value: float | None, largest: float) -> str:
+def bar_position(value: float | None, largest: float) -> str:
     """Where a number is on a bar of length 100.
 
     Examples
     --------
-    >>> along(0.25, 0.5), along(None, 0.5)
+    >>> bar_position(0.25, 0.5), bar_position(None, 0.5)
     ('50', '0')
     """
     return f"{100 * (value or 0.0) / largest:.3g}" if largest > 0 else "0"
 
 
-def size_in_words(part: Part, largest: float) -> str:
+def size_in_words(part: EffectPart, largest: float) -> str:
     """Size of an effect and its error."""
     size = fixed_or_dash(part.size, largest)
     return f"{size} ± {fixed_or_dash(part.error, largest)}" if part.error else size
 
 
-def spread_in_words(part: Part, largest: float) -> str:
+def spread_in_words(part: EffectPart, largest: float) -> str:
     """Typical spread and its error."""
     spread = fixed_or_dash(part.spread, largest)
     told = part.spread and part.spread_error
     return f"{spread} ± {fixed_or_dash(part.spread_error, largest)}" if told else spread
 
 
-def share_of(part: Part, largest: float) -> str:
+def bar_length(part: EffectPart, largest: float) -> str:
     """Length of a bar, of 100."""
     return f"{100 * (part.size or 0.0) / largest:.3g}" if largest > 0 else "0"
 
@@ -277,7 +277,7 @@ def table_title(feature: Section) -> str:
     )
 
 
-def content(page: Page) -> dict[str, Any]:
+def content(page: EffectPage) -> dict[str, Any]:
     """What the scripts need, as plain values; what is empty is left out."""
     features = [
         {
@@ -317,7 +317,7 @@ def pair_forms(page: PairPage) -> set[str]:
     return {pair.lines.form for output in page.outputs for pair in output.pairs}
 
 
-def effect_titles(page: Page) -> list[str]:
+def effect_titles(page: EffectPage) -> list[str]:
     """What stands beside the axis of each output; nothing where no feature has one."""
     known = [feature.parts for feature in page.features if feature.parts[0].shape.titles]
     return [part.shape.titles[0] for part in known[0]] if known else []
@@ -338,7 +338,7 @@ def without_empty(part: dict[str, Any]) -> dict[str, Any]:
     return {**part, "shape": shape}
 
 
-def chart_kinds(page: Page) -> set[str]:
+def chart_kinds(page: EffectPage) -> set[str]:
     """Kinds of charts that the page needs."""
     kinds = {"map"} if len(page.features) > 1 else set()
     for shape in (part.shape for feature in page.features for part in feature.parts):
@@ -350,7 +350,7 @@ def chart_kinds(page: Page) -> set[str]:
     return kinds | region_kinds(page)
 
 
-def region_kinds(page: Page) -> set[str]:
+def region_kinds(page: EffectPage) -> set[str]:
     """Kinds of charts that its regions need."""
     kinds = {"curve": "regions", "dates": "date regions", "levels": "level regions"}
     return {

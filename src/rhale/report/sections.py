@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rhale.errors import BadSettingError
 from rhale.report.compare_page import make_compare_page
-from rhale.report.page import Page
-from rhale.report.pair_page import Limits, make_pair_page
+from rhale.report.page import EffectPage
+from rhale.report.pair_page import PairPageLimits, make_pair_page
 from rhale.report.refit_page import make_refit_page
 
 if TYPE_CHECKING:
@@ -17,42 +17,44 @@ if TYPE_CHECKING:
     from rhale.pairs import Interactions
     from rhale.trainings import Refits
 
-FEW = Limits(rows=10, pairs=3)  # of pairs: a section is not a page of its own
+SECTION_PAIR_LIMITS = PairPageLimits(
+    rows=10, pairs=3
+)  # of pairs: a section is not a page of its own
 
 
-def add_interactions(page: Page, table: Interactions) -> Page:
+def add_interactions(page: EffectPage, table: Interactions) -> EffectPage:
     """Show the strongest pairs below the features.
 
     Parameters
     ----------
-    page : Page
+    page : EffectPage
         The page of effects.
     table : Interactions
         Of the same outputs.
     """
-    shown = make_pair_page(table, limits=FEW)
-    places = find_places(page, [output.key for output in shown.outputs], "interactions")
+    shown = make_pair_page(table, limits=SECTION_PAIR_LIMITS)
+    places = find_output_positions(page, [output.key for output in shown.outputs], "interactions")
     outputs = tuple(replace(o, place=place) for o, place in zip(shown.outputs, places, strict=True))
     return replace(page, interactions=replace(shown, outputs=outputs))
 
 
-def add_refits(page: Page, table: Refits) -> Page:
+def add_refits(page: EffectPage, table: Refits) -> EffectPage:
     """Show what would come back below the features; arguments as in `add_interactions`."""
     shown = make_refit_page(table)
-    places = find_places(page, [output.key for output in shown.outputs], "refits")
+    places = find_output_positions(page, [output.key for output in shown.outputs], "refits")
     outputs = tuple(replace(o, place=place) for o, place in zip(shown.outputs, places, strict=True))
     return replace(page, refits=replace(shown, outputs=outputs))
 
 
-def add_comparison(page: Page, table: Comparison) -> Page:
+def add_comparison(page: EffectPage, table: Comparison) -> EffectPage:
     """Show what differs from other explanations; arguments as in `add_interactions`."""
     shown = make_compare_page(table)
-    places = find_places(page, [output.key for output in shown.outputs], "comparison")
+    places = find_output_positions(page, [output.key for output in shown.outputs], "comparison")
     outputs = tuple(replace(o, place=place) for o, place in zip(shown.outputs, places, strict=True))
     return replace(page, comparison=replace(shown, outputs=outputs))
 
 
-def find_places(page: Page, keys: Sequence[str], what: str) -> list[int]:
+def find_output_positions(page: EffectPage, keys: Sequence[str], what: str) -> list[int]:
     """Where outputs stand on the page; an error where it does not have them."""
     unknown = [key for key in keys if key not in page.keys]
     if unknown:

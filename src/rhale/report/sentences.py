@@ -11,25 +11,25 @@ from rhale.kernels.real_jumps import Jump
 from rhale.report.wording import (
     SHORT_UNIT,
     clean,
+    format_axis_position,
+    format_report_number,
     isolated,
     listed,
     named_output,
-    number,
-    place,
     plus_minus,
 )
-from rhale.results.result import Difference, Result, axis_kind, is_constant, reach
-from rhale.results.row_quantiles import shown_part
+from rhale.results.result import Difference, Result, find_result_axis_kind, is_constant, reach
+from rhale.results.row_quantiles import find_shown_part
 
-N_POINTS = 201
+N_SENTENCE_POINTS = 201
 MOST_STRETCHES = 4
-MOST_JUMPS = 3
-TURN = 0.1  # of the range: smaller turns are no turns
-FLAT = 0.02  # of the largest range among the features: less is hardly an effect
-MOSTLY = 0.6  # of a stretch: most of the change happens in less than this
-SURE = 1.96  # standard errors
-SHORT_LEVEL = 60
-WORDS = (  # below these shares of the average change
+MAX_JUMPS_IN_TEXT = 3
+MIN_TURN_SHARE = 0.1  # of the range: smaller turns are no turns
+FLAT_EFFECT_SHARE = 0.02  # of the largest range among the features: less is hardly an effect
+MAX_STEEP_SHARE = 0.6  # of a stretch: most of the change happens in less than this
+Z_SCORE_95 = 1.96  # standard errors
+MAX_EFFECT_LEVEL_LETTERS = 60
+HETEROGENEITY_WORDS = (  # below these shares of the average change
     (0.1, "rows hardly differ"),
     (0.25, "rows differ a little"),
     (0.4, "rows differ somewhat"),
@@ -37,7 +37,7 @@ WORDS = (  # below these shares of the average change
 )
 
 
-def read(result: Result, *, largest: float = 0.0) -> tuple[str, ...]:
+def describe_effect(result: Result, *, largest: float = 0.0) -> tuple[str, ...]:
     """Say in sentences what an effect shows.
 
     Parameters
@@ -69,7 +69,7 @@ def curve_range(result: Result) -> float:
 
 def curve_points(result: Result) -> tuple[FloatArray, FloatArray]:
     """Places where a curve may turn, and its height there."""
-    x = result.places(N_POINTS)
+    x = result.places(N_SENTENCE_POINTS)
     return x, result.height(x)
 
 
@@ -77,7 +77,7 @@ def is_flat(result: Result, largest: float) -> bool:
     """Tell whether the average hardly moves, or no more than chance would move it."""
     x, values = curve_points(result)
     size = float(np.nanmax(values) - np.nanmin(values))
-    if size <= FLAT * largest or size <= 1e-12 * float(np.nanmax(np.abs(values))):
+    if size <= FLAT_EFFECT_SHARE * largest or size <= 1e-12 * float(np.nanmax(np.abs(values))):
         return True
     change = result.difference(x[int(np.nanargmin(values))], x[int(np.nanargmax(values))])
     return not is_sure(change)
@@ -87,13 +87,15 @@ def flat_sentence(result: Result, largest: float) -> str:
     """Say that the average hardly moves, and whether single rows do."""
     size, spread = curve_range(result), result.typical_spread
     unit = unit_of_output(result)
-    moves = f"moves by at most {number(size, 2)}{unit}" if size > 0 else "does not move"
+    moves = (
+        f"moves by at most {format_report_number(size, 2)}{unit}" if size > 0 else "does not move"
+    )
     start = f"On average {output_of(result)} {moves} over the whole range"
-    if size > FLAT * largest > 0:
+    if size > FLAT_EFFECT_SHARE * largest > 0:
         start += ", which chance alone could do"
-    if np.isfinite(spread) and spread > max(2 * result.importance, FLAT * largest):
+    if np.isfinite(spread) and spread > max(2 * result.importance, FLAT_EFFECT_SHARE * largest):
         return (
-            f"{start}, but rows differ: typical spread {number(spread, 2)}{unit}. "
+            f"{start}, but rows differ: typical spread {format_report_number(spread, 2)}{unit}. "
             "The feature works together with others, in different directions."
         )
     return f"{start}, and rows hardly differ."
@@ -117,7 +119,7 @@ def stretch_sentences(result: Result) -> tuple[str, ...]:
 def turning_points(result: Result) -> IntArray:
     """Positions where the curve turns; turns that are small, or no more than chance, are left out."""
     x, values = curve_points(result)
-    least = TURN * float(np.ptp(values))
+    least = MIN_TURN_SHARE * float(np.ptp(values))
     while (turns := zigzag(values, least)).size > 2:
         changes = [result.difference(x[i], x[j]) for i, j in pairwise(turns)]
         if len(changes) <= MOST_STRETCHES and all(map(is_sure, changes)):
@@ -130,7 +132,7 @@ def turning_points(result: Result) -> IntArray:
 
 def is_sure(change: Difference) -> bool:
     """Tell whether a change is more than chance."""
-    return abs(change.size) > SURE * change.error
+    return abs(change.size) > Z_SCORE_95 * change.error
 
 
 def zigzag(values: FloatArray, least: float) -> IntArray:
@@ -161,7 +163,7 @@ def mostly(result: Result, x: FloatArray, values: FloatArray) -> str:
     start = int(np.flatnonzero(share <= 0.05)[-1])
     after = np.flatnonzero(share[start:] >= 0.95)
     stop = start + int(after[0]) if after.size else x.size - 1
-    if x[stop] - x[start] >= MOSTLY * (x[-1] - x[0]):
+    if x[stop] - x[start] >= MAX_STEEP_SHARE * (x[-1] - x[0]):
         return ""
     first, last = at(result, x[start]), with_unit(result, x[stop])
     same = first == at(result, x[stop])
@@ -177,7 +179,7 @@ def jump_sentence(result: Result) -> tuple[str, ...]:
     A jump is a part of the stretches that other sentences are about.
     """
     sizes = sorted((abs(jump.size) for jump in result.jumps), reverse=True)
-    told = [jump for jump in result.jumps if abs(jump.size) in sizes[:MOST_JUMPS]]
+    told = [jump for jump in result.jumps if abs(jump.size) in sizes[:MAX_JUMPS_IN_TEXT]]
     if not told:
         return ()
     words, rest = listed([jump_in_words(result, jump) for jump in told]), len(sizes) - len(told)
@@ -189,7 +191,7 @@ def jump_in_words(result: Result, jump: Jump) -> str:
     """Say how far a curve jumps, and where."""
     middle = jump.start + (jump.stop - jump.start) / 2
     way = "up" if jump.size > 0 else "down"
-    size = number(abs(jump.size)) + unit_of_output(result)
+    size = format_report_number(abs(jump.size)) + unit_of_output(result)
     return f"{way} by {size} at {with_unit(result, middle)}"
 
 
@@ -224,7 +226,7 @@ def missing_sentence(result: Result) -> tuple[str, ...]:
         way = "higher" if size > 0 else "lower"
         by = plus_minus(abs(size), change.error) + unit_of_output(result)
         words = f"{by} {way} than on average"
-    share, about = number(100 * result.missing.share, 2), differ(change)
+    share, about = format_report_number(100 * result.missing.share, 2), differ(change)
     return (f"Without a value ({share} % of the rows) {output_of(result)} is {words}{about}.",)
 
 
@@ -233,10 +235,12 @@ def differ(change: Difference) -> str:
     if not np.isfinite(change.spread):
         return ""
     if change.spread <= 1e-3 * abs(change.size):
-        return f"; {WORDS[0][1]}"
+        return f"; {HETEROGENEITY_WORDS[0][1]}"
     share = change.spread / abs(change.size) if change.size else np.inf
-    words = next((words for limit, words in WORDS if share < limit), "rows differ a lot")
-    return f"; {words}: spread of this change {number(change.spread, 2)}"
+    words = next(
+        (words for limit, words in HETEROGENEITY_WORDS if share < limit), "rows differ a lot"
+    )
+    return f"; {words}: spread of this change {format_report_number(change.spread, 2)}"
 
 
 def output_of(result: Result) -> str:
@@ -253,7 +257,7 @@ def unit_of_output(result: Result) -> str:
 def with_unit(result: Result, value: float) -> str:
     """Write a place on the axis of a feature, with its unit."""
     unit = clean(result.captions.unit(result.name), SHORT_UNIT)
-    is_number = unit and not result.labels and axis_kind(result) == "number"
+    is_number = unit and not result.labels and find_result_axis_kind(result) == "number"
     return f"{at(result, value)}\u00a0{isolated(unit)}" if is_number else at(result, value)
 
 
@@ -266,15 +270,15 @@ def at(result: Result, value: float) -> str:
     """Write a place on the axis of a feature."""
     if result.labels:
         return levels_of(result)[int(np.searchsorted(result.axis, value))]
-    part = shown_part(result)
+    part = find_shown_part(result)
     if part.is_log:
-        return number(value)  # far to the left a hundredth of the axis is no place
-    is_seen = axis_kind(result) == "number" and part.low <= value <= part.high
+        return format_report_number(value)  # far to the left a hundredth of the axis is no place
+    is_seen = find_result_axis_kind(result) == "number" and part.low <= value <= part.high
     low, high = part[:2] if is_seen else reach(result)  # far values leave small ones their digits
-    return place(value, axis_kind(result), high - low)
+    return format_axis_position(value, find_result_axis_kind(result), high - low)
 
 
 def levels_of(result: Result) -> list[str]:
     """Labels of the levels, those that are names in quotation marks."""
-    levels = [clean(label, SHORT_LEVEL) for label in result.labels]
+    levels = [clean(label, MAX_EFFECT_LEVEL_LETTERS) for label in result.labels]
     return levels if result.column_kind == "steps" else [f"“{level}”" for level in levels]

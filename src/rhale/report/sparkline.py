@@ -7,7 +7,7 @@ from typing import Protocol
 
 from rhale.report.chart_numbers import Numbers
 
-WIDTH, HEIGHT, MARGIN = 96.0, 24.0, 2.0
+SPARKLINE_WIDTH, SPARKLINE_HEIGHT, SPARKLINE_MARGIN = 96.0, 24.0, 2.0
 
 
 class Curve(Protocol):
@@ -34,13 +34,13 @@ class Curve(Protocol):
         """Ends of the part of the axis that is shown; nothing where all is."""
 
 
-def path_of(shape: Curve) -> str:
+def write_sparkline_path(shape: Curve) -> str:
     """Write the curve as the path of a picture of WIDTH by HEIGHT; levels become short strokes.
 
     Examples
     --------
     >>> from rhale.report.chart_numbers import Shape
-    >>> path_of(Shape("curve", x=(0.0, 1.0), y=(0.0, 1.0)))
+    >>> write_sparkline_path(Shape("curve", x=(0.0, 1.0), y=(0.0, 1.0)))
     'M2 22L94 2'
     """
     low, high = shape.shown or (-math.inf, math.inf)
@@ -51,12 +51,14 @@ def path_of(shape: Curve) -> str:
     ]
     if not points:
         return ""
-    across = scaled([x for x, _ in points], MARGIN, WIDTH - MARGIN)
-    up = scaled([-y for _, y in points], MARGIN, HEIGHT - MARGIN)
+    across = scaled([x for x, _ in points], SPARKLINE_MARGIN, SPARKLINE_WIDTH - SPARKLINE_MARGIN)
+    up = scaled([-y for _, y in points], SPARKLINE_MARGIN, SPARKLINE_HEIGHT - SPARKLINE_MARGIN)
     if not shape.dots:
         return "M" + "L".join(f"{x:g} {y:g}" for x, y in zip(across, up, strict=True))
-    half = max(1.5, 0.35 * (WIDTH - 2 * MARGIN) / len(points))
-    across = scaled([x for x, _ in points], MARGIN + half, WIDTH - MARGIN - half)
+    half = max(1.5, 0.35 * (SPARKLINE_WIDTH - 2 * SPARKLINE_MARGIN) / len(points))
+    across = scaled(
+        [x for x, _ in points], SPARKLINE_MARGIN + half, SPARKLINE_WIDTH - SPARKLINE_MARGIN - half
+    )
     return "".join(f"M{x - half:.3g} {y:g}h{2 * half:.3g}" for x, y in zip(across, up, strict=True))
 
 

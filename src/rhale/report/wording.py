@@ -8,11 +8,11 @@ import unicodedata
 
 import numpy as np
 
-from rhale.kernels.times import DAY, AxisKind, written
+from rhale.kernels.times import SECONDS_PER_DAY, AxisKind, format_axis_value
 from rhale.results import numerals
 from rhale.results.captions import Captions
 from rhale.results.numerals import (
-    PLAIN,
+    PLAIN_NUMBER_RANGE,
     decimals_of,
     is_plain,
     without_zeros,
@@ -21,19 +21,25 @@ from rhale.results.numerals import (
     write_with_error,
 )
 
-MINUS, UNKNOWN, INSTEAD = "\u2212", numerals.UNKNOWN, "\ufffd"
-LONGEST = 1_000  # letters of a name
+MINUS_SIGN, UNKNOWN_DASH, INSTEAD = "\u2212", numerals.UNKNOWN_DASH, "\ufffd"
+MAX_NAME_LETTERS = 1_000  # letters of a name
 SMALL_P = 1e-4  # a smaller chance is but called small
-STEERING = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold
+CONTROL_CATEGORIES = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold
 NO_LETTERS = "\ufffe\uffff"  # nor these, in a picture
 TURNING = {"R", "AL", "AN", "RLE", "LRE", "RLO", "LRO", "RLI", "LRI", "FSI", "PDF", "PDI"}
-ANSWERS = ("prediction", "probability", "log-odds", "margin", "score")  # of models, in words
-BARE = re.compile(r"y\d*")  # keys of outputs without a name
+OUTPUT_KIND_WORDS = (
+    "prediction",
+    "probability",
+    "log-odds",
+    "margin",
+    "score",
+)  # of models, in words
+UNNAMED_OUTPUT_PATTERN = re.compile(r"y\d*")  # keys of outputs without a name
 SHORT_OUTPUT, SHORT_UNIT = 80, 20
-UNITS = {"d": DAY, "h": 3_600.0, "min": 60.0, "s": 1.0}
+DURATION_UNITS = {"d": SECONDS_PER_DAY, "h": 3_600.0, "min": 60.0, "s": 1.0}
 
 
-def clean(text: object, longest: int = LONGEST) -> str:
+def clean(text: object, longest: int = MAX_NAME_LETTERS) -> str:
     r"""Write a name on one line, with nothing that a page cannot hold, and cut it if need be.
 
     Examples
@@ -45,12 +51,12 @@ def clean(text: object, longest: int = LONGEST) -> str:
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
-def shortened(text: object, longest: int) -> str:
+def shorten_middle(text: object, longest: int) -> str:
     """Write a long name without its middle: names that begin alike are still told apart.
 
     Examples
     --------
-    >>> shortened("a long name = 7", 9), shortened("short", 9)
+    >>> shorten_middle("a long name = 7", 9), shorten_middle("short", 9)
     ('a lo… = 7', 'short')
     """
     line, half = clean(text, len(str(text)) + 1), (longest - 1) // 2
@@ -60,20 +66,21 @@ def shortened(text: object, longest: int) -> str:
 def without_steering(text: str) -> str:
     """Replace letters that steer, line ends among them, by a sign that they are there."""
     return "".join(
-        INSTEAD if unicodedata.category(c) in STEERING or c in NO_LETTERS else c for c in text
+        INSTEAD if unicodedata.category(c) in CONTROL_CATEGORIES or c in NO_LETTERS else c
+        for c in text
     )
 
 
-def number(value: float, digits: int = 3) -> str:
+def format_report_number(value: float, digits: int = 3) -> str:
     """Write a number with so many digits; a dash if it is not known.
 
     Examples
     --------
-    >>> number(0.12345), number(12345.6), number(2.5e7), number(float("nan")) == UNKNOWN
+    >>> format_report_number(0.12345), format_report_number(12345.6), format_report_number(2.5e7), format_report_number(float("nan")) == UNKNOWN_DASH
     ('0.123', '12,346', '2.5e7', True)
     """
     known = math.isfinite(value)
-    return write_number(value, digits).replace("-", MINUS) if known else UNKNOWN
+    return write_number(value, digits).replace("-", MINUS_SIGN) if known else UNKNOWN_DASH
 
 
 def trimmed(value: float, decimals: int) -> str:
@@ -84,7 +91,7 @@ def trimmed(value: float, decimals: int) -> str:
     >>> trimmed(2019.0, 1), trimmed(65432.1, -2)
     ('2019', '65,400')
     """
-    return without_zeros(write_decimals(value, decimals)).replace("-", MINUS)
+    return without_zeros(write_decimals(value, decimals)).replace("-", MINUS_SIGN)
 
 
 def fixed(value: float, largest: float, digits: int = 4) -> str:
@@ -96,9 +103,9 @@ def fixed(value: float, largest: float, digits: int = 4) -> str:
     ('1.23', '0.00', '0.5')
     """
     if not math.isfinite(value) or largest == 0 or not is_plain(largest):
-        return number(value)
+        return format_report_number(value)
     decimals = max(0, decimals_of(largest, digits))
-    return write_decimals(value, decimals, apart=True).replace("-", MINUS)
+    return write_decimals(value, decimals, apart=True).replace("-", MINUS_SIGN)
 
 
 def fixed_or_dash(value: float | None, largest: float, digits: int = 4) -> str:
@@ -115,8 +122,8 @@ def plus_minus(value: float, error: float) -> str:
     ('0.312 ± 0.021', '0.312')
     """
     if not math.isfinite(error) or error < 5e-4 * abs(value) or error == 0:
-        return number(value)
-    return write_with_error(value, error).replace("-", MINUS)
+        return format_report_number(value)
+    return write_with_error(value, error).replace("-", MINUS_SIGN)
 
 
 def chance_in_words(p: float) -> str:
@@ -128,8 +135,8 @@ def chance_in_words(p: float) -> str:
     ('0.031', '<\xa00.0001', '1')
     """
     if not math.isfinite(p):
-        return UNKNOWN
-    return f"<\u00a0{SMALL_P:.4f}" if p < SMALL_P else number(p, 2)
+        return UNKNOWN_DASH
+    return f"<\u00a0{SMALL_P:.4f}" if p < SMALL_P else format_report_number(p, 2)
 
 
 def isolated(name: str) -> str:
@@ -153,10 +160,10 @@ def named_output(captions: Captions, output: str, *, unit: bool = False) -> str:
     >>> [named_output(captions, name) for name in ("1", "y0", "y1")]
     ['the probability of churn = 1', 'price', 'the prediction']
     """
-    is_bare = output not in captions.outputs and BARE.fullmatch(output)
+    is_bare = output not in captions.outputs and UNNAMED_OUTPUT_PATTERN.fullmatch(output)
     words = "prediction" if is_bare else isolated(clean(captions.output(output), SHORT_OUTPUT))
     own = clean(captions.unit(output), SHORT_UNIT) if unit else ""
-    named = f"the {words}" if words.startswith(ANSWERS) else words
+    named = f"the {words}" if words.startswith(OUTPUT_KIND_WORDS) else words
     return f"{named} ({isolated(own)})" if own else named
 
 
@@ -194,21 +201,21 @@ def straight(text: str) -> str:
     return f"{before}\u200e (" + after if isolated(before) != before else before + bracket + after
 
 
-def place(value: float, kind: AxisKind, span: float) -> str:
+def format_axis_position(value: float, kind: AxisKind, span: float) -> str:
     """Write a place on an axis that is `span` long, to about a hundredth of it.
 
     Examples
     --------
-    >>> place(20.123, "number", 60.0), place(18000.0, "date", 400.0), place(5400.0, "duration", 9e3)
+    >>> format_axis_position(20.123, "format_report_number", 60.0), format_axis_position(18000.0, "date", 400.0), format_axis_position(5400.0, "duration", 9e3)
     ('20.1', '2019-04-14', '1.5 h')
     """
     if kind == "date":
-        return written(float(np.rint(value)) if span > 10 else value, "date")
+        return format_axis_value(float(np.rint(value)) if span > 10 else value, "date")
     if kind == "duration":
         unit = unit_of(span)
-        return f"{place(value / UNITS[unit], 'number', span / UNITS[unit])} {unit}"
-    if not math.isfinite(span) or span <= 0 or not PLAIN[0] <= span < 1e9:
-        return number(value, 4)
+        return f"{format_axis_position(value / DURATION_UNITS[unit], 'number', span / DURATION_UNITS[unit])} {unit}"
+    if not math.isfinite(span) or span <= 0 or not PLAIN_NUMBER_RANGE[0] <= span < 1e9:
+        return format_report_number(value, 4)
     decimals = 2 - math.floor(math.log10(span))
     return trimmed(value, decimals if decimals >= 0 else min(0, decimals + 1))
 
@@ -221,7 +228,7 @@ def unit_of(seconds: float) -> str:
     >>> unit_of(7200.0), unit_of(90.0)
     ('h', 's')
     """
-    return next((name for name, size in UNITS.items() if seconds >= 2 * size), "s")
+    return next((name for name, size in DURATION_UNITS.items() if seconds >= 2 * size), "s")
 
 
 def listed(names: list[str], most: int = 6) -> str:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rhale.results.plain_values import refuse, shown
+from rhale.results.plain_values import quote_file_value, refuse_file_content
 
-LONGEST, MOST_SIDES = 2**31, 2  # of arrays in results
-MARK = "pooled"  # stands for an array: its number in the pool
+MAX_POOLED_SIDE, MOST_SIDES = 2**31, 2  # of arrays in results
+POOL_KEY = "pooled"  # stands for an array: its number in the pool
 Array = np.ndarray[Any, np.dtype[Any]]
-WRITTEN = {  # what arrays of a type may be written as: the first that has the same bits counts
+POOL_STORAGE_TYPES = {  # what arrays of a type may be written as: the first that has the same bits counts
     "float64": ("<f4", "<f8"),
     "int64": ("<i1", "<i2", "<i4", "<i8"),
     "int32": ("<i1", "<i2", "<i4"),
@@ -46,7 +46,7 @@ class ArrayPool:
         if key not in self._places:
             self._places[key] = len(self.written)
             self.written.append(write_array(array))
-        return {MARK: self._places[key]}
+        return {POOL_KEY: self._places[key]}
 
 
 def write_array(array: Array) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def write_array(array: Array) -> dict[str, Any]:
     name = array.dtype.name
     form, content = next(
         (form, short.tobytes())
-        for form in WRITTEN[name]
+        for form in POOL_STORAGE_TYPES[name]
         if (short := _shorten(array, form)) is not None
     )
     text = b64encode(content).decode("ascii")
@@ -72,24 +72,34 @@ def _shorten(array: Array, form: str) -> Array | None:
 def read_arrays(listed: Any) -> list[Array]:
     """Read all arrays of a file, which may be hostile; ranges are asked where they are used."""
     if type(listed) is not list:
-        refuse(f"arrays is {shown(listed)}, not a list")
+        refuse_file_content(f"arrays is {quote_file_value(listed)}, not a list")
     return [_read_array(value, f"arrays[{i}]") for i, value in enumerate(listed)]
 
 
 def _read_array(value: Any, where: str) -> Array:
     keys = {"base64", "as", "type", "shape"}
     if type(value) is not dict or value.keys() != keys or type(value["base64"]) is not str:
-        refuse(f"{where} is {shown(value)}, not an array")
+        refuse_file_content(f"{where} is {quote_file_value(value)}, not an array")
     name, form, shape = value["type"], value["as"], value["shape"]
-    if type(name) is not str or type(form) is not str or form not in WRITTEN.get(name, ()):
-        refuse(f"{where} has numbers of the type {shown(name)}, written as {shown(form)}")
+    if (
+        type(name) is not str
+        or type(form) is not str
+        or form not in POOL_STORAGE_TYPES.get(name, ())
+    ):
+        refuse_file_content(
+            f"{where} has numbers of the type {quote_file_value(name)}, written as {quote_file_value(form)}"
+        )
     try:
         content = b64decode(value["base64"], validate=True)
     except ValueError:
-        refuse(f"{where} holds {shown(value['base64'])}, which is not base64")
+        refuse_file_content(
+            f"{where} holds {quote_file_value(value['base64'])}, which is not base64"
+        )
     width = np.dtype(form).itemsize
     if len(content) % width:
-        refuse(f"{where} has {len(content)} bytes, which are no whole numbers of {width}")
+        refuse_file_content(
+            f"{where} has {len(content)} bytes, which are no whole numbers of {width}"
+        )
     numbers = np.frombuffer(content, form)
     _require_filled(shape, numbers.size, where)
     return numbers.astype(name).reshape(shape)
@@ -97,9 +107,11 @@ def _read_array(value: Any, where: str) -> Array:
 
 def _require_filled(shape: Any, size: int, where: str) -> None:
     """Refuse a shape that so many numbers do not fill, or that no array has."""
-    is_shape = type(shape) is list and all(type(n) is int and 0 <= n < LONGEST for n in shape)
+    is_shape = type(shape) is list and all(
+        type(n) is int and 0 <= n < MAX_POOLED_SIDE for n in shape
+    )
     if not is_shape or len(shape) > MOST_SIDES or prod(shape) != size:
-        refuse(f"{where} has {size} numbers for the shape {shown(shape)}")
+        refuse_file_content(f"{where} has {size} numbers for the shape {quote_file_value(shape)}")
 
 
 def put_back(content: Any, arrays: Sequence[npt.NDArray[Any]]) -> None:
@@ -111,13 +123,15 @@ def put_back(content: Any, arrays: Sequence[npt.NDArray[Any]]) -> None:
     while waiting:
         held = waiting.pop()
         for place, value in held.items() if type(held) is dict else enumerate(held):
-            if type(value) is dict and value.keys() == {MARK}:
-                held[place] = _find(value[MARK], arrays)
+            if type(value) is dict and value.keys() == {POOL_KEY}:
+                held[place] = _find_pooled_array(value[POOL_KEY], arrays)
             elif type(value) in (dict, list) and value:
                 waiting.append(value)
 
 
-def _find(number: Any, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def _find_pooled_array(number: Any, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     if type(number) is not int or not 0 <= number < len(arrays):
-        refuse(f"an array {shown(number)} is named, and there are {len(arrays)}")
+        refuse_file_content(
+            f"an array {quote_file_value(number)} is named, and there are {len(arrays)}"
+        )
     return arrays[number]

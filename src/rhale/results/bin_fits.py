@@ -12,21 +12,28 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.axis_row import AxisRow
-from rhale.kernels.curve import BinFits, CellMeans, RowEnds, fill_gaps, read_ends, stretch
+from rhale.kernels.axis_row import BatchedCells
+from rhale.kernels.curve import (
+    BinFits,
+    CellMeans,
+    RowEnds,
+    build_fit_from_bins,
+    fill_gaps,
+    limit_extrapolation,
+)
 from rhale.kernels.gaps import Gaps, find_gaps
 from rhale.kernels.moments import Moments
 from rhale.kernels.noise import cut_outliers, interpolation, residual_squares
 from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts
-from rhale.kernels.pure_error import FilledCells, pure_variance
+from rhale.kernels.pure_error import NonEmptyCells, pure_variance
 from rhale.kernels.records import as_frozen
 from rhale.kernels.row_places import RowPlaces, place_rows_apart
 from rhale.kernels.uncertainty import bridge_levels
 from rhale.results.effect import Effect
 from rhale.results.note import Note, as_notes
 
-SEARCHED = 2.0  # price of a searched parameter, in log N rows
-TOGETHER = 64  # effects that are fitted side by side: their cells stay in a fast cache
+SEARCH_PENALTY = 2.0  # price of a searched parameter, in log N rows
+MAX_EFFECTS_PER_FIT = 64  # effects that are fitted side by side: their cells stay in a fast cache
 
 
 class Unfitted(NamedTuple):
@@ -110,8 +117,8 @@ def fit_effects(unfitted: Sequence[Unfitted]) -> list[Effect]:
     for at, one in enumerate(unfitted):
         alike.setdefault(one.likeness, []).append(at)
     for places in alike.values():
-        for first in range(0, len(places), TOGETHER):
-            some = places[first : first + TOGETHER]
+        for first in range(0, len(places), MAX_EFFECTS_PER_FIT):
+            some = places[first : first + MAX_EFFECTS_PER_FIT]
             made |= zip(some, _Batch.of([unfitted[at] for at in some]).fit(), strict=True)
     return [made[at] for at in range(len(unfitted))]
 
@@ -124,27 +131,27 @@ class _Batch:
     ----------
     each : sequence of Unfitted
         The effects.
-    cells, fine, united : AxisRow
+    cells, fine, united : BatchedCells
         Their cells, the fine ones, and those united to bins.
     linear, measured : ndarray of shape (n_bins,)
         Which bins are lines, and which have rows.
     """
 
     each: Sequence[Unfitted]
-    cells: AxisRow
-    fine: AxisRow
-    united: AxisRow
+    cells: BatchedCells
+    fine: BatchedCells
+    united: BatchedCells
     linear: BoolArray
     measured: BoolArray
 
     @classmethod
     def of(cls, each: Sequence[Unfitted]) -> _Batch:
         """Put effects side by side, and unite their cells."""
-        fine = AxisRow.of([one.fine for one in each], n_series=None)
+        fine = BatchedCells.of([one.fine for one in each], n_series=None)
         united = fine.unite([one.limits for one in each])
         return cls(
             each=each,
-            cells=AxisRow.of([one.cells for one in each], n_series=None),
+            cells=BatchedCells.of([one.cells for one in each], n_series=None),
             fine=fine,
             united=united,
             linear=np.concatenate([one.cuts.linear for one in each]) & (united.cells.sxx > 0),
@@ -214,7 +221,7 @@ class _Batch:
     def fit_bins(self, ends: RowEnds) -> list[BinFits]:
         """What was fitted in the bins of each effect; those without rows from their neighbours."""
         level, slope = self.bins.mean[0], np.where(self.linear, self.bins.slope[0], 0.0)
-        numbers = (ends.mean, level, slope, *read_ends(*self.united.ends, ends))
+        numbers = (ends.mean, level, slope, *limit_extrapolation(*self.united.ends, ends))
         found, frozen = [], [as_frozen(array) for array in numbers]
         for one, part in zip(self.each, self.united.slices(), strict=True):
             edges = one.fine.grid.edges[one.limits]
@@ -270,19 +277,19 @@ class _Batch:
         return pure_variance(self.filled, self.cells.join(limits))
 
     @cached_property
-    def filled(self) -> FilledCells:
+    def filled(self) -> NonEmptyCells:
         """Cells whose means count."""
-        return FilledCells.of(self.cells)
+        return NonEmptyCells.of(self.cells)
 
     def follow_cells(self, fits: Sequence[BinFits]) -> list[CellMeans | None]:
         """Cells of the bins whose fit is too plain for the curve; None if all fits are adequate."""
         follows = [at for at, one in enumerate(self.each) if one.follows]
-        found = _follow([self.each[at] for at in follows], [fits[at] for at in follows])
+        found = _unite_curve_cells([self.each[at] for at in follows], [fits[at] for at in follows])
         known = dict(zip(follows, found, strict=True))
         return [known.get(at) for at in range(len(self.each))]
 
 
-def _follow(each: Sequence[Unfitted], fits: Sequence[BinFits]) -> list[CellMeans]:
+def _unite_curve_cells(each: Sequence[Unfitted], fits: Sequence[BinFits]) -> list[CellMeans]:
     """Cells that the curves of some effects follow."""
     if not each:
         return []
@@ -290,7 +297,7 @@ def _follow(each: Sequence[Unfitted], fits: Sequence[BinFits]) -> list[CellMeans
         np.arange(one.cells.grid.n_cells + 1) if one.cuts.followed is None else one.cuts.followed
         for one in each
     ]
-    axes = AxisRow.of([one.cells for one in each]).unite(followed)
+    axes = BatchedCells.of([one.cells for one in each]).unite(followed)
     cells, (left, right) = axes.cells, axes.ends
     trust, noise = (np.concatenate([getattr(o.cuts, n) for o in each]) for n in ("trust", "noise"))
     pairs = zip(followed, each, strict=True)
@@ -331,7 +338,7 @@ def _follow(each: Sequence[Unfitted], fits: Sequence[BinFits]) -> list[CellMeans
 
 def _find_gaps(cells: Moments, fit: BinFits, followed: CellMeans | None, rows: RowPlaces) -> Gaps:
     """Wide gaps, and how far the curve may be off there."""
-    return find_gaps(cells, lambda x: stretch(fit, followed, rows).curve(x, "start"))
+    return find_gaps(cells, lambda x: build_fit_from_bins(fit, followed, rows).curve(x, "start"))
 
 
 def _bridge(values: FloatArray, measured: BoolArray, middle: FloatArray) -> FloatArray:
@@ -389,7 +396,7 @@ def search_factor(cuts: Cuts, n_rows: float) -> float:
     if not cuts.is_searched or n_rows < 2:
         return 1.0
     n_parameters = 2 * cuts.linear.size - 1 + np.count_nonzero(cuts.linear)
-    return float(1.0 + SEARCHED * n_parameters * np.log(n_rows) / n_rows)
+    return float(1.0 + SEARCH_PENALTY * n_parameters * np.log(n_rows) / n_rows)
 
 
 def thin_bins(count: IntArray) -> tuple[Note, ...]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from rhale.errors import BadFileError
 from rhale.results.read_only import as_read_only
 
-WHERE = "captions"  # in the provenance of what is explained, and the field of a result
+CAPTIONS_KEY = "captions"  # in the provenance of what is explained, and the field of a result
 NOT_WRITTEN = {"is_written": False}  # of a field that files do not hold
 Held = TypeVar("Held")
 
@@ -200,7 +200,7 @@ class Captions:
         return {name: dict(mapping) for name, mapping in vars(self).items() if mapping}
 
 
-PLAIN = Captions()
+NO_CAPTIONS = Captions()
 
 
 def key_of(asked: Any, words: Mapping[str, str]) -> Any:
@@ -217,15 +217,15 @@ def key_of(asked: Any, words: Mapping[str, str]) -> Any:
 
 def captions_of(provenance: Mapping[str, Any]) -> Captions:
     """Read the captions of an explanation; they may come from a file that somebody made up."""
-    found = provenance.get(WHERE, {})
-    is_known = isinstance(found, Mapping) and set(found) <= set(vars(PLAIN))
+    found = provenance.get(CAPTIONS_KEY, {})
+    is_known = isinstance(found, Mapping) and set(found) <= set(vars(NO_CAPTIONS))
     if not is_known or not all(map(_holds_texts, found.values())):
         msg = (
             "captions are not texts by feature, output and unit; save the explanation again, "
             "or leave them out"
         )
         raise BadFileError(msg)
-    return Captions(**found) if found else PLAIN
+    return Captions(**found) if found else NO_CAPTIONS
 
 
 def _holds_texts(part: Any) -> bool:

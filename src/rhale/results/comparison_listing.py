@@ -10,14 +10,14 @@ from rhale.kernels.times import write_short
 from rhale.results.comparison_table import name_peak
 from rhale.results.curve_difference import CurveDifference
 from rhale.results.feature_comparison import FeatureComparison
-from rhale.results.listing import aligned, shorten, write_share
+from rhale.results.listing import aligned, shorten_name, write_share
 from rhale.results.numerals import write_number, write_with_error
 from rhale.results.pair_effect import write_p
-from rhale.results.result import axis_kind
+from rhale.results.result import find_result_axis_kind
 
-MOST_FEATURES = 30
-LONGEST_NAME = 24
-SHORT_NAME = 14
+MAX_COMPARED_FEATURES = 30
+MAX_COMPARED_NAME_LENGTH = 24
+MAX_COMPARISON_HEAD_LENGTH = 14
 
 
 def comparison_as_text(
@@ -25,7 +25,7 @@ def comparison_as_text(
     names: Sequence[str],
     zero: str,
     notes: Sequence[str],
-    most: int = MOST_FEATURES,
+    most: int = MAX_COMPARED_FEATURES,
 ) -> str:
     """Write the ranked table that `print` shows.
 
@@ -47,16 +47,16 @@ def comparison_as_text(
         [(*row, "") for row in (list(columns), *zip(*columns.values(), strict=True))], n_left=n_left
     )
     more = [f"and {len(ranked) - most:,} that differ less"] if len(ranked) > most else []
-    return "\n".join([head_of(names, zero), *table, *more, tell_count(ranked), *notes])
+    return "\n".join([head_of(names, zero), *table, *more, write_comparison_counts(ranked), *notes])
 
 
 def head_of(names: Sequence[str], zero: str) -> str:
     """Say what is compared with what, and where curves are zero."""
-    others = ", ".join(shorten(name) for name in names[1:])
-    return f"{others} compared with {shorten(names[0])}; zero {zero}"
+    others = ", ".join(shorten_name(name) for name in names[1:])
+    return f"{others} compared with {shorten_name(names[0])}; zero {zero}"
 
 
-def tell_count(ranked: Sequence[FeatureComparison]) -> str:
+def write_comparison_counts(ranked: Sequence[FeatureComparison]) -> str:
     """Say how many features differ, and how many of the rows moved."""
     known = [one for one in ranked if np.isfinite(one.size)]
     n_differ, n_moved = sum(one.differs for one in known), sum(one.moved for one in ranked)
@@ -72,18 +72,20 @@ def comparison_ranking(ranked: Sequence[FeatureComparison]) -> tuple[dict[str, l
     """The cells of the ranked table, and how many of its columns hold words."""
     pairs = [(one, found) for one in ranked for found in one.differences]
     every = [found for _, found in pairs]
-    columns = {"feature": [shorten(one.captions.feature(one.name)) for one, _ in pairs]}
+    columns = {"feature": [shorten_name(one.captions.feature(one.name)) for one, _ in pairs]}
     if len({one.output for one, _ in pairs}) > 1:
-        columns["output"] = [shorten(one.captions.output(one.output)) for one, _ in pairs]
+        columns["output"] = [shorten_name(one.captions.output(one.output)) for one, _ in pairs]
     if len({found.second_name for found in every}) > 1:
-        columns["compared"] = [shorten(found.second_name, LONGEST_NAME) for found in every]
+        columns["compared"] = [
+            shorten_name(found.second_name, MAX_COMPARED_NAME_LENGTH) for found in every
+        ]
     n_left = len(columns)
     columns["difference ± error"] = list(map(write_size, every))
     columns["of effect"] = [write_share(found.share) for found in every]
     columns["p"] = [write_p(found.p_value) for found in every]
-    columns["differs"] = list(map(write_verdict, every))
+    columns["differs"] = list(map(write_difference_verdict, every))
     columns["largest"] = [write_signed(found.peak.difference) for found in every]
-    columns["at"] = [shorten(write_peak(found), LONGEST_NAME) for found in every]
+    columns["at"] = [shorten_name(write_peak(found), MAX_COMPARED_NAME_LENGTH) for found in every]
     columns |= importance_columns(every)
     columns["rows elsewhere (median)"] = list(map(write_drift, every))
     return columns, n_left
@@ -93,7 +95,9 @@ def importance_columns(every: Sequence[CurveDifference]) -> Mapping[str, list[st
     """How large the effects are; under the names of the two where there are but two."""
     names = {(found.first_name, found.second_name) for found in every}
     first, second = names.pop() if len(names) == 1 else ("first", "compared")
-    heads = [f"importance {shorten(name, SHORT_NAME)}" for name in (first, second)]
+    heads = [
+        f"importance {shorten_name(name, MAX_COMPARISON_HEAD_LENGTH)}" for name in (first, second)
+    ]
     if heads[0] == heads[1]:
         heads = ["importance (1)", "importance (2)"]
     return {
@@ -111,7 +115,7 @@ def write_size(found: CurveDifference) -> str:
     return write_with_error(found.size, found.size_error)
 
 
-def write_verdict(found: CurveDifference) -> str:
+def write_difference_verdict(found: CurveDifference) -> str:
     """Say whether curves differ, or hardly: by less than a hundredth of the effect."""
     if not found.is_known:
         return ""
@@ -133,7 +137,7 @@ def write_peak(found: CurveDifference) -> str:
         return ""
     if found.first.labels:
         return name_peak(found)
-    return write_short(found.peak.x, axis_kind(found.first))
+    return write_short(found.peak.x, find_result_axis_kind(found.first))
 
 
 def write_drift(found: CurveDifference) -> str:
@@ -142,6 +146,6 @@ def write_drift(found: CurveDifference) -> str:
     if drift is None:
         return ""
     share = write_share(drift.apart)
-    if not drift.moved or found.first.labels or axis_kind(found.first) != "number":
+    if not drift.moved or found.first.labels or find_result_axis_kind(found.first) != "number":
         return share
     return f"{share} ({write_signed(drift.shift)})"

@@ -10,7 +10,7 @@ import numpy as np
 from rhale.results.curve_difference import CurveDifference
 from rhale.results.differences import can_be_named, can_compare
 from rhale.results.feature_comparison import FeatureComparison
-from rhale.results.listing import name_few, shorten, write_share
+from rhale.results.listing import name_few, shorten_name, write_share
 from rhale.results.note import Note
 from rhale.results.result import Result, is_constant
 
@@ -57,7 +57,9 @@ def _only_in(names: Sequence[str], known: Sequence[Sequence[str]], what: str) ->
     for name, some in zip(names, known, strict=True):
         if lone := [one for one in some if one not in common]:
             where = "only in" if len(names) == 2 else "not in all, but in"
-            notes.append(Note(f"{what}s", f"{what}s {where} {shorten(name)}: {name_few(lone)}"))
+            notes.append(
+                Note(f"{what}s", f"{what}s {where} {shorten_name(name)}: {name_few(lone)}")
+            )
     return notes
 
 
@@ -66,7 +68,9 @@ def _tell_methods(names: Sequence[str], given: Sequence[Explanation]) -> list[No
     methods = [str(fx.provenance.get("method", "")) for fx in given]
     if len(set(methods)) < 2:
         return []
-    told = ", ".join(f"{shorten(n)} by {shorten(m)}" for n, m in zip(names, methods, strict=True))
+    told = ", ".join(
+        f"{shorten_name(n)} by {shorten_name(m)}" for n, m in zip(names, methods, strict=True)
+    )
     return [Note("methods", f"made by different methods ({told}): these differ, too")]
 
 
@@ -106,19 +110,21 @@ def _tell_about(
     every: Sequence[CurveDifference], kind: str, ask: Callable[[CurveDifference], bool], why: str
 ) -> list[Note]:
     """Say of which features curves are not compared, for one reason."""
-    some = list(dict.fromkeys(name_of(one.first) for one in every if ask(one)))
+    some = list(dict.fromkeys(read_feature_caption(one.first) for one in every if ask(one)))
     return [Note(kind, f"not compared: {name_few(some)} ({why})")] if some else []
 
 
 def _tell_overlap(every: Sequence[CurveDifference]) -> list[Note]:
     """Say where few rows stand on what both have."""
     some = {
-        name_of(one.first): one.places.part
+        read_feature_caption(one.first): one.places.part
         for one in every
         if one.is_known and one.places.part < LITTLE
     }
     return [
-        Note("overlap", f"{shorten(name)} is compared where {write_share(part)} of the rows are")
+        Note(
+            "overlap", f"{shorten_name(name)} is compared where {write_share(part)} of the rows are"
+        )
         for name, part in list(some.items())[:10]
     ]
 
@@ -131,13 +137,11 @@ def _tell_levels(comparison: FeatureComparison) -> list[Note]:
     common, notes = set(results[0].labels).intersection(*(r.labels for r in results[1:])), []
     for name, result in zip(comparison.names, results, strict=True):
         if lone := [label for label in result.labels if label not in common]:
-            told = (
-                f"levels of {shorten(name_of(result))} that are not in all, but in {shorten(name)}"
-            )
+            told = f"levels of {shorten_name(read_feature_caption(result))} that are not in all, but in {shorten_name(name)}"
             notes.append(Note("levels", f"{told}: {name_few(lone)}"))
     return notes
 
 
-def name_of(result: Result) -> str:
+def read_feature_caption(result: Result) -> str:
     """What people read for the feature of a result."""
     return result.captions.feature(result.name)

@@ -9,10 +9,10 @@ import numpy as np
 from rhale.kernels import FloatArray
 from rhale.results.curve_difference import CurveDifference
 from rhale.results.feature_comparison import FeatureComparison
-from rhale.results.result import Result, axis_kind
-from rhale.results.table_rows import NAN, Columns, name_places
+from rhale.results.result import Result, find_result_axis_kind
+from rhale.results.table_rows import UNDEFINED, Columns, name_places
 
-N_PLACES = 41  # of a curve in a table
+N_COMPARISON_POINTS = 41  # of a curve in a table
 
 
 def comparison_rows(ranked: Sequence[FeatureComparison]) -> Columns:
@@ -49,10 +49,10 @@ def comparison_rows(ranked: Sequence[FeatureComparison]) -> Columns:
         "importance": [found.second.importance for found in every],
         "spread_with": [found.first.typical_spread for found in every],
         "spread": [found.second.typical_spread for found in every],
-        "rows_apart": [NAN if drift is None else drift.apart for drift in drifts],
+        "rows_apart": [UNDEFINED if drift is None else drift.apart for drift in drifts],
         "rows_moved": [drift is not None and drift.moved for drift in drifts],
-        "median_with": [NAN if drift is None else drift.before.median for drift in drifts],
-        "median": [NAN if drift is None else drift.after.median for drift in drifts],
+        "median_with": [UNDEFINED if drift is None else drift.before.median for drift in drifts],
+        "median": [UNDEFINED if drift is None else drift.after.median for drift in drifts],
     }
 
 
@@ -69,7 +69,7 @@ def place_rows_of(ranked: Sequence[FeatureComparison]) -> Columns:
     columns: Columns = {name: [] for name in names}
     for one in ranked:
         for found in one.differences:
-            path = found.trace(N_PLACES)
+            path = found.trace(N_COMPARISON_POINTS)
             n_rows = path.x.size
             columns["feature"] += [one.name] * n_rows
             columns["output"] += [one.output] * n_rows
@@ -90,7 +90,7 @@ def name_axis(result: Result, x: FloatArray) -> list[str]:
     """Places of an axis as text: labels of levels, dates, numbers."""
     if result.labels:
         return [result.labels[i] for i in np.searchsorted(result.axis, x)]
-    return list(name_places(x, (), axis_kind(result)))
+    return list(name_places(x, (), find_result_axis_kind(result)))
 
 
 def name_peak(found: CurveDifference) -> str:

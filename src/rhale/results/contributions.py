@@ -13,9 +13,9 @@ from rhale.kernels import FloatArray
 from rhale.names import read_word
 from rhale.results.explained import SampledCurves
 from rhale.results.level_effect import LevelEffect
-from rhale.results.new_rows import GONE, UNNAMED, NewRows, read_rows
+from rhale.results.new_rows import MISSING_LEVEL, UNSEEN_LEVEL, NewRows, read_new_rows
 from rhale.results.region_heights import align
-from rhale.results.result import Outside, Result, axis_kind, heights, reach
+from rhale.results.result import Outside, Result, find_result_axis_kind, heights, reach
 from rhale.results.summary import as_frame
 
 # a region may end before its feature does, and has the common curve there
@@ -53,26 +53,26 @@ def contribute(
         One column for each feature.
     """
     outside = cast(Outside, read_word("outside", outside, get_args(Outside)))
-    table = read_rows(rows, USE)
+    table = read_new_rows(rows, USE)
     _require_columns(table, columns)
     moved = curves.moved() if regions else ()
     found = np.empty((table.n_rows, len(curves.effects)))
     for place, effect in enumerate(curves.effects):
-        x = place_rows(effect, table, list(columns).index(effect.name), outside)
-        found[:, place] = _read(effect, x, outside)
+        x = locate_new_rows(effect, table, list(columns).index(effect.name), outside)
+        found[:, place] = _read_contributions(effect, x, outside)
         if place in moved:
             found[:, place] = _read_regions(effect, x, rows, found[:, place], outside)
     return found
 
 
-def place_rows(effect: Result, rows: NewRows, column: int, outside: Outside) -> FloatArray:
+def locate_new_rows(effect: Result, rows: NewRows, column: int, outside: Outside) -> FloatArray:
     """Where rows stand on the axis of an effect, shape (n_rows,); nan where they have no value.
 
     A level that is nowhere named stands beyond the axis; with `outside="extend"` at the rare ones
     that are pooled, if there are any.
     """
     if effect.column_kind != "categories":
-        return rows.numbers(effect.name, column, axis_kind(effect))
+        return rows.numbers(effect.name, column, find_result_axis_kind(effect))
     rare: tuple[str, ...] = ()
     other: int | None = None
     if isinstance(effect, LevelEffect) and effect.pooled:  # profiles do not keep their names
@@ -84,10 +84,10 @@ def place_rows(effect: Result, rows: NewRows, column: int, outside: Outside) -> 
         found = np.where(found >= len(effect.labels), other, found)
         beyond = effect.axis[other] if outside == "extend" else np.inf
     stand = effect.axis[np.maximum(found, 0)]
-    return np.select([found == GONE, found == UNNAMED], [np.nan, beyond], stand)
+    return np.select([found == MISSING_LEVEL, found == UNSEEN_LEVEL], [np.nan, beyond], stand)
 
 
-def _read(effect: Result, x: FloatArray, outside: Outside) -> FloatArray:
+def _read_contributions(effect: Result, x: FloatArray, outside: Outside) -> FloatArray:
     """The curve at places on the axis, of rows without a value at the point of their own."""
     found, (low, high) = heights(effect, x), reach(effect)
     beyond = np.flatnonzero((x < low) | (x > high))
@@ -111,7 +111,9 @@ def _read_regions(
     number, found = tree.locate(rows), common.copy()
     for place, region in enumerate(tree.regions):
         here = np.flatnonzero(number == place)
-        own = _read(region.effect, x[here], OUTSIDE_REGION[outside]) + align(region.effect, effect)
+        own = _read_contributions(region.effect, x[here], OUTSIDE_REGION[outside]) + align(
+            region.effect, effect
+        )
         found[here] = np.where(np.isfinite(own), own, common[here])
     return found
 

@@ -17,19 +17,25 @@ from rhale.results.differences import (
     SharedPlaces,
     can_be_named,
     can_compare,
+    find_shared_axis_range,
     offset,
     share_places,
-    shared_stretch,
     thin_places,
 )
-from rhale.results.result import Result, as_points, axis_kind, is_constant, require_level
-from rhale.results.row_drift import Drift, measure_drift, quantiles
+from rhale.results.result import (
+    Result,
+    as_points,
+    find_result_axis_kind,
+    is_constant,
+    require_level,
+)
+from rhale.results.row_drift import Drift, find_row_quantiles, measure_drift
 
-ROUNDING = 1e-9  # of the larger curve: curves that differ by less do not differ
+DIFFERENCE_ROUNDING = 1e-9  # of the larger curve: curves that differ by less do not differ
 RESOLUTION = 0.01  # of the larger effect: binning reads curves that well, however many rows
 OUTERMOST = 1 / 80  # of the rows, on each side
 MOST_PLACES = 40  # that stand for the rows, each for as many
-N_POINTS = 101  # of a difference that is drawn
+N_DIFFERENCE_POINTS = 101  # of a difference that is drawn
 
 
 class Peak(NamedTuple):
@@ -210,7 +216,7 @@ class CurveDifference:
         """How far equal curves may be apart by rounding."""
         x, other, _, _ = self.places
         heights = np.concatenate([self.first.height(x), self.second.height(other)])
-        return ROUNDING * float(np.nanmax(np.abs(heights), initial=0.0))
+        return DIFFERENCE_ROUNDING * float(np.nanmax(np.abs(heights), initial=0.0))
 
     def _error(self, x: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Standard error of the difference, and its degrees of freedom."""
@@ -258,10 +264,10 @@ class CurveDifference:
             found = [find_level(self.name, str(n), self.first.labels) for n in names.ravel()]
             points, shape = self.first.axis[found], np.shape(x)
         else:
-            points, shape = as_points(x, axis_kind(self.first))
+            points, shape = as_points(x, find_result_axis_kind(self.first))
         if can_be_named(self.first):
             return points, self._across(points), shape
-        low, high = shared_stretch(self.first, self.second)
+        low, high = find_shared_axis_range(self.first, self.second)
         points = np.where((points >= low) & (points <= high), points, np.nan)
         return points, points, shape
 
@@ -340,7 +346,7 @@ class CurveDifference:
         found = self.places
         if not self.first.labels and not self.second.labels and found.x.size:
             ends = [
-                quantiles(one.rows_along(), np.array([OUTERMOST, 1 - OUTERMOST]))
+                find_row_quantiles(one.rows_along(), np.array([OUTERMOST, 1 - OUTERMOST]))
                 for one in (self.first, self.second)
             ]
             low, high = max(end[0] for end in ends), min(end[1] for end in ends)
@@ -458,7 +464,7 @@ class CurveDifference:
         return gap - half, gap + half
 
     def trace(
-        self, n_points: int = N_POINTS, *, within: tuple[float, float] | None = None
+        self, n_points: int = N_DIFFERENCE_POINTS, *, within: tuple[float, float] | None = None
     ) -> DifferenceTrace:
         """What is drawn: the difference wherever either curve may bend; nothing if it is not known.
 
@@ -501,7 +507,7 @@ class CurveDifference:
             return self.places.x
         if self.first.labels and self.second.labels:
             return np.intersect1d(self.first.axis, self.second.axis)
-        low, high = shared_stretch(self.first, self.second)
+        low, high = find_shared_axis_range(self.first, self.second)
         every = np.concatenate([one.places(n_points) for one in (self.first, self.second)])
         return np.unique(np.append(every[(every >= low) & (every <= high)], [low, high]))
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
-from rhale.results.result import Result, Trace, axis_kind
-from rhale.results.table_rows import MISSING, Columns, name_places
+from rhale.results.result import Result, Trace, find_result_axis_kind
+from rhale.results.table_rows import MISSING_ROW_LABEL, Columns, name_places
 
 
 def curve_rows(
@@ -45,13 +45,16 @@ def curve_rows(
     )
     columns: Columns = {
         "x": trace.x.tolist(),
-        "at": name_places(trace.x, tuple(named), axis_kind(result)),
+        "at": name_places(trace.x, tuple(named), find_result_axis_kind(result)),
         **{name: getattr(trace, name).tolist() for name in Trace._fields[1:]},
     }
     gone = result.missing_trace(center, level)
     if gone is None:
         return columns
-    last = {"at": MISSING, **{name: float(getattr(gone, name)[0]) for name in Trace._fields}}
+    last = {
+        "at": MISSING_ROW_LABEL,
+        **{name: float(getattr(gone, name)[0]) for name in Trace._fields},
+    }
     return {name: [*held, last[name]] for name, held in columns.items()}
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.results.result import Result, axis_kind, is_constant, reach
+from rhale.results.result import Result, find_result_axis_kind, is_constant, reach
 
 
 class SharedPlaces(NamedTuple):
@@ -39,7 +39,7 @@ class SharedPlaces(NamedTuple):
     part: float
 
 
-NOWHERE = SharedPlaces(np.empty(0), np.empty(0), np.empty(0), 0.0)
+NO_SHARED_PLACES = SharedPlaces(np.empty(0), np.empty(0), np.empty(0), 0.0)
 
 
 def share_places(first: Result, second: Result, standing: Result | None = None) -> SharedPlaces:
@@ -61,13 +61,13 @@ def share_places(first: Result, second: Result, standing: Result | None = None) 
     if can_be_named(first) and can_be_named(second):
         return _shared_levels(first, second, standing)
     if not can_compare(first, second):
-        return NOWHERE
-    rows, (low, high) = standing.rows_along(), shared_stretch(first, second)
+        return NO_SHARED_PLACES
+    rows, (low, high) = standing.rows_along(), find_shared_axis_range(first, second)
     both = (rows.x >= low) & (rows.x <= high) & (rows.weight > 0)
     return _as_shared(rows.x[both], rows.x[both], rows.weight[both], float(rows.weight.sum()))
 
 
-def shared_stretch(first: Result, second: Result) -> tuple[float, float]:
+def find_shared_axis_range(first: Result, second: Result) -> tuple[float, float]:
     """Ends of the stretch that both results have; the first beyond the second if there is none."""
     (start, stop), (other_start, other_stop) = reach(first), reach(second)
     return max(start, other_start), min(stop, other_stop)
@@ -82,7 +82,11 @@ def can_compare(first: Result, second: Result) -> bool:
     """Tell whether two results stand on one axis: both have categories, or the same kind of numbers."""
     if can_be_named(first) or can_be_named(second):
         return can_be_named(first) and can_be_named(second)
-    kinds = {axis_kind(one) for one in (first, second) if not one.labels and not is_constant(one)}
+    kinds = {
+        find_result_axis_kind(one)
+        for one in (first, second)
+        if not one.labels and not is_constant(one)
+    }
     return len(kinds) < 2
 
 
@@ -99,7 +103,7 @@ def _shared_levels(first: Result, second: Result, standing: Result) -> SharedPla
 def _as_shared(x: FloatArray, other_x: FloatArray, weight: FloatArray, all_: float) -> SharedPlaces:
     total = float(np.nansum(weight))
     if not total > 0:
-        return NOWHERE
+        return NO_SHARED_PLACES
     return SharedPlaces(x, other_x, np.nan_to_num(weight) / total, min(total / all_, 1.0))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.ale_statistics import Heights, read_bins, read_steps
+from rhale.kernels.ale_statistics import Heights, summarise_ale_bins, summarise_ale_steps
 from rhale.kernels.axis import GAP_SHARE
 from rhale.kernels.curve import (
     BinFits,
@@ -21,31 +21,31 @@ from rhale.kernels.curve import (
     Fit,
     RowEnds,
     accumulate_spread,
+    build_fit_from_bins,
     fill_gaps,
     middles,
-    stretch,
 )
 from rhale.kernels.drawing import Drawing
 from rhale.kernels.gaps import NO_GAPS, Crossings, Gaps
 from rhale.kernels.grid import Closed, Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.partition import Cuts, require_count
 from rhale.kernels.real_jumps import Jump, find_jumps
 from rhale.kernels.records import as_frozen
 from rhale.kernels.row_places import RowPlaces, spread_evenly
-from rhale.kernels.spread import NO_ROWS, CurveAudit, RowSpread, ShownRows
+from rhale.kernels.spread import NO_SHOWN_ROWS, CurveAudit, RowSpread, ShownRows
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.student import student_quantile
-from rhale.kernels.times import AxisKind, write_short, written
+from rhale.kernels.times import AxisKind, format_axis_value, write_short
 from rhale.kernels.uncertainty import Estimate, Uncertainty
-from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
+from rhale.results.captions import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
 from rhale.results.numerals import write_number
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import (
-    N_POINTS,
+    N_CURVE_POINTS,
     Difference,
     FrozenResult,
     LevelRows,
@@ -56,12 +56,12 @@ from rhale.results.result import (
     Support,
     Trace,
     as_points,
-    count_rows,
-    drop_rounding,
+    count_support_rows,
     find_beyond,
     require_level,
     trace_missing,
     weighted_root_mean_square,
+    zero_rounding_of_effect,
 )
 from rhale.results.table_rows import Columns, add_missing_bin, list_bins, name_places
 
@@ -219,14 +219,14 @@ class Effect(FrozenResult):
     stairs: Staircase | None = None
     row_spread: RowSpread | None = None
     regions: RegionTree | None = None
-    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
+    captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "bins"
     quantity: ClassVar[Quantity] = "effect"
 
     def __repr__(self) -> str:
         return (
             f"Effect({self.name!r}, output={self.output!r}, {self.mean.size} bins on "
-            f"[{written(self.edges[0], self.kind)}, {written(self.edges[-1], self.kind)}], "
+            f"[{format_axis_value(self.edges[0], self.kind)}, {format_axis_value(self.edges[-1], self.kind)}], "
             f"importance={write_number(self.importance)})"
         )
 
@@ -275,7 +275,7 @@ class Effect(FrozenResult):
         rows = self.row_places
         if self.density == "bins":
             rows = spread_evenly(self.edges, self.weight)
-        fit = stretch(self.bins, self.cells, rows, self.gaps)
+        fit = build_fit_from_bins(self.bins, self.cells, rows, self.gaps)
         if self.crossings is None:
             return fit
         return replace(fit, gaps=self.gaps.apart(self.crossings), asked=self.crossings)
@@ -569,7 +569,7 @@ class Effect(FrozenResult):
         (100, 28)
         """
         if self.row_spread is None:
-            return NO_ROWS
+            return NO_SHOWN_ROWS
         places, nodes = self.row_spread.places, self.fit.places(center)
         zero = nodes.weight @ self._increments(nodes.x)
         zero = self.row_spread.behind if center == "mean" else zero
@@ -678,7 +678,7 @@ class Effect(FrozenResult):
 
         def refitted(weight: FloatArray, asked: Crossings | None) -> FloatArray:
             drawn = weight > 0
-            cells = measure(grid, places[drawn], effects[drawn], weight[drawn])
+            cells = measure_moments(grid, places[drawn], effects[drawn], weight[drawn])
             fit = fit_effect(self.name, self.output, cells, cuts).fit
             return replace(fit, asked=asked).curve(x, center)
 
@@ -723,7 +723,7 @@ class Effect(FrozenResult):
     @cached_property
     def importance_error(self) -> float:
         """Standard error of `importance`, over rows drawn from the same population."""
-        return drop_rounding(float(np.sqrt(self.doubt.of_importance())), self.importance)
+        return zero_rounding_of_effect(float(np.sqrt(self.doubt.of_importance())), self.importance)
 
     def statistics(self, y: Any = None) -> Statistics:
         """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
@@ -767,9 +767,9 @@ class Effect(FrozenResult):
     def _heights(self) -> Heights:
         """The curve as its statistics read it."""
         if self.stairs is not None:
-            return read_steps(self.stairs.heights, self.stairs.row_shares)
+            return summarise_ale_steps(self.stairs.heights, self.stairs.row_shares)
         if self.density == "bins":
-            return read_bins(self.fit.curve(self.edges, "mean"), self.weight)
+            return summarise_ale_bins(self.fit.curve(self.edges, "mean"), self.weight)
         rows, some = self.fit.rows, self.count > 0
         at_ends = self.fit.curve(np.concatenate([self.low_x[some], self.high_x[some]]), "mean")
         values = self.fit.curve(rows.x, "mean")
@@ -790,7 +790,7 @@ class Effect(FrozenResult):
         1.0
         """
         size = weighted_root_mean_square(self.mean, self.weight)
-        return drop_rounding(weighted_root_mean_square(self.std, self.weight), size)
+        return zero_rounding_of_effect(weighted_root_mean_square(self.std, self.weight), size)
 
     @property
     def typical_spread(self) -> float:
@@ -801,8 +801,10 @@ class Effect(FrozenResult):
         """
         rows = self.fit.rows
         if self.row_spread is None:
-            return drop_rounding(rows.deviation(self._accumulate(rows.x)), self.importance)
-        return drop_rounding(self.row_spread.typical, self.importance)
+            return zero_rounding_of_effect(
+                rows.deviation(self._accumulate(rows.x)), self.importance
+            )
+        return zero_rounding_of_effect(self.row_spread.typical, self.importance)
 
     @property
     def typical_spread_error(self) -> float:
@@ -835,7 +837,7 @@ class Effect(FrozenResult):
         """
         return self.line.curve(x, "mean")
 
-    def places(self, n_points: int = N_POINTS) -> FloatArray:
+    def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:
         """The limits, places between them, and both sides of every jump.
 
         Parameters
@@ -870,7 +872,7 @@ class Effect(FrozenResult):
         self,
         center: Center | None = "mean",
         level: float = 0.95,
-        n_points: int = N_POINTS,
+        n_points: int = N_CURVE_POINTS,
         *,
         smooth: bool = False,
     ) -> Trace:
@@ -1035,7 +1037,7 @@ class Effect(FrozenResult):
         200.0
         """
         if self.sample.x.size:
-            made = count_rows(self.edges, self.sample.x, self.sample.weight)
+            made = count_support_rows(self.edges, self.sample.x, self.sample.weight)
         else:
             made = Support(self.sample.x, self.edges, self.weight / np.diff(self.edges))
         limits = np.column_stack([self.edges[:-1], self.edges[1:]])

@@ -15,8 +15,8 @@ from rhale.kernels.records import same_fields
 from rhale.results.numerals import write_number
 
 Readings = Literal["rows", "bins", "levels", "points", "cells"]
-NAN = float("nan")
-WHERE = {
+UNDEFINED = float("nan")
+READING_DESCRIPTIONS = {
     "rows": "read at the rows",
     "bins": "read in the middles of the bins, as R's package ale does",
     "levels": "read at the levels",
@@ -100,7 +100,7 @@ class Statistics:
 
     def __str__(self) -> str:
         lines = [
-            f"{' x '.join(self.features)} on {self.output}, {WHERE[self.read]}",
+            f"{' x '.join(self.features)} on {self.output}, {READING_DESCRIPTIONS[self.read]}",
             f"  ALED        {write_number(self.aled)} (root mean square {write_number(self.aled_sd)})",
             f"  ALER        {write_number(self.aler[0])} to {write_number(self.aler[1])}",
         ]
@@ -155,7 +155,7 @@ def gather_statistics(
         Observed values of the target.
     """
     aled = size_up(heights.values, heights.weight)
-    naled, naler = Sizes(NAN, NAN), (NAN, NAN)
+    naled, naler = Sizes(UNDEFINED, UNDEFINED), (UNDEFINED, UNDEFINED)
     if y is not None:
         percentile = HalfPercentiles.of(read_target(y))
         naled = size_up(percentile(heights.values), heights.weight)
@@ -210,7 +210,7 @@ def read_target(y: Any) -> FloatArray:
         )
         raise BadSettingError(msg)
     if given.dtype.kind not in "biufO":
-        raise BadSettingError(_no_number(given.tolist()[0]))
+        raise BadSettingError(_describe_bad_target(given.tolist()[0]))
     numbers = _as_floats(given)
     n_unknown = int(np.sum(~np.isfinite(numbers)))
     if n_unknown:
@@ -226,27 +226,29 @@ def _as_floats(given: Any) -> FloatArray:
     """Numbers of a column of objects, too: missing ones become nan."""
     if given.dtype.kind != "O":
         return np.asarray(given, dtype=np.float64)
-    return np.array([NAN if _is_missing(value) else _as_float(value) for value in given.tolist()])
+    return np.array(
+        [UNDEFINED if _is_missing_target(value) else _as_float(value) for value in given.tolist()]
+    )
 
 
 def _as_float(value: Any) -> float:
     """One number; texts that look like one are none."""
     if isinstance(value, str | bytes):
-        raise BadSettingError(_no_number(value))
+        raise BadSettingError(_describe_bad_target(value))
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        raise BadSettingError(_no_number(value)) from error
+        raise BadSettingError(_describe_bad_target(value)) from error
 
 
-def _no_number(value: Any) -> str:
+def _describe_bad_target(value: Any) -> str:
     return (
         f"y holds {value!r:.40}, a {type(value).__name__} and no number; pass the observed values, "
         "of a class whether it was observed, 0 or 1"
     )
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing_target(value: Any) -> bool:
     """None, and what is not even equal to itself: nan, pandas' NA."""
     if value is None:
         return True

@@ -12,8 +12,8 @@ from rhale.kernels import BoolArray, FloatArray
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import Result, heights
 
-ROUNDING = 1e-12
-NAN = float("nan")
+VARIANCE_ROUNDING = 1e-12
+UNDEFINED = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +58,11 @@ class SampledCurves:
     def _variance(self) -> float:
         """That of the predictions; nan where there is nothing to explain, up to rounding."""
         if self.inside.sum() < 2:
-            return NAN
+            return UNDEFINED
         found = self.predictions[self.inside]
         variance = float(self._shares @ (found - self._shares @ found) ** 2)
-        is_constant = np.sqrt(variance) <= ROUNDING * float(np.abs(found).max())
-        return NAN if is_constant else variance
+        is_constant = np.sqrt(variance) <= VARIANCE_ROUNDING * float(np.abs(found).max())
+        return UNDEFINED if is_constant else variance
 
     @cached_property
     def _left(self) -> FloatArray:
@@ -77,7 +77,7 @@ class SampledCurves:
     def explained(self) -> float:
         """Share of the variance of the predictions that the sum of the common curves explains."""
         if np.isnan(self._variance):
-            return NAN
+            return UNDEFINED
         return 1.0 - float(self._shares @ self._rest**2) / self._variance
 
     @property
@@ -88,13 +88,13 @@ class SampledCurves:
         prediction of all of them, which a sample tells better so than by its own mean.
         """
         if not self.inside.any():
-            return NAN
+            return UNDEFINED
         return float(self._shares @ self._left)
 
     def explained_with_regions(self) -> float:
         """The same as `explained`, where rows may have the curves of their regions."""
         if np.isnan(self._variance):
-            return NAN
+            return UNDEFINED
         return 1.0 - float(self._shares @ self._choose_moved()[1] ** 2) / self._variance
 
     def moved(self) -> tuple[int, ...]:
@@ -119,7 +119,7 @@ class SampledCurves:
         while left:
             gain = 2 * (weight * rest) @ moved - weight @ moved**2
             best = int(np.argmax(gain))
-            if not gain[best] > ROUNDING * self._variance:
+            if not gain[best] > VARIANCE_ROUNDING * self._variance:
                 break
             rest, moved = rest - moved[:, best], np.delete(moved, best, axis=1)
             chosen.append(left.pop(best))

@@ -12,19 +12,19 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.axis import Axis, nearest
+from rhale.kernels.axis import FeatureAxis, nearest
 from rhale.kernels.axis_row import unite_all
 from rhale.kernels.choosing import choose_all
 from rhale.kernels.empty_cells import cut_gaps
 from rhale.kernels.fixed import Quantile
 from rhale.kernels.gaps import NO_GAPS
 from rhale.kernels.grid import Closed, Grid, distinct, uniform_edges
-from rhale.kernels.moments import Moments, average
+from rhale.kernels.moments import Moments, average_model_moments
 from rhale.kernels.partition import Cuts, Partition, check_cuts
 from rhale.kernels.real_jumps import Jump, find_jumps
 from rhale.kernels.spread import RowSpread
 from rhale.kernels.staircase import Staircase
-from rhale.kernels.stretches import BetweenStretches, Stretches
+from rhale.kernels.stretches import BetweenStretches, ReservedIntervals
 from rhale.results.bin_fits import Unfitted, fit_effects
 from rhale.results.effect import Effect
 from rhale.results.note import Note
@@ -33,12 +33,12 @@ MOVED_LIMITS = "moved limits"
 FINE_CELLS = 100  # of each kind, so that finished results can be binned anew
 
 
-def fine_grid(axis: Axis, candidates: FloatArray, closed: Closed) -> Grid:
+def fine_grid(axis: FeatureAxis, candidates: FloatArray, closed: Closed) -> Grid:
     """Cells that contain all candidate limits, and more between them for `rebin`.
 
     Parameters
     ----------
-    axis : Axis
+    axis : FeatureAxis
         The feature.
     candidates : ndarray of shape (n_candidates,)
         Limits that must be limits of cells; the outermost end the grid.
@@ -65,11 +65,11 @@ def _apart(limits: FloatArray, kept: FloatArray) -> FloatArray:
     return np.asarray(limits[wide])
 
 
-def axis_of(cells: Moments) -> Axis:
+def axis_of(cells: Moments) -> FeatureAxis:
     """Describe a feature from its cells alone."""
     filled = cells.weight > 0
     edges = cells.grid.edges
-    return Axis(
+    return FeatureAxis(
         float(edges[0]),
         float(edges[-1]),
         cells.mean_x[filled],
@@ -99,7 +99,7 @@ class Unbinned(NamedTuple):
         at the same places.
     partition : Partition
         How to choose.
-    axis : Axis, optional
+    axis : FeatureAxis, optional
         The feature; described by its cells if not given.
     known : mapping
         What else is known of the effect, by attributes of `Effect`.
@@ -109,7 +109,7 @@ class Unbinned(NamedTuple):
     output: str
     models: Sequence[ModelCells]
     partition: Partition
-    axis: Axis | None = None
+    axis: FeatureAxis | None = None
     known: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -119,7 +119,7 @@ def bin_cells(
     cells: Moments,
     partition: Partition,
     *,
-    axis: Axis | None = None,
+    axis: FeatureAxis | None = None,
     stairs: Staircase | None = None,
 ) -> Effect:
     """Choose the bins of one effect of one model, and fit them; all as in `Unbinned`."""
@@ -131,16 +131,18 @@ def bin_cells(
 def bin_all(unbinned: Sequence[Unbinned]) -> list[tuple[Effect, ...]]:
     """Choose the bins of many effects, of each as if it were alone, and fit them for each model."""
     offers = offer_cells(unbinned)
-    united = [average(offer.united) for offer in offers]
+    united = [average_model_moments(offer.united) for offer in offers]
     chosen = choose_all([offer.partition for offer in offers], united)
     for one, cells, cuts in zip(unbinned, united, chosen, strict=True):
         check_cuts(cuts, cells.grid.n_cells, type(one.partition).__name__)
     fitted = iter(fit_effects(list(_unfitted(unbinned, offers, chosen))))
-    return [tuple(_follow(next(fitted), model) for model in one.models) for one in unbinned]
+    return [
+        tuple(_attach_model_curve(next(fitted), model) for model in one.models) for one in unbinned
+    ]
 
 
 def _unfitted(
-    unbinned: Sequence[Unbinned], offers: Sequence[Offer], chosen: Sequence[Cuts]
+    unbinned: Sequence[Unbinned], offers: Sequence[BinningCandidates], chosen: Sequence[Cuts]
 ) -> Iterator[Unfitted]:
     """Every model of every effect, with the bins that were chosen."""
     for one, offer, cuts in zip(unbinned, offers, chosen, strict=True):
@@ -151,7 +153,7 @@ def _unfitted(
             )
 
 
-def _follow(effect: Effect, model: ModelCells) -> Effect:
+def _attach_model_curve(effect: Effect, model: ModelCells) -> Effect:
     """Give an effect how rows differ, and the curve of its model where that is known by itself."""
     effect = replace(effect, row_spread=model.spread)
     if model.stairs is not None:
@@ -163,7 +165,7 @@ def _follow(effect: Effect, model: ModelCells) -> Effect:
     return replace(effect, std=std, std_plain=std)
 
 
-class Offer(NamedTuple):
+class BinningCandidates(NamedTuple):
     """What a partition chooses among.
 
     Attributes
@@ -187,7 +189,7 @@ class Offer(NamedTuple):
     united: Sequence[Moments] = ()
 
 
-def offer_cells(unbinned: Sequence[Unbinned]) -> list[Offer]:
+def offer_cells(unbinned: Sequence[Unbinned]) -> list[BinningCandidates]:
     """Unite fine cells to those between the candidate limits of each partition."""
     offers = [_offer_limits(one) for one in unbinned]
     every = [(part, offer.limits) for offer in offers for part in offer.fine]
@@ -195,10 +197,10 @@ def offer_cells(unbinned: Sequence[Unbinned]) -> list[Offer]:
     return [offer._replace(united=[next(united) for _ in offer.fine]) for offer in offers]
 
 
-def _offer_limits(unbinned: Unbinned) -> Offer:
+def _offer_limits(unbinned: Unbinned) -> BinningCandidates:
     """Fine cells, and the candidate limits among them."""
     name, models, partition = unbinned.name, unbinned.models, unbinned.partition
-    pooled = average([one.cells for one in models])
+    pooled = average_model_moments([one.cells for one in models])
     grid = pooled.grid
     if partition.closed != grid.closed:
         msg = (
@@ -215,7 +217,7 @@ def _offer_limits(unbinned: Unbinned) -> Offer:
     ]
     offered = offered - first
     if isinstance(partition, Adaptive):
-        gaps = partition.gaps(axis, average(parts))
+        gaps = partition.gaps(axis, average_model_moments(parts))
         cut = [part_at_gaps(part, offered, gaps) for part in parts]
         parts, offered = [part for part, _ in cut], cut[0][1]
         if len(models) == 1 and (stairs := models[0].stairs) is not None:
@@ -223,7 +225,7 @@ def _offer_limits(unbinned: Unbinned) -> Offer:
             stretches = stretch_jumps(limits, find_jumps(stairs, parts[0].total_rows))
             offered = offered[np.isin(limits, stretches.offer(limits))]
             partition = BetweenStretches(partition, stretches)
-    return Offer(parts, offered, partition, notes)
+    return BinningCandidates(parts, offered, partition, notes)
 
 
 def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
@@ -248,17 +250,17 @@ def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
     )
 
 
-def stretch_jumps(limits: FloatArray, jumps: Sequence[Jump]) -> Stretches:
+def stretch_jumps(limits: FloatArray, jumps: Sequence[Jump]) -> ReservedIntervals:
     """From the last limit before every jump to the first one behind it."""
     if not jumps:
-        return Stretches(np.empty((0, 2)), np.empty(0))
+        return ReservedIntervals(np.empty((0, 2)), np.empty(0))
     start, stop = np.array([(jump.start, jump.stop) for jump in jumps]).T
     first = np.maximum(np.searchsorted(limits, start, "left") - 1, 0)
     last = np.minimum(np.searchsorted(limits, stop, "right"), limits.size - 1)
     apart = np.append(True, first[1:] >= np.maximum.accumulate(last)[:-1])
     first, last = first[apart], np.maximum.reduceat(last, np.flatnonzero(apart))
     ends = np.column_stack([limits[first], limits[last]])
-    return Stretches(ends, ends[:, 0])
+    return ReservedIntervals(ends, ends[:, 0])
 
 
 def part_at_gaps(cells: Moments, offered: IntArray, gaps: FloatArray) -> tuple[Moments, IntArray]:

@@ -13,16 +13,16 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.ale_statistics import read_levels
-from rhale.kernels.between_points import place_between, read_between
+from rhale.kernels.between_points import interpolate_points, locate_between_points
 from rhale.kernels.curve import Center, fill_gaps, known_center, middles
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.row_places import RowPlaces
-from rhale.kernels.spread import NO_ROWS, RowSpread, ShownRows
+from rhale.kernels.spread import NO_SHOWN_ROWS, RowSpread, ShownRows
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
 from rhale.kernels.uncertainty import Estimate
 from rhale.names import find_level
-from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
+from rhale.results.captions import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.results.effect import NO_SAMPLE, Accumulate, LocalEffects, known_accumulate
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
@@ -30,7 +30,7 @@ from rhale.results.note import Note, as_notes
 from rhale.results.numerals import write_number
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import (
-    N_POINTS,
+    N_CURVE_POINTS,
     Difference,
     FrozenResult,
     LevelRows,
@@ -39,12 +39,12 @@ from rhale.results.result import (
     Quantity,
     Support,
     Trace,
-    count_rows,
-    drop_rounding,
+    count_support_rows,
     find_beyond,
     require_level,
     trace_missing,
     weighted_root_mean_square,
+    zero_rounding_of_effect,
 )
 from rhale.results.table_rows import Columns, add_missing_bin, add_row, list_bins
 
@@ -132,7 +132,7 @@ class LevelEffect(FrozenResult):
     row_spread: RowSpread | None = None
     has_order: bool = True
     regions: RegionTree | None = None
-    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
+    captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "levels"
     quantity: ClassVar[Quantity] = "effect"
 
@@ -371,7 +371,7 @@ class LevelEffect(FrozenResult):
         tails = max(float(self.share @ curve**4) - 1.0, 0.0)
         drawn = size**2 * tails / (4 * self._all_rows)
         found = float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
-        return drop_rounding(found, size)
+        return zero_rounding_of_effect(found, size)
 
     def statistics(self, y: Any = None) -> Statistics:
         """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
@@ -413,7 +413,7 @@ class LevelEffect(FrozenResult):
     def heterogeneity(self) -> float:
         """How much the steps of rows differ: root of the row-weighted mean of std², per unit of `edges`."""
         size = weighted_root_mean_square(self.mean, self.weight)
-        return drop_rounding(weighted_root_mean_square(self.std, self.weight), size)
+        return zero_rounding_of_effect(weighted_root_mean_square(self.std, self.weight), size)
 
     @property
     def typical_spread(self) -> float:
@@ -423,7 +423,9 @@ class LevelEffect(FrozenResult):
         """
         if len(self.levels) == 1:
             return float("nan")
-        return drop_rounding(weighted_root_mean_square(self.spread(), self.share), self.importance)
+        return zero_rounding_of_effect(
+            weighted_root_mean_square(self.spread(), self.share), self.importance
+        )
 
     @property
     def typical_spread_error(self) -> float:
@@ -454,7 +456,7 @@ class LevelEffect(FrozenResult):
                [ 0.,  1.,  2.]])
         """
         if self.row_spread is None:
-            return NO_ROWS
+            return NO_SHOWN_ROWS
         curve, zero = self.curve(center=center), -self._map(center)[0]
         found = self.row_spread.predict_rows(np.diff(curve), zero)
         return found._replace(heights=curve + found.heights)
@@ -482,7 +484,7 @@ class LevelEffect(FrozenResult):
         """
         return np.interp(x, self.edges, self.curve())
 
-    def places(self, n_points: int = N_POINTS) -> FloatArray:  # noqa: ARG002
+    def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:  # noqa: ARG002
         """The levels, which are all that there is.
 
         Parameters
@@ -508,7 +510,7 @@ class LevelEffect(FrozenResult):
         self,
         center: Center | None = "mean",
         level: float = 0.95,
-        n_points: int = N_POINTS,  # noqa: ARG002
+        n_points: int = N_CURVE_POINTS,  # noqa: ARG002
         *,
         smooth: bool = False,  # noqa: ARG002
     ) -> Trace:
@@ -621,8 +623,8 @@ class LevelEffect(FrozenResult):
         array([0.])
         """
         summed = self._map("start")
-        steps = read_between(summed, place_between(x, self.edges))
-        anchor = zero.weight @ read_between(summed, place_between(zero.x, self.edges))
+        steps = interpolate_points(summed, locate_between_points(x, self.edges))
+        anchor = zero.weight @ interpolate_points(summed, locate_between_points(zero.x, self.edges))
         matrix = steps - anchor
         variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
         return Estimate(np.maximum(variance, 0.0), self._degrees(matrix, 0.0))
@@ -666,7 +668,7 @@ class LevelEffect(FrozenResult):
         >>> level.support().values
         array([1., 2., 3.])
         """
-        return count_rows(self.edges, self.edges, self.level_weight)
+        return count_support_rows(self.edges, self.edges, self.level_weight)
 
     def level_rows(self) -> LevelRows:
         """Rows at each level.

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from rhale.kernels.times import written
-from rhale.results.captions import PLAIN, Captions
+from rhale.kernels.times import format_axis_value
+from rhale.results.captions import NO_CAPTIONS, Captions
 from rhale.results.numerals import write_number, write_with_error
 from rhale.results.region_tree import RegionTree
-from rhale.results.result import Parts, Result, axis_kind, drop_rounding
+from rhale.results.result import Parts, Result, find_result_axis_kind, zero_rounding_of_effect
 
-LONGEST_NAME = 32
-MOST_ROWS = 20  # of a table that is read
+MAX_LISTED_NAME_LENGTH = 32
+MAX_LISTED_ROWS = 20  # of a table that is read
 SIGN = " ± "
 LONGEST_OUTPUT = 60
-MOST_NAMED = 3
+MAX_NAMED_IN_SENTENCE = 3
 MOST_PERCENT = 1e4  # what is more is no share of anything
 JOINER = "\u200d"  # makes one emoji of two
 
@@ -28,7 +28,7 @@ def as_text(
     effects: Sequence[Result],
     provenance: Mapping[str, Any],
     notes: Sequence[str],
-    most: int | None = MOST_ROWS,
+    most: int | None = MAX_LISTED_ROWS,
 ) -> str:
     """Write the ranked table that `print` shows.
 
@@ -79,15 +79,18 @@ def ranking(
     """
     ranked = sorted(effects, key=lambda e: -np.nan_to_num(e.importance))[:most]
     remarks: dict[str, int] = {}
-    columns = {"feature": [shorten(e.captions.feature(e.name)) for e in ranked]}
+    columns = {"feature": [shorten_name(e.captions.feature(e.name)) for e in ranked]}
     if len({e.output for e in effects}) > 1:
-        columns["output"] = [shorten(e.captions.output(e.output)) for e in ranked]
+        columns["output"] = [shorten_name(e.captions.output(e.output)) for e in ranked]
     if {e.column_kind for e in ranked} != {"number"}:
         columns["kind"] = [e.column_kind for e in ranked]
     if any(e.regions is not None for e in ranked):
         columns["differs by (in this model)"] = [differs_by(e.regions, e.captions) for e in ranked]
     n_left = len(columns)
-    told = [numbers_of(e, scale) for e, scale in zip(ranked, scales(effects, ranked), strict=True)]
+    told = [
+        read_size_numbers(e, scale)
+        for e, scale in zip(ranked, scales(effects, ranked), strict=True)
+    ]
     columns["importance ± error"] = align_signs([write_with_error(*one[:2]) for one in told])
     spreads = [write_spread(*one[2:]) for one in told]
     header = "typical spread" + (SIGN + "error" if any(SIGN in one for one in spreads) else "")
@@ -118,13 +121,13 @@ class SizeNumbers(NamedTuple):
     spread_error: float
 
 
-def numbers_of(effect: Result, scale: float) -> SizeNumbers:
+def read_size_numbers(effect: Result, scale: float) -> SizeNumbers:
     """Importance and typical spread with their errors; zero where they are rounding."""
     found = (
         *(effect.importance, effect.importance_error),
         *(effect.typical_spread, effect.typical_spread_error),
     )
-    return SizeNumbers(*(drop_rounding(number, scale) for number in found))
+    return SizeNumbers(*(zero_rounding_of_effect(number, scale) for number in found))
 
 
 def write_spread(spread: float, error: float) -> str:
@@ -163,11 +166,11 @@ def tell_effect(effect: Result) -> str:
     """
     name, output = effect.captions.axis(effect.name), effect.captions.value_axis(effect.output)
     ends = [_place(effect, place) for place in (0, -1)]
-    numbers = numbers_of(effect, effect.importance)
+    numbers = read_size_numbers(effect, effect.importance)
     counted = f"{effect.n_parts} {effect.parts if effect.n_parts != 1 else effect.parts[:-1]}"
     return (
-        f"{shorten(name)} on {shorten(output)}: {counted} from {shorten(ends[0])} to "
-        f"{shorten(ends[-1])}, importance {write_with_error(numbers.size, numbers.error)}, "
+        f"{shorten_name(name)} on {shorten_name(output)}: {counted} from {shorten_name(ends[0])} to "
+        f"{shorten_name(ends[-1])}, importance {write_with_error(numbers.size, numbers.error)}, "
         f"typical spread {write_spread(numbers.spread, numbers.spread_error)}"
     )
 
@@ -176,11 +179,11 @@ def _place(effect: Result, at: int) -> str:
     """Write a place of the axis: the name of a level, a date, or few digits of a number."""
     if effect.labels:
         return effect.labels[at]
-    value, kind = float(effect.axis[at]), axis_kind(effect)
-    return write_number(value) if kind == "number" else written(value, kind)
+    value, kind = float(effect.axis[at]), find_result_axis_kind(effect)
+    return write_number(value) if kind == "number" else format_axis_value(value, kind)
 
 
-def differs_by(tree: RegionTree | None, captions: Captions = PLAIN) -> str:
+def differs_by(tree: RegionTree | None, captions: Captions = NO_CAPTIONS) -> str:
     """Say in few words who differs, and how much of the spread that explains.
 
     Parameters
@@ -205,24 +208,28 @@ def differs_by(tree: RegionTree | None, captions: Captions = PLAIN) -> str:
     return f"{who} ({share})" if share and tree.state == "found" else who
 
 
-def name_differing(tree: RegionTree, captions: Captions = PLAIN) -> str:
+def name_differing(tree: RegionTree, captions: Captions = NO_CAPTIONS) -> str:
     """Name the features that tell rows apart; how, where they do so gradually or perhaps."""
     if tree.state == "doubtful":
         doubted = dict.fromkeys(captions.feature(split.feature) for split in tree.doubtful)
         return f"perhaps {name_few(list(doubted))}" if doubted else ""
     if tree.groups is not None:
-        return shorten(captions.feature(tree.groups.feature))
+        return shorten_name(captions.feature(tree.groups.feature))
     names = [captions.feature(name) for name in tree.splitters if name != tree.gradual]
     if tree.gradual is None:
         return name_few(names)
-    gradual = f"gradually with {shorten(captions.feature(tree.gradual))}"
+    gradual = f"gradually with {shorten_name(captions.feature(tree.gradual))}"
     return f"{gradual}, {name_few(names)}" if names else gradual
 
 
 def name_few(names: Sequence[str]) -> str:
     """Name some features, and say how many more there are."""
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(map(shorten, names[:MOST_NAMED])) + more
+    more = (
+        f" and {len(names) - MAX_NAMED_IN_SENTENCE} more"
+        if len(names) > MAX_NAMED_IN_SENTENCE
+        else ""
+    )
+    return ", ".join(map(shorten_name, names[:MAX_NAMED_IN_SENTENCE])) + more
 
 
 def share_told(tree: RegionTree) -> tuple[float, float]:
@@ -283,10 +290,14 @@ def tell_shares(
         variance = "of the variance of the predictions"
         return (f"{start} {write_share(alone)} {variance}, {write_share(both)} with regions",)
     parts = [
-        f"{write_share(alone)} for {shorten(output)!r} ({write_share(both)} with regions)"
-        for output, alone, both in known[:MOST_NAMED]
+        f"{write_share(alone)} for {shorten_name(output)!r} ({write_share(both)} with regions)"
+        for output, alone, both in known[:MAX_NAMED_IN_SENTENCE]
     ]
-    more = f" and so on for {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+    more = (
+        f" and so on for {len(known) - MAX_NAMED_IN_SENTENCE} more"
+        if len(known) > MAX_NAMED_IN_SENTENCE
+        else ""
+    )
     return (f"{start} of the variance of the predictions {', '.join(parts)}{more}",)
 
 
@@ -306,7 +317,7 @@ def head(results: Sequence[Result], provenance: Mapping[str, Any]) -> str:
     outputs = list(dict.fromkeys(result.output for result in results))
     if len(outputs) != 1:
         return f"{title(provenance)}; {len(outputs)} outputs"
-    output = shorten(results[0].captions.value_axis(outputs[0]), LONGEST_OUTPUT)
+    output = shorten_name(results[0].captions.value_axis(outputs[0]), LONGEST_OUTPUT)
     on = "" if results[0].quantity == "prediction" else "effects on "
     return f"{title(provenance)}; {on}{output}"
 
@@ -355,12 +366,12 @@ def letter_widths(text: str) -> list[int]:
     ]
 
 
-def shorten(name: str, longest: int = LONGEST_NAME) -> str:
+def shorten_name(name: str, longest: int = MAX_LISTED_NAME_LENGTH) -> str:
     """Cut a long name, and keep a name on one line; signs that steer a terminal are left out.
 
     Examples
     --------
-    >>> shorten("a name that goes on", 10)
+    >>> shorten_name("a name that goes on", 10)
     'a name th…'
     """
     line = " ".join(name.split()) or name

@@ -13,11 +13,11 @@ from narwhals.exceptions import DuplicateError
 
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError, excerpt
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.times import AxisKind, as_numbers, in_full, written
+from rhale.kernels.times import AxisKind, as_numbers, format_axis_value, in_full
 from rhale.names import near_names
 
-GONE, UNNAMED = -2, -1  # rows without a level, and rows with one that has no name
-MICRODAY = 86_400e6
+MISSING_LEVEL, UNSEEN_LEVEL = -2, -1  # rows without a level, and rows with one that has no name
+MICROSECONDS_PER_DAY = 86_400e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class NewRows:
             raise BadTableError(msg) from error
 
     def levels(self, feature: str, column: int, kind: AxisKind, names: Sequence[str]) -> IntArray:
-        """Place of every row's level among names; `UNNAMED` for others, `GONE` where missing."""
+        """Place of every row's level among names; `UNSEEN_LEVEL` for others, `MISSING_LEVEL` where missing."""
         place = {name: i for i, name in enumerate(names)}
         if kind == "number":
             values = _values_in(self._column(feature, column))
@@ -70,7 +70,7 @@ class NewRows:
         for row, value in enumerate(values):
             key = (type(value), value)  # 1 and True are equal, but not called alike
             if key not in known:
-                known[key] = GONE if value is None else _place_of(value, place)
+                known[key] = MISSING_LEVEL if value is None else _place_of(value, place)
             found[row] = known[key]
         return found
 
@@ -110,12 +110,12 @@ class _Moment:
     kind: AxisKind
 
 
-def read_rows(rows: Any, use: str = NewRows.use) -> NewRows:
+def read_new_rows(rows: Any, use: str = NewRows.use) -> NewRows:
     """Read a data frame or a two-dimensional array; `use` is that of `NewRows`.
 
     Examples
     --------
-    >>> read_rows([[1.0, 2.0]]).n_rows
+    >>> read_new_rows([[1.0, 2.0]]).n_rows
     1
     """
     try:
@@ -145,7 +145,7 @@ def _numbers_in(column: Any, kind: AxisKind) -> FloatArray:
         return as_numbers(column, kind)
     dtype = column.dtype
     if kind == "date" and dtype in (nw.Date, nw.Datetime):
-        return _numbers_in(column.dt.timestamp("us"), "number") / MICRODAY
+        return _numbers_in(column.dt.timestamp("us"), "number") / MICROSECONDS_PER_DAY
     if kind == "duration" and dtype == nw.Duration:
         return as_numbers(np.asarray(column.to_numpy(), dtype="timedelta64"), kind)
     values = np.empty(len(column), dtype=object)
@@ -169,7 +169,7 @@ def _values_in(column: Any) -> list[Any]:
 def _place_of(value: Any, place: dict[str, int]) -> int:
     """Place of a level, by any of the names that it may have."""
     found = (place[name] for name in names_of(value) if name in place)
-    return next(found, UNNAMED)
+    return next(found, UNSEEN_LEVEL)
 
 
 def names_of(value: Any) -> list[str]:
@@ -181,7 +181,7 @@ def names_of(value: Any) -> list[str]:
     (['a (str)', 'a'], ['1.0 (float)', '1.0', '1', 'True'])
     """
     if isinstance(value, _Moment):
-        return [written(value.number, value.kind), in_full(value.number, value.kind)]
+        return [format_axis_value(value.number, value.kind), in_full(value.number, value.kind)]
     text = str(value)
     names = [f"{text} ({type(value).__name__})", text]
     if isinstance(value, float) and value.is_integer():

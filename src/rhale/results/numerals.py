@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-PLAIN = (1e-4, 1e7)  # numbers between these are written without a power of ten
+PLAIN_NUMBER_RANGE = (1e-4, 1e7)  # numbers between these are written without a power of ten
 THOUSANDS_APART = 10_000  # from here on: years are below
-UNKNOWN = "\u2013"
-ERROR_DIGITS, MOST_DIGITS = 2, 5  # of an error; of a number, however small its error is
+UNKNOWN_DASH = "\u2013"
+ERROR_DIGITS, MAX_NUMBER_DIGITS = 2, 5  # of an error; of a number, however small its error is
 
 
 def write_number(value: float, digits: int = 4) -> str:
@@ -20,7 +20,7 @@ def write_number(value: float, digits: int = 4) -> str:
     ('0.1235', '12,346', '2019', '1.2e-7')
     """
     if not math.isfinite(value):
-        return UNKNOWN if math.isnan(value) else f"{value}"
+        return UNKNOWN_DASH if math.isnan(value) else f"{value}"
     if not is_plain(value):
         mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
         return f"{without_zeros(mantissa)}e{int(power)}"
@@ -47,15 +47,15 @@ def write_with_error(value: float, error: float) -> str:
     if error == 0:
         return f"{write_number(value)} ± 0"
     largest = max(abs(value), abs(error))
-    if not is_plain(largest) and abs(error) < PLAIN[0] * largest:
-        return f"{write_number(value, MOST_DIGITS)} ± {write_number(error, ERROR_DIGITS)}"
+    if not is_plain(largest) and abs(error) < PLAIN_NUMBER_RANGE[0] * largest:
+        return f"{write_number(value, MAX_NUMBER_DIGITS)} ± {write_number(error, ERROR_DIGITS)}"
     if not is_plain(largest):
         power = math.floor(math.log10(largest))
         # powers of ten that floats do not have are needed for the smallest of them
         scaled = [float(Decimal(number).scaleb(-power)) for number in (value, error)]
         return f"({write_with_error(*scaled)})e{power}"
     by_error = decimals_of(error, ERROR_DIGITS)
-    decimals = min(by_error, max(0, decimals_of(value, MOST_DIGITS))) if value else by_error
+    decimals = min(by_error, max(0, decimals_of(value, MAX_NUMBER_DIGITS))) if value else by_error
     apart = largest >= THOUSANDS_APART
     first = write_decimals(value, decimals, apart=apart)
     if decimals < by_error:  # the error is less than the last digit of the number
@@ -76,7 +76,7 @@ def write_between(value: float, low: float, high: float) -> str:
     half, largest = (high - low) / 2, max(abs(low), abs(high), abs(value))
     if half == 0 or not is_plain(largest):
         return "{} [{}, {}]".format(*map(write_number, (value, low, high)))
-    decimals = min(decimals_of(half, ERROR_DIGITS), max(0, decimals_of(largest, MOST_DIGITS)))
+    decimals = min(decimals_of(half, ERROR_DIGITS), max(0, decimals_of(largest, MAX_NUMBER_DIGITS)))
     apart = largest >= THOUSANDS_APART
     first, *ends = (write_decimals(v, decimals, apart=apart) for v in (value, low, high))
     return f"{first} [{', '.join(ends)}]"
@@ -119,7 +119,7 @@ def decimals_of(value: float, digits: int) -> int:
 
 def is_plain(value: float) -> bool:
     """Tell whether a number is written without a power of ten."""
-    return value == 0 or PLAIN[0] <= abs(value) < PLAIN[1]
+    return value == 0 or PLAIN_NUMBER_RANGE[0] <= abs(value) < PLAIN_NUMBER_RANGE[1]
 
 
 def without_zeros(text: str) -> str:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.results.plain_values import Lengths, Numbers, refuse, shown
+from rhale.results.plain_values import Lengths, Numbers, quote_file_value, refuse_file_content
 
-TYPE, WIDTH = "<f8", 8  # of what is packed, whatever the machine: the lowest byte first
+PACKED_NUMBER_TYPE, PACKED_NUMBER_BYTES = (
+    "<f8",
+    8,
+)  # of what is packed, whatever the machine: the lowest byte first
 
 
 def pack_numbers(array: FloatArray) -> dict[str, Any]:
@@ -22,7 +25,9 @@ def pack_numbers(array: FloatArray) -> dict[str, Any]:
     >>> pack_numbers(np.array([[1.0, 0.0]]))
     {'base64': 'AAAAAAAA8D8AAAAAAAAAAA==', 'shape': [1, 2]}
     """
-    text = b64encode(np.ascontiguousarray(array, dtype=TYPE).tobytes()).decode("ascii")
+    text = b64encode(np.ascontiguousarray(array, dtype=PACKED_NUMBER_TYPE).tobytes()).decode(
+        "ascii"
+    )
     return {"base64": text, "shape": list(array.shape)}
 
 
@@ -42,14 +47,20 @@ class Packed:
         """Make an array, once its lengths are known to agree."""
         keys = {"base64", "shape"}
         if type(value) is not dict or value.keys() != keys or type(value["base64"]) is not str:
-            refuse(f"{where} is {shown(value)}, not an array of packed numbers")
+            refuse_file_content(
+                f"{where} is {quote_file_value(value)}, not an array of packed numbers"
+            )
         try:
             content = b64decode(value["base64"], validate=True)
         except ValueError:
-            refuse(f"{where} holds {shown(value['base64'])}, which is not base64")
-        if len(content) % WIDTH:
-            refuse(f"{where} has {len(content)} bytes, which are no whole numbers of {WIDTH}")
-        self.numbers.agree(value["shape"], len(content) // WIDTH, where, lengths)
-        array = np.frombuffer(content, dtype=TYPE).astype(np.float64)
+            refuse_file_content(
+                f"{where} holds {quote_file_value(value['base64'])}, which is not base64"
+            )
+        if len(content) % PACKED_NUMBER_BYTES:
+            refuse_file_content(
+                f"{where} has {len(content)} bytes, which are no whole numbers of {PACKED_NUMBER_BYTES}"
+            )
+        self.numbers.agree(value["shape"], len(content) // PACKED_NUMBER_BYTES, where, lengths)
+        array = np.frombuffer(content, dtype=PACKED_NUMBER_TYPE).astype(np.float64)
         self.numbers.check(array, where)
         return array.reshape(value["shape"])

@@ -14,17 +14,17 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.ale_statistics import read_cells, read_levels
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import PairMoments
-from rhale.kernels.pair_steps import DOWN, read_steps
+from rhale.kernels.pair_steps import DIRECTION_DOWN, average_mixed_differences
 from rhale.kernels.pair_strength import PairFit, Reading, Square
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.sorting import correlate
 from rhale.kernels.times import as_numbers
 from rhale.names import find_level
-from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
+from rhale.results.captions import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.results.door_to_notebooks import show_pair
-from rhale.results.door_to_plots import draw_surface
+from rhale.results.door_to_plots import draw_surface_lazily
 from rhale.results.effect_statistics import Size, Statistics, gather_statistics
-from rhale.results.listing import shorten
+from rhale.results.listing import shorten_name
 from rhale.results.note import as_notes
 from rhale.results.numerals import write_with_error
 from rhale.results.result import normal_quantile
@@ -42,12 +42,12 @@ HOW = {  # strengths were found, by way or by method
     "shap": "SHAP interaction values",
     "pdp": "two-way partial dependence",
 }
-NAN = float("nan")
-TIMES = " \u00d7 "  # between the names of a pair
-ALIKE = "correlated"  # kind of the note of pairs that one model cannot rank
+UNDEFINED = float("nan")
+PAIR_NAME_SEPARATOR = " \u00d7 "  # between the names of a pair
+CORRELATED_NOTE_KIND = "correlated"  # kind of the note of pairs that one model cannot rank
 
 
-class Doubt(NamedTuple):
+class StrengthUncertainty(NamedTuple):
     """How well a strength is known: the error of its square, and its p-value."""
 
     square_error: float
@@ -183,7 +183,7 @@ class PairEffect:
     smooth: bool = False
     way: Way = "corners"
     notes: tuple[str, ...] = ()
-    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
+    captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
         freeze(self.moments)
@@ -218,7 +218,7 @@ class PairEffect:
     @property
     def h2(self) -> float:
         """Nan: not measured."""
-        return NAN
+        return UNDEFINED
 
     @property
     def how(self) -> str:
@@ -299,7 +299,7 @@ class PairEffect:
     @property
     def mean(self) -> FloatArray:
         """Mean mixed slope of every step, (n_steps, n_steps); nan where no row counts for it."""
-        steps = read_steps(self.axes, self.moments)
+        steps = average_mixed_differences(self.axes, self.moments)
         return np.where(steps.measured, steps.mean[0] / self._areas, np.nan)
 
     @property
@@ -311,11 +311,11 @@ class PairEffect:
         The divisor is n - 1, of weighted rows their effective number less one. Rows with levels
         count for the step below and the step above.
         """
-        center = read_steps(self.axes, self.moments).mean[0]
+        center = average_mixed_differences(self.axes, self.moments).mean[0]
         count, weight, rows, squares = (np.zeros(center.shape) for _ in range(4))
         moments = self.moments
         for way, ways in enumerate(product(*(range(axis.n_ways) for axis in self.axes))):
-            some = tuple(map(_stands, self.axes, ways))
+            some = tuple(map(_select_step_cells, self.axes, ways))
             here, off = moments.weight[some], moments.mean[0][(*some, way)] - center
             count += moments.count[some]
             weight += here
@@ -421,15 +421,15 @@ class PairEffect:
         return float(np.sqrt(max(self.square.raw, 0.0)))
 
     @cached_property
-    def _doubt(self) -> Doubt:
+    def _doubt(self) -> StrengthUncertainty:
         """What takes long is made once, and its matrices are let go."""
         if not (self.moments.mean.any() or self.moments.products.any()):
-            return Doubt(0.0, 1.0)  # no row has a difference at all
+            return StrengthUncertainty(0.0, 1.0)  # no row has a difference at all
         exponent = self.moments.exponent  # fourth powers of differences near 1 fit into numbers
         fit = PairFit(self.axes, self.moments.scaled(-exponent), self.reading, self.smooth)
         plain = replace(fit, smooth=False)  # slopes that were evened out have no p-value
         error = float(np.ldexp(fit.square_error, 2 * exponent))
-        return Doubt(error, (plain if self.smooth else fit).p_value)
+        return StrengthUncertainty(error, (plain if self.smooth else fit).p_value)
 
     @property
     def strength_error(self) -> float:
@@ -581,7 +581,7 @@ class PairEffect:
         >>> import matplotlib.pyplot as plt
         >>> plt.close(ax.figure)
         """
-        return draw_surface(self, kind, options)
+        return draw_surface_lazily(self, kind, options)
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
@@ -664,10 +664,10 @@ class PairIndex:
     method: PairMethod
     strength: float
     variance: float
-    h2: float = NAN
+    h2: float = UNDEFINED
     n_left_out: int = 0
     notes: tuple[str, ...] = ()
-    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
+    captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "notes", as_notes(self.notes))
@@ -694,12 +694,12 @@ class PairIndex:
     @property
     def strength_error(self) -> float:
         """Nan: not known."""
-        return NAN
+        return UNDEFINED
 
     @property
     def p_value(self) -> float:
         """Nan: not known."""
-        return NAN
+        return UNDEFINED
 
     @property
     def n_cells(self) -> int:
@@ -801,7 +801,7 @@ class PairIndex:
 
         That index is no deviation of an effect, and has no share.
         """
-        return NAN if self.method == "greenwell" else _share_of(self.strength, self.variance)
+        return UNDEFINED if self.method == "greenwell" else _share_of(self.strength, self.variance)
 
     def transposed(self) -> PairIndex:
         """The same pair, names exchanged.
@@ -850,7 +850,7 @@ def read_places(name: str, axis: PairAxis, values: Any) -> FloatArray:
 
 def _level_place(name: str, axis: PairAxis, value: Any) -> float:
     if value is None or value != value:  # noqa: PLR0124 - missing: nan, NaT
-        return NAN
+        return UNDEFINED
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     return float(axis.nodes[find_level(name, value, axis.labels)])
@@ -864,9 +864,9 @@ def cell_ends(axis: PairAxis) -> Columns:
     return {"from": names[low], "to": names[high], "left": nodes[low], "right": nodes[high]}
 
 
-def _stands(axis: PairAxis, way: int) -> slice:
+def _select_step_cells(axis: PairAxis, way: int) -> slice:
     """Stands whose rows count for step 0, 1, ... in one of their ways."""
-    return slice(1, None) if axis.is_levels and way == DOWN else slice(0, axis.n_steps)
+    return slice(1, None) if axis.is_levels and way == DIRECTION_DOWN else slice(0, axis.n_steps)
 
 
 def _padded(steps: FloatArray, shape: tuple[int, ...]) -> FloatArray:
@@ -890,7 +890,7 @@ def share_of_rows(pair: Any) -> float:
 
 def can_be_ranked(pair: PairResult) -> bool:
     """Whether one model can tell how strong a pair is beside others: no feature of it has a copy."""
-    return all(note.kind != ALIKE for note in as_notes(pair.notes))
+    return all(note.kind != CORRELATED_NOTE_KIND for note in as_notes(pair.notes))
 
 
 def _share_of(strength: float, variance: float) -> float:
@@ -898,12 +898,12 @@ def _share_of(strength: float, variance: float) -> float:
     return 0.0 if variance == 0 else strength**2 / variance
 
 
-def write_strength(pair: PairResult) -> str:
+def write_strength_with_error(pair: PairResult) -> str:
     """Write a strength, with its error where that is known.
 
     Examples
     --------
-    >>> write_strength(PairIndex(("a", "b"), "y", "h", 0.25, 1.0))
+    >>> write_strength_with_error(PairIndex(("a", "b"), "y", "h", 0.25, 1.0))
     '0.25'
     """
     return write_with_error(pair.strength, pair.strength_error)
@@ -939,9 +939,11 @@ def write_part(share: float) -> str:
 
 def write_head(pair: PairResult) -> str:
     """Name a pair, and say how strongly it interacts."""
-    names = TIMES.join(shorten(pair.captions.feature(name)) for name in pair.names)
-    output = shorten(pair.captions.output(pair.output))
-    head = f"{names} on {output}: strength {write_strength(pair)}"
+    names = PAIR_NAME_SEPARATOR.join(
+        shorten_name(pair.captions.feature(name)) for name in pair.names
+    )
+    output = shorten_name(pair.captions.output(pair.output))
+    head = f"{names} on {output}: strength {write_strength_with_error(pair)}"
     p = write_p(pair.p_value)
     told = (
         f", p {p if p.startswith('<') else '= ' + p} of no interaction in this model" if p else ""

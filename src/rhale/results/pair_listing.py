@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.results.listing import MOST_NAMED, align_signs, aligned, shorten, title
+from rhale.results.listing import MAX_NAMED_IN_SENTENCE, align_signs, aligned, shorten_name, title
 from rhale.results.numerals import write_number
-from rhale.results.pair_effect import TIMES, PairResult, write_part, write_strength
+from rhale.results.pair_effect import (
+    PAIR_NAME_SEPARATOR,
+    PairResult,
+    write_part,
+    write_strength_with_error,
+)
 from rhale.results.refit_pair import RefitPair
 
-MOST_PAIRS = 20
+MAX_LISTED_PAIRS = 20
 EVIDENCE = (
     "strengths and errors are of this model; rhale.refit(..., pairs='all') tells "
     "which pairs come back after another training, and ranks them by that"
@@ -24,7 +29,7 @@ def pairs_as_text(
     ranked: Sequence[PairResult],
     provenance: Mapping[str, Any],
     notes: Sequence[str],
-    most: int = MOST_PAIRS,
+    most: int = MAX_LISTED_PAIRS,
 ) -> str:
     """Write the ranked table that `print` shows.
 
@@ -71,12 +76,12 @@ def pair_ranking(ranked: Sequence[PairResult]) -> tuple[dict[str, list[str]], in
         The notes, whose numbers stand in the last column.
     """
     remarks: dict[str, int] = {}
-    columns = {"pair": [name_pair(captioned(pair)) for pair in ranked]}
+    columns = {"pair": [write_pair_name(captioned(pair)) for pair in ranked]}
     if len({pair.output for pair in ranked}) > 1:
-        columns["output"] = [shorten(pair.captions.output(pair.output)) for pair in ranked]
+        columns["output"] = [shorten_name(pair.captions.output(pair.output)) for pair in ranked]
     n_left = len(columns)
     has_errors = any(not np.isnan(pair.strength_error) for pair in ranked)
-    sizes = align_signs(list(map(write_strength, ranked)))
+    sizes = align_signs(list(map(write_strength_with_error, ranked)))
     columns["strength ± error" if has_errors else "strength"] = sizes
     if any(np.isfinite(pair.share) for pair in ranked):
         columns["share"] = [write_part(pair.share) for pair in ranked]
@@ -96,7 +101,9 @@ def tell_output(pairs: Sequence[PairResult]) -> str:
     """Name the one output of pairs; nothing where a column does."""
     outputs = {pair.output for pair in pairs}
     return (
-        f"; on {shorten(pairs[0].captions.value_axis(outputs.pop()))}" if len(outputs) == 1 else ""
+        f"; on {shorten_name(pairs[0].captions.value_axis(outputs.pop()))}"
+        if len(outputs) == 1
+        else ""
     )
 
 
@@ -106,18 +113,20 @@ def captioned(pair: PairResult | RefitPair) -> tuple[str, str]:
     return first, second
 
 
-def name_pair(names: tuple[str, str]) -> str:
+def write_pair_name(names: tuple[str, str]) -> str:
     """Write the names of a pair on one line.
 
     Examples
     --------
-    >>> name_pair(("age", "income")).split(TIMES)
+    >>> write_pair_name(("age", "income")).split(PAIR_NAME_SEPARATOR)
     ['age', 'income']
     """
-    return TIMES.join(map(shorten, names))
+    return PAIR_NAME_SEPARATOR.join(map(shorten_name, names))
 
 
-def tell_explained(outputs: Sequence[str], pairs: FloatArray, singles: FloatArray) -> list[str]:
+def write_pair_explained_variance(
+    outputs: Sequence[str], pairs: FloatArray, singles: FloatArray
+) -> list[str]:
     """Say how much of the variance pairs have, and features alone, each counted by itself.
 
     Parameters
@@ -129,8 +138,10 @@ def tell_explained(outputs: Sequence[str], pairs: FloatArray, singles: FloatArra
         they are not known.
     """
     told = []
-    for output, pair, single in list(zip(outputs, pairs, singles, strict=True))[:MOST_NAMED]:
-        where = f" of {shorten(output)!r}" if len(outputs) > 1 else ""
+    for output, pair, single in list(zip(outputs, pairs, singles, strict=True))[
+        :MAX_NAMED_IN_SENTENCE
+    ]:
+        where = f" of {shorten_name(output)!r}" if len(outputs) > 1 else ""
         alone = f", single features {write_part(single)}" if np.isfinite(single) else ""
         if np.isfinite(pair):
             told.append(

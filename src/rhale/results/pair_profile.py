@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.pair_axis import PairAxis, Standing
+from rhale.kernels.pair_axis import CellPositions, PairAxis
 from rhale.kernels.pair_moments import PairMoments
-from rhale.kernels.pair_surface import Ground
+from rhale.kernels.pair_surface import PairCellWeights
 from rhale.kernels.records import freeze, same_fields
-from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
+from rhale.results.captions import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.results.door_to_notebooks import show_pair
-from rhale.results.door_to_plots import draw_surface
+from rhale.results.door_to_plots import draw_surface_lazily
 from rhale.results.note import as_notes
 from rhale.results.pair_effect import (
     HOW,
-    NAN,
+    UNDEFINED,
     PairMethod,
     as_read_only_view,
     cell_ends,
@@ -29,7 +29,7 @@ from rhale.results.pair_effect import (
 )
 from rhale.results.table_rows import Columns
 
-ROUNDING = 2.0**-42  # of the largest average: what differs by less does not differ
+PAIR_PROFILE_ROUNDING = 2.0**-42  # of the largest average: what differs by less does not differ
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +89,7 @@ class PairProfile:
     variance: float
     n_left_out: int = 0
     notes: tuple[str, ...] = ()
-    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
+    captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -153,10 +153,10 @@ class PairProfile:
         return int(np.sum(~self.measured))
 
     @property
-    def _ground(self) -> Ground:
+    def _ground(self) -> PairCellWeights:
         """Where rows stand, for averages over them."""
         levels = (self.axes[0].is_levels, self.axes[1].is_levels)
-        return Ground(self.moments.weight, self.moments.places, levels)
+        return PairCellWeights(self.moments.weight, self.moments.places, levels)
 
     def _center(self, heights: FloatArray) -> FloatArray:
         """Take off the mean over the rows of heights that are bilinear in every cell."""
@@ -177,7 +177,7 @@ class PairProfile:
         both = self.dependence - first[:, None] - second
         both = both - both[0, 0]
         largest = max(float(np.abs(part).max()) for part in (self.dependence, first, second))
-        if np.abs(both).max() <= ROUNDING * largest:
+        if np.abs(both).max() <= PAIR_PROFILE_ROUNDING * largest:
             return np.zeros_like(both)
         return self._center(both)
 
@@ -280,7 +280,7 @@ class PairProfile:
         ]
         x, y = np.broadcast_arrays(*values)
         where = (self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel()))
-        return read_between(self._ground.corners(heights), where).reshape(x.shape)[()]
+        return interpolate_pair_heights(self._ground.corners(heights), where).reshape(x.shape)[()]
 
     @cached_property
     def strength(self) -> float:
@@ -290,17 +290,17 @@ class PairProfile:
     @property
     def strength_error(self) -> float:
         """Nan: not known."""
-        return NAN
+        return UNDEFINED
 
     @property
     def p_value(self) -> float:
         """Nan: not known."""
-        return NAN
+        return UNDEFINED
 
     @property
     def h2(self) -> float:
         """Nan: not measured."""
-        return NAN
+        return UNDEFINED
 
     @property
     def share(self) -> float:
@@ -363,7 +363,7 @@ class PairProfile:
         >>> import matplotlib.pyplot as plt
         >>> plt.close(ax.figure)
         """
-        return draw_surface(self, kind, options)
+        return draw_surface_lazily(self, kind, options)
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
@@ -405,7 +405,9 @@ class PairProfile:
         return sides | {name: values.ravel().tolist() for name, values in numbers.items()}
 
 
-def read_between(corners: tuple[FloatArray, ...], where: tuple[Standing, Standing]) -> FloatArray:
+def interpolate_pair_heights(
+    corners: tuple[FloatArray, ...], where: tuple[CellPositions, CellPositions]
+) -> FloatArray:
     """Read heights between the corners of cells; nan for who stands nowhere."""
     (a, u), (b, v) = where
     base, right, up, far = (corner[a, b] for corner in corners)

@@ -15,7 +15,7 @@ from rhale.results.pair_profile import PairProfile
 PairSurface = PairEffect | PairProfile
 
 SHARES = (1 / 6, 1 / 2, 5 / 6)  # of the rows below: the middles of low, middle and high thirds
-MOST_LEVELS = 4  # more curves cannot be told apart
+MAX_SECTION_LEVELS = 4  # more curves cannot be told apart
 
 
 class PairSection(NamedTuple):
@@ -72,10 +72,10 @@ def cut_sections(pair: PairSurface) -> tuple[PairSection, ...]:
     """Curves of the first feature at low, middle and high values, or at levels, of the second."""
     surface, error = pair.heights, pair.standard_error
     found = []
-    for stand in choose_stands(pair.axes[1], pair.weight.sum(axis=0)).tolist():
+    for stand in choose_section_cells(pair.axes[1], pair.weight.sum(axis=0)).tolist():
         ends = [stand] if pair.axes[1].is_levels else [stand, stand + 1]
         has_rows = pair.measured[:, stand]
-        beside = _beside(pair.axes[0], has_rows)
+        beside = _find_nodes_beside_rows(pair.axes[0], has_rows)
         height = np.where(beside, pair.main[0] + surface[:, ends].mean(axis=1), np.nan)
         bound = np.where(beside, error[:, ends].mean(axis=1), np.nan)
         value = float(pair.axes[1].nodes[ends].mean())
@@ -83,7 +83,7 @@ def cut_sections(pair: PairSurface) -> tuple[PairSection, ...]:
     return tuple(found)
 
 
-def read_stands(pair: PairSurface) -> tuple[FloatArray, FloatArray]:
+def read_surface_cells(pair: PairSurface) -> tuple[FloatArray, FloatArray]:
     """The surface in the middle of every cell, or at levels, and at most its error; nan where no row is."""
     known = pair.measured
     found = []
@@ -96,22 +96,22 @@ def read_stands(pair: PairSurface) -> tuple[FloatArray, FloatArray]:
     return found[0], found[1]
 
 
-def choose_stands(axis: PairAxis, weight: FloatArray) -> IntArray:
+def choose_section_cells(axis: PairAxis, weight: FloatArray) -> IntArray:
     """Cells that hold low, middle and high values, or the levels with most rows, in order.
 
     Examples
     --------
-    >>> choose_stands(PairAxis(np.linspace(0.0, 1.0, 11)), np.ones(10))
+    >>> choose_section_cells(PairAxis(np.linspace(0.0, 1.0, 11)), np.ones(10))
     array([1, 4, 8])
     """
     if axis.is_levels:
-        most = np.argsort(-weight, kind="stable")[:MOST_LEVELS]
+        most = np.argsort(-weight, kind="stable")[:MAX_SECTION_LEVELS]
         return np.sort(most[weight[most] > 0])
     wanted = np.array(SHARES) * float(weight.sum())
     return np.unique(np.searchsorted(np.cumsum(weight), wanted * (1 - 1e-12)))
 
 
-def _beside(axis: PairAxis, has_rows: BoolArray) -> BoolArray:
+def _find_nodes_beside_rows(axis: PairAxis, has_rows: BoolArray) -> BoolArray:
     """Nodes that rows stand on, or in a cell beside."""
     if axis.is_levels:
         return has_rows

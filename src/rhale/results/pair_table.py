@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rhale.results.captions import PLAIN, Captions
+from rhale.results.captions import NO_CAPTIONS, Captions
 from rhale.results.note import as_notes
 from rhale.results.pair_effect import PairEffect, PairResult, can_be_ranked
-from rhale.results.table_rows import NAN, Columns, add_labels, short_notes
+from rhale.results.table_rows import UNDEFINED, Columns, add_labels, short_notes
 
 
-def pair_rows(pairs: Sequence[PairResult], *, errors: bool = True) -> Columns:
+def tabulate_pairs(pairs: Sequence[PairResult], *, errors: bool = True) -> Columns:
     """One row per pair and output, in the given order.
 
     Parameters
@@ -25,11 +25,11 @@ def pair_rows(pairs: Sequence[PairResult], *, errors: bool = True) -> Columns:
         "second": [pair.names[1] for pair in pairs],
         "output": [pair.output for pair in pairs],
         "strength": [float(pair.strength) for pair in pairs],
-        "strength_error": [float(pair.strength_error) if errors else NAN for pair in pairs],
-        "p_value": [float(pair.p_value) if errors else NAN for pair in pairs],
+        "strength_error": [float(pair.strength_error) if errors else UNDEFINED for pair in pairs],
+        "p_value": [float(pair.p_value) if errors else UNDEFINED for pair in pairs],
         "share": [float(pair.share) for pair in pairs],
         "rank_correlation": [
-            pair.rank_correlation if isinstance(pair, PairEffect) else NAN for pair in pairs
+            pair.rank_correlation if isinstance(pair, PairEffect) else UNDEFINED for pair in pairs
         ],
         "can_be_ranked": [can_be_ranked(pair) for pair in pairs],
         "cells": [int(pair.n_cells) for pair in pairs],
@@ -39,7 +39,7 @@ def pair_rows(pairs: Sequence[PairResult], *, errors: bool = True) -> Columns:
         "h2": [float(pair.h2) for pair in pairs],
         "notes": [short_notes(as_notes(pair.notes)) for pair in pairs],
     }
-    return label_pairs(columns, pairs[0].captions if pairs else PLAIN)
+    return label_pairs(columns, pairs[0].captions if pairs else NO_CAPTIONS)
 
 
 def label_pairs(columns: Columns, captions: Captions) -> Columns:
@@ -59,4 +59,4 @@ def cell_rows(pairs: Sequence[PairResult]) -> Columns:
         columns["output"] += [pair.output] * n_rows
         for name, values in table.items():
             columns.setdefault(name, []).extend(values)
-    return label_pairs(columns, pairs[0].captions if pairs else PLAIN)
+    return label_pairs(columns, pairs[0].captions if pairs else NO_CAPTIONS)

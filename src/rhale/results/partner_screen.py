@@ -50,10 +50,10 @@ def screen_pairs(
     of_outputs = matrix.lowered_size.reshape(len(features), n_outputs, -1)[:, list(some)]
     found = np.nan_to_num(of_outputs).max(axis=1)
     sizes[:, [places[k] for k in inside]] = found[:, inside]
-    return _rank(features, np.maximum(sizes, sizes.T))
+    return _rank_screened_pairs(features, np.maximum(sizes, sizes.T))
 
 
-def _rank(names: Sequence[str], sizes: np.ndarray) -> list[tuple[str, str, float]]:
+def _rank_screened_pairs(names: Sequence[str], sizes: np.ndarray) -> list[tuple[str, str, float]]:
     first, second = np.triu_indices(len(names), 1)
     order = np.argsort(-sizes[first, second], kind="stable")
     return [(names[first[i]], names[second[i]], float(sizes[first[i], second[i]])) for i in order]

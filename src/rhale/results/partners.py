@@ -12,15 +12,18 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.records import freeze, same_fields
 from rhale.names import near_names
 from rhale.results import summary
-from rhale.results.listing import aligned, shorten, write_share
+from rhale.results.listing import aligned, shorten_name, write_share
 from rhale.results.numerals import write_number
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import Result
 from rhale.results.table_rows import Columns
 
-LIKELY, WORTH = 0.001, 0.02  # chance and share of partners that are told by name
-MOST_NAMED = 3
-NAN = float("nan")
+MAX_PARTNER_P_VALUE, MIN_NAMED_PARTNER_SHARE = (
+    0.001,
+    0.02,
+)  # chance and share of partners that are told by name
+MAX_NAMED_PARTNERS = 3
+UNDEFINED = float("nan")
 MEASURE = "_measure"  # of a matrix that nobody has read yet: what measures it
 
 
@@ -51,15 +54,15 @@ class Partner:
     feature: str
     share: float
     standard_error: float
-    p_value: float = NAN
-    part: float = NAN
+    p_value: float = UNDEFINED
+    part: float = UNDEFINED
     is_proxy_of: str | None = None
 
     @property
     def counts(self) -> bool:
         """Whether it explains something, and more than chance."""
-        is_sure = self.p_value < LIKELY or self.share > 3 * self.standard_error
-        return self.share >= WORTH and is_sure
+        is_sure = self.p_value < MAX_PARTNER_P_VALUE or self.share > 3 * self.standard_error
+        return self.share >= MIN_NAMED_PARTNER_SHARE and is_sure
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,9 +102,9 @@ class Partners:
     feature: str
     output: str
     partners: tuple[Partner, ...] = ()
-    unexplained: float = NAN
+    unexplained: float = UNDEFINED
     rows: int = 0
-    typical_spread: float = NAN
+    typical_spread: float = UNDEFINED
     table: str | None = None
 
     def __len__(self) -> int:
@@ -122,7 +125,7 @@ class Partners:
 
     def __str__(self) -> str:
         told = [partner for partner in self.partners if partner.counts]
-        title = f"partners of {shorten(self.feature)}, {self.rows:,} rows"
+        title = f"partners of {shorten_name(self.feature)}, {self.rows:,} rows"
         if not told:
             return f"{title}\n{self.sentence}"
         rows = [["feature", "share", "part", "p", ""], *map(_cells, told)]
@@ -135,17 +138,17 @@ class Partners:
     @property
     def sentence(self) -> str:
         """What all of it comes to, in words."""
-        name = shorten(self.feature)
+        name = shorten_name(self.feature)
         if not self.partners:
             return f"rows do not differ in the effect of {name}, or are too few to tell"
         told = [partner for partner in self.partners if partner.counts]
-        real = [partner for partner in told if partner.is_proxy_of is None][:MOST_NAMED]
+        real = [partner for partner in told if partner.is_proxy_of is None][:MAX_NAMED_PARTNERS]
         parts = [_goes_with(name, partner, is_first=i == 0) for i, partner in enumerate(real)]
         parts += [
-            f"{shorten(p.feature)} only because it goes with {shorten(p.is_proxy_of)}"
+            f"{shorten_name(p.feature)} only because it goes with {shorten_name(p.is_proxy_of)}"
             for p in told
             if p.is_proxy_of is not None
-        ][:MOST_NAMED]
+        ][:MAX_NAMED_PARTNERS]
         if not parts:
             parts = [f"the spread of {name} goes with no feature alone"]
         if real and self.typical_spread == 0:
@@ -210,16 +213,16 @@ def _cells(partner: Partner) -> list[str]:
     proxy = partner.is_proxy_of
     chance = "" if np.isnan(partner.p_value) else f"{partner.p_value:.2g}"
     return [
-        shorten(partner.feature),
+        shorten_name(partner.feature),
         write_share(partner.share, partner.standard_error),
         write_number(partner.part),
         "< 0.0001" if partner.p_value < 1e-4 else chance,
-        "" if proxy is None else f"goes with {shorten(proxy)}",
+        "" if proxy is None else f"goes with {shorten_name(proxy)}",
     ]
 
 
 def _goes_with(feature: str, partner: Partner, *, is_first: bool) -> str:
-    share, name = write_share(partner.share), shorten(partner.feature)
+    share, name = write_share(partner.share), shorten_name(partner.feature)
     return (
         f"{share} of the spread of {feature} goes with {name}"
         if is_first

@@ -15,10 +15,10 @@ from rhale.results.note import Note
 
 RECORD, OLD_RECORD = "record", "kind"  # results have a field "kind" since format 3
 Lengths = dict[str, int]  # what was counted in a record so far, by the name of what is counted
-MOST_ROWS = 2**53  # whole numbers up to here are exact as floats, too
+MAX_EXACT_FILE_INTEGER = 2**53  # whole numbers up to here are exact as floats, too
 FINITE = float(np.finfo(np.float64).max)
-DEEPEST = 20  # lists within lists
-LONGEST = 60  # letters of a name in a message
+MAX_NESTING = 20  # lists within lists
+MAX_QUOTED_LENGTH = 60  # letters of a name in a message
 NO_NUMBERS = {"nan", "inf", "-inf"}  # as texts: JSON has no such numbers
 
 
@@ -36,7 +36,7 @@ def written_fields(record: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Side:
+class ArrayDimension:
     """How long one side of an array is: as many as there are of something, and `more`."""
 
     of: str
@@ -47,10 +47,10 @@ class Side:
     def agree(self, size: int, what: str, lengths: Lengths) -> None:
         """Refuse a length that does not agree with the lengths before; the first one counts."""
         if size > self.most:
-            refuse(f"{what}, more than {self.most}")
+            refuse_file_content(f"{what}, more than {self.most}")
         counted = lengths.setdefault(self.of, size - self.more)
         if counted + self.more != size or counted < self.least:
-            refuse(f"{what} for {counted} {self.of}")
+            refuse_file_content(f"{what} for {counted} {self.of}")
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,11 @@ class Text:
     def read(self, value: Any, where: str, lengths: Lengths) -> str:  # noqa: ARG002
         """Give a text back as it is."""
         if type(value) is not str:
-            refuse(f"{where} is {shown(value)}, not a text")
+            refuse_file_content(f"{where} is {quote_file_value(value)}, not a text")
         if self.words and value not in self.words:
-            refuse(f"{where} is {shown(value)}, not one of {', '.join(self.words)}")
+            refuse_file_content(
+                f"{where} is {quote_file_value(value)}, not one of {', '.join(self.words)}"
+            )
         return str(value)
 
 
@@ -76,7 +78,7 @@ class Remark:
         """Make a note; a text alone has no kind."""
         parts = value if type(value) is list else ["", value]
         if len(parts) != 2:
-            refuse(f"{where} has {len(parts)} entries, not a kind and a text")
+            refuse_file_content(f"{where} has {len(parts)} entries, not a kind and a text")
         kind, text = (Text().read(part, where, lengths) for part in parts)
         return Note(kind, text)
 
@@ -88,7 +90,7 @@ class Truth:
     def read(self, value: Any, where: str, lengths: Lengths) -> bool:  # noqa: ARG002
         """Give a truth value back as it is."""
         if type(value) is not bool:
-            refuse(f"{where} is {shown(value)}, not true or false")
+            refuse_file_content(f"{where} is {quote_file_value(value)}, not true or false")
         return bool(value)
 
 
@@ -105,11 +107,13 @@ class Number:
         """Give a number back; a whole one for a float too, as other programs write 1 for 1.0."""
         number = unmarked(value) if self.unknown else value
         if type(number) is not int and (self.whole or type(number) is not float):
-            refuse(f"{where} is {shown(value)}, not a {'whole ' * self.whole}number")
+            refuse_file_content(
+                f"{where} is {quote_file_value(value)}, not a {'whole ' * self.whole}number"
+            )
         is_unknown = self.unknown and isnan(number)
-        most = min(self.most, MOST_ROWS) if isinstance(number, int) else self.most
+        most = min(self.most, MAX_EXACT_FILE_INTEGER) if isinstance(number, int) else self.most
         if not is_unknown and not self.least <= number <= most:
-            refuse(f"{where} is {shown(number)}, which it cannot be")
+            refuse_file_content(f"{where} is {quote_file_value(number)}, which it cannot be")
         return number if self.whole else float(number)
 
 
@@ -119,7 +123,7 @@ class Numbers:
 
     Attributes
     ----------
-    sides : tuple of Side
+    sides : tuple of ArrayDimension
         How long it is.
     least, most : float
         Range of the numbers; all are finite by default.
@@ -131,7 +135,7 @@ class Numbers:
         Whether every number is larger than the one before; two equal ones stand for one value.
     """
 
-    sides: tuple[Side, ...]
+    sides: tuple[ArrayDimension, ...]
     least: float = -FINITE
     most: float = FINITE
     whole: bool = False
@@ -144,7 +148,7 @@ class Numbers:
             return self._pooled(value, where, lengths)
         keys = {"array", "type", "shape"}
         if type(value) is not dict or value.keys() != keys or type(value["array"]) is not list:
-            refuse(f"{where} is {shown(value)}, not an array of numbers")
+            refuse_file_content(f"{where} is {quote_file_value(value)}, not an array of numbers")
         self.agree(value["shape"], len(value["array"]), where, lengths)
         array = self._array(value["array"], value["type"], where)
         self.check(array, where)
@@ -153,7 +157,9 @@ class Numbers:
     def _pooled(self, array: Any, where: str, lengths: Lengths) -> Any:
         """Take an array that many fields may share, if it may stand here."""
         if array.dtype.name not in self._types:
-            refuse(f"{where} has numbers of the type {shown(array.dtype.name)}")
+            refuse_file_content(
+                f"{where} has numbers of the type {quote_file_value(array.dtype.name)}"
+            )
         self.agree(list(array.shape), array.size, where, lengths)
         self.check(array, where)
         return array
@@ -166,14 +172,16 @@ class Numbers:
         """Refuse so many numbers if they do not fill the shape, or that one does not agree."""
         is_shape = type(shape) is list and all(type(n) is int and n >= 0 for n in shape)
         if not is_shape or len(shape) != len(self.sides) or prod(shape) != size:
-            refuse(f"{where} has {size} numbers for the shape {shown(shape)}")
+            refuse_file_content(
+                f"{where} has {size} numbers for the shape {quote_file_value(shape)}"
+            )
         words = ("numbers",) if len(shape) == 1 else ("rows", "columns")
         for n, side, word in zip(shape, self.sides, words, strict=True):
             side.agree(n, f"{where} has {n} {word}", lengths)
 
     def _array(self, flat: list[Any], name: Any, where: str) -> Any:
         if name not in self._types:
-            refuse(f"{where} has numbers of the type {shown(name)}")
+            refuse_file_content(f"{where} has numbers of the type {quote_file_value(name)}")
         types = set(map(type, flat))  # one fast look at all of them: text and nan are rare
         if (
             self.unknown
@@ -185,11 +193,11 @@ class Numbers:
         known = {int} if self.whole else {int, float}
         if not types <= (known | {type(None)} if self.unknown else known):
             odd = next(v for v in flat if type(v) not in known)
-            refuse(f"{where} holds {shown(odd)} where a number belongs")
+            refuse_file_content(f"{where} holds {quote_file_value(odd)} where a number belongs")
         try:
             return np.array(flat, dtype=name)  # None becomes nan
         except OverflowError:
-            refuse(f"{where} holds a number that is too large")
+            refuse_file_content(f"{where} holds a number that is too large")
 
     def check(self, array: Any, where: str) -> None:
         """Refuse numbers that are out of range or out of order."""
@@ -200,11 +208,16 @@ class Numbers:
             low, high = np.fmin.reduce(array, None), np.fmax.reduce(array, None)
             if isnan(low):
                 return
-        if not (self.least <= low and high <= min(self.most, MOST_ROWS if self.whole else inf)):
-            refuse(f"{where} holds {low if not self.least <= low else high}, which it cannot")
+        if not (
+            self.least <= low
+            and high <= min(self.most, MAX_EXACT_FILE_INTEGER if self.whole else inf)
+        ):
+            refuse_file_content(
+                f"{where} holds {low if not self.least <= low else high}, which it cannot"
+            )
         one_value = array.size == 2 and low == high
         if self.rising and not (one_value or np.all(array[1:] > array[:-1])):
-            refuse(f"{where} does not increase")
+            refuse_file_content(f"{where} does not increase")
 
 
 @dataclass(frozen=True)
@@ -225,7 +238,7 @@ class Nothing:
     def read(self, value: Any, where: str, lengths: Lengths) -> None:  # noqa: ARG002
         """Refuse anything."""
         if value is not None:
-            refuse(f"{where} is {shown(value)}, where nothing belongs")
+            refuse_file_content(f"{where} is {quote_file_value(value)}, where nothing belongs")
 
 
 @dataclass(frozen=True)
@@ -233,18 +246,18 @@ class Several:
     """A list of things of one kind, as a tuple."""
 
     kind: Kind
-    side: Side | None = None
+    side: ArrayDimension | None = None
     unique: bool = False
 
     def read(self, value: Any, where: str, lengths: Lengths) -> tuple[Any, ...]:
         """Read one after the other."""
         if type(value) is not list:
-            refuse(f"{where} is {shown(value)}, not a list")
+            refuse_file_content(f"{where} is {quote_file_value(value)}, not a list")
         if self.side is not None:
             self.side.agree(len(value), f"{where} has {len(value)} entries", lengths)
         found = tuple(self.kind.read(v, f"{where}[{i}]", lengths) for i, v in enumerate(value))
         if self.unique and len(set(found)) < len(found):
-            refuse(f"{where} names one twice")
+            refuse_file_content(f"{where} names one twice")
         return found
 
 
@@ -258,11 +271,11 @@ class Named:
     def read(self, value: Any, where: str, lengths: Lengths) -> dict[str, Any]:
         """Read one after the other, each name once."""
         if type(value) is not dict or value.keys() != {"mapping"}:
-            refuse(f"{where} is {shown(value)}, not a mapping")
+            refuse_file_content(f"{where} is {quote_file_value(value)}, not a mapping")
         found: dict[str, Any] = {}
         for name, held in pairs(value["mapping"], where):
             kind = self.known.get(name, self.kind)
-            found[name] = kind.read(held, f"{where}[{shown(name)}]", lengths)
+            found[name] = kind.read(held, f"{where}[{quote_file_value(name)}]", lengths)
         return found
 
 
@@ -270,16 +283,16 @@ class Named:
 class Anything:
     """Plain values of any kind, lists and mappings of them; no arrays, no records."""
 
-    depth: int = DEEPEST
+    depth: int = MAX_NESTING
 
     def read(self, value: Any, where: str, lengths: Lengths) -> Any:
         """Read what is inside, down to a limit."""
         if isinstance(value, np.ndarray):
-            refuse(f"{where} is {shown(value)}, where plain values belong")
+            refuse_file_content(f"{where} is {quote_file_value(value)}, where plain values belong")
         if not isinstance(value, list | dict):
             return value
         if self.depth == 0:
-            refuse(f"{where} holds lists within lists, too deep")
+            refuse_file_content(f"{where} holds lists within lists, too deep")
         inner = Anything(self.depth - 1)
         if isinstance(value, list):
             return [inner.read(v, where, lengths) for v in value]
@@ -327,10 +340,10 @@ class Record:
         """Read all fields, then compare them with each other."""
         for name in content:
             if name not in self.fields:
-                refuse(f"{where}{shown(name)} is unknown")
+                refuse_file_content(f"{where}{quote_file_value(name)} is unknown")
         for name in self.required:
             if name not in content:
-                refuse(f"{where}{name} is missing")
+                refuse_file_content(f"{where}{name} is missing")
         lengths: Lengths = {}
         made = (self.build or self.make)(
             **{
@@ -353,7 +366,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Part:
+class RecordUnion:
     """One of several records, told by its mark."""
 
     records: Mapping[str, Record]
@@ -361,26 +374,28 @@ class Part:
     def read(self, value: Any, where: str, lengths: Lengths) -> Any:  # noqa: ARG002
         """Find the record by its mark, and read its fields."""
         if type(value) is not dict:
-            refuse(f"{where} is {shown(value)}, not a record")
+            refuse_file_content(f"{where} is {quote_file_value(value)}, not a record")
         mark = RECORD if RECORD in value else OLD_RECORD
         name = value.get(mark)
         if type(name) is not str or name not in self.records:
-            refuse(f"{where} is a record {shown(name)}, not {' or '.join(self.records)}")
+            refuse_file_content(
+                f"{where} is a record {quote_file_value(name)}, not {' or '.join(self.records)}"
+            )
         content = {n: v for n, v in value.items() if n != mark}
         return self.records[name].read(content, f"{where}.")
 
 
-def refuse(what: str) -> NoReturn:
+def refuse_file_content(what: str) -> NoReturn:
     """Say what is wrong with the content."""
     raise BadFileError(what)
 
 
-def shown(value: Any) -> str:
+def quote_file_value(value: Any) -> str:
     r"""Write a value from a file on one line, and cut it if need be.
 
     Examples
     --------
-    >>> shown("two\nlines"), shown(True), shown([1, 2]), shown({})
+    >>> quote_file_value("two\nlines"), quote_file_value(True), quote_file_value([1, 2]), quote_file_value({})
     ("'two\\nlines'", 'true', 'a list', 'an object')
     """
     if isinstance(value, np.ndarray):
@@ -389,10 +404,10 @@ def shown(value: Any) -> str:
         return "a list" if isinstance(value, list) else "an object"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, int) and abs(value) > MOST_ROWS:
+    if isinstance(value, int) and abs(value) > MAX_EXACT_FILE_INTEGER:
         return "a huge number"
-    text = repr(value[:LONGEST] if isinstance(value, str) else value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    text = repr(value[:MAX_QUOTED_LENGTH] if isinstance(value, str) else value)
+    return text if len(text) <= MAX_QUOTED_LENGTH else f"{text[: MAX_QUOTED_LENGTH - 1]}…"
 
 
 def unmarked(value: Any) -> Any:
@@ -406,9 +421,9 @@ def unmarked(value: Any) -> Any:
 def pairs(listed: Any, where: str) -> list[tuple[str, Any]]:
     """The names of a mapping and what they stand for; each name once."""
     if type(listed) is not list or not all(type(p) is list and len(p) == 2 for p in listed):
-        refuse(f"{where} is not a mapping of names")
+        refuse_file_content(f"{where} is not a mapping of names")
     if not all(type(name) is str for name, _ in listed):
-        refuse(f"{where} has a name that is not a text")
+        refuse_file_content(f"{where} has a name that is not a text")
     if len({name for name, _ in listed}) < len(listed):
-        refuse(f"{where} has a name twice")
+        refuse_file_content(f"{where} has a name twice")
     return [(name, held) for name, held in listed]

@@ -11,8 +11,8 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.ale_statistics import Heights
 from rhale.kernels.between_points import (
-    place_between,
-    read_between,
+    interpolate_points,
+    locate_between_points,
     share_out,
     variance_between,
 )
@@ -20,16 +20,16 @@ from rhale.kernels.curve import Center, fill_gaps, known_center
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.student import student_quantile
-from rhale.kernels.times import AxisKind, ColumnKind, written
+from rhale.kernels.times import AxisKind, ColumnKind, format_axis_value
 from rhale.kernels.uncertainty import Estimate
 from rhale.names import find_level
-from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
+from rhale.results.captions import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note
 from rhale.results.numerals import write_number
 from rhale.results.result import (
-    N_POINTS,
+    N_CURVE_POINTS,
     Difference,
     FrozenResult,
     LevelRows,
@@ -40,18 +40,18 @@ from rhale.results.result import (
     Support,
     Trace,
     as_points,
-    count_rows,
-    drop_rounding,
+    count_support_rows,
     find_beyond,
     require_level,
     trace_missing,
     weighted_root_mean_square,
+    zero_rounding_of_effect,
 )
-from rhale.results.table_rows import MISSING, Columns, add_row, name_places
+from rhale.results.table_rows import MISSING_ROW_LABEL, Columns, add_row, name_places
 
 ProfileMethod = Literal["pdp", "ice", "mplot"]
 NO_CURVES, NO_VALUES = np.empty((0, 0)), np.empty(0)
-N_PLACES = 32  # drawn at least: bands bend between points
+MIN_PROFILE_POINTS = 32  # drawn at least: bands bend between points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,14 +134,14 @@ class Profile(FrozenResult):
     row_places: RowPlaces | None = None
     known_rows: float | None = None
     own_covariance: FloatArray | None = None
-    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
+    captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "points"
     quantity: ClassVar[Quantity] = "prediction"
 
     def __repr__(self) -> str:
         return (
             f"Profile({self.name!r}, output={self.output!r}, {self.method}, {self.grid.size} "
-            f"points on [{written(self.grid[0], self.kind)}, {written(self.grid[-1], self.kind)}], "
+            f"points on [{format_axis_value(self.grid[0], self.kind)}, {format_axis_value(self.grid[-1], self.kind)}], "
             f"importance={write_number(self.importance)})"
         )
 
@@ -426,7 +426,7 @@ class Profile(FrozenResult):
         of_curve = max(float(pull @ np.nan_to_num(self.covariance) @ pull), 0.0)
         tails = max(float(weight @ values**4) - 1.0, 0.0)
         drawn = size**2 * tails / (4 * self._rows_with_value)
-        return drop_rounding(float(np.sqrt(of_curve + drawn)), size)
+        return zero_rounding_of_effect(float(np.sqrt(of_curve + drawn)), size)
 
     def statistics(self, y: Any = None) -> Statistics:
         """ALED, ALER and the same in percentiles of the target, of the centred profile.
@@ -481,7 +481,7 @@ class Profile(FrozenResult):
             return weighted_root_mean_square(self.std, self.share)
         place, weight = self._standing
         found = float(np.sqrt(weight @ variance_between(self._covariance("mean"), place)))
-        return drop_rounding(found, self.importance)
+        return zero_rounding_of_effect(found, self.importance)
 
     @property
     def typical_spread(self) -> float:
@@ -516,7 +516,7 @@ class Profile(FrozenResult):
         """
         return self.curve(x)
 
-    def places(self, n_points: int = N_POINTS) -> FloatArray:  # noqa: ARG002
+    def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:  # noqa: ARG002
         """The points whose mean is known, and where these are few, some between them.
 
         Between two points the curve is straight, but spread and interval are not.
@@ -539,9 +539,11 @@ class Profile(FrozenResult):
         array([ 0., 10.])
         """
         known = self.grid[np.isfinite(self.mean)]
-        if self.labels or self.method == "mplot" or not 1 < known.size <= N_PLACES:
+        if self.labels or self.method == "mplot" or not 1 < known.size <= MIN_PROFILE_POINTS:
             return known
-        parts = 2 ** int(np.ceil(np.log2(N_PLACES / (known.size - 1))))  # a point stays what it is
+        parts = 2 ** int(
+            np.ceil(np.log2(MIN_PROFILE_POINTS / (known.size - 1)))
+        )  # a point stays what it is
         number = np.arange(parts * (known.size - 1) + 1) / parts
         return np.asarray(np.interp(number, np.arange(known.size), known))
 
@@ -549,7 +551,7 @@ class Profile(FrozenResult):
         self,
         center: Center | None = "mean",
         level: float = 0.95,
-        n_points: int = N_POINTS,  # noqa: ARG002
+        n_points: int = N_CURVE_POINTS,  # noqa: ARG002
         *,
         smooth: bool = False,  # noqa: ARG002
     ) -> Trace:
@@ -636,7 +638,7 @@ class Profile(FrozenResult):
             ends = np.searchsorted(self.grid, [start, stop])
             size = float(np.diff(self.mean[ends])[0])
             return Difference(size, float(np.hypot(*self.standard_error[ends])), float("nan"))
-        place = place_between(np.array([start, stop]), self.grid)
+        place = locate_between_points(np.array([start, stop]), self.grid)
         change = share_out(place, np.array([-1.0, 1.0]), self.grid.size)
         used = np.flatnonzero(change)
         change = change[used]
@@ -669,8 +671,8 @@ class Profile(FrozenResult):
         array([0.])
         """
         one = np.eye(self.grid.size)
-        anchor = share_out(place_between(zero.x, self.grid), zero.weight, self.grid.size)
-        matrix = read_between(one, place_between(x, self.grid)) - anchor
+        anchor = share_out(locate_between_points(zero.x, self.grid), zero.weight, self.grid.size)
+        matrix = interpolate_points(one, locate_between_points(x, self.grid)) - anchor
         rows = np.where(self.rows > 0, self.rows, np.nan)
         if self.method == "mplot":
             variance = matrix**2 @ fill_gaps(self.std**2 / rows, self.grid)
@@ -719,7 +721,7 @@ class Profile(FrozenResult):
         101
         """
         if self.curve_x.size:
-            return count_rows(self.grid, self.curve_x, np.ones(self.curve_x.size))
+            return count_support_rows(self.grid, self.curve_x, np.ones(self.curve_x.size))
         middle = self.grid[:-1] + 0.5 * np.diff(self.grid)
         limits = np.concatenate([self.grid[:1], middle, self.grid[-1:]])
         return Support(self.curve_x, limits, self.share / np.diff(limits))
@@ -800,7 +802,7 @@ class Profile(FrozenResult):
             return columns
         known = {
             "point": self.grid.size,
-            "at": MISSING,
+            "at": MISSING_ROW_LABEL,
             "rows": float(missing.rows),
             "mean": float(missing.mean),
             "std": float(missing.std),
@@ -814,7 +816,7 @@ class Profile(FrozenResult):
         """Numbers of the places where rows stand, and their weights; the points, if not known."""
         if self.row_places is None:
             return np.arange(self.grid.size, dtype=np.float64), self.share
-        return place_between(self.row_places.x, self.grid), self.row_places.weight
+        return locate_between_points(self.row_places.x, self.grid), self.row_places.weight
 
     def _read_places(self, place: FloatArray) -> FloatArray:
         """The mean, zero on average over the rows, at such places."""
@@ -875,7 +877,7 @@ class Profile(FrozenResult):
         """Root of the variance at x of curves that are straight between the points."""
         points, shape = as_points(self._places(x), self.kind)
         inside = (points >= self.grid[0]) & (points <= self.grid[-1])
-        place = place_between(np.where(inside, points, self.grid[0]), self.grid)
+        place = locate_between_points(np.where(inside, points, self.grid[0]), self.grid)
         variance = variance_between(covariance, place)
         return np.asarray(np.where(inside, np.sqrt(variance), np.nan).reshape(shape)[()])
 

@@ -17,22 +17,22 @@ from rhale.results.refit_effect import RefitEffect
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import Result, heights, normal_quantile, reach
 
-LEVEL, N_POINTS = 0.95, 33  # of the intervals by which errors are read
+ERROR_INTERVAL_LEVEL, N_ERROR_POINTS = 0.95, 33  # of the intervals by which errors are read
 
 
-class SampledRows(NamedTuple):
+class AxisSample(NamedTuple):
     """Values of one feature and weights of some rows, both of shape (n_sample,)."""
 
     x: FloatArray
     weight: FloatArray
 
-    def take(self, kept: BoolArray) -> SampledRows:
+    def take(self, kept: BoolArray) -> AxisSample:
         """Some of the rows."""
-        return SampledRows(self.x[kept], self.weight[kept])
+        return AxisSample(self.x[kept], self.weight[kept])
 
 
 def compare_trainings(
-    results: Sequence[Result], overlap: Overlap, rows: SampledRows, own: Result | None = None
+    results: Sequence[Result], overlap: Overlap, rows: AxisSample, own: Result | None = None
 ) -> RefitEffect:
     """Compare one effect in several trainings, and in each group of rows if groups were given.
 
@@ -42,12 +42,12 @@ def compare_trainings(
         One a training, all of the same feature, output and rows.
     overlap : Overlap
         Which rows the trainings share.
-    rows : SampledRows
+    rows : AxisSample
         Rows at which curves are compared.
     own : Result, optional
         The effect in the user's own model.
     """
-    counted = place_rows(rows, results[0])
+    counted = move_sample_to_axis(rows, results[0])
     return RefitEffect(
         effects=tuple(results),
         overlap=overlap,
@@ -59,7 +59,7 @@ def compare_trainings(
 
 
 def compare_groups(
-    results: Sequence[Result], overlap: Overlap, rows: SampledRows, own: Result | None
+    results: Sequence[Result], overlap: Overlap, rows: AxisSample, own: Result | None
 ) -> tuple[RefitEffect, ...]:
     """The same inside the groups that the user named; nothing where there are none."""
     compared = [*results] if own is None else [*results, own]
@@ -82,7 +82,7 @@ def have_same_groups(trees: Sequence[RegionTree]) -> bool:
     return len(rules) == 1 and all(tree.state == "given" for tree in trees)
 
 
-def place_rows(rows: SampledRows, result: Result) -> SampledRows:
+def move_sample_to_axis(rows: AxisSample, result: Result) -> AxisSample:
     """Place rows where the importance of a result has them.
 
     Marginal plots have them at their points, and a partial dependence has those beyond its grid at
@@ -91,11 +91,11 @@ def place_rows(rows: SampledRows, result: Result) -> SampledRows:
     if not isinstance(result, Profile):
         return rows
     if result.row_places is None:
-        return SampledRows(result.grid, result.share)
-    return SampledRows(np.clip(rows.x, *reach(result)), rows.weight)
+        return AxisSample(result.grid, result.share)
+    return AxisSample(np.clip(rows.x, *reach(result)), rows.weight)
 
 
-def multiply_curves(results: Sequence[Result], rows: SampledRows) -> FloatArray:
+def multiply_curves(results: Sequence[Result], rows: AxisSample) -> FloatArray:
     """Mean over some rows of the product of every two curves, (n_curves, n_curves).
 
     Rows count that have a value, as in the importance, and at which all curves are known; nan where
@@ -109,7 +109,7 @@ def multiply_curves(results: Sequence[Result], rows: SampledRows) -> FloatArray:
     return np.asarray((curves[:, known] * share) @ curves[:, known].T)
 
 
-def mean_square_error(results: Sequence[Result], rows: SampledRows) -> float:
+def mean_square_error(results: Sequence[Result], rows: AxisSample) -> float:
     """Mean square of what the draw of the rows adds to a curve: of its standard error, at the rows.
 
     Nan where no error is known.
@@ -119,8 +119,8 @@ def mean_square_error(results: Sequence[Result], rows: SampledRows) -> float:
         return float("nan")
     squares = []
     for result in results:
-        trace = result.trace("mean", LEVEL, N_POINTS)
-        error = (trace.high - trace.low) / (2 * normal_quantile(LEVEL))
+        trace = result.trace("mean", ERROR_INTERVAL_LEVEL, N_ERROR_POINTS)
+        error = (trace.high - trace.low) / (2 * normal_quantile(ERROR_INTERVAL_LEVEL))
         told = np.isfinite(error)
         if not told.any():
             return float("nan")

@@ -22,22 +22,22 @@ from rhale.kernels.times import ColumnKind
 from rhale.kernels.training_noise import mean_factor
 from rhale.results.captions import Captions
 from rhale.results.door_to_notebooks import show_refit
-from rhale.results.door_to_plots import draw_refit
+from rhale.results.door_to_plots import draw_refit_lazily
 from rhale.results.note import Note
 from rhale.results.numerals import write_between, write_number
 from rhale.results.result import (
-    N_POINTS,
+    N_CURVE_POINTS,
     Outside,
     Parts,
     Quantity,
     Result,
-    axis_kind,
+    find_result_axis_kind,
     normal_quantile,
     require_level,
 )
-from rhale.results.table_rows import MISSING, Columns, add_row, name_places
+from rhale.results.table_rows import MISSING_ROW_LABEL, Columns, add_row, name_places
 
-LEVEL = 0.05  # an effect comes back where chance would make one as large in fewer cases
+REPLICATION_LEVEL = 0.05  # an effect comes back where chance would make one as large in fewer cases
 
 
 class RefitTrace(NamedTuple):
@@ -282,7 +282,7 @@ class RefitEffect:
         >>> np.diff(effect.curve([0.0, 1.0])).round(6)
         array([2.])
         """
-        return average(self.curves(x, center=center, outside=outside))[()]
+        return mean_over_refits(self.curves(x, center=center, outside=outside))[()]
 
     def between(
         self, x: Any, *, center: Center = "mean", outside: Outside = "extend"
@@ -314,7 +314,7 @@ class RefitEffect:
         >>> effect.between([start, start + 1], center="start").round(3)  # deviation of 1 and 3
         array([0.   , 1.414])
         """
-        return deviate(self.curves(x, center=center, outside=outside))[()]
+        return deviation_over_refits(self.curves(x, center=center, outside=outside))[()]
 
     def spread(self, x: Any, *, center: Center = "mean", outside: Outside = "extend") -> FloatArray:
         """How rows differ at x: mean over the trainings of their `spread`.
@@ -344,7 +344,7 @@ class RefitEffect:
         array([0., 0.])
         """
         spreads = [e.spread(x, center=center, outside=outside) for e in self.effects]
-        return average(np.stack(spreads))[()]
+        return mean_over_refits(np.stack(spreads))[()]
 
     def ci(
         self,
@@ -393,15 +393,15 @@ class RefitEffect:
         """
         curves = self.curves(x, center=center, outside=outside)
         ends = np.array([effect.ci(x, level=level, center=center) for effect in self.effects])
-        rows = average(ends[:, 1] - ends[:, 0]) / 2
-        mean, half = average(curves), self._half_width(curves, rows, level)
+        rows = mean_over_refits(ends[:, 1] - ends[:, 0]) / 2
+        mean, half = mean_over_refits(curves), self._half_width(curves, rows, level)
         return (mean - half)[()], (mean + half)[()]
 
     def _half_width(self, values: FloatArray, rows: FloatArray, level: float) -> FloatArray:
         """Half-width of the interval of a mean over the trainings, the draw of rows included."""
         require_level(level)
         quantile = student_quantile(level, np.array([self.overlap.degrees]))[0]
-        variance = self.factor * deviate(values) ** 2
+        variance = self.factor * deviation_over_refits(values) ** 2
         return np.asarray(np.sqrt(quantile**2 * variance + rows**2))
 
     @cached_property
@@ -417,12 +417,12 @@ class RefitEffect:
     @property
     def importance(self) -> float:
         """Mean over the trainings of the deviation of the curve over the rows."""
-        return float(average(self.importances))
+        return float(mean_over_refits(self.importances))
 
     @property
     def importance_between(self) -> float:
         """Deviation of the importance between trainings, in units of the output."""
-        return float(deviate(self.importances))
+        return float(deviation_over_refits(self.importances))
 
     def importance_ci(self, level: float = 0.95) -> tuple[float, float]:
         """Where the mean importance of all possible trainings is, as `ci`; never below zero.
@@ -482,7 +482,7 @@ class RefitEffect:
     @property
     def comes_back(self) -> bool:
         """Whether other rows would show the effect again: p of .05 or less; not if p is not known."""
-        return self.p_value <= LEVEL
+        return self.p_value <= REPLICATION_LEVEL
 
     @property
     def missing(self) -> RefitMissing | None:
@@ -519,9 +519,9 @@ class RefitEffect:
         if known is None or len(shown) < self.n_trainings:
             return None
         values = np.array([one.curve[0] for one in shown])
-        rows = average(np.array([one.high[0] - one.low[0] for one in shown])) / 2
-        mean, half = float(average(values)), float(self._half_width(values, rows, level))
-        between = float(deviate(values))
+        rows = mean_over_refits(np.array([one.high[0] - one.low[0] for one in shown])) / 2
+        mean, half = float(mean_over_refits(values)), float(self._half_width(values, rows, level))
+        between = float(deviation_over_refits(values))
         return RefitMissing(known.count, known.share, mean, mean - half, mean + half, between)
 
     @property
@@ -538,7 +538,7 @@ class RefitEffect:
         self,
         center: Center = "mean",
         level: float = 0.95,
-        n_points: int = N_POINTS,
+        n_points: int = N_CURVE_POINTS,
         *,
         x: FloatArray | None = None,
     ) -> RefitTrace:
@@ -577,7 +577,7 @@ class RefitEffect:
             return self._trace_at(x, center, level)
         shown = [effect.trace(center, level) for effect in self.effects]
         curves = np.stack([one.curve for one in shown])
-        rows = average(np.stack([one.high - one.low for one in shown])) / 2
+        rows = mean_over_refits(np.stack([one.high - one.low for one in shown])) / 2
         own = None if self.own is None else self.own.trace(center, level).curve
         return self._gather(shown[0].x, curves, self._half_width(curves, rows, level), own)
 
@@ -590,8 +590,10 @@ class RefitEffect:
     def _gather(
         self, x: FloatArray, curves: FloatArray, half: FloatArray, own: FloatArray | None
     ) -> RefitTrace:
-        mean = average(curves)
-        return RefitTrace(x, mean, mean - half, mean + half, deviate(curves), curves, own)
+        mean = mean_over_refits(curves)
+        return RefitTrace(
+            x, mean, mean - half, mean + half, deviation_over_refits(curves), curves, own
+        )
 
     def plot(self, **options: Any) -> Any:
         """Draw this feature in all trainings, as `Refits.plot` does.
@@ -618,7 +620,7 @@ class RefitEffect:
         >>> import matplotlib.pyplot as plt
         >>> plt.close(ax.figure)
         """
-        return draw_refit(self, options)
+        return draw_refit_lazily(self, options)
 
     def table(self) -> Columns:
         """One row for each limit of a bin, level or point, and one for missing values.
@@ -643,25 +645,27 @@ class RefitEffect:
         trace = self._trace_at(places, "mean", 0.95) if is_cut else self.trace()
         at = np.arange(places.size) if is_cut else np.searchsorted(trace.x, places)
         columns: Columns = {
-            "at": list(name_places(places, self.labels, axis_kind(self.effects[0]))),
+            "at": list(name_places(places, self.labels, find_result_axis_kind(self.effects[0]))),
             "x": places.tolist(),
         }
         for name in TRACED:
             columns[name] = getattr(trace, name)[at].tolist()
         if gone is None:
             return columns
-        return add_row(columns, {"at": MISSING, **{name: getattr(gone, name) for name in TRACED}})
+        return add_row(
+            columns, {"at": MISSING_ROW_LABEL, **{name: getattr(gone, name) for name in TRACED}}
+        )
 
 
 TRACED = ("curve", "low", "high", "between")
 
 
-def average(values: FloatArray) -> FloatArray:
+def mean_over_refits(values: FloatArray) -> FloatArray:
     """Mean over the trainings, the first axis; that of equal values is any of them, exactly."""
     first = values[0]
     return np.asarray(first + (values - first).mean(axis=0))
 
 
-def deviate(values: FloatArray) -> FloatArray:
+def deviation_over_refits(values: FloatArray) -> FloatArray:
     """Deviation between trainings, the first axis; that of equal values is exactly zero."""
     return np.asarray((values - values[0]).std(axis=0, ddof=1))

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from rhale.results.listing import MOST_ROWS, aligned, name_few, shorten
+from rhale.results.listing import MAX_LISTED_ROWS, aligned, name_few, shorten_name
 from rhale.results.numerals import write_between, write_number
 from rhale.results.pair_effect import write_p
-from rhale.results.pair_listing import MOST_PAIRS, captioned, name_pair
+from rhale.results.pair_listing import MAX_LISTED_PAIRS, captioned, write_pair_name
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.refit_pair import RefitPair, rank_pairs
 from rhale.results.refit_regions import find_splits
@@ -43,10 +43,10 @@ def refits_as_text(
     pairs : sequence of RefitPair
         Pairs that were measured, in any order.
     """
-    shown = effects[:MOST_ROWS]
-    columns = {"feature": [shorten(e.captions.feature(e.name)) for e in shown]}
+    shown = effects[:MAX_LISTED_ROWS]
+    columns = {"feature": [shorten_name(e.captions.feature(e.name)) for e in shown]}
     if len({e.output for e in effects}) > 1:
-        columns["output"] = [shorten(e.captions.output(e.output)) for e in shown]
+        columns["output"] = [shorten_name(e.captions.output(e.output)) for e in shown]
     n_left = len(columns)
     columns["importance [95 %]"] = [write_interval(e) for e in shown]
     columns["replicated"] = [write_known(e.replicated) for e in shown]
@@ -65,18 +65,18 @@ def refits_as_text(
     n_more = len(effects) - len(shown)
     more = [f"and {n_more:,} more: rx.replication() has all"] if n_more else []
     head = refit_head(effects, provenance)
-    return "\n".join([head, *table, *more, *list_pairs(pairs), LEGEND, *remarks])
+    return "\n".join([head, *table, *more, *list_refit_pairs(pairs), LEGEND, *remarks])
 
 
-def list_pairs(pairs: Sequence[RefitPair]) -> list[str]:
+def list_refit_pairs(pairs: Sequence[RefitPair]) -> list[str]:
     """Write the pairs that would come back first as a table below that of the features."""
     ranked = rank_pairs(pairs)
-    shown = ranked[:MOST_PAIRS]
+    shown = ranked[:MAX_LISTED_PAIRS]
     if not shown:
         return []
-    columns = {"pair": [name_pair(captioned(pair)) for pair in shown]}
+    columns = {"pair": [write_pair_name(captioned(pair)) for pair in shown]}
     if len({pair.output for pair in ranked}) > 1:
-        columns["output"] = [shorten(pair.captions.output(pair.output)) for pair in shown]
+        columns["output"] = [shorten_name(pair.captions.output(pair.output)) for pair in shown]
     n_left, ends = len(columns), [pair.strength_ci() for pair in shown]
     columns["strength [95 %]"] = [
         write_known(pair.strength) if np.isnan(low) else write_between(pair.strength, low, high)
@@ -99,7 +99,7 @@ def refit_head(effects: Sequence[RefitEffect], provenance: Mapping[str, Any]) ->
     outputs = {effect.output for effect in effects}
     if len(outputs) != 1:
         return refit_title(provenance)
-    return f"{refit_title(provenance)}; on {shorten(effects[0].captions.value_axis(outputs.pop()))}"
+    return f"{refit_title(provenance)}; on {shorten_name(effects[0].captions.value_axis(outputs.pop()))}"
 
 
 def write_rules(effect: RefitEffect) -> str:

@@ -14,10 +14,10 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.replication import Replication, replicate
 from rhale.kernels.student import student_quantile
 from rhale.kernels.training_noise import mean_factor
-from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
+from rhale.results.captions import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.results.numerals import write_number
 from rhale.results.pair_effect import PairEffect
-from rhale.results.refit_effect import LEVEL
+from rhale.results.refit_effect import REPLICATION_LEVEL
 from rhale.results.result import require_level
 
 
@@ -56,7 +56,7 @@ class RefitPair:
     strengths: FloatArray
     gram: FloatArray
     overlap: Overlap
-    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
+    captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -164,7 +164,7 @@ class RefitPair:
     @property
     def comes_back(self) -> bool:
         """Whether trainings on other rows show the interaction again: p of .05 or less."""
-        return self.p_value <= LEVEL
+        return self.p_value <= REPLICATION_LEVEL
 
 
 def rank_pairs(pairs: Iterable[RefitPair]) -> list[RefitPair]:

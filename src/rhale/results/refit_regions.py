@@ -9,7 +9,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.times import AxisKind
-from rhale.results.refit_effect import RefitEffect, average, deviate
+from rhale.results.refit_effect import RefitEffect, deviation_over_refits, mean_over_refits
 from rhale.results.region_tree import Split
 from rhale.results.table_rows import Columns, write_place
 
@@ -68,8 +68,10 @@ def describe_splits(splits: Sequence[Split], n_trainings: int) -> dict[str, obje
         "at": write_limits(above, thresholds, splits[0].kind)
         if thresholds.size
         else name_levels(splits),
-        "threshold": float(average(thresholds)) if thresholds.size else np.nan,
-        "threshold_between": float(deviate(thresholds)) if thresholds.size > 1 else np.nan,
+        "threshold": float(mean_over_refits(thresholds)) if thresholds.size else np.nan,
+        "threshold_between": float(deviation_over_refits(thresholds))
+        if thresholds.size > 1
+        else np.nan,
         "share": float(known.mean()) if known.size else np.nan,
     }
 
@@ -82,7 +84,7 @@ def write_limits(above: FloatArray, thresholds: FloatArray, kind: AxisKind) -> s
 
 def write_mean(thresholds: FloatArray, kind: AxisKind) -> str:
     """Write where rows part on average."""
-    return write_place(float(average(thresholds)), kind)
+    return write_place(float(mean_over_refits(thresholds)), kind)
 
 
 def name_levels(splits: Sequence[Split]) -> str:

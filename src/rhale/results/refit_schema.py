@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.moments import LARGEST
+from rhale.kernels.moments import LARGEST_SQUARABLE
 from rhale.kernels.overlap import Overlap
-from rhale.results.pair_schema import NAMES
+from rhale.results.pair_schema import PAIR_FEATURE_NAMES
 from rhale.results.plain_values import (
     Anything,
+    ArrayDimension,
     Kind,
     Lengths,
     Maybe,
@@ -20,19 +21,18 @@ from rhale.results.plain_values import (
     Nothing,
     Number,
     Numbers,
-    Part,
     Record,
+    RecordUnion,
     Several,
-    Side,
     Text,
-    refuse,
-    shown,
+    quote_file_value,
+    refuse_file_content,
 )
 from rhale.results.region_schema import region_records
 from rhale.results.schema import (
     EFFECT_FIELDS,
     EXPLANATION,
-    NOTES,
+    NOTE_LIST,
     OF_ALL,
     PROFILE,
     SAMPLE,
@@ -46,9 +46,9 @@ from rhale.results.stored_refits import (
     restore_refit_pairs,
 )
 
-TEXT, COUNT = Text(), Number(0, whole=True)
-WHOLE = 1 + 1e-9  # shares of the rows add up to one, to rounding
-TRAININGS = Side("trainings", least=2)
+ANY_TEXT, WHOLE_NUMBER = Text(), Number(0, whole=True)
+MAX_SHARE_SUM = 1 + 1e-9  # shares of the rows add up to one, to rounding
+TRAININGS = ArrayDimension("trainings", least=2)
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,16 @@ class Miss:
     def read(self, value: Any, where: str, lengths: Lengths) -> tuple[int, str]:
         """Read a list of two."""
         if type(value) is not list or len(value) != 2:
-            refuse(f"{where} is {shown(value)}, not the number of a training and a reason")
+            refuse_file_content(
+                f"{where} is {quote_file_value(value)}, not the number of a training and a reason"
+            )
         number = Number(1, whole=True).read(value[0], f"{where}[0]", lengths)
-        return int(number), TEXT.read(value[1], f"{where}[1]", lengths)
+        return int(number), ANY_TEXT.read(value[1], f"{where}[1]", lengths)
 
 
 def _require_symmetric(matrix: FloatArray, where: str) -> None:
     if not np.array_equal(matrix, matrix.T, equal_nan=True):
-        refuse(f"{where} is not symmetric")
+        refuse_file_content(f"{where} is not symmetric")
 
 
 def _agree_overlap(overlap: Overlap, where: str) -> None:
@@ -73,25 +75,25 @@ def _agree_overlap(overlap: Overlap, where: str) -> None:
     shared, own = overlap.shared, np.diag(overlap.shared)
     _require_symmetric(shared, f"{where}shared")
     if not np.all(own > 0):
-        refuse(f"{where}shared has a training without rows")
-    if np.any(shared > WHOLE * np.sqrt(own) * np.sqrt(own)[:, None]):
-        refuse(f"{where}shared has trainings that share more rows than they have")
+        refuse_file_content(f"{where}shared has a training without rows")
+    if np.any(shared > MAX_SHARE_SUM * np.sqrt(own) * np.sqrt(own)[:, None]):
+        refuse_file_content(f"{where}shared has trainings that share more rows than they have")
 
 
-def _agree_pair(pair: StoredRefitPair, where: str) -> None:
+def _agree_refit_pair(pair: StoredRefitPair, where: str) -> None:
     _require_symmetric(pair.gram, f"{where}gram")
 
 
 def _agree_kinds(one: Any, first: Any, where: str) -> None:
     """Results of one feature and output stand at the same places in all trainings."""
     if (one["features"], one["outputs"]) != (first["features"], first["outputs"]):
-        refuse(f"{where} is of other features or outputs than the first training")
+        refuse_file_content(f"{where} is of other features or outputs than the first training")
     for place, (effect, other) in enumerate(zip(one["effects"], first["effects"], strict=True)):
         here = f"{where}.effects[{place}]"
         if type(effect) is not type(other) or effect.quantity != other.quantity:
-            refuse(f"{here} is of another kind than in the first training")
+            refuse_file_content(f"{here} is of another kind than in the first training")
         if not _stand_alike(effect, other):
-            refuse(f"{here} has other places than in the first training")
+            refuse_file_content(f"{here} has other places than in the first training")
 
 
 def _stand_alike(effect: Any, other: Any) -> bool:
@@ -110,9 +112,11 @@ def _agree_refits(found: dict[str, Any], where: str) -> None:
     trainings, n_trainings = found["explanations"], found["overlap"].n_trainings
     first = trainings[0]
     if excess := describe_excess(len(trainings), len(first["sample_weight"])):
-        refuse(f"{where}explanations has {excess}")
+        refuse_file_content(f"{where}explanations has {excess}")
     if len(trainings) != n_trainings:
-        refuse(f"{where}explanations has {len(trainings)} entries for {n_trainings} trainings")
+        refuse_file_content(
+            f"{where}explanations has {len(trainings)} entries for {n_trainings} trainings"
+        )
     for i, one in enumerate(trainings):
         _agree_kinds(one, first, f"{where}explanations[{i}]")
     if found["own"] is not None:
@@ -121,11 +125,13 @@ def _agree_refits(found: dict[str, Any], where: str) -> None:
     for i, pair in enumerate(found["pairs"]):
         here, key = f"{where}pairs[{i}]", (frozenset(pair.names), pair.output)
         if not set(pair.names) <= set(first["features"]) or pair.output not in first["outputs"]:
-            refuse(f"{here} is of an unknown feature or output")
+            refuse_file_content(f"{here} is of an unknown feature or output")
         if pair.strengths.size != n_trainings:
-            refuse(f"{here} has {pair.strengths.size} strengths for {n_trainings} trainings")
+            refuse_file_content(
+                f"{here} has {pair.strengths.size} strengths for {n_trainings} trainings"
+            )
         if key in seen:
-            refuse(f"{here} is there twice")
+            refuse_file_content(f"{here} is there twice")
         seen.add(key)
 
 
@@ -136,50 +142,53 @@ def _build_refits(**found: Any) -> dict[str, Any]:
 
 # Samples stand in full, and nothing is made up from other fields as for files of old formats:
 # what is read takes no more memory than what is written, however often an array is named.
-FULL: dict[str, Kind] = {"sample": Part({"local_effects": SAMPLE})}
+FULL: dict[str, Kind] = {"sample": RecordUnion({"local_effects": SAMPLE})}
 NOW = {name: kind for name, kind in EFFECT_FIELDS.items() if name != "mean"}
-REGIONS = region_records(effect_records({**FULL, "regions": Nothing()}, NOW))
-EFFECTS = effect_records(
-    {**FULL, "regions": Maybe(Part({"region_tree": REGIONS["region_tree"]}))}, NOW
+REFIT_REGION_RECORDS = region_records(effect_records({**FULL, "regions": Nothing()}, NOW))
+REFIT_EFFECT_RECORDS = effect_records(
+    {**FULL, "regions": Maybe(RecordUnion({"region_tree": REFIT_REGION_RECORDS["region_tree"]}))},
+    NOW,
 )
 TRAINING = Record(
     dict,
     {
         **{n: k for n, k in EXPLANATION.fields.items() if n not in ("cells", "partner_matrix")},
-        "effects": Several(Part({**EFFECTS, "profile": PROFILE})),
+        "effects": Several(RecordUnion({**REFIT_EFFECT_RECORDS, "profile": PROFILE})),
     },
     agree_explanation,
 )
 OVERLAP = Record(
     Overlap,
     {
-        "shared": Numbers((TRAININGS, TRAININGS), 0, WHOLE),
+        "shared": Numbers((TRAININGS, TRAININGS), 0, MAX_SHARE_SUM),
         "n_train": Numbers((TRAININGS,), 0, whole=True),
-        "n_rows": COUNT,
+        "n_rows": WHOLE_NUMBER,
     },
     _agree_overlap,
 )
 STORED_REFIT_PAIR = Record(
     StoredRefitPair,
     {
-        "names": NAMES,
-        "output": TEXT,
-        "strengths": Numbers((TRAININGS,), 0, LARGEST, unknown=True),
-        "gram": Numbers((TRAININGS, TRAININGS), -(LARGEST**2), LARGEST**2, unknown=True),
+        "names": PAIR_FEATURE_NAMES,
+        "output": ANY_TEXT,
+        "strengths": Numbers((TRAININGS,), 0, LARGEST_SQUARABLE, unknown=True),
+        "gram": Numbers(
+            (TRAININGS, TRAININGS), -(LARGEST_SQUARABLE**2), LARGEST_SQUARABLE**2, unknown=True
+        ),
     },
-    _agree_pair,
+    _agree_refit_pair,
 )
 REFIT_RECORDS = {"overlap": OVERLAP, "refit_pair": STORED_REFIT_PAIR}
 REFITS = Record(
     dict,
     {
-        "overlap": Part({"overlap": OVERLAP}),
-        "explanations": Several(Part({"explanation": TRAINING}), TRAININGS),
-        "own": Maybe(Part({"explanation": TRAINING})),
-        "pairs": Several(Part({"refit_pair": STORED_REFIT_PAIR})),
-        "failures": Several(Miss(), Side("failures", most=MOST_TRAININGS)),
+        "overlap": RecordUnion({"overlap": OVERLAP}),
+        "explanations": Several(RecordUnion({"explanation": TRAINING}), TRAININGS),
+        "own": Maybe(RecordUnion({"explanation": TRAINING})),
+        "pairs": Several(RecordUnion({"refit_pair": STORED_REFIT_PAIR})),
+        "failures": Several(Miss(), ArrayDimension("failures", most=MOST_TRAININGS)),
         "provenance": Named(Anything(), OF_ALL),
-        "notes": NOTES,
+        "notes": NOTE_LIST,
     },
     build=_build_refits,
 )

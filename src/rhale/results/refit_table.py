@@ -8,7 +8,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.sorting import correlate, rank_values
-from rhale.results.captions import PLAIN
+from rhale.results.captions import NO_CAPTIONS
 from rhale.results.pair_table import label_pairs
 from rhale.results.refit_effect import TRACED, RefitEffect
 from rhale.results.refit_pair import RefitPair
@@ -17,7 +17,9 @@ from rhale.results.table_rows import Columns, add_labels
 CORRELATED = 0.8  # from here on, a learner may take one feature for the other
 
 
-def effect_rows(effects: Sequence[RefitEffect], correlated: Mapping[str, Sequence[str]]) -> Columns:
+def tabulate_refit_effects(
+    effects: Sequence[RefitEffect], correlated: Mapping[str, Sequence[str]]
+) -> Columns:
     """One row per feature and output: what would come back.
 
     Parameters
@@ -37,7 +39,7 @@ def effect_rows(effects: Sequence[RefitEffect], correlated: Mapping[str, Sequenc
         "importance_between": [effect.importance_between for effect in effects],
         "replicated": [effect.replicated for effect in effects],
         "p_value": [effect.p_value for effect in effects],
-        "comes_back": [known(effect) for effect in effects],
+        "comes_back": [read_replication_verdict(effect) for effect in effects],
         "correlated_with": [", ".join(correlated[effect.name]) for effect in effects],
     }
     return label_refits(columns, effects)
@@ -50,12 +52,12 @@ def label_refits(columns: Columns, effects: Sequence[RefitEffect]) -> Columns:
     return add_labels(columns, {key: list(map(read, columns[key])) for key, read in words.items()})
 
 
-def known(result: RefitEffect | RefitPair) -> bool | None:
+def read_replication_verdict(result: RefitEffect | RefitPair) -> bool | None:
     """Whether it comes back; None where nobody knows."""
     return None if np.isnan(result.p_value) else result.comes_back
 
 
-def pair_rows(pairs: Sequence[RefitPair]) -> Columns:
+def tabulate_refit_pairs(pairs: Sequence[RefitPair]) -> Columns:
     """One row per pair and output: which interactions would come back."""
     ends = [pair.strength_ci() for pair in pairs]
     columns: Columns = {
@@ -68,9 +70,9 @@ def pair_rows(pairs: Sequence[RefitPair]) -> Columns:
         "strength_between": [pair.strength_between for pair in pairs],
         "replicated": [pair.replicated for pair in pairs],
         "p_value": [pair.p_value for pair in pairs],
-        "comes_back": [known(pair) for pair in pairs],
+        "comes_back": [read_replication_verdict(pair) for pair in pairs],
     }
-    return label_pairs(columns, pairs[0].captions if pairs else PLAIN)
+    return label_pairs(columns, pairs[0].captions if pairs else NO_CAPTIONS)
 
 
 def part_rows(effects: Sequence[RefitEffect]) -> Columns:

@@ -12,7 +12,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.rules import Rule, locate_rows
 from rhale.kernels.times import AxisKind
-from rhale.results.new_rows import GONE, UNNAMED, NewRows, read_rows
+from rhale.results.new_rows import MISSING_LEVEL, UNSEEN_LEVEL, NewRows, read_new_rows
 
 if TYPE_CHECKING:
     from rhale.results.result import Result
@@ -325,21 +325,23 @@ class RegionTree:
         >>> tree.locate(np.array([[0.3, -0.5], [0.3, 0.5]]))
         array([0, 1])
         """
-        table = read_rows(rows)
+        table = read_new_rows(rows)
         if self.splits:
-            rules = [rule_of(split, place) for place, split in enumerate(self.splits)]
-            return locate_rows(rules, lambda i: read_split(self.splits[i], table), table.n_rows)
+            rules = [make_split_rule(split, place) for place, split in enumerate(self.splits)]
+            return locate_rows(
+                rules, lambda i: read_splitter_values(self.splits[i], table), table.n_rows
+            )
         if self.groups is not None:
             return locate_groups(self.groups, table)
         return np.zeros(table.n_rows, dtype=np.int64)
 
 
-def rule_of(split: Split, place: int) -> Rule:
-    """The rule that reads what `read_split` reads for the split at this place.
+def make_split_rule(split: Split, place: int) -> Rule:
+    """The rule that reads what `read_splitter_values` reads for the split at this place.
 
     Examples
     --------
-    >>> rule_of(Split(0, "age", 3, 40.0), 0).goes_first(np.array([30.0, 50.0]))
+    >>> make_split_rule(Split(0, "age", 3, 40.0), 0).goes_first(np.array([30.0, 50.0]))
     array([ True, False])
     """
     return Rule(
@@ -353,14 +355,14 @@ def rule_of(split: Split, place: int) -> Rule:
     )
 
 
-def read_split(split: Split, rows: NewRows) -> FloatArray:
+def read_splitter_values(split: Split, rows: NewRows) -> FloatArray:
     """What a split looks at in every row: numbers, or 1 for levels that go first and 0 for others."""
     if split.threshold is not None:
         return rows.numbers(split.feature, split.column, split.kind)
     names = split.levels + split.others
     found = rows.levels(split.feature, split.column, split.kind, names)
-    first = np.where(found == UNNAMED, split.rest == "first", found < len(split.levels))
-    return np.where(found == GONE, np.nan, first.astype(np.float64))
+    first = np.where(found == UNSEEN_LEVEL, split.rest == "first", found < len(split.levels))
+    return np.where(found == MISSING_LEVEL, np.nan, first.astype(np.float64))
 
 
 def locate_groups(groups: Groups, rows: NewRows) -> IntArray:
@@ -375,7 +377,7 @@ def locate_groups(groups: Groups, rows: NewRows) -> IntArray:
         names = [level for group in groups.groups for level in group.levels]
         owner = np.repeat(np.arange(len(groups.groups)), [len(g.levels) for g in groups.groups])
         found = rows.levels(*where, names)
-        gone, unnamed = found == GONE, found == UNNAMED
+        gone, unnamed = found == MISSING_LEVEL, found == UNSEEN_LEVEL
         inside = [np.isin(found, np.flatnonzero(owner == i)) for i in range(len(groups.groups))]
     for number, (group, here) in enumerate(zip(groups.groups, inside, strict=True)):
         place[here | (gone & group.missing) | (unnamed & group.rest)] = number

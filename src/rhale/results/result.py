@@ -12,17 +12,17 @@ from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.grid import uniform_edges
-from rhale.kernels.partition import is_number
+from rhale.kernels.partition import is_number_setting
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.staircase import Staircase
-from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, written
+from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, format_axis_value
 from rhale.kernels.uncertainty import Estimate
 from rhale.names import read_word
 from rhale.results.captions import Captions
 from rhale.results.door_to_notebooks import show_result
-from rhale.results.door_to_plots import draw_result
+from rhale.results.door_to_plots import draw_result_lazily
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
 from rhale.results.region_tree import RegionTree
@@ -32,9 +32,9 @@ Points = Any  # numbers; dates or durations where the feature has them
 Parts = Literal["bins", "levels", "points"]
 Quantity = Literal["effect", "prediction"]
 Outside = Literal["extend", "nan", "raise"]  # what is said beyond the ends of a curve
-N_POINTS = 401  # between the limits, besides the limits: a quadratic looks smooth
+N_CURVE_POINTS = 401  # between the limits, besides the limits: a quadratic looks smooth
 N_SUPPORT_CELLS = 80
-ROUNDING = 2.0**-30  # of an effect: what is less is made by the arithmetic of the model
+EFFECT_ROUNDING = 2.0**-30  # of an effect: what is less is made by the arithmetic of the model
 
 
 class Trace(NamedTuple):
@@ -291,7 +291,7 @@ class Result(Protocol):
         """The curve, zero on average, at places between the ends of `axis`."""
         ...
 
-    def places(self, n_points: int = N_POINTS) -> FloatArray:
+    def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:
         """Where the curve is drawn: wherever it bends, or its points, or its levels."""
         ...
 
@@ -299,7 +299,7 @@ class Result(Protocol):
         self,
         center: Center | None = "mean",
         level: float = 0.95,
-        n_points: int = N_POINTS,
+        n_points: int = N_CURVE_POINTS,
         *,
         smooth: bool = False,
     ) -> Trace:
@@ -496,7 +496,7 @@ class FrozenResult:
         >>> import matplotlib.pyplot as plt
         >>> plt.close(ax.figure)
         """
-        return draw_result(self, options)
+        return draw_result_lazily(self, options)
 
 
 def reach(result: Result) -> tuple[float, float]:
@@ -520,8 +520,8 @@ def find_beyond(result: Result, points: FloatArray, outside: Outside) -> BoolArr
     low, high = reach(result)
     beyond = (points < low) | (points > high)
     if outside == "raise" and beyond.any():
-        kind = axis_kind(result)
-        first, *ends = (written(float(v), kind) for v in (points[beyond][0], low, high))
+        kind = find_result_axis_kind(result)
+        first, *ends = (format_axis_value(float(v), kind) for v in (points[beyond][0], low, high))
         msg = (
             f"{beyond.sum()} of {points.size} values of {result.name!r} lie beyond "
             f"[{', '.join(ends)}], where its curve ends, the first at {first}; outside='nan' leaves "
@@ -537,7 +537,7 @@ def is_constant(result: Result) -> bool:
     return low == high
 
 
-def axis_kind(result: Result) -> AxisKind:
+def find_result_axis_kind(result: Result) -> AxisKind:
     """How places on the axis are written; those of levels are plain numbers."""
     return as_axis_kind(result.column_kind)
 
@@ -586,7 +586,7 @@ def trace_missing(
     return Trace(*np.array([[np.nan], [mean], [spread], [mean - half], [mean + half]]))
 
 
-def count_rows(axis: FloatArray, values: FloatArray, weight: FloatArray) -> Support:
+def count_support_rows(axis: FloatArray, values: FloatArray, weight: FloatArray) -> Support:
     """Count known rows in cells of equal width between the ends of an axis."""
     limits = uniform_edges(float(axis[0]), float(axis[-1]), N_SUPPORT_CELLS)
     counted = np.histogram(values, limits, weights=weight)[0]
@@ -601,7 +601,7 @@ def as_points(x: Any, kind: AxisKind = "number") -> tuple[FloatArray, tuple[int,
 
 def require_level(level: float) -> None:
     """Refuse what is no probability of an interval."""
-    if not is_number(level) or not 0 < level < 1:
+    if not is_number_setting(level) or not 0 < level < 1:
         msg = f"level={level} is not between 0 and 1, say 0.95"
         raise BadSettingError(msg)
 
@@ -612,15 +612,15 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf(0.5 + level / 2)
 
 
-def drop_rounding(value: float, scale: float) -> float:
+def zero_rounding_of_effect(value: float, scale: float) -> float:
     """A number, zero if it is but rounding beside the scale; nan stays what it is.
 
     Examples
     --------
-    >>> drop_rounding(2.6e-14, 37.68), drop_rounding(2.6e-14, 0.0), drop_rounding(0.1, 37.68)
+    >>> zero_rounding_of_effect(2.6e-14, 37.68), zero_rounding_of_effect(2.6e-14, 0.0), zero_rounding_of_effect(0.1, 37.68)
     (0.0, 2.6e-14, 0.1)
     """
-    return 0.0 if value <= ROUNDING * scale else value
+    return 0.0 if value <= EFFECT_ROUNDING * scale else value
 
 
 def weighted_root_mean_square(values: FloatArray, weight: FloatArray) -> float:

@@ -81,7 +81,7 @@ class Drift(NamedTuple):
         return self.after.median - self.before.median
 
 
-NAMES = Standing(*[float("nan")] * 4)
+NO_ROW_POSITIONS = Standing(*[float("nan")] * 4)
 
 
 def measure_drift(
@@ -119,8 +119,8 @@ def measure_drift(
             for one, known in zip((first, second), rows, strict=True)
         )
     return Drift(
-        stand(before),
-        stand(after),
+        summarize_row_positions(before),
+        summarize_row_positions(after),
         largest_distance(before, after),
         sqrt(log(2 / chance) / 2 * inverse),
     )
@@ -134,8 +134,8 @@ def _drift_of_levels(first: Result, second: Result, inverse: float, chance: floa
     both, change = (before + after) / 2, after - before
     usual = 0.5 * float(np.sum(np.sqrt(2 / pi * both * (1 - both) * inverse)))
     return Drift(
-        NAMES,
-        NAMES,
+        NO_ROW_POSITIONS,
+        NO_ROW_POSITIONS,
         0.5 * float(np.abs(change).sum()),
         usual + sqrt(log(1 / chance) / 2 * inverse),
         names[int(change.argmax())] if change.max() > 0 else "",
@@ -148,19 +148,19 @@ def effective_rows(rows: RowPlaces) -> float:
     return float(rows.weight.sum() ** 2 / np.sum(rows.weight**2))
 
 
-def stand(rows: RowPlaces) -> Standing:
+def summarize_row_positions(rows: RowPlaces) -> Standing:
     """Mean and quantiles of rows that places stand for.
 
     Examples
     --------
-    >>> stand(RowPlaces(np.array([0.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.25])))
+    >>> summarize_row_positions(RowPlaces(np.array([0.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.25])))
     Standing(mean=1.0, low=0.0, median=1.0, high=2.0)
     """
-    low, median, high = quantiles(rows, np.array([0.05, 0.5, 0.95])).tolist()
+    low, median, high = find_row_quantiles(rows, np.array([0.05, 0.5, 0.95])).tolist()
     return Standing(rows.mean(rows.x), low, median, high)
 
 
-def quantiles(rows: RowPlaces, asked: FloatArray) -> FloatArray:
+def find_row_quantiles(rows: RowPlaces, asked: FloatArray) -> FloatArray:
     """Places up to which the asked shares of the rows stand."""
     order = np.argsort(rows.x, kind="stable")
     passed = np.cumsum(rows.weight[order])

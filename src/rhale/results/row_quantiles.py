@@ -8,16 +8,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.times import AxisKind, written
+from rhale.kernels.times import AxisKind, format_axis_value
 from rhale.results.numerals import write_number
-from rhale.results.result import Result, axis_kind, is_constant, reach
+from rhale.results.result import Result, find_result_axis_kind, is_constant, reach
 
 MIDDLE = (0.05, 0.95)  # of the rows
-TAILS = (0.01, 0.99)  # beyond these a picture may end
+SHOWN_QUANTILES = (0.01, 0.99)  # beyond these a picture may end
 SQUEEZED = 1 / 3  # of the axis: less room for most of the rows is little
 MORE_ROOM = 1.5  # that a logarithmic axis must give them
-TIMES = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0}
-MINUS = "\u2212"
+SECONDS_PER_UNIT = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0}
+MINUS_SIGN = "\u2212"
 
 
 class ShownPart(NamedTuple):
@@ -113,7 +113,7 @@ def room_of_middle(
 
     All of the first and nothing of the second where there is no logarithmic axis.
     """
-    if result.labels or axis_kind(result) != "number" or is_constant(result):
+    if result.labels or find_result_axis_kind(result) != "number" or is_constant(result):
         return 1.0, 0.0
     low, high = reach(result) if within is None else within
     if not 0 < low < high:
@@ -124,7 +124,9 @@ def room_of_middle(
     return float((stop - start) / (high - low)), float(np.log(stop / start) / np.log(high / low))
 
 
-def shown_part(*results: Result, scale: Literal["auto", "linear", "log"] = "auto") -> ShownPart:
+def find_shown_part(
+    *results: Result, scale: Literal["auto", "linear", "log"] = "auto"
+) -> ShownPart:
     """Find the part of the axis that pictures show, and whether it is logarithmic.
 
     Parameters
@@ -178,7 +180,7 @@ def rooms_of_tails(
 ) -> tuple[tuple[float, float], float, float, float]:
     """The 1 % and 99 % quantiles, and the room before, between and behind them; nan for none."""
     low, high = reach(result)
-    start, stop = map(float, row_quantiles(result, TAILS))
+    start, stop = map(float, row_quantiles(result, SHOWN_QUANTILES))
     if not low <= start < stop <= high or (is_log and not low > 0):
         return (low, high), np.nan, np.nan, np.nan
     ends = np.array([low, start, stop, high])
@@ -209,7 +211,7 @@ def tell_beyond(results: Sequence[Result], low: float, high: float) -> str:
     if not (is_known and n_beyond):
         share = beyond / total if total > 0 else 0.0
         count = f"{100 * share:.1g} % of rows" if share >= 0.0005 else "few rows"
-    kind = axis_kind(results[0])
+    kind = find_result_axis_kind(results[0])
     ends = (write_end(first, kind), write_end(last, kind))
     if first < low and last > high:
         return f"{count} beyond, from {ends[0]} to {ends[1]}"
@@ -225,10 +227,10 @@ def write_end(value: float, kind: AxisKind) -> str:
     ('58.9', '2 h', '1970-01-01')
     """
     if kind == "date":
-        return written(float(np.floor(value)), kind)
-    unit = next((u for u, s in TIMES.items() if abs(value) >= s), "s")
-    words = f"{write_number(value / TIMES[unit])} {unit}" if kind == "duration" else ""
-    return (words or write_number(value)).replace("-", MINUS)
+        return format_axis_value(float(np.floor(value)), kind)
+    unit = next((u for u, s in SECONDS_PER_UNIT.items() if abs(value) >= s), "s")
+    words = f"{write_number(value / SECONDS_PER_UNIT[unit])} {unit}" if kind == "duration" else ""
+    return (words or write_number(value)).replace("-", MINUS_SIGN)
 
 
 def has_free_order(result: Result) -> bool:

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from rhale.kernels.times import AxisKind, write_short
 from rhale.results.captions import Captions
-from rhale.results.listing import shorten, text_width
+from rhale.results.listing import shorten_name, text_width
 from rhale.results.region_tree import Group, Groups, RegionTree, Side, Split
 from rhale.results.table_rows import write_place
 
 ALL_ROWS, OTHER_LEVELS, OR_MISSING = "all rows", "other levels", " or missing"
-MOST_NAMED = 4  # levels in one rule
-LONGEST_NAME = 60
+MAX_LEVELS_IN_RULE = 4  # levels in one rule
+MAX_RULE_NAME_LENGTH = 60
 LABEL_WIDTH = 32  # letters beside a curve
 LARGEST_WHOLE = 1e15  # whole numbers beyond have more digits than anyone reads
 
@@ -23,8 +23,8 @@ LARGEST_WHOLE = 1e15  # whole numbers beyond have more digits than anyone reads
 class Brevity(NamedTuple):
     """How much room a rule has: levels that it names, letters of a name, all digits or few."""
 
-    named: int = MOST_NAMED
-    longest: int = LONGEST_NAME
+    named: int = MAX_LEVELS_IN_RULE
+    longest: int = MAX_RULE_NAME_LENGTH
     in_full: bool = True
 
 
@@ -157,7 +157,8 @@ def _call(rule: str, feature: str | None, captions: Captions) -> str:
     '3 < Age ≤ 30'
     """
     key, words = (
-        shorten(name, LONGEST_NAME) for name in (feature or "", captions.feature(feature or ""))
+        shorten_name(name, MAX_RULE_NAME_LENGTH)
+        for name in (feature or "", captions.feature(feature or ""))
     )
     if rule.startswith((f"{key} ≤ ", f"{key} > ")):
         return words + rule.removeprefix(key)
@@ -179,19 +180,19 @@ def short_rules(tree: RegionTree, width: int = LABEL_WIDTH) -> tuple[str, ...]:
     elif tree.groups is not None:
         every = [[condition] for condition in _conditions_of_groups(tree.groups)]
     else:
-        return tuple(shorten(region.rule, width) for region in tree.regions)
+        return tuple(shorten_name(region.rule, width) for region in tree.regions)
     return tuple(_within(conditions, width) for conditions in every)
 
 
 def _within(conditions: Sequence[Condition], width: int) -> str:
     """The longest of ever shorter wordings that has no more than so many letters."""
     tries = [AT_LENGTH, Brevity(in_full=False), Brevity(2, in_full=False)]
-    tries += [Brevity(1, longest, in_full=False) for longest in range(LONGEST_NAME, 3, -1)]
+    tries += [Brevity(1, longest, in_full=False) for longest in range(MAX_RULE_NAME_LENGTH, 3, -1)]
     for brevity in tries:
         text = _in_words(conditions, brevity)
         if text_width(text) <= width:
             return text
-    return shorten(text, width)
+    return shorten_name(text, width)
 
 
 def find_paths(splits: Sequence[Split]) -> dict[int, tuple[tuple[Split, Side], ...]]:
@@ -219,10 +220,10 @@ def _conditions_of(splits: Sequence[Split]) -> list[list[Condition]]:
     """What the rule of each region says, one condition for each feature on the way."""
     gone = {split.feature for split in splits if split.missing != "none"}
     paths = find_paths(splits)
-    return [_merge(paths[region], gone) for region in sorted(paths)]
+    return [_merge_conditions(paths[region], gone) for region in sorted(paths)]
 
 
-def _merge(path: Iterable[tuple[Split, Side]], gone: set[str]) -> list[Condition]:
+def _merge_conditions(path: Iterable[tuple[Split, Side]], gone: set[str]) -> list[Condition]:
     """Conditions on the way to a region, those on one feature in one."""
     found: dict[tuple[str, bool], Condition] = {}
     for split, side in path:
@@ -233,11 +234,11 @@ def _merge(path: Iterable[tuple[Split, Side]], gone: set[str]) -> list[Condition
             levels=split.levels + split.others if split.threshold is None else (),
             tells_missing=split.feature in gone,
         )
-        found[key] = _narrow(before, split, side)
+        found[key] = _narrow_condition(before, split, side)
     return list(found.values())
 
 
-def _narrow(before: Condition, split: Split, side: Side) -> Condition:
+def _narrow_condition(before: Condition, split: Split, side: Side) -> Condition:
     """One more split on the same feature."""
     goes = "second" if split.missing == "none" else split.missing
     after = replace(before, missing=before.missing and goes == side)
@@ -287,7 +288,7 @@ def _in_words(conditions: Sequence[Condition], brevity: Brevity = AT_LENGTH) -> 
 
 def _say(condition: Condition, brevity: Brevity) -> str:
     """Say one condition; nothing where all rows have it."""
-    name = shorten(condition.feature, brevity.longest)
+    name = shorten_name(condition.feature, brevity.longest)
     with_missing = condition.missing and condition.tells_missing
     if condition.has_none:
         return f"{name} missing" if with_missing else f"no {name}"
@@ -314,8 +315,8 @@ def _say_range(name: str, condition: Condition, brevity: Brevity) -> str:
 
 def _say_levels(condition: Condition, with_missing: bool, brevity: Brevity) -> str:  # noqa: FBT001
     """Name the levels; where they are many, those that are left out, or how many there are."""
-    levels = [shorten(level, brevity.longest) for level in condition.levels]
-    others = [shorten(level, brevity.longest) for level in condition.others]
+    levels = [shorten_name(level, brevity.longest) for level in condition.levels]
+    others = [shorten_name(level, brevity.longest) for level in condition.others]
     if len(levels) <= brevity.named:
         return join_words([*levels, *(["missing"] * with_missing)], "or")
     tail = f",{OR_MISSING}" * with_missing

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.cells import as_cells
-from rhale.kernels.curve import BinFits, CellMeans, RowEnds, middles, stretch
+from rhale.kernels.cells import as_axis_cells
+from rhale.kernels.curve import BinFits, CellMeans, RowEnds, build_fit_from_bins, middles
 from rhale.kernels.gaps import Crossings, Gaps
 from rhale.kernels.grid import Closed, Grid
-from rhale.kernels.moments import LARGEST, Moments
+from rhale.kernels.moments import LARGEST_SQUARABLE, Moments
 from rhale.kernels.row_places import RowPlaces, scatter_rows
 from rhale.kernels.spread import RowSpread
 from rhale.kernels.staircase import Staircase
@@ -27,32 +27,32 @@ from rhale.results.missing import Missing
 from rhale.results.partners import PartnerMatrix
 from rhale.results.plain_values import (
     Anything,
+    ArrayDimension,
     Kind,
     Maybe,
     Named,
     Nothing,
     Number,
     Numbers,
-    Part,
     Record,
+    RecordUnion,
     Remark,
     Several,
-    Side,
     Text,
     Truth,
-    refuse,
-    shown,
+    quote_file_value,
+    refuse_file_content,
 )
 from rhale.results.profile import Profile, ProfileMethod
 from rhale.results.region_schema import agree_regions, region_records
 
-TEXT, TEXTS, NOTES = Text(), Several(Text()), Several(Remark())
-HEAVY = 1e120  # more than all rows of the largest weight together
-TINY = 1e-300  # instead of a weight of zero, which is refused later
-FAR = 1e300  # axes end here: the room around a drawing must be a number, too
+ANY_TEXT, TEXTS, NOTE_LIST = Text(), Several(Text()), Several(Remark())
+MAX_TOTAL_WEIGHT = 1e120  # more than all rows of the largest weight together
+MIN_TOTAL_WEIGHT = 1e-300  # instead of a weight of zero, which is refused later
+MAX_AXIS_VALUE = 1e300  # axes end here: the room around a drawing must be a number, too
 
 
-class SampledRows(NamedTuple):
+class SharedSample(NamedTuple):
     """Local effects of the explanation's sampled rows: their x and weight stand there, once."""
 
     local_effects: FloatArray
@@ -74,13 +74,13 @@ def _columns(of: str) -> dict[str, Numbers]:
     `places` lie on an axis, `counts`, `sizes` and `weights` are not negative, `means` may be
     unknown, and so may `slopes` and `errors`, which are infinite on an axis of next to no length.
     """
-    sides = (Side(of),)
+    sides = (ArrayDimension(of),)
     return {
-        "places": Numbers(sides, -FAR, FAR),
+        "places": Numbers(sides, -MAX_AXIS_VALUE, MAX_AXIS_VALUE),
         "counts": Numbers(sides, whole=True, least=0),
         "sizes": Numbers(sides, least=0),
-        "weights": Numbers(sides, 0, HEAVY),
-        "means": Numbers(sides, -LARGEST, LARGEST, unknown=True),
+        "weights": Numbers(sides, 0, MAX_TOTAL_WEIGHT),
+        "means": Numbers(sides, -LARGEST_SQUARABLE, LARGEST_SQUARABLE, unknown=True),
         "slopes": Numbers(sides, -inf, inf, unknown=True),
         "errors": Numbers(sides, 0, inf, unknown=True),
     }
@@ -88,17 +88,17 @@ def _columns(of: str) -> dict[str, Numbers]:
 
 def _limits(of: str) -> Numbers:
     """Limits of bins or cells, one more than there are of them."""
-    return Numbers((Side(of, 1, least=1),), -FAR, FAR, rising=True)
+    return Numbers((ArrayDimension(of, 1, least=1),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE, rising=True)
 
 
 def _agree_effect(effect: Effect, where: str) -> None:
     """There are rows, the spread has limits and deviations, followed cells fill their bins."""
     if not effect.weight.sum() > 0:
-        refuse(f"{where}weight is zero in all bins")
+        refuse_file_content(f"{where}weight is zero in all bins")
     if (effect.spread_edges is None) != (effect.spread_std is None):
-        refuse(f"{where}spread_std has no limits, or limits without it")
+        refuse_file_content(f"{where}spread_std has no limits, or limits without it")
     if effect.cells is not None:
-        _agree_cells(effect.cells, effect.edges, f"{where}cells.")
+        _agree_curve_cells(effect.cells, effect.edges, f"{where}cells.")
     if effect.stairs is None:
         _agree_ends(effect, where)
     agree_regions(effect, where)
@@ -109,22 +109,22 @@ def _agree_ends(effect: Effect, where: str) -> None:
     rows = RowEnds(effect.mean_x, effect.low_x, effect.high_x)
     with np.errstate(over="ignore", invalid="ignore"):
         fits = BinFits.of(effect.edges, np.zeros(effect.level.size), effect.slope, rows)
-        starts = stretch(fits, effect.cells, effect.row_places).edges
+        starts = build_fit_from_bins(fits, effect.cells, effect.row_places).edges
     if starts.size > 2 and not np.all(np.diff(starts) > 0):
-        refuse(f"{where}low_x and {where}high_x do not lie within the bins")
+        refuse_file_content(f"{where}low_x and {where}high_x do not lie within the bins")
 
 
 def _agree_stairs(stairs: Staircase, where: str) -> None:
     """Places lie on the axis, and shares of the rows add up to one."""
     if not stairs.low <= stairs.high:
-        refuse(f"{where}low is above {where}high")
+        refuse_file_content(f"{where}low is above {where}high")
     if np.any((stairs.places < stairs.low) | (stairs.places > stairs.high)):
-        refuse(f"{where}places lie outside {where}low and {where}high")
+        refuse_file_content(f"{where}places lie outside {where}low and {where}high")
     for name in ("row_shares", "group_shares"):
         if not np.isclose(total := getattr(stairs, name).sum(), 1.0):
-            refuse(f"{where}{name} adds up to {total}, not to 1")
+            refuse_file_content(f"{where}{name} adds up to {total}, not to 1")
     if len(stairs.drawn) != 2:
-        refuse(f"{where}drawn has {len(stairs.drawn)} rows, not 2")
+        refuse_file_content(f"{where}drawn has {len(stairs.drawn)} rows, not 2")
 
 
 def _build_effect(**found: Any) -> Effect:
@@ -132,10 +132,10 @@ def _build_effect(**found: Any) -> Effect:
     mean, edges, origin = found.pop("mean", None), found["edges"], found["mean_x"]
     if "level" not in found:
         if mean is None:
-            refuse("level of an effect is missing")
+            refuse_file_content("level of an effect is missing")
         found["level"] = mean + found["slope"] * (origin - middles(edges))
-        if np.any(np.abs(found["level"]) > LARGEST):
-            refuse("a slope of an effect is too large for its bin")
+        if np.any(np.abs(found["level"]) > LARGEST_SQUARABLE):
+            refuse_file_content("a slope of an effect is too large for its bin")
     found.setdefault("low_x", edges[:-1])
     found.setdefault("high_x", edges[1:])
     if "row_places" not in found:
@@ -156,7 +156,7 @@ def _build_levels(**found: Any) -> LevelEffect:
         found["has_order"] = False
         found["row_spread"] = RowSpread(
             places=found["edges"],
-            shares=weight / max(weight.sum(), TINY),
+            shares=weight / max(weight.sum(), MIN_TOTAL_WEIGHT),
             covariance=np.diff(np.diff(covariance, axis=0), axis=1),
             error=float("nan"),
             first=np.zeros(n_levels, dtype=np.intp),
@@ -170,88 +170,92 @@ def _build_levels(**found: Any) -> LevelEffect:
 def _agree_spread(spread: RowSpread, where: str) -> None:
     """Shares add up to one, rows begin at places, and no increment has less variance than none."""
     if not np.isclose(spread.shares.sum(), 1.0):
-        refuse(f"{where}shares adds up to {spread.shares.sum()}, not to 1")
+        refuse_file_content(f"{where}shares adds up to {spread.shares.sum()}, not to 1")
     if np.any(np.diff(spread.places) == 0):
-        refuse(f"{where}places does not increase")
+        refuse_file_content(f"{where}places does not increase")
     if np.any(spread.first > spread.last) or np.any(spread.last >= spread.places.size):
-        refuse(f"{where}first and {where}last name places that are not there")
+        refuse_file_content(f"{where}first and {where}last name places that are not there")
     is_moved = ~np.isnan(spread.x)
     if np.any(np.isnan(spread.rows[is_moved])):
-        refuse(f"{where}rows is unknown where {where}x is known")
+        refuse_file_content(f"{where}rows is unknown where {where}x is known")
     if is_moved.any() and spread.rows.shape[1] < int((spread.last - spread.first).max()):
-        refuse(f"{where}rows has too few numbers for a row")
+        refuse_file_content(f"{where}rows has too few numbers for a row")
     if np.any(np.diag(spread.covariance) < 0):
-        refuse(f"{where}covariance has a variance below zero")
+        refuse_file_content(f"{where}covariance has a variance below zero")
 
 
 def _agree_crossings(asked: Crossings, where: str) -> None:
     """Stretches have a width and no part in common, and no rise has less variance than none."""
     if np.any(asked.right <= asked.left) or np.any(asked.right[:-1] > asked.left[1:]):
-        refuse(f"{where}left and {where}right are no stretches one after the other")
+        refuse_file_content(f"{where}left and {where}right are no stretches one after the other")
     if np.any(asked.empty >= asked.rise.size):
-        refuse(f"{where}empty names a stretch that is not there")
+        refuse_file_content(f"{where}empty names a stretch that is not there")
     if np.any(np.diag(asked.covariance) < 0):
-        refuse(f"{where}covariance has a variance below zero")
+        refuse_file_content(f"{where}covariance has a variance below zero")
 
 
 def _agree_places(places: RowPlaces, where: str) -> None:
     """Shares of the data add up to one."""
     if not np.isclose(places.weight.sum(), 1.0):
-        refuse(f"{where}weight adds up to {places.weight.sum()}, not to 1")
+        refuse_file_content(f"{where}weight adds up to {places.weight.sum()}, not to 1")
 
 
-def _agree_cells(cells: CellMeans, edges: FloatArray, where: str) -> None:
+def _agree_curve_cells(cells: CellMeans, edges: FloatArray, where: str) -> None:
     """The cells that a curve follows stand bin by bin, fill each bin, and some are measured."""
     if np.any(np.diff(cells.bin) < 0) or cells.bin[-1] >= edges.size - 1:
-        refuse(f"{where}bin is out of order, or there is no such bin")
+        refuse_file_content(f"{where}bin is out of order, or there is no such bin")
     starts = np.flatnonzero(np.diff(cells.bin, prepend=-1))
     stops = np.append(starts[1:], cells.bin.size) - 1
     bins = cells.bin[starts]
     left, right = np.append(0.0, cells.right[:-1]), cells.right.copy()
     left[starts], right[stops] = edges[bins], edges[bins + 1]
     if not (np.array_equal(left, cells.left) and np.array_equal(right, cells.right)):
-        refuse(f"{where}left and {where}right do not fill the bins")
+        refuse_file_content(f"{where}left and {where}right do not fill the bins")
     if np.any(cells.left >= cells.right):
-        refuse(f"{where}left is not below {where}right")
+        refuse_file_content(f"{where}left is not below {where}right")
     weight = np.where(cells.measured, cells.weight, 0.0)
     if not np.all(np.add.reduceat(weight, starts) > 0):
-        refuse(f"{where}error is unknown in all cells of a bin")
+        refuse_file_content(f"{where}error is unknown in all cells of a bin")
 
 
 def _agree_levels(effect: LevelEffect, where: str) -> None:
     """Levels have rows, places and steps between them; pooled ones stand together as one."""
     if len(effect.levels) != effect.mean.size + 1:
-        refuse(f"{where}mean has {effect.mean.size} numbers for {len(effect.levels)} levels")
+        refuse_file_content(
+            f"{where}mean has {effect.mean.size} numbers for {len(effect.levels)} levels"
+        )
     if not effect.level_weight.sum() > 0:
-        refuse(f"{where}level_weight is zero for all levels")
+        refuse_file_content(f"{where}level_weight is zero for all levels")
     if np.any(np.diff(effect.edges) == 0):
-        refuse(f"{where}edges does not increase")
+        refuse_file_content(f"{where}edges does not increase")
     heavy = effect.weight > 0
     with np.errstate(over="ignore", divide="ignore"):
         unevenness = effect.weight[heavy] ** 2 / effect.rows[heavy]
     if not np.all(np.isfinite(unevenness)):
-        refuse(f"{where}rows are too few for their weight")
+        refuse_file_content(f"{where}rows are too few for their weight")
     others = name_others(len(effect.pooled))
     if effect.pooled and not any(level.rstrip(" ") == others for level in effect.levels):
-        refuse(f"{where}levels has no {others!r} for the levels that are pooled")
+        refuse_file_content(f"{where}levels has no {others!r} for the levels that are pooled")
     agree_regions(effect, where)
 
 
-def _agree_profile(profile: Profile, where: str) -> None:
+def _agree_profile_points(profile: Profile, where: str) -> None:
     """Points are in order; labels, if any, and single curves have one entry for each point."""
     n_points, (n_curves, size) = profile.grid.size, profile.curves.shape
     if len(profile.levels) not in (0, n_points):
-        refuse(f"{where}levels has {len(profile.levels)} entries for {n_points} points")
+        refuse_file_content(
+            f"{where}levels has {len(profile.levels)} entries for {n_points} points"
+        )
     if n_curves > 0 and size != n_points:
-        refuse(f"{where}curves has {size} columns for {n_points} points")
+        refuse_file_content(f"{where}curves has {size} columns for {n_points} points")
     if profile.method != "mplot" and not np.all(profile.rows > 0):
-        refuse(f"{where}rows is zero at a point")
+        refuse_file_content(f"{where}rows is zero at a point")
     if not np.any(np.isfinite(profile.mean)):
-        refuse(f"{where}mean is unknown at all points")
+        refuse_file_content(f"{where}mean is unknown at all points")
     if np.any(np.diff(profile.grid) < 0):
-        refuse(f"{where}grid does not increase")
+        refuse_file_content(f"{where}grid does not increase")
     if not profile.share.sum() > 0:
-        refuse(f"{where}share is zero at all points")
+        refuse_file_content(f"{where}share is zero at all points")
 
 
 def _build_moments(grid: Grid, **sums: Any) -> Moments:
@@ -260,29 +264,35 @@ def _build_moments(grid: Grid, **sums: Any) -> Moments:
     filled = sums["count"] > 0
     sums.setdefault("low", np.where(filled, np.resize(grid.edges[:-1], filled.size), inf))
     sums.setdefault("high", np.where(filled, np.resize(grid.edges[1:], filled.size), -inf))
-    return Moments(as_cells(grid), **sums)
+    return Moments(as_axis_cells(grid), **sums)
 
 
 def _agree_moments(moments: Moments, where: str) -> None:
     """There are as many numbers as cells, and those with rows have ends."""
     if moments.count.size != moments.grid.n_cells:
-        refuse(f"{where}count has {moments.count.size} numbers for {moments.grid.n_cells} cells")
+        refuse_file_content(
+            f"{where}count has {moments.count.size} numbers for {moments.grid.n_cells} cells"
+        )
     known = np.isfinite(moments.low) & np.isfinite(moments.high) & (moments.low <= moments.high)
     if not np.array_equal(known, moments.count > 0):
-        refuse(f"{where}low and {where}high are not the ends of cells with rows, and of no other")
+        refuse_file_content(
+            f"{where}low and {where}high are not the ends of cells with rows, and of no other"
+        )
 
 
 def _agree_sampled(effect: Any, n_rows: int, where: str) -> None:
     """Every sampled row has a region, where there are several."""
     tree = effect.regions
     if tree is not None and len(tree.regions) > 1 and tree.sampled.size != n_rows:
-        refuse(f"{where}regions.sampled has {tree.sampled.size} numbers for {n_rows} rows")
+        refuse_file_content(
+            f"{where}regions.sampled has {tree.sampled.size} numbers for {n_rows} rows"
+        )
 
 
 def _agree_partners(matrix: PartnerMatrix, where: str) -> None:
     """Proxies are proxies of partners that there are."""
     if np.any(matrix.proxy_of >= len(matrix.names)):
-        refuse(f"{where}proxy_of names a partner that is not there")
+        refuse_file_content(f"{where}proxy_of names a partner that is not there")
 
 
 def agree_explanation(found: dict[str, Any], where: str) -> None:
@@ -290,23 +300,31 @@ def agree_explanation(found: dict[str, Any], where: str) -> None:
     features, outputs, effects = found["features"], found["outputs"], found["effects"]
     if len(effects) != len(features) * len(outputs):
         shape = f"{len(features)} features and {len(outputs)} outputs"
-        refuse(f"{where}effects has {len(effects)} entries for {shape}")
+        refuse_file_content(f"{where}effects has {len(effects)} entries for {shape}")
     for i, (effect, pair) in enumerate(zip(effects, product(features, outputs), strict=True)):
         if (effect.name, effect.output) != pair:
-            refuse(f"{where}effects[{i}] is of another feature or output than the names say")
+            refuse_file_content(
+                f"{where}effects[{i}] is of another feature or output than the names say"
+            )
         first = effects[i - i % len(outputs)]
         is_alone = effect.quantity != effects[0].quantity
         if type(effect) is not type(first) or is_alone:
-            refuse(f"{where}effects[{i}] is of another kind than the effects before it")
+            refuse_file_content(
+                f"{where}effects[{i}] is of another kind than the effects before it"
+            )
         _agree_sampled(effect, len(found["sample_weight"]), f"{where}effects[{i}].")
     matrix = found.get("partner_matrix")
     if matrix is not None and matrix.rows.size != len(effects):
-        refuse(f"{where}partner_matrix has {matrix.rows.size} rows for {len(effects)} effects")
+        refuse_file_content(
+            f"{where}partner_matrix has {matrix.rows.size} rows for {len(effects)} effects"
+        )
     binned = {e.name for e in effects if e.parts == "bins"}
     for name, moments in found.get("cells", {}).items():
         n_series = moments.mean.shape[0]
         if name not in binned or n_series not in [n * len(outputs) for n in (1, 3, 4)]:
-            refuse(f"{where}cells[{shown(name)}] belongs to no effect with bins")
+            refuse_file_content(
+                f"{where}cells[{quote_file_value(name)}] belongs to no effect with bins"
+            )
         if n_series > len(
             outputs
         ):  # files before format 11: slopes of models with steps, for the spread
@@ -314,8 +332,8 @@ def agree_explanation(found: dict[str, Any], where: str) -> None:
             found["cells"][name] = kept
 
 
-BIN, STEP, LEVEL = _columns("bins"), _columns("steps"), _columns("levels")
-POINT, CELL, ROW = _columns("points"), _columns("cells"), _columns("rows")
+BIN_COLUMNS, STEP_COLUMNS, LEVEL_COLUMNS = _columns("bins"), _columns("steps"), _columns("levels")
+POINT_COLUMNS, CELL_COLUMNS, ROW_COLUMNS = _columns("points"), _columns("cells"), _columns("rows")
 EFFECT_DEFAULTS = (
     *("low_x", "high_x", "level", "row_places"),  # since format 5
     *(f.name for f in fields(Effect) if f.default is not MISSING_DEFAULT),
@@ -323,34 +341,40 @@ EFFECT_DEFAULTS = (
 LEVEL_DEFAULTS = tuple(f.name for f in fields(LevelEffect) if f.default is not MISSING_DEFAULT)
 SAMPLE = Record(
     LocalEffects,
-    {"x": ROW["places"], "local_effects": ROW["means"], "weight": ROW["weights"]},
+    {
+        "x": ROW_COLUMNS["places"],
+        "local_effects": ROW_COLUMNS["means"],
+        "weight": ROW_COLUMNS["weights"],
+    },
 )
-SAMPLED_ROWS = Record(SampledRows, {"local_effects": ROW["means"]})
-PART_ROWS = Record(PartRows, {"rows": Numbers((Side("rows"),), whole=True, least=0, rising=True)})
+SAMPLED_ROWS = Record(SharedSample, {"local_effects": ROW_COLUMNS["means"]})
+PART_ROWS = Record(
+    PartRows, {"rows": Numbers((ArrayDimension("rows"),), whole=True, least=0, rising=True)}
+)
 SAMPLES = {"local_effects": SAMPLE, "sampled_rows": SAMPLED_ROWS}
-MISSING = Record(
+MISSING_RECORD = Record(
     Missing,
     {
         "count": Number(whole=True, least=0),
         "share": Number(),
-        "mean": Number(-FAR, FAR, unknown=True),
+        "mean": Number(-MAX_AXIS_VALUE, MAX_AXIS_VALUE, unknown=True),
         "std": Number(0, inf, unknown=True),
         "rows": Number(least=0),
     },
 )
 GRID = Record(Grid, {"edges": _limits("cells"), "closed": Text(get_args(Closed))})
-SERIES = (Side("series", least=1), Side("cells"))
+SERIES = (ArrayDimension("series", least=1), ArrayDimension("cells"))
 MOMENTS = Record(
     Moments,
     {
-        "grid": Part({"grid": GRID}),
-        "count": CELL["counts"],
-        "weight": CELL["weights"],
-        "weight_squares": Numbers((Side("cells"),), 0, HEAVY**2),
-        "mean_x": CELL["places"],
-        "sxx": CELL["sizes"],
-        "low": Numbers((Side("cells"),), -FAR, inf, unknown=True),
-        "high": Numbers((Side("cells"),), -inf, FAR, unknown=True),
+        "grid": RecordUnion({"grid": GRID}),
+        "count": CELL_COLUMNS["counts"],
+        "weight": CELL_COLUMNS["weights"],
+        "weight_squares": Numbers((ArrayDimension("cells"),), 0, MAX_TOTAL_WEIGHT**2),
+        "mean_x": CELL_COLUMNS["places"],
+        "sxx": CELL_COLUMNS["sizes"],
+        "low": Numbers((ArrayDimension("cells"),), -MAX_AXIS_VALUE, inf, unknown=True),
+        "high": Numbers((ArrayDimension("cells"),), -inf, MAX_AXIS_VALUE, unknown=True),
         "mean": Numbers(SERIES),
         "sxd": Numbers(SERIES),
         "sdd": Numbers(SERIES, least=0),
@@ -363,138 +387,183 @@ MOMENTS = Record(
 CELL_MEANS = Record(
     CellMeans,
     {
-        "bin": Numbers((Side("cells", least=1),), whole=True, least=0),
-        "left": CELL["places"],
-        "right": CELL["places"],
-        "weight": CELL["weights"],
-        "mean_x": CELL["places"],
-        "std_x": CELL["sizes"],
-        "residual": CELL["means"],
-        "error": CELL["errors"],
-        "trust": Numbers((Side("cells"),), least=0, most=1),
+        "bin": Numbers((ArrayDimension("cells", least=1),), whole=True, least=0),
+        "left": CELL_COLUMNS["places"],
+        "right": CELL_COLUMNS["places"],
+        "weight": CELL_COLUMNS["weights"],
+        "mean_x": CELL_COLUMNS["places"],
+        "std_x": CELL_COLUMNS["sizes"],
+        "residual": CELL_COLUMNS["means"],
+        "error": CELL_COLUMNS["errors"],
+        "trust": Numbers((ArrayDimension("cells"),), least=0, most=1),
     },
 )
 RESULT: dict[str, Kind] = {
-    "name": TEXT,
-    "output": TEXT,
-    "missing": Maybe(Part({"missing": MISSING})),
+    "name": ANY_TEXT,
+    "output": ANY_TEXT,
+    "missing": Maybe(RecordUnion({"missing": MISSING_RECORD})),
 }
-NOTED: dict[str, Kind] = {
-    "local_notes": NOTES,
-    "bin_notes": NOTES,
-    "sample": Part(SAMPLES),
+SAMPLE_AND_NOTE_FIELDS: dict[str, Kind] = {
+    "local_notes": NOTE_LIST,
+    "bin_notes": NOTE_LIST,
+    "sample": RecordUnion(SAMPLES),
 }
 ROW_PLACES = Record(
     RowPlaces,
     {
         "x": _columns("places")["places"],
-        "weight": Numbers((Side("places", least=1),), 0, 1),
+        "weight": Numbers((ArrayDimension("places", least=1),), 0, 1),
     },
     _agree_places,
 )
 CELL_PLACES = Record(CellPlaces, {})
-PLACES = Part({"row_places": ROW_PLACES, "cell_places": CELL_PLACES})
-GAP = _columns("gaps")
-GAPS = Record(
+QUADRATURE_RECORDS = RecordUnion({"row_places": ROW_PLACES, "cell_places": CELL_PLACES})
+GAP_COLUMNS = _columns("gaps")
+GAPS_RECORD = Record(
     Gaps,
-    {"left": GAP["places"], "right": GAP["places"], "variance": GAP["sizes"]},
+    {
+        "left": GAP_COLUMNS["places"],
+        "right": GAP_COLUMNS["places"],
+        "variance": GAP_COLUMNS["sizes"],
+    },
 )
 CROSSINGS = Record(
     Crossings,
     {
-        "left": Numbers((Side("stretches", least=1),), -FAR, FAR, rising=True),
-        "right": Numbers((Side("stretches"),), -FAR, FAR, rising=True),
-        "rise": Numbers((Side("stretches"),), -LARGEST, LARGEST),
-        "covariance": Numbers((Side("stretches"), Side("stretches")), -(LARGEST**2), LARGEST**2),
-        "empty": Numbers((Side("empty stretches", least=1),), whole=True, least=0, rising=True),
+        "left": Numbers(
+            (ArrayDimension("stretches", least=1),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE, rising=True
+        ),
+        "right": Numbers(
+            (ArrayDimension("stretches"),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE, rising=True
+        ),
+        "rise": Numbers((ArrayDimension("stretches"),), -LARGEST_SQUARABLE, LARGEST_SQUARABLE),
+        "covariance": Numbers(
+            (ArrayDimension("stretches"), ArrayDimension("stretches")),
+            -(LARGEST_SQUARABLE**2),
+            LARGEST_SQUARABLE**2,
+        ),
+        "empty": Numbers(
+            (ArrayDimension("empty stretches", least=1),), whole=True, least=0, rising=True
+        ),
     },
     _agree_crossings,
 )
 STAIRCASE = Record(
     Staircase,
     {
-        "places": Numbers((Side("jumps"),), -FAR, FAR, rising=True),
-        "jumps": Numbers((Side("jumps"),), -LARGEST, LARGEST),
-        "near_shares": Numbers((Side("jumps"),), 0, 1),
-        "row_shares": Numbers((Side("jumps", 1),), 0, 1),
-        "influence": Numbers((Side("groups", least=1), Side("jumps")), -LARGEST, LARGEST),
-        "drawn": Numbers((Side("parts"), Side("groups")), -(LARGEST**2), LARGEST**2),
-        "group_shares": Numbers((Side("groups"),), 0, 1),
-        "low": Number(-FAR, FAR),
-        "high": Number(-FAR, FAR),
+        "places": Numbers((ArrayDimension("jumps"),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE, rising=True),
+        "jumps": Numbers((ArrayDimension("jumps"),), -LARGEST_SQUARABLE, LARGEST_SQUARABLE),
+        "near_shares": Numbers((ArrayDimension("jumps"),), 0, 1),
+        "row_shares": Numbers((ArrayDimension("jumps", 1),), 0, 1),
+        "influence": Numbers(
+            (ArrayDimension("groups", least=1), ArrayDimension("jumps")),
+            -LARGEST_SQUARABLE,
+            LARGEST_SQUARABLE,
+        ),
+        "drawn": Numbers(
+            (ArrayDimension("parts"), ArrayDimension("groups")),
+            -(LARGEST_SQUARABLE**2),
+            LARGEST_SQUARABLE**2,
+        ),
+        "group_shares": Numbers((ArrayDimension("groups"),), 0, 1),
+        "low": Number(-MAX_AXIS_VALUE, MAX_AXIS_VALUE),
+        "high": Number(-MAX_AXIS_VALUE, MAX_AXIS_VALUE),
     },
     _agree_stairs,
 )
 ROW_SPREAD = Record(
     RowSpread,
     {
-        "places": Numbers((Side("increments", 1, least=1),), -FAR, FAR, rising=True),
-        "shares": Numbers((Side("increments", 1),), 0, 1),
-        "covariance": Numbers((Side("increments"), Side("increments")), -(LARGEST**2), LARGEST**2),
-        "error": Number(0, LARGEST, unknown=True),
-        "first": Numbers((Side("increments", 1),), whole=True, least=0),
-        "last": Numbers((Side("increments", 1),), whole=True, least=0),
-        "x": Numbers((Side("shown rows"),), -FAR, FAR, unknown=True),
-        "rows": Numbers(
-            (Side("shown rows"), Side("numbers of a row")), -LARGEST, LARGEST, unknown=True
+        "places": Numbers(
+            (ArrayDimension("increments", 1, least=1),),
+            -MAX_AXIS_VALUE,
+            MAX_AXIS_VALUE,
+            rising=True,
         ),
-        "mean": Maybe(Numbers((Side("increments"),), -LARGEST, LARGEST, unknown=True)),
-        "curve_error": Number(0, LARGEST, unknown=True),
-        "crossings": Maybe(Part({"crossings": CROSSINGS})),
+        "shares": Numbers((ArrayDimension("increments", 1),), 0, 1),
+        "covariance": Numbers(
+            (ArrayDimension("increments"), ArrayDimension("increments")),
+            -(LARGEST_SQUARABLE**2),
+            LARGEST_SQUARABLE**2,
+        ),
+        "error": Number(0, LARGEST_SQUARABLE, unknown=True),
+        "first": Numbers((ArrayDimension("increments", 1),), whole=True, least=0),
+        "last": Numbers((ArrayDimension("increments", 1),), whole=True, least=0),
+        "x": Numbers(
+            (ArrayDimension("shown rows"),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE, unknown=True
+        ),
+        "rows": Numbers(
+            (ArrayDimension("shown rows"), ArrayDimension("numbers of a row")),
+            -LARGEST_SQUARABLE,
+            LARGEST_SQUARABLE,
+            unknown=True,
+        ),
+        "mean": Maybe(
+            Numbers(
+                (ArrayDimension("increments"),), -LARGEST_SQUARABLE, LARGEST_SQUARABLE, unknown=True
+            )
+        ),
+        "curve_error": Number(0, LARGEST_SQUARABLE, unknown=True),
+        "crossings": Maybe(RecordUnion({"crossings": CROSSINGS})),
     },
     _agree_spread,
 )
 EFFECT_FIELDS: dict[str, Kind] = {
     **RESULT,
-    **NOTED,
+    **SAMPLE_AND_NOTE_FIELDS,
     "edges": _limits("bins"),
-    "count": BIN["counts"],
-    "rows": BIN["sizes"],
-    "weight": BIN["weights"],
-    "mean_x": BIN["places"],
-    "std_x": BIN["sizes"],
-    "low_x": BIN["places"],
-    "high_x": BIN["places"],
-    "mean": BIN["means"],
-    "level": BIN["means"],
-    "slope": BIN["slopes"],
-    "std": BIN["errors"],
-    "std_plain": BIN["errors"],
-    "level_error": BIN["errors"],
-    "slope_error": BIN["errors"],
-    "row_places": Part({"row_places": ROW_PLACES}),
-    "gaps": Part({"gaps": GAPS}),
-    "fit_covariance": Maybe(BIN["slopes"]),
-    "search": Number(1, FAR),
+    "count": BIN_COLUMNS["counts"],
+    "rows": BIN_COLUMNS["sizes"],
+    "weight": BIN_COLUMNS["weights"],
+    "mean_x": BIN_COLUMNS["places"],
+    "std_x": BIN_COLUMNS["sizes"],
+    "low_x": BIN_COLUMNS["places"],
+    "high_x": BIN_COLUMNS["places"],
+    "mean": BIN_COLUMNS["means"],
+    "level": BIN_COLUMNS["means"],
+    "slope": BIN_COLUMNS["slopes"],
+    "std": BIN_COLUMNS["errors"],
+    "std_plain": BIN_COLUMNS["errors"],
+    "level_error": BIN_COLUMNS["errors"],
+    "slope_error": BIN_COLUMNS["errors"],
+    "row_places": RecordUnion({"row_places": ROW_PLACES}),
+    "gaps": RecordUnion({"gaps": GAPS_RECORD}),
+    "fit_covariance": Maybe(BIN_COLUMNS["slopes"]),
+    "search": Number(1, MAX_AXIS_VALUE),
     "closed": Text(get_args(Closed)),
     "density": Text(get_args(Density)),
-    "cells": Maybe(Part({"cell_means": CELL_MEANS})),
+    "cells": Maybe(RecordUnion({"cell_means": CELL_MEANS})),
     "spread_edges": Maybe(_limits("spread bins")),
     "spread_std": Maybe(_columns("spread bins")["errors"]),
     "kind": Text(get_args(AxisKind)),
-    "stairs": Maybe(Part({"staircase": STAIRCASE})),
-    "row_spread": Maybe(Part({"row_spread": ROW_SPREAD})),
+    "stairs": Maybe(RecordUnion({"staircase": STAIRCASE})),
+    "row_spread": Maybe(RecordUnion({"row_spread": ROW_SPREAD})),
 }
 LEVEL_FIELDS: dict[str, Kind] = {
     **RESULT,
-    **NOTED,
-    "levels": Several(TEXT, Side("levels", least=1), unique=True),
-    "level_count": LEVEL["counts"],
-    "level_weight": LEVEL["weights"],
-    "edges": Numbers((Side("levels"),), -FAR, FAR, rising=True),
-    "count": STEP["counts"],
-    "rows": STEP["sizes"],
-    "weight": STEP["weights"],
-    "mean": STEP["means"],
-    "std": STEP["errors"],
-    "correlation": Numbers((Side("steps"), Side("steps")), unknown=True),
+    **SAMPLE_AND_NOTE_FIELDS,
+    "levels": Several(ANY_TEXT, ArrayDimension("levels", least=1), unique=True),
+    "level_count": LEVEL_COLUMNS["counts"],
+    "level_weight": LEVEL_COLUMNS["weights"],
+    "edges": Numbers((ArrayDimension("levels"),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE, rising=True),
+    "count": STEP_COLUMNS["counts"],
+    "rows": STEP_COLUMNS["sizes"],
+    "weight": STEP_COLUMNS["weights"],
+    "mean": STEP_COLUMNS["means"],
+    "std": STEP_COLUMNS["errors"],
+    "correlation": Numbers((ArrayDimension("steps"), ArrayDimension("steps")), unknown=True),
     "is_number": Truth(),
     "pooled": TEXTS,
-    "down": Maybe(STEP["means"]),
-    "row_spread": Maybe(Part({"row_spread": ROW_SPREAD})),
+    "down": Maybe(STEP_COLUMNS["means"]),
+    "row_spread": Maybe(RecordUnion({"row_spread": ROW_SPREAD})),
     "has_order": Truth(),
     "covariance": Maybe(
-        Numbers((Side("levels"), Side("levels")), -(LARGEST**2), LARGEST**2, unknown=True)
+        Numbers(
+            (ArrayDimension("levels"), ArrayDimension("levels")),
+            -(LARGEST_SQUARABLE**2),
+            LARGEST_SQUARABLE**2,
+            unknown=True,
+        )
     ),
 }
 
@@ -516,7 +585,7 @@ def effect_records(
     else:
         effect = Record(
             Effect,
-            {**EFFECT_FIELDS, "row_places": PLACES, **changes},
+            {**EFFECT_FIELDS, "row_places": QUADRATURE_RECORDS, **changes},
             _agree_effect,
             _build_effect,
             later=EFFECT_DEFAULTS,
@@ -535,34 +604,40 @@ def effect_records(
     }
 
 
-REGIONS = region_records(
-    effect_records({"regions": Nothing(), "sample": Part({**SAMPLES, "part_rows": PART_ROWS})})
+EXPLANATION_REGION_RECORDS = region_records(
+    effect_records(
+        {"regions": Nothing(), "sample": RecordUnion({**SAMPLES, "part_rows": PART_ROWS})}
+    )
 )
 PROFILE = Record(
     Profile,
     {
         **RESULT,
         "method": Text(get_args(ProfileMethod)),
-        "grid": Numbers((Side("points", least=1),), -FAR, FAR),
-        "mean": POINT["means"],
-        "std": POINT["errors"],
-        "covariance": Numbers((Side("points"), Side("points")), unknown=True),
-        "rows": POINT["sizes"],
-        "share": POINT["sizes"],
-        "curves": Numbers((Side("curves"), Side("numbers of a curve")), unknown=True),
-        "curve_x": Numbers((Side("curves"),), unknown=True),
-        "notes": NOTES,
+        "grid": Numbers((ArrayDimension("points", least=1),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE),
+        "mean": POINT_COLUMNS["means"],
+        "std": POINT_COLUMNS["errors"],
+        "covariance": Numbers((ArrayDimension("points"), ArrayDimension("points")), unknown=True),
+        "rows": POINT_COLUMNS["sizes"],
+        "share": POINT_COLUMNS["sizes"],
+        "curves": Numbers(
+            (ArrayDimension("curves"), ArrayDimension("numbers of a curve")), unknown=True
+        ),
+        "curve_x": Numbers((ArrayDimension("curves"),), unknown=True),
+        "notes": NOTE_LIST,
         "kind": Text(get_args(AxisKind)),
-        "levels": Several(TEXT, unique=True),
-        "row_places": Maybe(Part({"row_places": ROW_PLACES})),
+        "levels": Several(ANY_TEXT, unique=True),
+        "row_places": Maybe(RecordUnion({"row_places": ROW_PLACES})),
         "known_rows": Maybe(Number(least=0)),
-        "own_covariance": Maybe(Numbers((Side("points"),), unknown=True)),
+        "own_covariance": Maybe(Numbers((ArrayDimension("points"),), unknown=True)),
     },
-    _agree_profile,
+    _agree_profile_points,
 )
-RECORDS = {
-    **effect_records({"regions": Maybe(Part({"region_tree": REGIONS["region_tree"]}))}),
-    **REGIONS,
+EXPLANATION_RECORDS = {
+    **effect_records(
+        {"regions": Maybe(RecordUnion({"region_tree": EXPLANATION_REGION_RECORDS["region_tree"]}))}
+    ),
+    **EXPLANATION_REGION_RECORDS,
     "profile": PROFILE,
     "moments": MOMENTS,
     "grid": GRID,
@@ -570,45 +645,47 @@ RECORDS = {
     "sampled_rows": SAMPLED_ROWS,
     "part_rows": PART_ROWS,
     "cell_means": CELL_MEANS,
-    "missing": MISSING,
+    "missing": MISSING_RECORD,
     "row_places": ROW_PLACES,
     "cell_places": CELL_PLACES,
-    "gaps": GAPS,
+    "gaps": GAPS_RECORD,
     "staircase": STAIRCASE,
     "row_spread": ROW_SPREAD,
     "crossings": CROSSINGS,
 }
-OF_RESULTS = (Side("results"), Side("partners"))
+OF_RESULTS = (ArrayDimension("results"), ArrayDimension("partners"))
 PARTNER_MATRIX = Record(
     PartnerMatrix,
     {
-        "names": Several(TEXT, Side("partners"), unique=True),
-        "share": Numbers(OF_RESULTS, -FAR, FAR, unknown=True),
-        "standard_error": Numbers(OF_RESULTS, 0, FAR, unknown=True),
+        "names": Several(ANY_TEXT, ArrayDimension("partners"), unique=True),
+        "share": Numbers(OF_RESULTS, -MAX_AXIS_VALUE, MAX_AXIS_VALUE, unknown=True),
+        "standard_error": Numbers(OF_RESULTS, 0, MAX_AXIS_VALUE, unknown=True),
         "p_value": Numbers(OF_RESULTS, 0, 1, unknown=True),
-        "own_share": Numbers(OF_RESULTS, 0, FAR, unknown=True),
+        "own_share": Numbers(OF_RESULTS, 0, MAX_AXIS_VALUE, unknown=True),
         "proxy_of": Numbers(OF_RESULTS, whole=True, least=-1),
-        "size": Numbers(OF_RESULTS, 0, FAR, unknown=True),
-        "unexplained": Numbers((Side("results"),), 0, 1, unknown=True),
-        "rows": Numbers((Side("results"),), whole=True, least=0),
+        "size": Numbers(OF_RESULTS, 0, MAX_AXIS_VALUE, unknown=True),
+        "unexplained": Numbers((ArrayDimension("results"),), 0, 1, unknown=True),
+        "rows": Numbers((ArrayDimension("results"),), whole=True, least=0),
     },
     _agree_partners,
 )
-RECORDS["partner_matrix"] = PARTNER_MATRIX
+EXPLANATION_RECORDS["partner_matrix"] = PARTNER_MATRIX
 OF_ALL = {"rows": Number(whole=True, least=0), "rows_in_table": Number(whole=True, least=0)}
 EXPLANATION = Record(
     dict,
     {
-        "features": Several(TEXT, Side("features", least=1), unique=True),
-        "outputs": Several(TEXT, Side("outputs", least=1), unique=True),
-        "effects": Several(Part({n: RECORDS[n] for n in ("effect", "level_effect", "profile")})),
-        "predictions": Numbers((Side("rows"), Side("outputs"))),
-        "sample_x": Numbers((Side("rows"), Side("features")), unknown=True),
-        "sample_weight": ROW["weights"],
-        "cells": Named(Part({"moments": MOMENTS})),
+        "features": Several(ANY_TEXT, ArrayDimension("features", least=1), unique=True),
+        "outputs": Several(ANY_TEXT, ArrayDimension("outputs", least=1), unique=True),
+        "effects": Several(
+            RecordUnion({n: EXPLANATION_RECORDS[n] for n in ("effect", "level_effect", "profile")})
+        ),
+        "predictions": Numbers((ArrayDimension("rows"), ArrayDimension("outputs"))),
+        "sample_x": Numbers((ArrayDimension("rows"), ArrayDimension("features")), unknown=True),
+        "sample_weight": ROW_COLUMNS["weights"],
+        "cells": Named(RecordUnion({"moments": MOMENTS})),
         "provenance": Named(Anything(), OF_ALL),
-        "notes": NOTES,
-        "partner_matrix": Maybe(Part({"partner_matrix": PARTNER_MATRIX})),
+        "notes": NOTE_LIST,
+        "partner_matrix": Maybe(RecordUnion({"partner_matrix": PARTNER_MATRIX})),
     },
     agree_explanation,
     later=("partner_matrix",),

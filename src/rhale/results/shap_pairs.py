@@ -14,7 +14,7 @@ from rhale.results.note import Note
 from rhale.results.pair_effect import PairIndex
 
 SAME = 1e-4  # of the largest value: what the two halves may differ by, in single precision
-NOTHING = 1e-10  # of the variance of the predictions: smaller squares are rounding
+SHAP_ROUNDING = 1e-10  # of the variance of the predictions: smaller squares are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def pairs_from_shap(
     The strength of a pair is the deviation over the rows of what it adds to a prediction, both
     halves of it, 2 Φ_jk.
     """
-    names = name_features(features)
+    names = check_shap_features(features)
     shap = read_values(values, len(names))
     known = name_outputs(outputs, shap.shape[-1])
     centred = shap - shap[:1]
@@ -70,7 +70,7 @@ def pairs_from_shap(
     variance = np.asarray((centred.sum(axis=(1, 2)) ** 2).mean(axis=0))
     both = centred + np.swapaxes(centred, 1, 2)
     squares = np.asarray((both**2).mean(axis=0))
-    strength = np.sqrt(np.where(squares < NOTHING * variance, 0.0, squares))
+    strength = np.sqrt(np.where(squares < SHAP_ROUNDING * variance, 0.0, squares))
     places = np.arange(len(names))
     return ShapPairs(
         features=names,
@@ -99,7 +99,7 @@ def tell_shap(found: ShapPairs) -> tuple[Note, ...]:
     return (Note("shap", text),)
 
 
-def name_features(features: Any) -> tuple[str, ...]:
+def check_shap_features(features: Any) -> tuple[str, ...]:
     """Check names of features: two at least, all different."""
     is_list = isinstance(features, Iterable) and not isinstance(features, str)
     names = tuple(map(str, features)) if is_list else (str(features),)
@@ -160,11 +160,11 @@ def read_values(values: Any, n_features: int) -> FloatArray:
         )
         msg = f"features= has {n_features} names, and the values have {array.shape[1]}; {more}"
         raise WrongShapeError(msg)
-    require_rows(array)
+    require_shap_values(array)
     return array
 
 
-def require_rows(array: FloatArray) -> None:
+def require_shap_values(array: FloatArray) -> None:
     """Refuse values of a single row, that are not finite, or whose two halves differ."""
     if len(array) < 2 or array.shape[-1] == 0:
         msg = f"values have {len(array)} rows; a deviation over the rows needs two at least"

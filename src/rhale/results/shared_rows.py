@@ -12,7 +12,9 @@ from rhale.kernels.row_places import RowPlaces
 from rhale.results.effect import LocalEffects
 
 
-def share_rows(effect: Any, first: Any, column: FloatArray, weight: FloatArray) -> dict[str, Any]:
+def share_sample_fields(
+    effect: Any, first: Any, column: FloatArray, weight: FloatArray
+) -> dict[str, Any]:
     """Fields of an effect that others hold, too: the rows, and where they stand for all outputs.
 
     Parameters
@@ -20,18 +22,18 @@ def share_rows(effect: Any, first: Any, column: FloatArray, weight: FloatArray) 
     effect, first : result
         The effect, and that on the first output.
     column, weight : ndarray of shape (n_rows,)
-        As in `stand_on`.
+        As in `share_sample`.
     """
     if effect.parts != "bins":
         return {}
     places = first if same_places(effect.row_places, first.row_places) else effect
     return {
-        "sample": stand_on(effect, column, weight) or effect.sample,
+        "sample": share_sample(effect, column, weight) or effect.sample,
         "row_places": places.row_places,
     }
 
 
-def stand_on(effect: Any, column: FloatArray, weight: FloatArray) -> LocalEffects | None:
+def share_sample(effect: Any, column: FloatArray, weight: FloatArray) -> LocalEffects | None:
     """The sample of an effect, on these rows instead of its own; None if they differ in a bit.
 
     Parameters

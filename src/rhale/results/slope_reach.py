@@ -7,9 +7,9 @@ import numpy as np
 from rhale.kernels import BoolArray, FloatArray
 from rhale.results.result import Result
 
-TIMES = 3.0  # as far as the others: less is shown whole
-BEYOND = 0.5  # of the reach of the others: room in which a cut bar is seen to go on
-HARDLY = 0.2  # of the jumps: a curve that moves less elsewhere is all jumps
+MAX_SLOPE_RANGE_RATIO = 3.0  # as far as the others: less is shown whole
+CUT_SLOPE_MARGIN = 0.5  # of the reach of the others: room in which a cut bar is seen to go on
+MIN_CHANGE_OUTSIDE_JUMPS = 0.2  # of the jumps: a curve that moves less elsewhere is all jumps
 
 
 def reach_slopes(result: Result) -> tuple[float, float] | None:
@@ -26,14 +26,14 @@ def reach_slopes(result: Result) -> tuple[float, float] | None:
     mean, std = (np.array(result.table()[name][: held.size]) for name in ("mean", "std"))
     rest = ~held & np.isfinite(mean)
     moved = np.abs(mean) * np.diff(result.axis)
-    if not moved[rest].sum() > HARDLY * moved[held].sum():
+    if not moved[rest].sum() > MIN_CHANGE_OUTSIDE_JUMPS * moved[held].sum():
         return None
     low, high = span(mean[rest], std[rest])
     lowest, highest = span(mean, std)
     room = high - low
-    if highest - lowest <= TIMES * room:
+    if highest - lowest <= MAX_SLOPE_RANGE_RATIO * room:
         return None
-    return max(lowest, low - BEYOND * room), min(highest, high + BEYOND * room)
+    return max(lowest, low - CUT_SLOPE_MARGIN * room), min(highest, high + CUT_SLOPE_MARGIN * room)
 
 
 def hold_jumps(result: Result) -> BoolArray:

@@ -14,28 +14,28 @@ from rhale.errors import BadFileError, BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.curve import fill_gaps, middles
 from rhale.kernels.moments import Moments
-from rhale.kernels.row_places import RowPlaces, place_rows
+from rhale.kernels.row_places import RowPlaces, build_quadrature
 from rhale.kernels.uncertainty import bridge_levels
 from rhale.results.array_pool import ArrayPool, put_back, read_arrays
 from rhale.results.effect import NO_SAMPLE, Effect, LocalEffects
 from rhale.results.note import as_notes
 from rhale.results.packed_numbers import pack_numbers
 from rhale.results.pair_schema import INTERACTIONS, PAIR_RECORDS
-from rhale.results.plain_values import RECORD, refuse, shown
+from rhale.results.plain_values import RECORD, quote_file_value, refuse_file_content
 from rhale.results.refit_schema import REFIT_RECORDS, REFITS, TRAINING
 from rhale.results.region_tree import Region
 from rhale.results.schema import (
     EXPLANATION,
-    FAR,
-    RECORDS,
+    EXPLANATION_RECORDS,
+    MAX_AXIS_VALUE,
     ROW_PLACES,
     CellPlaces,
     PartRows,
-    SampledRows,
+    SharedSample,
 )
-from rhale.results.shared_rows import hold_once, same_places, stand_on, take
-from rhale.results.stored_pairs import FilledCells, OtherOutput, store_pairs
-from rhale.results.stored_profiles import FilledStands
+from rhale.results.shared_rows import hold_once, same_places, share_sample, take
+from rhale.results.stored_pairs import FilledPairCells, OtherOutput, store_pairs
+from rhale.results.stored_profiles import FilledProfileCells
 from rhale.results.stored_refits import require_storable, store_refit_pairs
 from rhale.system.strict_json import once_each
 from rhale.system.writing import as_path, write_text
@@ -43,16 +43,16 @@ from rhale.system.writing import as_path, write_text
 VERSION = "rhale_format"
 FORMAT = 12
 READABLE = tuple(range(1, FORMAT + 1))
-NOTED = ("local_notes", "bin_notes", "notes")  # fields that hold notes
-ALL_RECORDS = {**RECORDS, **PAIR_RECORDS, **REFIT_RECORDS}
-NAMES = {record.make: name for name, record in ALL_RECORDS.items()}
+NOTE_FIELD_NAMES = ("local_notes", "bin_notes", "notes")  # fields that hold notes
+ALL_RECORDS = {**EXPLANATION_RECORDS, **PAIR_RECORDS, **REFIT_RECORDS}
+RECORD_NAMES = {record.make: name for name, record in ALL_RECORDS.items()}
 KIND = "kind"
 # what a file is about; those without a word: the first
 Held = Literal["explanation", "interactions", "refits"]
 Put = Callable[[np.ndarray[Any, Any]], Any]
 
 
-class Rows(NamedTuple):
+class SharedRows(NamedTuple):
     """What an effect may share with others: the explanation's rows, and the sample of all rows.
 
     Attributes
@@ -70,24 +70,24 @@ class Rows(NamedTuple):
     whole: LocalEffects = NO_SAMPLE
     places: RowPlaces | None = None
 
-    def of(self, effect: Any, region: int) -> Rows:
+    def of(self, effect: Any, region: int) -> SharedRows:
         """Those of one region, or of a third, whose rows are not told (-1)."""
         tree = effect.regions
         if len(tree.regions) == 1 and region == 0:
             return self
         is_told = region >= 0 and tree.sampled.size == self.weight.size
         here = tree.sampled == region if is_told else slice(0)
-        return Rows(self.column[here], self.weight[here], effect.sample)
+        return SharedRows(self.column[here], self.weight[here], effect.sample)
 
 
-def pack(explanation: Any) -> dict[str, Any]:
+def pack_explanation(explanation: Any) -> dict[str, Any]:
     """Turn an explanation into plain values; what effects share with it stands there alone."""
     n_outputs, columns = len(explanation.outputs), explanation.sample_x.T
-    places = {name: place_rows(cells) for name, cells in explanation.cells.items()}
+    places = {name: build_quadrature(cells) for name, cells in explanation.cells.items()}
     short = [
         _pack_effect(
             e,
-            Rows(
+            SharedRows(
                 columns[i // n_outputs],
                 explanation.sample_weight,
                 places=places.get(explanation.features[i // n_outputs]),
@@ -98,26 +98,28 @@ def pack(explanation: Any) -> dict[str, Any]:
     return _all_fields(explanation) | {"effects": short}
 
 
-def _pack_effect(effect: Any, rows: Rows) -> dict[str, Any]:
+def _pack_effect(effect: Any, rows: SharedRows) -> dict[str, Any]:
     """Leave out what the effect shares with others."""
     if effect.parts == "points":
-        return dict(plain(effect))
-    packed = dict(plain(replace(effect, sample=_short_sample(effect, rows), regions=None)))
+        return dict(serialize_records(effect))
+    packed = dict(
+        serialize_records(replace(effect, sample=_short_sample(effect, rows), regions=None))
+    )
     if effect.parts == "bins" and same_places(effect.row_places, rows.places):
-        packed["row_places"] = plain(CellPlaces())
+        packed["row_places"] = serialize_records(CellPlaces())
     if effect.regions is not None:
         packed["regions"] = _pack_tree(effect, packed, rows)
     return packed
 
 
-def _short_sample(effect: Any, rows: Rows) -> LocalEffects | SampledRows | PartRows:
+def _short_sample(effect: Any, rows: SharedRows) -> LocalEffects | SharedSample | PartRows:
     """Leave out of a sample what stands elsewhere, the same to the bit."""
     sample = effect.sample
     places = places_in(sample, rows.whole) if rows.whole.x.size else None
     if places is not None:
         return PartRows(places)
-    if stand_on(effect, rows.column, rows.weight) is not None:
-        return SampledRows(sample.local_effects)
+    if share_sample(effect, rows.column, rows.weight) is not None:
+        return SharedSample(sample.local_effects)
     return cast(LocalEffects, sample)
 
 
@@ -139,18 +141,18 @@ def places_in(part: LocalEffects, whole: LocalEffects) -> IntArray | None:
     return None if -1 in places else np.array(places, dtype=np.int64)
 
 
-def _pack_tree(effect: Any, packed: dict[str, Any], rows: Rows) -> dict[str, Any]:
+def _pack_tree(effect: Any, packed: dict[str, Any], rows: SharedRows) -> dict[str, Any]:
     """Leave the effect of the only region out, where it is that of all rows."""
     tree = effect.regions
     regions = [_pack_region(r, rows.of(effect, i)) for i, r in enumerate(tree.regions)]
     if len(regions) == 1 and regions[0]["effect"] == packed:
         regions[0]["effect"] = None
     thirds = [_pack_region(third, rows.of(effect, -1)) for third in tree.thirds]
-    content = plain(replace(tree, regions=(), thirds=()))
+    content = serialize_records(replace(tree, regions=(), thirds=()))
     return {**content, "regions": regions, "thirds": thirds}
 
 
-def _pack_region(region: Region, rows: Rows) -> dict[str, Any]:
+def _pack_region(region: Region, rows: SharedRows) -> dict[str, Any]:
     """Refuse regions within regions, which no file holds."""
     if region.effect.regions is not None:
         msg = f"region {region.rule!r} of {region.effect.name!r} has regions of its own; give none"
@@ -160,7 +162,7 @@ def _pack_region(region: Region, rows: Rows) -> dict[str, Any]:
 
 def pack_interactions(interactions: Any) -> dict[str, Any]:
     """Turn interactions into plain values; cells without rows are left out."""
-    short = [plain(pair) for pair in store_pairs(interactions.pairs)]
+    short = [serialize_records(pair) for pair in store_pairs(interactions.pairs)]
     return {KIND: "interactions", **_all_fields(replace(interactions, pairs=())), "pairs": short}
 
 
@@ -170,12 +172,12 @@ def pack_refits(refits: Any) -> dict[str, Any]:
     pool = ArrayPool()
     trainings = [_pack_training(fx, pool) for fx in refits.explanations]
     content = {
-        "overlap": plain(refits.overlap, pool.put),
+        "overlap": serialize_records(refits.overlap, pool.put),
         "explanations": trainings,
         "own": None if refits.own is None else _pack_training(refits.own, pool),
-        "pairs": [plain(pair, pool.put) for pair in store_refit_pairs(refits.pairs)],
+        "pairs": [serialize_records(pair, pool.put) for pair in store_refit_pairs(refits.pairs)],
         "failures": [[f.number, f.reason] for f in refits.failures],
-        "provenance": plain(refits.provenance),
+        "provenance": serialize_records(refits.provenance),
         "notes": _notes(refits.notes),
     }
     return {KIND: "refits", "arrays": pool.written, **content}
@@ -192,11 +194,11 @@ def unpack_any(content: Any, source: str) -> tuple[Held, dict[str, Any]]:
     Parameters
     ----------
     content, source
-        As in `unpack`; of `pack_interactions` and `pack_refits`, too.
+        As in `unpack_explanation`; of `pack_interactions` and `pack_refits`, too.
     """
     held = find_held(content, source)
     readers = {"interactions": _unpack_interactions, "refits": _unpack_refits}
-    return held, readers.get(held, unpack)(content, source)
+    return held, readers.get(held, unpack_explanation)(content, source)
 
 
 def find_held(content: Any, source: str) -> Held:
@@ -206,7 +208,7 @@ def find_held(content: Any, source: str) -> Held:
     if held in get_args(Held):
         return cast(Held, held)
     known = " or ".join(get_args(Held))
-    msg = f"{source} holds {shown(held)}; this version of rhale reads {known}: upgrade"
+    msg = f"{source} holds {quote_file_value(held)}; this version of rhale reads {known}: upgrade"
     raise BadFileError(msg)
 
 
@@ -228,7 +230,7 @@ def _unpack_refits(content: Any, source: str) -> dict[str, Any]:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         msg = f"{source} is damaged: {error}; save the refits again"
         raise BadFileError(msg) from error
-    nowhere = Rows(*NO_SAMPLE[:2])
+    nowhere = SharedRows(*NO_SAMPLE[:2])
     for one in (*found["explanations"], found["own"] or {"effects": ()}):
         one["effects"] = tuple(_with_rows(effect, nowhere) for effect in one["effects"])
     return dict(found)
@@ -238,13 +240,13 @@ def _without_marks(content: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in content.items() if k not in (VERSION, KIND)}
 
 
-def unpack(content: Any, source: str) -> dict[str, Any]:
+def unpack_explanation(content: Any, source: str) -> dict[str, Any]:
     """Turn plain values back into the fields of an explanation; anything else is refused.
 
     Parameters
     ----------
     content : dict
-        What `pack` gave, with the version of its format; or what someone else made up.
+        What `pack_explanation` gave, with the version of its format; or what someone else made up.
     source : str
         Where it came from, for messages.
     """
@@ -281,29 +283,31 @@ def _with_all_rows(
         own = effects[i * n : (i + 1) * n]
         is_asked = any(e.parts == "bins" and isinstance(e.row_places, CellPlaces) for e in own)
         places = _places_of(cells[name], name) if is_asked and name in cells else None
-        rows = Rows(column, sample_weight, places=places)
+        rows = SharedRows(column, sample_weight, places=places)
         found += [_with_rows(effect, rows) for effect in own]
     return tuple(found)
 
 
 def _places_of(cells: Moments, name: str) -> RowPlaces:
     """Row places that follow from cells, of which a file may hold any."""
-    where = f"cells of {shown(name)} give row places: "
+    where = f"cells of {quote_file_value(name)} give row places: "
     with np.errstate(all="ignore"):
-        found = place_rows(cells)
+        found = build_quadrature(cells)
     if not found.x.size:
-        refuse(f"{where}none")
+        refuse_file_content(f"{where}none")
     ROW_PLACES.check(found, where)
     return found
 
 
-def _with_rows(effect: Any, rows: Rows) -> Any:
+def _with_rows(effect: Any, rows: SharedRows) -> Any:
     """Give an effect, and those of its regions, what the explanation has for all of them."""
     if effect.parts == "points":
         return effect
     if effect.parts == "bins" and isinstance(effect.row_places, CellPlaces):
         if rows.places is None:
-            refuse(f"row places of {shown(effect.name)} follow from cells that are not there")
+            refuse_file_content(
+                f"row places of {quote_file_value(effect.name)} follow from cells that are not there"
+            )
         effect = replace(effect, row_places=rows.places)
     effect = replace(effect, sample=_whole_sample(effect, rows))
     tree = effect.regions
@@ -320,21 +324,25 @@ def _with_rows(effect: Any, rows: Rows) -> Any:
     return replace(effect, regions=replace(tree, regions=regions, thirds=thirds))
 
 
-def _whole_sample(effect: Any, rows: Rows) -> LocalEffects:
+def _whole_sample(effect: Any, rows: SharedRows) -> LocalEffects:
     """Give a sample what was left out of it."""
     sample = effect.sample
     if isinstance(sample, PartRows):
         if np.any(sample.rows >= rows.whole.x.size):
-            refuse(f"the sample of a region of {shown(effect.name)} has rows that are not there")
+            refuse_file_content(
+                f"the sample of a region of {quote_file_value(effect.name)} has rows that are not there"
+            )
         return LocalEffects(*(column[sample.rows] for column in rows.whole))
-    if not isinstance(sample, SampledRows):
+    if not isinstance(sample, SharedSample):
         return cast(LocalEffects, sample)
-    where = f"the sample of {shown(effect.name)} has "
+    where = f"the sample of {quote_file_value(effect.name)} has "
     (x, known), effects = effect.locate_sample(rows.column), effect.sample[0]
     if x.size != effects.size:
-        refuse(f"{where}{effects.size} local effects for {x.size} places of rows with a value")
-    if np.any(np.abs(x) > FAR):
-        refuse(f"{where}a value {np.abs(x).max()}, which it cannot have")
+        refuse_file_content(
+            f"{where}{effects.size} local effects for {x.size} places of rows with a value"
+        )
+    if np.any(np.abs(x) > MAX_AXIS_VALUE):
+        refuse_file_content(f"{where}a value {np.abs(x).max()}, which it cannot have")
     return LocalEffects(x, effects, take(rows.weight, known))
 
 
@@ -346,7 +354,7 @@ def _readable_version(content: Any, source: str) -> int:
         raise BadFileError(msg)
     if type(version) is not int or version not in READABLE:  # true is no 1
         msg = (
-            f"{source} has format {shown(version)}; "
+            f"{source} has format {quote_file_value(version)}; "
             f"this version of rhale reads formats 1 to {FORMAT}: upgrade"
         )
         raise BadFileError(msg)
@@ -367,8 +375,8 @@ def _from_format_1(effect: Any) -> Any:
     )
 
 
-def plain(value: Any, put: Put | None = None) -> Any:
-    """Turn arrays and records into lists and dictionaries, so that `unpack` can undo it.
+def serialize_records(value: Any, put: Put | None = None) -> Any:
+    """Turn arrays and records into lists and dictionaries, so that `unpack_explanation` can undo it.
 
     Parameters
     ----------
@@ -378,20 +386,20 @@ def plain(value: Any, put: Put | None = None) -> Any:
         What to write for an array; its numbers by default.
     """
     if isinstance(value, np.ndarray):
-        return _array(value) if put is None else put(value)
-    if isinstance(value, FilledCells | FilledStands | OtherOutput):
-        return {RECORD: NAMES[type(value)], **_packed_fields(value)}
-    if type(value) in NAMES:
-        name = NAMES[type(value)]
+        return _write_plain_array(value) if put is None else put(value)
+    if isinstance(value, FilledPairCells | FilledProfileCells | OtherOutput):
+        return {RECORD: RECORD_NAMES[type(value)], **_packed_fields(value)}
+    if type(value) in RECORD_NAMES:
+        name = RECORD_NAMES[type(value)]
         return {RECORD: name, **_fields(value, ALL_RECORDS[name].names, put)}
     if isinstance(value, Mapping):
-        return {"mapping": [[k, plain(v, put)] for k, v in value.items()]}
+        return {"mapping": [[k, serialize_records(v, put)] for k, v in value.items()]}
     if isinstance(value, tuple):
         return {"tuple": _field(value, put)}
     if isinstance(value, list):
-        return [plain(v, put) for v in value]
+        return [serialize_records(v, put) for v in value]
     if isinstance(value, np.generic):
-        return plain(value.item())
+        return serialize_records(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return {"number": str(value)}
     return str(value) if isinstance(value, str) else value  # a note by itself is its text
@@ -400,7 +408,7 @@ def plain(value: Any, put: Put | None = None) -> Any:
 def _fields(record: Any, names: Sequence[str], put: Put | None = None) -> dict[str, Any]:
     """Write the fields of a record by their names, notes with their kinds."""
     return {
-        name: _notes(value) if name in NOTED else _field(value, put)
+        name: _notes(value) if name in NOTE_FIELD_NAMES else _field(value, put)
         for name, value in ((name, getattr(record, name)) for name in names)
     }
 
@@ -414,21 +422,27 @@ def _notes(notes: Any) -> list[list[str]]:
     return [[note.kind, note.text] for note in as_notes(notes)]
 
 
-def _packed_fields(cells: FilledCells | FilledStands | OtherOutput) -> dict[str, Any]:
+def _packed_fields(cells: FilledPairCells | FilledProfileCells | OtherOutput) -> dict[str, Any]:
     """Write the sums of cells, of which there are many, and their counts by their digits."""
     found = {f.name: getattr(cells, f.name) for f in fields(cells)}
     return {
-        name: plain(value) if value is None or value.dtype.kind == "i" else pack_numbers(value)
+        name: serialize_records(value)
+        if value is None or value.dtype.kind == "i"
+        else pack_numbers(value)
         for name, value in found.items()
     }
 
 
 def _field(value: Any, put: Put | None = None) -> Any:
     """Write a field of a record: a list there is always a tuple, so that it needs no mark."""
-    return [plain(v, put) for v in value] if type(value) is tuple else plain(value, put)
+    return (
+        [serialize_records(v, put) for v in value]
+        if type(value) is tuple
+        else serialize_records(value, put)
+    )
 
 
-def _array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _write_plain_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     return {"array": _numbers(array), "type": array.dtype.name, "shape": list(array.shape)}
 
 
@@ -440,12 +454,12 @@ def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:
     return [None if v != v else str(v) if abs(v) == np.inf else v for v in flat]  # noqa: PLR0124
 
 
-def write(path: str | PathLike[str], content: dict[str, Any]) -> None:
+def write_result_file(path: str | PathLike[str], content: dict[str, Any]) -> None:
     """Write an explanation whole or not at all."""
     write_text(path, json.dumps({VERSION: FORMAT, **content}, allow_nan=False))
 
 
-def read(path: str | PathLike[str]) -> Any:
+def read_result_file(path: str | PathLike[str]) -> Any:
     """Read the plain values of a file, or say why there are none."""
     file = as_path(path)
     if file.exists() and not file.is_file():  # a pipe would be waited for
@@ -469,9 +483,9 @@ def parsed(text: str) -> Any:
     >>> parsed('{"a": [1, null]}')
     {'a': [1, None]}
     """
-    return json.loads(text, parse_constant=_no_number, object_pairs_hook=once_each)
+    return json.loads(text, parse_constant=_refuse_json_constant, object_pairs_hook=once_each)
 
 
-def _no_number(text: str) -> NoReturn:
+def _refuse_json_constant(text: str) -> NoReturn:
     msg = f"{text} is not a number"
     raise BadFileError(msg)

@@ -17,19 +17,19 @@ from rhale.results.pair_effect import PairEffect, PairIndex, PairResult, Way
 from rhale.results.pair_profile import PairProfile
 from rhale.results.plain_values import written_fields
 from rhale.results.stored_profiles import (
-    FilledStands,
+    FilledProfileCells,
     StoredProfile,
     fill_stands,
     restore_profile,
     store_profile,
 )
 
-MOST_CELLS = 2**14  # of one pair: errors of more take gigabytes
-MOST_NUMBERS = 2**26  # of all pairs, with cells that have no rows: half a gigabyte
+MAX_STORED_CELLS = 2**14  # of one pair: errors of more take gigabytes
+MAX_STORED_NUMBERS = 2**26  # of all pairs, with cells that have no rows: half a gigabyte
 
 
 @dataclass(frozen=True, eq=False)
-class FilledCells:
+class FilledPairCells:
     """Sums of the cells that have rows.
 
     Attributes
@@ -59,7 +59,7 @@ class FilledCells:
 
 @dataclass(frozen=True, eq=False)
 class OtherOutput:
-    """What the same rows say about one more output: `mean` and `products` of `FilledCells`."""
+    """What the same rows say about one more output: `mean` and `products` of `FilledPairCells`."""
 
     mean: FloatArray
     products: FloatArray
@@ -72,7 +72,7 @@ class StoredPair:
     names: tuple[str, str]
     output: str
     axes: tuple[PairAxis, PairAxis]
-    moments: FilledCells | OtherOutput
+    moments: FilledPairCells | OtherOutput
     main: tuple[FloatArray, FloatArray]
     square: Square
     variance: float
@@ -100,10 +100,10 @@ def store_pairs(pairs: Sequence[PairResult]) -> list[StoredPair | StoredProfile 
     stored: list[StoredPair | StoredProfile | PairResult] = []
     before: PairEffect | None = None
     for pair in pairs:
-        if pair.n_cells > MOST_CELLS:
+        if pair.n_cells > MAX_STORED_CELLS:
             msg = (
                 f"the pair {pair.names[0]!r}, {pair.names[1]!r} has {pair.n_cells} cells, and a "
-                f"file holds up to {MOST_CELLS} of a pair; ask for fewer with cells="
+                f"file holds up to {MAX_STORED_CELLS} of a pair; ask for fewer with cells="
             )
             raise BadSettingError(msg)
         if isinstance(pair, PairEffect):
@@ -111,9 +111,9 @@ def store_pairs(pairs: Sequence[PairResult]) -> list[StoredPair | StoredProfile 
             before = pair
         else:
             stored.append(store_profile(pair) if isinstance(pair, PairProfile) else pair)
-    if (total := count_numbers(stored)) > MOST_NUMBERS:
+    if (total := count_numbers(stored)) > MAX_STORED_NUMBERS:
         msg = (
-            f"these pairs have {total} numbers, and a file holds up to {MOST_NUMBERS}; save the "
+            f"these pairs have {total} numbers, and a file holds up to {MAX_STORED_NUMBERS}; save the "
             "results of fewer pairs or outputs"
         )
         raise BadSettingError(msg)
@@ -126,11 +126,11 @@ def count_numbers(stored: Sequence[StoredPair | StoredProfile | PairResult]) -> 
 
 
 def _store(pair: PairEffect, before: PairEffect | None) -> StoredPair:
-    cells: FilledCells | OtherOutput | None = None
+    cells: FilledPairCells | OtherOutput | None = None
     if before is not None and before.names == pair.names:
         cells = list_other_output(pair.moments, before.moments)
     named = {name: getattr(pair, name) for name in written_fields(pair)}
-    return StoredPair(**{**named, "moments": cells or list_cells(pair.moments)})
+    return StoredPair(**{**named, "moments": cells or list_filled_cells(pair.moments)})
 
 
 def restore_pairs(stored: Sequence[StoredPair | StoredProfile | PairIndex]) -> list[PairResult]:
@@ -148,7 +148,7 @@ def restore_pairs(stored: Sequence[StoredPair | StoredProfile | PairIndex]) -> l
         if not isinstance(pair, StoredPair):
             made.append(restore_profile(pair) if isinstance(pair, StoredProfile) else pair)
             continue
-        if isinstance(pair.moments, FilledCells):
+        if isinstance(pair.moments, FilledPairCells):
             moments, stands = fill_cells(pair.moments, pair.shape), pair.moments.stands
         else:
             _require_same_rows(pair, before, stands.size, f"pairs[{i}].moments")
@@ -171,7 +171,7 @@ def _require_same_rows(
         raise BadFileError(msg)
 
 
-def list_cells(moments: PairMoments) -> FilledCells:
+def list_filled_cells(moments: PairMoments) -> FilledPairCells:
     """List the cells that have anything to tell."""
     n_cells = moments.count.size
     places = moments.places.reshape(len(POWERS), n_cells).T
@@ -180,7 +180,7 @@ def list_cells(moments: PairMoments) -> FilledCells:
     told = np.concatenate([*sums, places, mean, products], axis=1)
     stands = np.flatnonzero(np.any(told != 0, axis=1))
     count, weight, squares = (s[stands, 0] for s in sums)
-    return FilledCells(
+    return FilledPairCells(
         stands=stands,
         count=count,
         weight=None if np.array_equal(weight, count) else weight,
@@ -196,7 +196,7 @@ def list_other_output(moments: PairMoments, before: PairMoments) -> OtherOutput 
     shared = ("count", "weight", "weight_squares", "places")
     if not all(same_value(getattr(moments, n), getattr(before, n)) for n in shared):
         return None
-    stands, own = list_cells(before).stands, list_cells(moments)
+    stands, own = list_filled_cells(before).stands, list_filled_cells(moments)
     mean, products = _by_cell(moments)
     same_cells = np.isin(own.stands, stands).all()
     return OtherOutput(mean[stands], products[stands]) if same_cells else None
@@ -208,18 +208,20 @@ def _by_cell(moments: PairMoments) -> tuple[FloatArray, FloatArray]:
     return moments.mean.reshape(n_cells, n_ways), moments.products.reshape(n_cells, n_ways**2)
 
 
-def fill_cells(cells: FilledCells, shape: tuple[int, int]) -> PairMoments:
+def fill_cells(cells: FilledPairCells, shape: tuple[int, int]) -> PairMoments:
     """Give the cells their places among all, which have nothing to tell.
 
     Parameters
     ----------
-    cells : FilledCells
+    cells : FilledPairCells
         What is known.
     shape : pair of int
         Where rows can stand on both sides.
     """
     mean, products = _spread_ways(OtherOutput(cells.mean, cells.products), cells.stands, shape)
-    rows = FilledStands(**{f.name: getattr(cells, f.name) for f in fields(FilledStands)})
+    rows = FilledProfileCells(
+        **{f.name: getattr(cells, f.name) for f in fields(FilledProfileCells)}
+    )
     return replace(fill_stands(rows, shape), mean=mean, products=products)
 
 
@@ -233,12 +235,12 @@ def _spread_ways(
     output: OtherOutput, stands: IntArray, shape: tuple[int, ...]
 ) -> tuple[FloatArray, FloatArray]:
     n_ways = output.mean.shape[1]
-    mean = _spread(output.mean, stands, shape)
-    products = _spread(output.products, stands, shape)
+    mean = _expand_filled_cells(output.mean, stands, shape)
+    products = _expand_filled_cells(output.products, stands, shape)
     return mean[None], products.reshape(1, *shape, n_ways, n_ways)
 
 
-def _spread(rows: FloatArray, stands: IntArray, shape: tuple[int, ...]) -> FloatArray:
+def _expand_filled_cells(rows: FloatArray, stands: IntArray, shape: tuple[int, ...]) -> FloatArray:
     """A row for each cell, of zeros where nothing is told: (*shape, n_columns)."""
     found = np.zeros((shape[0] * shape[1], rows.shape[1]))
     found[stands] = rows

@@ -14,7 +14,7 @@ from rhale.results.plain_values import written_fields
 
 
 @dataclass(frozen=True, eq=False)
-class FilledStands:
+class FilledProfileCells:
     """Where rows stand: the cells that have some.
 
     Attributes
@@ -43,7 +43,7 @@ class StoredProfile:
     names: tuple[str, str]
     output: str
     axes: tuple[PairAxis, PairAxis]
-    moments: FilledStands
+    moments: FilledProfileCells
     dependence: FloatArray
     single: tuple[FloatArray, FloatArray]
     variance: float
@@ -73,12 +73,12 @@ def restore_profile(stored: StoredProfile) -> PairProfile:
     return PairProfile(**{**named, "moments": fill_stands(stored.moments, stored.shape)})
 
 
-def list_stands(moments: PairMoments) -> FilledStands:
+def list_stands(moments: PairMoments) -> FilledProfileCells:
     """List the cells in which rows stand."""
     stands = np.flatnonzero(moments.count)
     count = moments.count.ravel()[stands]
     weight, squares = (sums.ravel()[stands] for sums in (moments.weight, moments.weight_squares))
-    return FilledStands(
+    return FilledProfileCells(
         stands=stands,
         count=count,
         weight=None if np.array_equal(weight, count) else weight,
@@ -87,12 +87,12 @@ def list_stands(moments: PairMoments) -> FilledStands:
     )
 
 
-def fill_stands(cells: FilledStands, shape: tuple[int, int]) -> PairMoments:
+def fill_stands(cells: FilledProfileCells, shape: tuple[int, int]) -> PairMoments:
     """Give the cells their places among all; nobody stands in the others.
 
     Parameters
     ----------
-    cells : FilledStands
+    cells : FilledProfileCells
         What is known.
     shape : pair of int
         Where rows can stand on both sides.

@@ -12,9 +12,9 @@ from rhale.errors import BadSettingError, MissingExtraError
 from rhale.kernels import FloatArray
 from rhale.results.curve_rows import curve_rows
 from rhale.results.listing import name_differing, share_told
-from rhale.results.result import STATISTICS, Result, axis_kind, reach
+from rhale.results.result import STATISTICS, Result, find_result_axis_kind, reach
 from rhale.results.rules_in_words import ALL_ROWS
-from rhale.results.table_rows import NAN, Columns, add_labels, name_places, short_notes
+from rhale.results.table_rows import UNDEFINED, Columns, add_labels, name_places, short_notes
 
 FRAMES = ("pandas", "polars", "pyarrow")
 
@@ -32,7 +32,7 @@ def bin_rows(effects: Sequence[Result]) -> Columns:
     prediction) without a value, `count` and `weight` are those of the rows that have none.
     """
     parts = [({"feature": e.name, "output": e.output}, e.table()) for e in effects]
-    return _labelled(stack(parts), effects)
+    return _labelled(stack_columns(parts), effects)
 
 
 def region_rows(effects: Sequence[Result]) -> Columns:
@@ -45,7 +45,7 @@ def region_rows(effects: Sequence[Result]) -> Columns:
         for number, rule, own in named:
             first = {"region": number, "rule": rule, "feature": own.name, "output": own.output}
             parts.append((first, own.table()))
-    return _labelled(stack(parts), effects)
+    return _labelled(stack_columns(parts), effects)
 
 
 def _labelled(columns: Columns, effects: Sequence[Result]) -> Columns:
@@ -55,7 +55,7 @@ def _labelled(columns: Columns, effects: Sequence[Result]) -> Columns:
     return add_labels(columns, {key: list(map(read, columns[key])) for key, read in words.items()})
 
 
-def stack(parts: Sequence[tuple[dict[str, Any], Columns]]) -> Columns:
+def stack_columns(parts: Sequence[tuple[dict[str, Any], Columns]]) -> Columns:
     """Tables one below the other, each with columns that are alike in all of its rows."""
     named, table = parts[0]
     columns: Columns = {name: [] for name in (*named, *table)}
@@ -83,10 +83,10 @@ def curve_frame(
         As in `curve_rows`.
     """
     parts = [({"feature": e.name, "output": e.output}, curve_rows(e, **options)) for e in effects]
-    return as_frame(_labelled(stack(parts), effects), backend, usual)
+    return as_frame(_labelled(stack_columns(parts), effects), backend, usual)
 
 
-def split_rows(effects: Sequence[Result]) -> Columns:
+def tabulate_splits(effects: Sequence[Result]) -> Columns:
     """One row per feature, output and split."""
     splits = [(e, split) for e in effects if e.regions is not None for split in e.regions.splits]
     columns: Columns = {
@@ -94,8 +94,8 @@ def split_rows(effects: Sequence[Result]) -> Columns:
         "output": [e.output for e, _ in splits],
         "depth": [split.depth for _, split in splits],
         "splitter": [split.feature for _, split in splits],
-        "threshold": [NAN if s.threshold is None else float(s.threshold) for _, s in splits],
-        "above": [NAN if s.above is None else float(s.above) for _, s in splits],
+        "threshold": [UNDEFINED if s.threshold is None else float(s.threshold) for _, s in splits],
+        "above": [UNDEFINED if s.above is None else float(s.above) for _, s in splits],
         "levels": [", ".join(split.levels) for _, split in splits],
         "missing": [split.missing for _, split in splits],
         "share": [float(split.share) for _, split in splits],
@@ -105,7 +105,7 @@ def split_rows(effects: Sequence[Result]) -> Columns:
     return _labelled(columns, effects)
 
 
-def effect_rows(effects: Sequence[Result]) -> Columns:
+def tabulate_effects(effects: Sequence[Result]) -> Columns:
     """One row per feature and output, in the given order.
 
     Notes
@@ -118,7 +118,7 @@ def effect_rows(effects: Sequence[Result]) -> Columns:
     `effect.notes` has them in full. What people read for `feature` and `output` comes last.
     """
     measured = [e.missing for e in effects]
-    places = [name_places(e.axis, e.labels, axis_kind(e)) for e in effects]
+    places = [name_places(e.axis, e.labels, find_result_axis_kind(e)) for e in effects]
     columns: Columns = {
         "feature": [e.name for e in effects],
         "output": [e.output for e in effects],
@@ -129,8 +129,8 @@ def effect_rows(effects: Sequence[Result]) -> Columns:
         "high": [reach(e)[1] for e in effects],
         "from": [names[0] for names in places],
         "to": [names[-1] for names in places],
-        "missing_share": [float(m.share) if m else NAN for m in measured],
-        "missing_mean": [float(m.mean) if m else NAN for m in measured],
+        "missing_share": [float(m.share) if m else UNDEFINED for m in measured],
+        "missing_mean": [float(m.mean) if m else UNDEFINED for m in measured],
         **_region_columns(effects),
         "notes": [short_notes(e.notes) for e in effects],
     }
@@ -144,8 +144,10 @@ def _region_columns(effects: Sequence[Result]) -> Columns:
         return {}
     return {
         "differs_by": ["" if tree is None else name_differing(tree) for tree in trees],
-        "share": [NAN if tree is None else float(share_told(tree)[0]) for tree in trees],
-        "share_error": [NAN if tree is None else float(share_told(tree)[1]) for tree in trees],
+        "share": [UNDEFINED if tree is None else float(share_told(tree)[0]) for tree in trees],
+        "share_error": [
+            UNDEFINED if tree is None else float(share_told(tree)[1]) for tree in trees
+        ],
         "regions": [0 if tree is None else len(tree) for tree in trees],
     }
 

@@ -13,8 +13,8 @@ from rhale.results.missing import Missing
 from rhale.results.note import Note
 
 Columns = dict[str, list[Any]]
-MISSING = "missing"
-NAN = float("nan")
+MISSING_ROW_LABEL = "missing"
+UNDEFINED = float("nan")
 
 
 class _WithBins(Protocol):
@@ -99,7 +99,7 @@ def add_row(columns: Columns, known: dict[str, Any]) -> Columns:
     >>> add_row({"at": ["a"], "mean": [1.0]}, {"at": "b"})
     {'at': ['a', 'b'], 'mean': [1.0, nan]}
     """
-    return {name: [*cells, known.get(name, NAN)] for name, cells in columns.items()}
+    return {name: [*cells, known.get(name, UNDEFINED)] for name, cells in columns.items()}
 
 
 def add_missing_bin(columns: Columns, missing: Missing | None, weight: FloatArray) -> Columns:
@@ -119,10 +119,10 @@ def add_missing_bin(columns: Columns, missing: Missing | None, weight: FloatArra
     share = missing.share
     known = {
         "bin": len(columns["bin"]),
-        "from": MISSING,
-        "to": MISSING,
+        "from": MISSING_ROW_LABEL,
+        "to": MISSING_ROW_LABEL,
         "count": int(missing.count),
-        "weight": float(weight.sum()) * share / (1 - share) if share < 1 else NAN,
+        "weight": float(weight.sum()) * share / (1 - share) if share < 1 else UNDEFINED,
         "standard_error": float(missing.standard_error),
         **dict.fromkeys(("std", "std_plain"), float(missing.std)),
         **dict.fromkeys(("mean", "curve_left", "curve_right"), float(missing.mean)),

@@ -17,7 +17,7 @@ from importlib import import_module
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # Linux, on all processors
 CAPABILITIES, OPEN_FILES = 0x20080522, 0b110  # version of capset; override and read_search
-NO_NEW_PRIVS, SET_SECCOMP, FILTER = 38, 22, 2  # of prctl
+NO_NEW_PRIVS, SET_SECCOMP, SECCOMP_FILTER_MODE = 38, 22, 2  # of prctl
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_FILE, TRUNCATE = 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 14
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | 1 << 15
@@ -164,7 +164,11 @@ def _refuse_calls(call: ctypes.CDLL) -> str:
     code = b"".join(struct.pack("HBBI", *step) for step in steps)
     held = ctypes.create_string_buffer(code)
     program = struct.pack("HP", len(steps), ctypes.addressof(held))
-    return "the kernel takes no filter" if call.prctl(SET_SECCOMP, FILTER, program, 0, 0) else ""
+    return (
+        "the kernel takes no filter"
+        if call.prctl(SET_SECCOMP, SECCOMP_FILTER_MODE, program, 0, 0)
+        else ""
+    )
 
 
 if __name__ == "__main__":

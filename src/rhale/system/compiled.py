@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["INSIDE", "can_compile", "njit", "will_compile", "writable"]
+__all__ = ["INNER_FUNCTION_OPTIONS", "can_compile", "njit", "will_compile", "writable"]
 # Options of a function that only compiled ones call: numba leaves out the ways to it from Python.
-INSIDE = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER_FUNCTION_OPTIONS = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 HOUSE = Path(__file__).parent.parent
 # Compiled code holds the functions it calls and constants of these folders, and numba looks at one
 # file alone: other sources have another folder.
@@ -42,7 +42,7 @@ def njit(*types: Any, cache: bool = False, **options: Any) -> Callable[[Any], An
     import numba
 
     def decorate(function: Any) -> Any:
-        made = keep(function, options) if cache else numba.njit(**options)(function)
+        made = keep_compiled(function, options) if cache else numba.njit(**options)(function)
         if types:
             made.compile(types)
             made.disable_compile()
@@ -60,7 +60,7 @@ def can_compile() -> bool:
     return not vars(config)["DISABLE_JIT"]
 
 
-def keep(function: Any, options: dict[str, Any]) -> Any:
+def keep_compiled(function: Any, options: dict[str, Any]) -> Any:
     """Let numba keep what it compiles of a function in the private folder, and nowhere else.
 
     Notes

@@ -11,7 +11,7 @@ from rhale.errors import RhaleError
 
 
 @dataclass(frozen=True)
-class Failure:
+class ErrorRecord:
     """An error as plain text: others wrap exceptions, try again what cannot succeed, or run code.
 
     Attributes
@@ -29,15 +29,15 @@ class Failure:
     trace: str = ""
 
     @staticmethod
-    def of(error: RhaleError) -> Failure:
+    def of(error: RhaleError) -> ErrorRecord:
         """What to tell of an error."""
         trace = "".join(traceback.format_exception(error))
-        return Failure(type(error).__name__, str(error), trace)
+        return ErrorRecord(type(error).__name__, str(error), trace)
 
     @staticmethod
-    def read(told: dict[str, Any]) -> Failure:
+    def read(told: dict[str, Any]) -> ErrorRecord:
         """What another process has told, whatever that is."""
-        return Failure(*(str(told.get(name)) for name in ("kind", "message", "trace")))
+        return ErrorRecord(*(str(told.get(name)) for name in ("kind", "message", "trace")))
 
     def error(self) -> RhaleError:
         """The error, to be raised in this process; a kind that is not known here is still ours."""

@@ -16,14 +16,14 @@ from importlib.util import find_spec
 from typing import IO, Any
 
 from rhale.errors import RhaleError
-from rhale.system.failure import Failure
+from rhale.system.failure import ErrorRecord
 
-KEPT = 2**16  # last bytes of what a child printed
-BLOCK = 2**16  # bytes that are read at a time
-LONGEST = 2**30  # bytes of one answer; that of 10,000 features has a third of it
+KEPT_OUTPUT_BYTES = 2**16  # last bytes of what a child printed
+PIPE_BLOCK_BYTES = 2**16  # bytes that are read at a time
+MAX_CHILD_REPLY_BYTES = 2**30  # bytes of one answer; that of 10,000 features has a third of it
 FAREWELL = 10.0  # seconds in which a child that says no more may end by itself
 RESERVED = 2**34  # addresses beyond the memory itself: code, files and stacks that are only mapped
-LEAST, SHARE = 2**31, 0.75
+MIN_CHILD_MEMORY, CHILD_MEMORY_SHARE = 2**31, 0.75
 PR_SET_PDEATHSIG = 1  # of Linux' prctl: the signal that a process gets when its parent ends
 Say = Callable[..., None]
 
@@ -93,7 +93,7 @@ def end(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
-def send(child: subprocess.Popen[bytes], line: bytes) -> None:
+def write_child_request(child: subprocess.Popen[bytes], line: bytes) -> None:
     """Write the one line that a child reads; one that ended already is heard of by its silence."""
     with suppress(BrokenPipeError):
         stream_of(child.stdin).write(line)
@@ -101,16 +101,18 @@ def send(child: subprocess.Popen[bytes], line: bytes) -> None:
 
 
 @contextmanager
-def last_words(child: subprocess.Popen[bytes]) -> Iterator[bytearray]:
+def keep_last_output(child: subprocess.Popen[bytes]) -> Iterator[bytearray]:
     """The last bytes that a child prints, however much that is."""
     words = bytearray()
 
     def keep(block: bytes) -> None:
         words.extend(block)
-        del words[:-KEPT]
+        del words[:-KEPT_OUTPUT_BYTES]
 
     stream = stream_of(child.stderr)
-    with read_aside(stream, lambda: os.read(stream.fileno(), BLOCK), keep, lambda: end(child)):
+    with read_aside(
+        stream, lambda: os.read(stream.fileno(), PIPE_BLOCK_BYTES), keep, lambda: end(child)
+    ):
         yield words
 
 
@@ -135,7 +137,7 @@ def heard(child: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, 
             lines.get_nowait()
 
     stream = stream_of(child.stdout)
-    with read_aside(stream, lambda: stream.readline(LONGEST), lines.put, stop):
+    with read_aside(stream, lambda: stream.readline(MAX_CHILD_REPLY_BYTES), lines.put, stop):
         while True:
             try:
                 line = lines.get(timeout=max(deadline - time.monotonic(), 0.001))
@@ -195,7 +197,7 @@ def _ending_of(child: subprocess.Popen[bytes]) -> SilentError:
 
 def rebuilt(told: dict[str, Any]) -> RhaleError:
     """An error that a child has told, its kind and one sentence, as an error of this process."""
-    return Failure.read(told).error()
+    return ErrorRecord.read(told).error()
 
 
 def stream_of(stream: IO[bytes] | None) -> IO[bytes]:
@@ -252,7 +254,7 @@ def usual_memory() -> int:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return 2**33
-    return max(int(SHARE * memory), LEAST)
+    return max(int(CHILD_MEMORY_SHARE * memory), MIN_CHILD_MEMORY)
 
 
 def written_size(size: int) -> str:

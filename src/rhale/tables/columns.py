@@ -20,20 +20,20 @@ from rhale.kernels.times import AxisKind, in_seconds
 
 Series = nw.Series[Any]
 Holds = AxisKind | Literal["name", "category", "object"]  # text; categories by their type
-NAMES: tuple[Holds, ...] = ("name", "category", "object")
+NAME_KINDS: tuple[Holds, ...] = ("name", "category", "object")
 Distinct = tuple[list[Any], IntArray]  # distinct values, and which of them each row has
-MICROSECOND, MICRODAY = 1e6, 86_400e6
+MICROSECOND, MICROSECONDS_PER_DAY = 1e6, 86_400e6
 TICKS = {"s": 1e6, "ms": 1e3}  # microseconds in the units that are coarser
-PLAIN: tuple[Any, ...] = (nw.Float64, nw.Float32, nw.Boolean, nw.Int64, nw.Int32, nw.Int16)
-PLAIN += (nw.Int8, nw.UInt64, nw.UInt32, nw.UInt16, nw.UInt8)  # NumPy has the same type
-WHOLE = 2.0**53  # whole numbers below are exact as floats
+NUMPY_TYPES: tuple[Any, ...] = (nw.Float64, nw.Float32, nw.Boolean, nw.Int64, nw.Int32, nw.Int16)
+NUMPY_TYPES += (nw.Int8, nw.UInt64, nw.UInt32, nw.UInt16, nw.UInt8)  # NumPy has the same type
+MAX_EXACT_INTEGER = 2.0**53  # whole numbers below are exact as floats
 HASH_BITS = 52  # whole numbers of so many bits are exact as floats
 
 
 def holds(column: Series) -> Holds | None:
     """Say what a column holds; None for what cannot be explained (lists, bytes, ...)."""
     dtype = dtype_of(column)
-    if is_number(dtype):
+    if is_numeric_dtype(dtype):
         return "number"
     if dtype in (nw.Date, nw.Datetime):
         return "date"
@@ -45,7 +45,7 @@ def holds(column: Series) -> Holds | None:
     return known.get(type(dtype))
 
 
-def is_number(dtype: Any) -> bool:
+def is_numeric_dtype(dtype: Any) -> bool:
     """Tell whether a column type holds numbers (or truth values)."""
     return bool(dtype.is_numeric() or dtype == nw.Boolean)
 
@@ -101,13 +101,13 @@ def has_decimals(column: Series) -> bool:
 # --- reading -----------------------------------------------------------------------------------
 
 
-def numbers_of(column: Series) -> FloatArray:
+def read_column_floats(column: Series) -> FloatArray:
     """Read a column as floats: dates in days since 1970, durations in seconds; missing is nan."""
     kind = holds(column)
     if kind == "date":
         if column.dtype == nw.Unknown:  # see dtype_of
             column = nw.from_native(column.to_native().dt.tz_convert("UTC"), series_only=True)
-        return _floats(column.dt.timestamp("us")) / MICRODAY
+        return _floats(column.dt.timestamp("us")) / MICROSECONDS_PER_DAY
     if kind == "duration":
         return in_seconds(np.asarray(column.to_numpy(), dtype="timedelta64"))
     return _floats(column)
@@ -242,12 +242,12 @@ class Labels:
         return make_like(like, names[codes].tolist())
 
 
-def texts_of(values: Sequence[Any]) -> tuple[str, ...]:
+def make_distinct_texts(values: Sequence[Any]) -> tuple[str, ...]:
     """Names of values for people, no two the same.
 
     Examples
     --------
-    >>> texts_of(["a", 1, "1"])
+    >>> make_distinct_texts(["a", 1, "1"])
     ('a', '1 (int)', '1 (str)')
     """
     texts = [str(v) for v in values]
@@ -273,7 +273,7 @@ def new_column(like: Series, values: FloatArray) -> Series:
     filled = np.where(missing, 0.0, values)
     filled = np.rint(filled) if dtype == nw.Date else filled
     tick = TICKS.get(getattr(dtype, "time_unit", "us"), 1.0)
-    ticks = filled * (MICRODAY if kind == "date" else MICROSECOND) / tick
+    ticks = filled * (MICROSECONDS_PER_DAY if kind == "date" else MICROSECOND) / tick
     moment = (np.rint(ticks) * tick).astype(np.int64)
     unit = "datetime64[us]" if kind == "date" else "timedelta64[us]"
     return make_like(like, moment.astype(unit), missing)
@@ -332,13 +332,13 @@ def _choose_arrow(rows: BoolArray, own: Any, made: Any) -> Any:
 
 def is_exact(column: Series, values: FloatArray) -> bool:
     """Tell whether a column holds these numbers and nothing besides: no finer ticks or digits."""
-    if column.dtype not in PLAIN:
+    if column.dtype not in NUMPY_TYPES:
         return False
     has_null = not isinstance(getattr(column.to_native(), "dtype", None), np.dtype)
     if has_null and np.any(np.isnan(values)):  # null or nan?
         return False
     wide = column.dtype in (nw.Int64, nw.UInt64)
-    return not wide or bool(np.max(np.abs(values), initial=0.0) < WHOLE)
+    return not wide or bool(np.max(np.abs(values), initial=0.0) < MAX_EXACT_INTEGER)
 
 
 def make_like(like: Series, values: Any, missing: BoolArray | None = None) -> Series:
@@ -366,7 +366,7 @@ def _inside_ticks(values: FloatArray, scale: int) -> FloatArray:
     """Numbers whose nearest decimals come also where digits are cut off, as polars 1.32 does."""
     ticks = np.rint(values * 10.0**scale)
     inside = (ticks + np.copysign(0.25, ticks)) / 10.0**scale
-    return np.where(np.abs(ticks) < WHOLE, inside, values)
+    return np.where(np.abs(ticks) < MAX_EXACT_INTEGER, inside, values)
 
 
 def _make_like_pandas(like: Series, values: Any, missing: BoolArray | None) -> Series:

@@ -13,11 +13,11 @@ import numpy as np
 from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.records import crosses_processes
-from rhale.kernels.times import as_axis_kind, written
+from rhale.kernels.times import as_axis_kind, format_axis_value
 from rhale.tables.chunk import Change, HeldColumn, numbers_at, numbers_between
 from rhale.tables.columns import (
-    NAMES,
-    PLAIN,
+    NAME_KINDS,
+    NUMPY_TYPES,
     Distinct,
     Holds,
     Labels,
@@ -33,7 +33,7 @@ from rhale.tables.columns import (
     keep_own,
     missing_value,
     new_column,
-    numbers_of,
+    read_column_floats,
     round_as,
 )
 from rhale.tables.files.damage import naming_failure
@@ -105,7 +105,7 @@ class FrameChunk:
     def _numbers(self, index: int) -> FloatArray:
         """A column of numbers, read once and not to be written into."""
         if index not in self._known_numbers:
-            self._known_numbers[index] = numbers_of(self.series(index))
+            self._known_numbers[index] = read_column_floats(self.series(index))
             self._known_numbers[index].flags.writeable = False
         return self._known_numbers[index]
 
@@ -138,7 +138,7 @@ class FrameChunk:
 
     def distinct(self, index: int) -> Distinct | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
-        if index not in self.labels and self.holds(index) not in NAMES:
+        if index not in self.labels and self.holds(index) not in NAME_KINDS:
             return None
         if index not in self._distinct:
             self._distinct[index] = factorize(self.series(index))
@@ -182,16 +182,16 @@ class FrameChunk:
             return "missing"
         if index in self.labels:
             return repr(self.labels[index].values[int(value)])
-        return written(value, as_axis_kind(self.holds(index)))
+        return format_axis_value(value, as_axis_kind(self.holds(index)))
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values after a round trip through the column's own type."""
         if index in self.labels:
             return values
         column = self.view.series(index)
-        if column.dtype in PLAIN:
+        if column.dtype in NUMPY_TYPES:
             return round_as(column.dtype, values)
-        return numbers_of(new_column(column, values))
+        return read_column_floats(new_column(column, values))
 
     def vary(self, changes: Sequence[Change]) -> Any:
         """Stack one copy of the rows per change, each with one column replaced."""
@@ -199,7 +199,7 @@ class FrameChunk:
             return self.substitute(changes)
         if not self.labels and (array := one_array(self.view.frame)) is not None:
             return vary_array(self.view.frame.to_native(), array, changes)
-        stacked = stack(self.view.frame, len(changes))
+        stacked = stack_copies(self.view.frame, len(changes))
         if isinstance(changes, HeldColumn):
             return self._put(stacked, self._hold(changes))
         return self._put(stacked, self._vary_columns(changes))
@@ -257,7 +257,7 @@ class FrameChunk:
         weights = None if self.weights is None else self.weights[rows]
         numbers = self.row_numbers[rows]
         return replace(
-            self, frame=take_rows(self.frame, rows), row_numbers=numbers, weights=weights
+            self, frame=take_frame_rows(self.frame, rows), row_numbers=numbers, weights=weights
         )
 
     def join(self, other: FrameChunk) -> FrameChunk:
@@ -335,7 +335,7 @@ class FrameTable:
         """Some of the rows, in the given order."""
         weights = None if self.weights is None else self.weights[rows]
         numbers = numbers_at(self.row_numbers, rows)
-        return FrameTable(take_rows(self.frame, rows), weights, numbers, self.labels)
+        return FrameTable(take_frame_rows(self.frame, rows), weights, numbers, self.labels)
 
     def select(self, columns: Sequence[int]) -> FrameTable:
         """The same table with these columns only, in this order."""
@@ -378,7 +378,7 @@ def copies_on_write(frame: Frame) -> bool:
     return int(frame.implementation.to_native_namespace().__version__.split(".")[0]) >= 3
 
 
-def stack(frame: Frame, n_copies: int) -> Any:
+def stack_copies(frame: Frame, n_copies: int) -> Any:
     """Copies of the rows one below the other; row numbers are not repeated, other indices are."""
     rows, index = frame.to_native(), nw.maybe_get_index(frame)
     if frame.implementation.is_pandas():  # in a third of the time that narwhals takes
@@ -424,7 +424,7 @@ def vary_array(rows: Any, array: FloatArray, changes: Sequence[Change]) -> Any:
     return made
 
 
-def take_rows(frame: Frame, rows: IntArray) -> Frame:
+def take_frame_rows(frame: Frame, rows: IntArray) -> Frame:
     """Some of the rows, in the given order."""
     taken: Frame = (
         nw.from_native(frame.to_native().take(rows), eager_only=True)

@@ -14,9 +14,9 @@ from rhale.errors import BadTableError
 from rhale.kernels import FloatArray
 from rhale.tables.array import ArrayTable
 from rhale.tables.chunk import TableInMemory
-from rhale.tables.columns import holds, is_number, numbers_of, repeated_in
+from rhale.tables.columns import holds, is_numeric_dtype, read_column_floats, repeated_in
 from rhale.tables.frame import Frame, FrameTable
-from rhale.tables.weights import FEWEST_ROWS, check_weights, find_weights
+from rhale.tables.weights import MIN_TABLE_ROWS, check_weights, find_weights
 
 
 def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableInMemory:
@@ -29,7 +29,7 @@ def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableIn
     weights : array-like of shape (n_rows,) or str, optional
         How much each row matters; or the column that says so, which is taken out of the table.
     """
-    table = _open(data)
+    table = _open_in_memory(data)
     if isinstance(weights, str):
         column = find_weights(weights, table)
         weights = table.chunk(0, table.n_rows).column(column)
@@ -47,7 +47,7 @@ def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableIn
 
 def require_two_rows(n_rows: int) -> None:
     """Refuse a table that has too few rows for any effect."""
-    if n_rows < FEWEST_ROWS:
+    if n_rows < MIN_TABLE_ROWS:
         found = "no rows" if n_rows == 0 else "one row"
         msg = f"the table has {found}; an effect needs at least two rows with different values"
         raise BadTableError(msg)
@@ -68,13 +68,13 @@ def as_matrix(rows: Any) -> FloatArray:
         return np.asarray(rows)
     frame = nw.from_native(rows, eager_only=True)
     for name, dtype in frame.schema.items():
-        if not (is_number(dtype) or holds(frame[name]) == "number"):
+        if not (is_numeric_dtype(dtype) or holds(frame[name]) == "number"):
             msg = f"the model takes a matrix of numbers, but column {name!r} holds {dtype}"
             raise BadTableError(msg)
-    return np.stack([numbers_of(s) for s in frame.iter_columns()], axis=1)
+    return np.stack([read_column_floats(s) for s in frame.iter_columns()], axis=1)
 
 
-def _open(data: Any) -> TableInMemory:
+def _open_in_memory(data: Any) -> TableInMemory:
     """A table in the memory of this machine or of its device; one that is open stays as it is."""
     if isinstance(data, TableInMemory):
         return data
@@ -94,7 +94,7 @@ def recognise(data: Any) -> ArrayTable | FrameTable:
     if isinstance(frame, nw.LazyFrame):
         msg = f"{type(data).__name__} is lazy; call .collect() (or the like) and pass the result"
         raise BadTableError(msg)
-    return _frame(frame) if isinstance(frame, nw.DataFrame) else ArrayTable(_array(data))
+    return _frame(frame) if isinstance(frame, nw.DataFrame) else ArrayTable(_as_checked_array(data))
 
 
 def _frame(frame: Frame) -> FrameTable:
@@ -109,7 +109,7 @@ def _frame(frame: Frame) -> FrameTable:
     return table
 
 
-def _array(data: Any) -> npt.NDArray[Any]:
+def _as_checked_array(data: Any) -> npt.NDArray[Any]:
     if not hasattr(data, "__array__") or hasattr(data, "tocsr"):
         hint = ".toarray()" if hasattr(data, "tocsr") else "np.asarray or pandas.DataFrame"
         msg = (

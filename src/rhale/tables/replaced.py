@@ -14,7 +14,7 @@ from rhale.errors import BadTableError
 from rhale.kernels import FloatArray
 from rhale.tables.array import ArrayTable
 from rhale.tables.chunk import TableInMemory
-from rhale.tables.columns import Series, column_at, new_column, numbers_of
+from rhale.tables.columns import Series, column_at, new_column, read_column_floats
 from rhale.tables.frame import FrameTable
 
 
@@ -89,7 +89,7 @@ def read_numbers(rows: Any, columns: Sequence[int]) -> FloatArray:
         found: npt.NDArray[Any] = rows[:, list(columns)]
         return found.astype(np.float64)
     frame = nw.from_native(rows, eager_only=True)
-    return np.stack([numbers_of(column_at(frame, i)) for i in columns], axis=1)
+    return np.stack([read_column_floats(column_at(frame, i)) for i in columns], axis=1)
 
 
 def _with_columns(rows: Any, columns: Mapping[int, Series]) -> Any:

@@ -12,7 +12,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.names import find_feature
 from rhale.tables.chunk import Table
 
-FEWEST_ROWS = 2
+MIN_TABLE_ROWS = 2
 LARGEST_WEIGHT = 1e100
 
 
@@ -44,7 +44,7 @@ def check_weights(weights: npt.ArrayLike, n_rows: int) -> FloatArray:
     if not 1 / LARGEST_WEIGHT < values.max() < LARGEST_WEIGHT:
         # only ratios of weights matter; a power of two keeps them exact and their squares finite
         values = np.ldexp(values, -int(np.frexp(values.max())[1]))
-    if np.count_nonzero(values) < FEWEST_ROWS:
+    if np.count_nonzero(values) < MIN_TABLE_ROWS:
         msg = "fewer than two rows have a positive weight; nothing is left to explain"
         raise BadTableError(msg)
     return values

@@ -1,7 +1,7 @@
 import pytest
 
 import rhale
-from rhale.cli.bins import read_bins
+from rhale.cli.bins import parse_bins_option
 from rhale.errors import BadSettingError
 
 
@@ -18,14 +18,14 @@ from rhale.errors import BadSettingError
     ],
 )
 def test_text_becomes_bins(text, bins):
-    assert read_bins(text) == bins
+    assert parse_bins_option(text) == bins
 
 
 def test_edges_are_numbers():
-    assert read_bins("edges:0,10,50").edges == (0, 10, 50)
+    assert parse_bins_option("edges:0,10,50").edges == (0, 10, 50)
 
 
 @pytest.mark.parametrize("text", ["", "many", "fixed:few", "fixed:0", "edges:3,1", "-4"])
 def test_other_text_is_an_error(text):
     with pytest.raises(BadSettingError):
-        read_bins(text)
+        parse_bins_option(text)

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale._child import told
-from rhale.cli.child import columns_left, columns_needed, read_rows, work
+from rhale._child import forward_warnings
+from rhale.cli.child import columns_left, columns_needed, read_training_rows, run_request
 from rhale.cli.request import Request
 from rhale.errors import BadTableError
-from rhale.explanation import unpacked
+from rhale.explanation import restore_explanation
 from rhale.tables.files.sources import open_files
-from rhale.trainings import unpacked as unpacked_any
+from rhale.trainings import restore_result as unpacked_any
 
 LEARNER = """
 import numpy as np
@@ -39,15 +39,15 @@ def asked(tmp_path, monkeypatch):
         model, data = "priced_by_tests:predict", (str(tmp_path / "rows.csv"),)
         request = Request(task, model, data, target="y", **options)
         say = lambda **words: said.append(words)
-        with told(say):
-            return work(request, say), said
+        with forward_warnings(say):
+            return run_request(request, say), said
 
     return ask
 
 
 def test_an_explanation_comes_back_as_numbers_that_can_be_read_again(asked):
     answer, _ = asked("explain", asked={"weights": "w"})
-    found = unpacked(json.loads(json.dumps(answer)), "the answer")
+    found = restore_explanation(json.loads(json.dumps(answer)), "the answer")
     expected = rhale.explain(
         lambda r: 2 * r["a"].to_numpy() + r["b"].to_numpy() ** 2, ROWS[["a", "b"]]
     )
@@ -123,7 +123,7 @@ def trained(tmp_path, monkeypatch, interrupts):  # noqa: ARG001 - the last one i
         said = []
         model, data = "taught_by_tests:learn", (str(tmp_path / "rows.parquet"),)
         request = Request("refit", model, data, target=target, **options)
-        return work(request, lambda **words: said.append(words)), said
+        return run_request(request, lambda **words: said.append(words)), said
 
     return ask
 
@@ -169,9 +169,9 @@ def test_columns_that_are_not_there_are_answered_with_near_names(trained, option
 def test_rows_that_cannot_fit_are_refused_before_they_are_read(tmp_path):
     ROWS.assign(who=1).to_parquet(tmp_path / "rows.parquet")
     table = open_files(str(tmp_path / "rows.parquet"))
-    assert len(read_rows(table, 200 * 5 * 8)) == 200
+    assert len(read_training_rows(table, 200 * 5 * 8)) == 200
     words = r"200 rows of 5 columns take 0\.00763 MiB or more, and 0\.00762 MiB are allowed"
     with pytest.raises(BadTableError, match=words):
-        read_rows(table, 200 * 5 * 8 - 10)
+        read_training_rows(table, 200 * 5 * 8 - 10)
     few = columns_needed(table, Request("refit", "m", ("t",), "y", asked={"columns": ["a"]}))
-    assert list(read_rows(few, 200 * 5 * 8 - 10).columns) == ["a", "y"]
+    assert list(read_training_rows(few, 200 * 5 * 8 - 10).columns) == ["a", "y"]

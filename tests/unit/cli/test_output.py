@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.explanation import unpacked
-from rhale.trainings import unpacked as unpacked_any
+from rhale.explanation import restore_explanation
+from rhale.trainings import restore_result as unpacked_any
 
 typer = pytest.importorskip("typer")
 
@@ -20,11 +20,11 @@ from rhale.cli.output import (
     harmless,
     note_line,
     path_in_words,
-    shares_in_words,
     show_check,
     show_pairs,
     time_in_words,
     without_formulas,
+    write_explained_shares,
     write_explanation,
     write_interactions,
     write_refits,
@@ -86,7 +86,7 @@ def test_numbers_on_the_screen_stand_alone_and_can_be_read_again(capsys):
     fx = explained()
     write_explanation(fx, Destinations(None, "-", None))
     told = capsys.readouterr()
-    assert unpacked(json.loads(told.out), "standard output") == fx
+    assert restore_explanation(json.loads(told.out), "standard output") == fx
     assert told.err == ""
 
 
@@ -115,10 +115,10 @@ def test_what_curves_explain_is_told_as_print_tells_it(n_outputs):
 
     x = np.random.default_rng(1).uniform(-1, 1, (1_000, 2))
     fx = rhale.explain(gated, x, features=0, regions=True)
-    (told,) = shares_in_words(fx)
+    (told,) = write_explained_shares(fx)
     assert told in str(fx).splitlines()
     assert "100 % with regions" in told
-    assert shares_in_words(explained()) == ()
+    assert write_explained_shares(explained()) == ()
 
 
 def test_a_terminal_shows_who_differs(capsys, monkeypatch):

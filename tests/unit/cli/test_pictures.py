@@ -17,7 +17,7 @@ pytest.importorskip("typer")
 
 from rhale.cli.output import Destinations, write_explanation
 from rhale.cli.pictures import (
-    View,
+    PictureOptions,
     file_name,
     outputs_with_regions,
     read_typed_view,
@@ -196,6 +196,6 @@ def test_limits_are_for_numbers_and_scales_for_the_features_they_name(tmp_path):
 def test_a_scale_of_a_feature_that_is_not_there_is_refused():
     fx = rhale.explain(lambda rows: rows[:, 0], X)
     with pytest.raises(UnknownFeatureError, match="did you mean 'x0'"):
-        View(scales={"X0": "log"}).of(fx, "x0")
+        PictureOptions(scales={"X0": "log"}).of(fx, "x0")
     with pytest.raises(BadSettingError, match="--scale log names nothing"):
         read_typed_view(None, ["log"])

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("rich")
 
-from rhale.cli.progress import LeftColumn, RateColumn, shortened, shown
+from rhale.cli.progress import LeftColumn, RateColumn, show_progress, write_short_count
 
 
 def task(**fields):
@@ -20,7 +20,7 @@ def task(**fields):
     [(0, "0"), (999, "999"), (1_000, "1k"), (12_345, "12.3k"), (2_500_000, "2.5M"), (7e9, "7G")],
 )
 def test_large_numbers_are_written_in_few_letters(number, text):
-    assert shortened(number) == text
+    assert write_short_count(number) == text
 
 
 def test_rows_are_counted_once_their_number_is_known():
@@ -42,7 +42,7 @@ def test_nothing_is_left_before_the_number_of_rows_is_known():
 
 
 def test_without_a_terminal_notes_alone_are_told(capsys):
-    with shown() as hear:
+    with show_progress() as hear:
         hear({"doing": "explaining"})
         hear({"done": 1, "of": 2})
         hear({"note": "column\x1b[2J y is left out"})

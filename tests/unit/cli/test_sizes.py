@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.cli.sizes import size_of
+from rhale.cli.sizes import parse_byte_size
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from rhale.cli.sizes import size_of
     ],
 )
 def test_sizes_are_read_as_people_write_them(text, size):
-    assert size_of(text) == size
+    assert parse_byte_size(text) == size

@@ -30,22 +30,22 @@ def test_new_patients_are_none_of_the_known():
 def test_the_readme_shows_the_pictures_of_the_demo():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.findall(r"!\[[^\]]*\]\((?:[^)]*/)?docs/images/(\w+)\.png\)", text)
-    assert set(shown) == set(tour.PICTURES)
+    assert set(shown) == set(tour.TOUR_PICTURES)
     assert {path.stem for path in (ROOT / "docs" / "images").iterdir()} == set(shown)
 
 
 def test_figures_are_copied_from_the_demo():
     made = (ROOT / "Makefile").read_text(encoding="utf-8")
     copied = re.search(r"^\tcp (.*) docs/images/$", made, re.MULTILINE)[1].split()
-    assert copied == [f"demo/{name}.png" for name in tour.PICTURES]
+    assert copied == [f"demo/{name}.png" for name in tour.TOUR_PICTURES]
 
 
 def test_every_file_of_the_tour_is_told_what_for():
-    assert {f"{name}.png" for name in tour.PICTURES} < set(tour.READING)
+    assert {f"{name}.png" for name in tour.TOUR_PICTURES} < set(tour.READING)
 
 
 def test_numbers_are_written_and_read_back(tmp_path):
-    numbers, *_ = tour.write_numbers(tmp_path, "trees", "boosted trees", explained())
+    numbers, *_ = tour.write_tour_results(tmp_path, "trees", "boosted trees", explained())
     assert numbers.name == "trees.json"
     assert rhale.load(numbers).features == ("x0", "x1")
 
@@ -55,7 +55,7 @@ def test_a_page_that_cannot_be_made_is_no_end_of_the_tour(tmp_path, monkeypatch,
         raise MissingExtraError("pip install 'rhale[report]'")  # noqa: EM101
 
     monkeypatch.setattr(rhale.Explanation, "report", refuse)
-    written = tour.write_numbers(tmp_path, "trees", "boosted trees", explained())
+    written = tour.write_tour_results(tmp_path, "trees", "boosted trees", explained())
     assert [path.name for path in written] == ["trees.json"]
     assert capsys.readouterr().out == "no page: pip install 'rhale[report]'\n"
 
@@ -93,7 +93,7 @@ def test_the_tour_ends_with_the_address_of_its_page(
     monkeypatch.setattr(tour, "is_watched", lambda: True)
     monkeypatch.setattr(tour.webbrowser, "open", lambda address: asked.append(address) or opens)
     page = tmp_path / "a page.html"
-    tour.finish([page, tmp_path / "other.html"], open_page=open_page)
+    tour.open_first_page([page, tmp_path / "other.html"], open_page=open_page)
     address = page.as_uri()
     assert capsys.readouterr().out == f"\n{word} the page: {address}\n"
     assert asked == ([address] if open_page else [])

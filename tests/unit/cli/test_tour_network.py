@@ -11,7 +11,7 @@ ROWS = np.random.default_rng(0).normal([50.0, 200.0], [10.0, 30.0], (120, 2))
 
 
 def test_the_network_standardises_its_own_inputs():
-    rows, seen = tour_network.as_tensor(ROWS), []
+    rows, seen = tour_network.as_network_tensor(ROWS), []
     network = tour_network.Network(rows)
     network.layers.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
     network(rows)
@@ -20,7 +20,7 @@ def test_the_network_standardises_its_own_inputs():
 
 
 def test_it_answers_in_the_units_of_the_target():
-    network = tour_network.Network(tour_network.as_tensor(ROWS))
+    network = tour_network.Network(tour_network.as_network_tensor(ROWS))
     with torch.no_grad():
         network.layers[-1].weight.zero_()
         network.layers[-1].bias.fill_(0.25)

@@ -13,7 +13,7 @@ import pytest
 
 import rhale
 from rhale.engines import dask as engine
-from rhale.engines.dask import Dask, _graph, open_table
+from rhale.engines.dask import Dask, _graph, open_dask_table
 from rhale.engines.parcel import Parcel
 from rhale.engines.worker import PartTask, count_task
 from rhale.errors import BadTableError, ModelFailedError
@@ -50,7 +50,7 @@ def same(found, wanted):
 def test_partitions_are_worked_on_in_their_order():
     table = dd.from_pandas(pd.DataFrame({"a": np.arange(40.0)}), npartitions=20, sort=False)
     numbers = []
-    task = PartTask(lambda chunk: numbers.append(chunk.where) or 1, open_table(table), 9)
+    task = PartTask(lambda chunk: numbers.append(chunk.where) or 1, open_dask_table(table), 9)
     with dask.config.set(scheduler="sync"):
         assert len(list(Dask().map_parts(task, table, 0))) == 20
     assert numbers == [f"partition {number}" for number in range(20)]
@@ -95,13 +95,13 @@ def test_a_data_frame_tells_its_columns_before_any_row_is_read():
     def load(_):
         raise AssertionError
 
-    opened = open_table(dd.from_map(load, [1, 2], meta=pd.DataFrame({"a": [1.0], 3: ["x"]})))
+    opened = open_dask_table(dd.from_map(load, [1, 2], meta=pd.DataFrame({"a": [1.0], 3: ["x"]})))
     assert (opened.kind, opened.names, opened.n_rows) == ("dask", ("a", "3"), None)
     assert [opened.holds(i) for i in range(2)] == ["number", "name"]
 
 
 def test_an_array_keeps_its_rows_in_one_piece():
-    opened = open_table(da.ones((10, 4), chunks=(3, 2)))
+    opened = open_dask_table(da.ones((10, 4), chunks=(3, 2)))
     assert (opened.names, opened.n_rows) == (("x0", "x1", "x2", "x3"), 10)
     assert opened.source.numblocks == (4, 1)
 
@@ -272,7 +272,7 @@ def test_partitions_before_the_first_are_not_computed():
         return pd.DataFrame({"a": np.full(index + 1, float(index))})
 
     source = dd.from_map(load, range(6), meta=pd.DataFrame({"a": [1.0]}))
-    task = PartTask(Noting([]), open_table(source), 100)
+    task = PartTask(Noting([]), open_dask_table(source), 100)
     found = list(Dask().map_parts(task, source, 4))
     assert sorted(loaded) == [4, 5]
     assert [(s.n_rows, s.term.tolist()) for s in found] == [(5, [4.0]), (6, [5.0])]
@@ -282,7 +282,7 @@ def test_partitions_before_the_first_are_not_computed():
 def test_summaries_come_in_the_order_of_partitions():
     source = dd.from_map(lambda n: pd.DataFrame({"a": np.arange(float(n))}), range(1, 9),
                          meta=pd.DataFrame({"a": [1.0]}))  # fmt: skip
-    found = Dask().map_parts(count_task(open_table(source)), source, 0)
+    found = Dask().map_parts(count_task(open_dask_table(source)), source, 0)
     assert [summary.n_rows for summary in found] == list(range(1, 9))
 
 
@@ -306,7 +306,7 @@ def test_few_partitions_are_in_memory_at_a_time():
 
     source = dd.from_map(load, range(40), meta=pd.DataFrame({"a": [1.0]}))
     with dask.config.set(num_workers=2):
-        list(Dask().map_parts(PartTask(Noting(done), open_table(source), 9), source, 0))
+        list(Dask().map_parts(PartTask(Noting(done), open_dask_table(source), 9), source, 0))
     assert len(done) == 40
     assert max(most) <= 4
 
@@ -344,7 +344,7 @@ def test_work_that_nobody_waits_for_is_given_up(scheduler, monkeypatch):
 
     source = dd.from_map(load, range(500), meta=pd.DataFrame({"a": [1.0]}))
     with dask.config.set(scheduler=scheduler, num_workers=2):
-        found = Dask().map_parts(count_task(open_table(source)), source, 0)
+        found = Dask().map_parts(count_task(open_dask_table(source)), source, 0)
         next(found)
         found.close()
     assert in_vain == []
@@ -388,7 +388,7 @@ def test_a_scheduler_of_the_users_own_that_calls_nobody_back_will_do():
     source = dd.from_map(lambda n: pd.DataFrame({"a": np.arange(float(n))}), [3, 5],
                          meta=pd.DataFrame({"a": [1.0]}))  # fmt: skip
     with dask.config.set(scheduler=own):
-        found = list(Dask().map_parts(count_task(open_table(source)), source, 0))
+        found = list(Dask().map_parts(count_task(open_dask_table(source)), source, 0))
     assert [summary.n_rows for summary in found] == [3, 5]
 
 
@@ -416,7 +416,7 @@ def test_a_summary_is_let_go_as_soon_as_it_is_passed_on():
 
     source = dd.from_map(load, range(6), meta=pd.DataFrame({"a": [1.0]}))
     with dask.config.set(scheduler="sync"):
-        task = PartTask(lambda _: Piece(), open_table(source), 9)
+        task = PartTask(lambda _: Piece(), open_dask_table(source), 9)
         found = Dask().map_parts(task, source, 0)
         pieces = [weakref.ref(next(found).term) for _ in range(5)]
         assert [piece() for piece in pieces[:3]] == [None] * 3

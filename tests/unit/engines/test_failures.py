@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.engines.failures import describe_loss, last_words
+from rhale.engines.failures import describe_loss, find_error_line
 from rhale.errors import BadSettingError, BadTableError, ModelStoppedError
 
 TRACE = """An exception was thrown from the Python worker:
@@ -11,12 +11,12 @@ shop.errors.PriceError: no price for 'tea'
 
 
 def test_the_error_itself_is_found_in_a_trace():
-    assert last_words(TRACE) == "PriceError: no price for 'tea'"
+    assert find_error_line(TRACE) == "PriceError: no price for 'tea'"
 
 
 def test_words_without_an_error_end_with_the_last_line():
-    assert last_words("first\n\n  last \n") == "last"
-    assert last_words("") == "no reason was given"
+    assert find_error_line("first\n\n  last \n") == "last"
+    assert find_error_line("") == "no reason was given"
 
 
 @pytest.mark.parametrize(

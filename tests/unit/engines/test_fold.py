@@ -11,7 +11,7 @@ from rhale.engines import Work
 from rhale.engines.fold import FIRST_LOOK, FIRST_LOOK_AGAIN, SECOND_LOOK, Passes, name_pass
 from rhale.errors import BadTableError, CheckpointError, RhaleError
 from rhale.tables.array import ArrayTable
-from rhale.tables.columns import numbers_of
+from rhale.tables.columns import read_column_floats
 from rhale.tables.files.sources import open_files
 
 TABLE = ArrayTable(np.arange(20.0).reshape(10, 2))
@@ -266,10 +266,10 @@ def test_numbers_of_files_are_made_by_who_reads_unless_several_threads_work(
 
     def noted(column):
         workers.add(current_thread().name)
-        return numbers_of(column)
+        return read_column_floats(column)
 
     pq.write_table(pa.table({"a": np.arange(10.0)}), tmp_path / "rows.parquet")
-    monkeypatch.setattr("rhale.tables.frame.numbers_of", noted)
+    monkeypatch.setattr("rhale.tables.frame.read_column_floats", noted)
     rows = Passes(open_files(tmp_path / "rows.parquet"), 3, n_threads=n_threads)
 
     assert rows.fold(lambda chunk: chunk.column(0).sum(), SECOND_LOOK) == 45

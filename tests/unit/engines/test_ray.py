@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from rhale.engines import ray as engine
-from rhale.engines.ray import Ray, open_table
+from rhale.engines.ray import Ray, open_ray_table
 from rhale.engines.worker import PartTask
 from rhale.errors import BadTableError, ModelStoppedError, RhaleError
 from rhale.tables.frame import FrameTable
@@ -137,7 +137,7 @@ def test_what_ends_by_itself_is_not_cancelled(cluster):
 
 @pytest.mark.usefixtures("cluster")
 def test_a_dataset_tells_its_columns_before_any_block_is_read():
-    opened = open_table(Dataset(None, SimpleNamespace(base_schema=BLOCKS[0].schema)))
+    opened = open_ray_table(Dataset(None, SimpleNamespace(base_schema=BLOCKS[0].schema)))
     assert (opened.kind, opened.names, opened.holds(0)) == ("ray", ("a",), "number")
     assert "no number to go on from" in opened.storage.no_resume
 
@@ -145,10 +145,10 @@ def test_a_dataset_tells_its_columns_before_any_block_is_read():
 @pytest.mark.usefixtures("cluster")
 def test_what_is_no_dataset_is_refused_or_left_to_others():
     with pytest.raises(BadTableError, match="rows of an iterator come once"):
-        open_table(sys.modules["ray.data"].DataIterator())
+        open_ray_table(sys.modules["ray.data"].DataIterator())
     with pytest.raises(BadTableError, match="the table has no rows"):
-        open_table(Dataset([]))
-    assert open_table(7) is None
+        open_ray_table(Dataset([]))
+    assert open_ray_table(7) is None
 
 
 def test_an_empty_table_is_of_the_kind_of_the_blocks():
@@ -159,7 +159,7 @@ def test_an_empty_table_is_of_the_kind_of_the_blocks():
 
 def test_the_user_s_dataset_keeps_its_settings():
     data = Dataset(BLOCKS)
-    assert engine._copy(data).context.execution_options.preserve_order
+    assert engine._copy_ordered_dataset(data).context.execution_options.preserve_order
     assert vars(data.context.execution_options) == {}
 
 

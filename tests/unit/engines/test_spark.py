@@ -12,7 +12,7 @@ import pytest
 
 from rhale.engines import spark as engine
 from rhale.engines.parcel import pack
-from rhale.engines.spark import Jobs, contents, open_table, summary_of
+from rhale.engines.spark import Jobs, contents, open_spark_table, summarise_spark_partition
 from rhale.engines.worker import count_task
 from rhale.errors import BadSettingError, BadTableError, ModelStoppedError
 from rhale.tables.frame import FrameTable
@@ -87,13 +87,13 @@ def stand_in(monkeypatch):
 )
 def test_other_tables_of_spark_get_advice(module, advice):
     with pytest.raises(BadTableError, match=advice):
-        open_table(type("Other", (), {"__module__": module})())
+        open_spark_table(type("Other", (), {"__module__": module})())
 
 
 def test_a_stream_is_refused_and_what_is_no_table_is_left_to_others(stand_in):
     with pytest.raises(BadTableError, match="streaming data frame never ends"):
-        open_table(stand_in.DataFrame())
-    assert open_table(7) is None
+        open_spark_table(stand_in.DataFrame())
+    assert open_spark_table(7) is None
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_names_of_columns_are_quoted():
 @pytest.mark.usefixtures("stand_in")
 def test_a_worker_answers_with_one_row_of_bytes():
     batches = [pa.record_batch({"c0": [1.0, 2.0]}), pa.record_batch({"c0": [3.0]})]
-    answer = summary_of(pack(count_task(TABLE), pickle.dumps), ["a"], iter(batches))
+    answer = summarise_spark_partition(pack(count_task(TABLE), pickle.dumps), ["a"], iter(batches))
     (held,) = contents(zip(answer["summary"].to_pylist(), strict=True))
     summary = pickle.loads(held)  # noqa: S301 - our own
     assert (summary.n_rows, summary.failure) == (3, None)

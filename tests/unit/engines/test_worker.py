@@ -9,7 +9,7 @@ import pytest
 
 from rhale.engines.parcel import Parcel, pack
 from rhale.engines.worker import (
-    Latest,
+    AdaptiveTask,
     PartTask,
     Summary,
     count_task,
@@ -153,12 +153,12 @@ def test_a_task_learns_only_if_it_can_and_something_is_known():
             return self
 
     task = Counts()
-    latest = Latest(task)
+    latest = AdaptiveTask(task)
     latest.learn(None)
     assert task.known is None
     latest.learn(7)
     assert latest.task.known == 7
-    plain = Latest(total)
+    plain = AdaptiveTask(total)
     plain.learn(7)
     assert plain.task is total
 

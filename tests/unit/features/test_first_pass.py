@@ -4,7 +4,7 @@ import pytest
 
 from rhale.errors import BadTableError, UnknownFeatureError
 from rhale.features.feature import Reader
-from rhale.features.first_pass import FirstPass, read_limits
+from rhale.features.first_pass import FirstPass, parse_limits_setting
 from rhale.kernels.regions import Regions
 from rhale.settings import Settings
 from rhale.tables import open_table
@@ -23,12 +23,12 @@ def test_limits_are_read_by_name_position_or_alone():
     def reader(*columns):
         return Reader(TABLE, None, columns, (), {}, Settings())
 
-    assert read_limits(None, reader(0, 1), 2) == {}
-    assert read_limits((0, 1), reader(1), 1) == {1: (0.0, 1.0)}
-    both = read_limits({"b": [0, 1], 0: (2, 3)}, reader(0, 1), 2)
+    assert parse_limits_setting(None, reader(0, 1), 2) == {}
+    assert parse_limits_setting((0, 1), reader(1), 1) == {1: (0.0, 1.0)}
+    both = parse_limits_setting({"b": [0, 1], 0: (2, 3)}, reader(0, 1), 2)
     assert both == {1: (0.0, 1.0), 0: (2.0, 3.0)}
     with pytest.raises(UnknownFeatureError, match="'c'"):
-        read_limits({"c": (0, 1)}, reader(0, 1), 2)
+        parse_limits_setting({"c": (0, 1)}, reader(0, 1), 2)
 
 
 def test_columns_beside_the_explained_ones_are_sampled():

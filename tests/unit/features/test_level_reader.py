@@ -9,7 +9,7 @@ import pytest
 from tests.unit.features.readers import DECLARED, RNG, N, cycle, feature, reader
 
 from rhale.errors import BadSettingError
-from rhale.features.level_reader import LevelReader, plain_key, plain_number, split_rare
+from rhale.features.level_reader import LevelReader, plain_key, split_rare, write_number_in_full
 
 
 def test_steps_stand_at_their_values_in_increasing_order():
@@ -185,7 +185,7 @@ def test_an_order_of_words_for_numbers_names_the_feature():
 
 
 def test_numbers_are_written_in_full():
-    found = [plain_number(v) for v in (3.0, -2.0, 1e15, 0.1, 1 / 3)]
+    found = [write_number_in_full(v) for v in (3.0, -2.0, 1e15, 0.1, 1 / 3)]
     assert found == ["3", "-2", "1000000000000000", "0.1", "0.3333333333333333"]
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
-from rhale.features.rows_apart import open_in_memory, read_column, read_rows
+from rhale.features.rows_apart import open_in_memory, read_column, read_explained_rows
 from rhale.settings import Settings
 
 TABLE = pd.DataFrame(
@@ -19,7 +19,7 @@ TABLE = pd.DataFrame(
 def test_target_groups_and_weights_are_no_features(make):
     asked = Settings(weights="w")
 
-    found = read_rows(make(TABLE), asked, target="price", groups="who")
+    found = read_explained_rows(make(TABLE), asked, target="price", groups="who")
 
     assert found.table.names == ("a",)
     assert np.asarray(found.target).tolist() == [5, 6, 7, 8]
@@ -28,7 +28,7 @@ def test_target_groups_and_weights_are_no_features(make):
 
 
 def test_rows_without_groups_stand_for_themselves():
-    assert read_rows(TABLE[["a", "w"]], Settings(), target=[1, 2, 3, 4]).units is None
+    assert read_explained_rows(TABLE[["a", "w"]], Settings(), target=[1, 2, 3, 4]).units is None
 
 
 def test_a_column_of_an_array_is_found_by_its_number():
@@ -48,12 +48,12 @@ def test_a_column_of_an_array_is_found_by_its_number():
 )
 def test_what_cannot_be_taken_out_is_refused(options, target, error, said):
     with pytest.raises(error, match=said):
-        read_rows(TABLE, Settings(**options), target=target)
+        read_explained_rows(TABLE, Settings(**options), target=target)
 
 
 def test_a_table_of_the_target_alone_is_refused():
     with pytest.raises(BadTableError, match="no column beside target; a model needs features"):
-        read_rows(TABLE[["price"]], Settings(), target="price")
+        read_explained_rows(TABLE[["price"]], Settings(), target="price")
 
 
 def test_files_are_refused_since_trainings_have_part_of_the_rows():
@@ -63,6 +63,6 @@ def test_files_are_refused_since_trainings_have_part_of_the_rows():
 
 def test_columns_of_an_array_may_be_asked_for_by_names_that_the_user_gives():
     rows = np.arange(8.0).reshape(4, 2)
-    read_rows(rows, Settings(feature_names=["age", "bmi"], features=["bmi"]))
+    read_explained_rows(rows, Settings(feature_names=["age", "bmi"], features=["bmi"]))
     with pytest.raises(UnknownFeatureError, match="'age', 'bmi'"):
-        read_rows(rows, Settings(feature_names=["age", "bmi"], features=["x1"]))
+        read_explained_rows(rows, Settings(feature_names=["age", "bmi"], features=["x1"]))

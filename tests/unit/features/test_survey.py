@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rhale.errors import BadTableError
 from rhale.features import survey
 from rhale.features.survey import SurveyTask, check_column, check_exact, check_range
-from rhale.kernels.sample import row_keys
+from rhale.kernels.sample import hash_rows
 from rhale.tables import open_table
 from rhale.tables.array import ArrayTable
 
@@ -184,7 +184,7 @@ def test_a_repeated_row_counts_again_although_the_sample_is_full():
 
 def test_a_sample_is_not_complete_if_a_later_row_was_not_even_looked_at():
     rows = np.arange(9.0)[:, None]
-    rows = rows[np.argsort(row_keys(rows))]  # the first ones are those that are kept
+    rows = rows[np.argsort(hash_rows(rows))]  # the first ones are those that are kept
     assert in_turn([rows[:5]], size=5).sample.is_complete
     found = in_turn([rows[:5], rows[5:]], size=5).sample
     assert (found.is_complete, found.seen) == (False, 9)

@@ -6,8 +6,8 @@ import torch
 
 from rhale.gpu import device_moments as ops
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
-from rhale.kernels.sample import row_keys
+from rhale.kernels.moments import measure_moments
+from rhale.kernels.sample import hash_rows
 
 HERE = torch.device("cpu")
 DEVICES = [HERE] + ([torch.device("cuda", 0)] if torch.cuda.is_available() else [])
@@ -21,8 +21,8 @@ def test_keys_are_those_of_the_host(dtype, device, n_rows):
     if dtype.startswith("float"):
         x[3, 1], x[4, 0], x[5, 0] = np.nan, -0.0, 0.0
     for seed in (0, 5):
-        found = ops.row_keys(torch.from_numpy(x).to(device), seed)
-        np.testing.assert_array_equal(ops.as_keys(found), row_keys(x, seed))
+        found = ops.device_row_keys(torch.from_numpy(x).to(device), seed)
+        np.testing.assert_array_equal(ops.as_keys(found), hash_rows(x, seed))
 
 
 def test_keys_up_to_one_are_counted_without_a_sign():
@@ -37,9 +37,9 @@ def test_cells_with_one_value_have_no_width(device):
     x = np.random.default_rng(0).choice([0.1, 0.3, 0.7], size=(100_000, 1))
     grid = Grid(np.array([0.1, 0.2, 0.5, 0.7]))
     rows = torch.from_numpy(x).to(device)
-    cells = ops.prepare([grid], [0], device)
+    cells = ops.send_grids_to_device([grid], [0], device)
     packed = ops.measure_all(cells, rows, torch.sin(100 * rows)[:, None])
-    (cells,) = ops.unpack([grid], *ops.on_host(packed))
+    (cells,) = ops.unpack_device_moments([grid], *ops.on_host(packed))
     assert np.all(cells.sxx == 0)
     np.testing.assert_array_equal(cells.mean_x, [0.1, 0.3, 0.7])
 
@@ -51,11 +51,11 @@ def test_any_type_and_layout_of_rows_is_measured_alike(device, dtype):
     d = np.random.default_rng(1).standard_cauchy((70_000, 2, 3))  # heavy tails
     grids = [Grid(np.array([0.0, 0.5, 1.0, 7.3, 20.0])), Grid(np.array([0.0, 3.0, 8.0]))]
     for rows in (torch.from_numpy(x), torch.from_numpy(np.asfortranarray(x))):
-        cells = ops.prepare(grids, [2, 0], device)
+        cells = ops.send_grids_to_device(grids, [2, 0], device)
         packed = ops.measure_all(cells, rows.to(device), torch.from_numpy(d).to(device))
-        found = ops.unpack(grids, *ops.on_host(packed))
+        found = ops.unpack_device_moments(grids, *ops.on_host(packed))
         for cells, grid, column in zip(found, grids, [2, 0], strict=True):
-            expected = measure(grid, x[:, column].astype(float), d[:, :, column].T.copy())
+            expected = measure_moments(grid, x[:, column].astype(float), d[:, :, column].T.copy())
             for name in ("count", "low", "high"):
                 np.testing.assert_array_equal(getattr(cells, name), getattr(expected, name))
             for name in ("mean_x", "sxx", "mean", "sdd"):
@@ -68,7 +68,7 @@ def test_facts_are_limits_gaps_and_whether_all_is_whole(device):
     rows = torch.tensor([[1.0, np.nan], [-2.0, 0.5], [3.0, np.nan]], device=device)
     key, facts = ops.row_facts(rows)
     assert facts.tolist() == [[-2.0, 0.5], [3.0, 0.5], [0.0, 2.0], [1.0, 0.0]]
-    assert key.tolist() == ops.row_keys(rows).tolist()
+    assert key.tolist() == ops.device_row_keys(rows).tolist()
 
 
 def test_keys_are_ordered_as_numbers_without_a_sign():
@@ -79,10 +79,12 @@ def test_keys_are_ordered_as_numbers_without_a_sign():
 
 def measured(x, slopes, weights=None):
     """Moments of one column in the cells from 0 to 1 and from 1 to 3."""
-    cells = ops.prepare([Grid(np.array([0.0, 1.0, 3.0]))], [0], HERE)
+    cells = ops.send_grids_to_device([Grid(np.array([0.0, 1.0, 3.0]))], [0], HERE)
     rows, local = torch.tensor(x)[:, None], torch.tensor(slopes).T[:, :, None]
     own = None if weights is None else torch.tensor(weights)
-    (found,) = ops.unpack(cells.grids, ops.measure_all(cells, rows, local, own).numpy())
+    (found,) = ops.unpack_device_moments(
+        cells.grids, ops.measure_all(cells, rows, local, own).numpy()
+    )
     return found
 
 
@@ -108,7 +110,7 @@ def test_weights_weigh():
 
 def test_shorter_grids_are_filled_up():
     grids = [Grid(np.array([0.0, 1.0])), Grid(np.array([0.0, 1.0, 2.0]), "right")]
-    cells = ops.prepare(grids, [4, 1], HERE)
+    cells = ops.send_grids_to_device(grids, [4, 1], HERE)
     assert cells.n_most == 2
     assert cells.edges.tolist() == [[0.0, 1.0, np.inf], [0.0, 1.0, 2.0]]
 
@@ -123,16 +125,16 @@ def test_the_largest_slope_is_found_without_its_sign_and_nan_is_larger(worst):
 def test_the_sample_keeps_values_answers_and_slopes_column_by_column():
     rows, answers = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[5.0], [6.0]])
     slopes = torch.arange(8.0).reshape(2, 2, 2)  # in the second row 4, 5 and 6, 7
-    found = ops.gather(torch.tensor([1]), rows, answers, slopes)
+    found = ops.gather_device_sample(torch.tensor([1]), rows, answers, slopes)
     assert found.tolist() == [[3.0, 4.0, 6.0, 4.0, 6.0, 5.0, 7.0]]
 
 
 @pytest.mark.parametrize(("dtype", "kind"), [("float32", "float32"), ("int16", "float64")])
 def test_arrays_are_sent_in_single_or_double_precision(dtype, kind):
-    sent = ops.as_tensor(np.array([1, 2], dtype=dtype), HERE)
+    sent = ops.to_device_tensor(np.array([1, 2], dtype=dtype), HERE)
     assert sent.dtype == getattr(torch, kind)
     assert sent.tolist() == [1.0, 2.0]
-    assert ops.as_tensor(sent.int(), HERE).dtype == torch.int32
+    assert ops.to_device_tensor(sent.int(), HERE).dtype == torch.int32
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -150,7 +152,7 @@ def test_what_is_sent_in_pieces_arrives_whole(monkeypatch, device, layout):
         "line": numbers[:, 0].contiguous(),
         "truth": numbers > 0.5,
     }[layout]
-    sent = ops.send(tensor, device)
+    sent = ops.copy_to_device(tensor, device)
     assert sent.device == device
     assert torch.equal(sent.cpu(), tensor)
     if layout == "columns":

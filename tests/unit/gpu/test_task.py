@@ -16,7 +16,7 @@ from rhale.errors import (
     ModelFailedError,
 )
 from rhale.gpu import task as placing
-from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place
+from rhale.gpu.task import DeviceTask, cuda_of, most_rows, move_to_device, on_device
 from rhale.gpu.tensor_table import TensorChunk, TensorTable
 from rhale.kernels.grid import Grid
 from rhale.kernels.spread import lay_band
@@ -24,7 +24,7 @@ from rhale.measures.binned import BinnedEffects, CellChoice
 from rhale.measures.gradient import Gradient
 from rhale.measures.measure import MeasureTask
 from rhale.measures.nearby import Nearby
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.models import wrap
 from rhale.models.jax import JaxModel
 from rhale.models.predictor import Predictor
@@ -85,7 +85,7 @@ def task_for(module, x, *, chosen=(0,), n_all=1, columns=(0, 1, 2), closed="left
     outputs = tuple(f"y{i}" for i in chosen)
     predictor = Predictor(wrap(module), outputs, tuple(chosen), n_all)
     names, last_key = ("x0", "x1", "x2"), np.uint64(last)
-    asker = Asker(predictor, names, 2**16)
+    asker = BatchedModel(predictor, names, 2**16)
     return MeasureTask(asker, measures(columns, grids, len(chosen)), last_key, 7)
 
 
@@ -328,12 +328,12 @@ class Far:
 )
 def test_a_tensor_on_a_device_needs_a_model_that_computes_there(model, said):
     with pytest.raises(BadSettingError, match=said):
-        place(wrap(model), Far())
+        move_to_device(wrap(model), Far())
 
 
 def test_a_module_without_weights_computes_where_the_rows_are(monkeypatch):
-    monkeypatch.setattr("rhale.models.torch.find_device", torch.device)
-    adapter, found = place(wrap(torch.nn.Tanh()), Far())
+    monkeypatch.setattr("rhale.models.torch.find_torch_device", torch.device)
+    adapter, found = move_to_device(wrap(torch.nn.Tanh()), Far())
     assert adapter.device == Far.storage.device
     assert isinstance(found, Far)
 
@@ -342,7 +342,7 @@ def test_arrays_follow_a_module_to_its_device(monkeypatch):
     monkeypatch.setattr(placing, "cuda_of", lambda adapter: adapter.device)
     module, x = Module(smooth), table()
     x.flags.writeable = False
-    _, found = place(wrap(module), ArrayTable(x))
+    _, found = move_to_device(wrap(module), ArrayTable(x))
     assert isinstance(found, TensorTable)
     assert found.kind == "numpy"
     expected = task_for(module, x)(ArrayTable(x).chunk(0, N))

@@ -8,21 +8,21 @@ import rhale
 from rhale.errors import BadSettingError
 from rhale.kernels import adaptive, two_looks
 from rhale.kernels.adaptive import Adaptive, move_to_near, spread_paths
-from rhale.kernels.axis import Axis
-from rhale.kernels.axis_row import AxisRow
+from rhale.kernels.axis import FeatureAxis
+from rhale.kernels.axis_row import BatchedCells
 from rhale.kernels.empty_cells import are_gaps
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.noise import cut_outliers, excess, local_noise, residual_squares
 from rhale.kernels.partition import Partition
-from rhale.kernels.pure_error import FilledCells
+from rhale.kernels.pure_error import NonEmptyCells
 
 INF = np.inf
 
 
 def filled(moments):
     """Cells of one axis whose means count."""
-    return FilledCells.of(AxisRow.of([moments]))
+    return NonEmptyCells.of(BatchedCells.of([moments]))
 
 
 def wide_empty_cells(moments):
@@ -42,7 +42,7 @@ def axis(values, weight=None, low=None, high=None):
     weight = np.ones(values.size) if weight is None else np.asarray(weight, dtype=float)
     low = float(values.min()) if low is None else low
     high = float(values.max()) if high is None else high
-    return Axis(low, high, values, weight, weight.sum() ** 2 / (weight**2).sum())
+    return FeatureAxis(low, high, values, weight, weight.sum() ** 2 / (weight**2).sum())
 
 
 def test_it_is_a_partition_and_the_usual_one():
@@ -158,7 +158,7 @@ def test_no_partition_is_cheaper(seed, gaps, weighted):
     n_cells = int(rng.integers(2 if gaps else 1, 11))
     rows = table(rng, n_cells, weighted=weighted, gaps=gaps)
     x, d, w, edges = rows
-    moments = measure(Grid(edges), x, d, w if weighted else None)
+    moments = measure_moments(Grid(edges), x, d, w if weighted else None)
     for weight in ("rows", "width", "geometric"):
         settings = {
             "weight": weight,
@@ -181,7 +181,7 @@ def test_no_partition_is_cheaper(seed, gaps, weighted):
 def one_look(monkeypatch, moments, **settings):
     """Bins from one look at all limits."""
     with monkeypatch.context() as patch:
-        patch.setattr(two_looks, "FEW_CELLS", INF)
+        patch.setattr(two_looks, "MAX_EXHAUSTIVE_CELLS", INF)
         return Adaptive(**settings)(moments)
 
 
@@ -199,7 +199,7 @@ def test_two_looks_at_many_limits_cost_hardly_more_than_one(monkeypatch, seed, n
     inner = np.append(np.quantile(x, np.linspace(0, 1, 200)), np.linspace(0, 1, 200))
     inner = inner[(inner > x.min()) & (inner < x.max()) & ((inner <= 0.5) | (inner >= 0.58))]
     edges = np.unique([x.min(), 0.504, 0.576, *inner, x.max()])
-    moments = measure(Grid(edges), x, d, w if weighted else None)
+    moments = measure_moments(Grid(edges), x, d, w if weighted else None)
     settings = {"weight": "rows", "linear": True, "penalty": 2.0, "min_rows": 5.0}
     local, gaps = local_noise(filled(moments)), wide_empty_cells(moments)
     assert edges.size > 300
@@ -223,7 +223,7 @@ def test_two_looks_at_many_limits_cost_hardly_more_than_one(monkeypatch, seed, n
 def test_rounding_makes_no_line_of_a_constant_effect(n_cells):
     """Deviations of 1e-14 of the effect, along a line or not, are those of a model's arithmetic."""
     x = np.linspace(0, 1, 40 * n_cells)
-    cells = measure(Grid(np.linspace(0, 1, n_cells + 1)), x, 5.0 * (1 + 1e-14 * x))
+    cells = measure_moments(Grid(np.linspace(0, 1, n_cells + 1)), x, 5.0 * (1 + 1e-14 * x))
     found = Adaptive()(cells)
     assert found.limits.tolist() == [0, n_cells]
     assert found.linear.tolist() == [False]
@@ -234,7 +234,7 @@ def test_a_jump_of_the_spread_is_found_in_two_looks(monkeypatch):
     edges = np.linspace(0, 1, 302)
     x = np.repeat(edges[:-1] + 0.5 / 301, 40)
     d = np.tile([1.0, -1.0], x.size // 2) * np.where(x < edges[101], 1.0, 2.0)
-    moments = measure(Grid(edges), x, d)
+    moments = measure_moments(Grid(edges), x, d)
     two, one = Adaptive()(moments), one_look(monkeypatch, moments)
     assert two.limits.tolist() == one.limits.tolist() == [0, 101, 301]
 
@@ -246,7 +246,7 @@ def test_of_many_cells_no_partition_is_cheaper_either(gaps, weighted, weight):
     """70 cells, more than are looked at together: the cheapest way to each limit in turn."""
     rows = table(np.random.default_rng(70), 70, weighted=weighted, gaps=gaps)
     x, d, w, edges = rows
-    moments = measure(Grid(edges), x, d, w if weighted else None)
+    moments = measure_moments(Grid(edges), x, d, w if weighted else None)
     settings = {"weight": weight, "linear": True, "penalty": 0.5, "min_rows": 5.0}
     prices = brute_force(rows, moments, settings)
     best = np.zeros(71)
@@ -273,7 +273,7 @@ def test_a_secant_of_a_stepped_model_needs_a_twentieth_of_the_rows():
     x = (np.arange(1000) + 0.5) / 1000
     d = np.floor(40 * x) % 2 + 1e-3 * np.random.default_rng(0).normal(size=1000)
     grid = Grid(np.linspace(0, 1, 201))
-    one = measure(grid, x, d)
+    one = measure_moments(grid, x, d)
     stepped = replace(one, is_stepped=True)
     bins = Adaptive(spread_bins="mean")
     assert np.diff(bins(one).limits).tolist() == [5] * 40
@@ -371,7 +371,7 @@ def test_many_values_are_parted_near_equal_steps_and_equal_counts(n_limits):
 def test_more_rows_get_more_limits(rows, n_limits):
     """Twice as many for ten times the rows, from 3,000 to 30,000: 141 is 100 times root 2."""
     values = np.linspace(0, 1, 5001) ** 2
-    known = Axis(0.0, 1.0, values, np.ones(values.size), float(rows))
+    known = FeatureAxis(0.0, 1.0, values, np.ones(values.size), float(rows))
     found = Adaptive().candidates(known)
     assert found.tolist() == Adaptive(n_limits=n_limits).candidates(known).tolist()
     few = axis(np.arange(150.0))
@@ -539,7 +539,7 @@ def test_one_wild_row_is_no_stretch_of_spread():
     x = np.sort(rng.uniform(0, 1, 400))
     d = rng.normal(0, 1, 400)
     d[200] = 20.0
-    limits = measure(Grid(np.linspace(0, 1, 101)), x, d)
+    limits = measure_moments(Grid(np.linspace(0, 1, 101)), x, d)
     squares = residual_squares(limits, np.array([0, 100]), np.array([False]))
     assert spread_path(limits, squares, 0.0).tolist() == [0, 100]
 
@@ -596,7 +596,7 @@ def test_spread_is_still_spread_where_fits_are_plain(seed):
 
 def test_the_spread_is_cut_where_it_jumps():
     x, d = jumping(8)
-    moments = measure(Grid(np.linspace(0, 1, 51)), x, d)
+    moments = measure_moments(Grid(np.linspace(0, 1, 51)), x, d)
     squares = residual_squares(moments, np.array([0, 50]), np.array([False]))
     assert spread_path(moments, squares, 0.0).tolist() == [0, 20, 50]
 
@@ -604,7 +604,7 @@ def test_the_spread_is_cut_where_it_jumps():
 def test_limits_of_the_spread_move_to_limits_of_bins_that_are_near():
     """100 rows in ten cells: fewer than 20 are few, so 4 moves to 5; ends stay ends."""
     x = (np.arange(100) + 0.5) / 100
-    moments = measure(Grid(np.linspace(0, 1, 11)), x, x)
+    moments = measure_moments(Grid(np.linspace(0, 1, 11)), x, x)
     found = move_to_near(np.array([0, 4, 9, 10]), np.array([0, 5, 10]), moments)
     assert found.tolist() == [0, 5, 9, 10]
 
@@ -626,7 +626,7 @@ def test_bins_of_few_rows_have_the_std_of_all_between_which_it_does_not_change()
 def test_squares_count_no_more_than_they_may():
     """All that changes is misfit: where squares are limited to one number, nothing is cut."""
     x, d = jumping(8)
-    moments = measure(Grid(np.linspace(0, 1, 51)), x, d)
+    moments = measure_moments(Grid(np.linspace(0, 1, 51)), x, d)
     squares = residual_squares(moments, np.array([0, 50]), np.array([False]))
     limited = spread_path(moments, squares, 0.0, most=np.full(50, 0.1))
     assert limited.tolist() == [0, 50]
@@ -638,7 +638,7 @@ def test_squares_count_no_more_than_they_may():
 def test_bins_of_the_spread_have_the_rows_asked_for(fewest):
     """800 of 2000 rows lie before the jump: 900 cannot."""
     x, d = jumping(8)
-    moments = measure(Grid(np.linspace(0, 1, 51)), x, d)
+    moments = measure_moments(Grid(np.linspace(0, 1, 51)), x, d)
     squares = residual_squares(moments, np.array([0, 50]), np.array([False]))
     limits = spread_path(moments, squares, fewest)
     assert np.add.reduceat(moments.count, limits[:-1]).min() >= fewest
@@ -655,11 +655,13 @@ def test_no_other_bins_of_the_spread_are_cheaper(seed, weighted):
     rng = np.random.default_rng(seed)
     x = rng.uniform(0, 9, 150)
     d = np.where(x < rng.uniform(2, 7), 1.0, 2.5) * rng.normal(size=150)
-    moments = measure(Grid(np.arange(10.0)), x, d, rng.lognormal(0, 1, 150) if weighted else None)
+    moments = measure_moments(
+        Grid(np.arange(10.0)), x, d, rng.lognormal(0, 1, 150) if weighted else None
+    )
     squares = residual_squares(moments, np.array([0, 9]), np.array([False]))
     share, weight = moments.row_shares, moments.weight
     tame = cut_outliers(squares, moments.rows)
-    outliers = 1 + adaptive.TAILS * (excess(squares, moments.rows) - 1)
+    outliers = 1 + adaptive.TAIL_COST_SHARE * (excess(squares, moments.rows) - 1)
     tails = max(excess(tame, moments.rows), outliers)
     parameter = adaptive.SPREAD_PENALTY * np.log(moments.total_rows) * tails
     least = max(adaptive.FEWEST_SPREAD_ROWS, adaptive.SPREAD_SHARE * moments.total_rows)
@@ -682,7 +684,7 @@ def test_no_other_bins_of_the_spread_are_cheaper(seed, weighted):
 
 def test_no_spread_is_not_cut():
     x = np.linspace(0, 1, 200)
-    moments = measure(Grid(np.linspace(0, 1, 21)), x, np.full(200, 0.3))
+    moments = measure_moments(Grid(np.linspace(0, 1, 21)), x, np.full(200, 0.3))
     assert spread_path(moments, np.zeros(20), 0.0).tolist() == [0, 20]
 
 
@@ -691,7 +693,7 @@ def test_no_spread_is_not_cut():
 
 def test_cuts_carry_the_noise_and_how_far_to_trust_the_cells():
     x = np.linspace(0, 1, 200)
-    moments = measure(Grid(np.linspace(0, 1, 21)), x, x**2)
+    moments = measure_moments(Grid(np.linspace(0, 1, 21)), x, x**2)
     cuts = Adaptive(penalty=1e6, spread_bins="mean")(moments)
     assert cuts.limits.tolist() == [0, 20]
     np.testing.assert_allclose(cuts.noise, local_noise(filled(moments)), rtol=1e-12)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from rhale.kernels.ale_statistics import (
     HalfPercentiles,
-    read_bins,
     read_cells,
     read_levels,
-    read_steps,
     size_up,
+    summarise_ale_bins,
+    summarise_ale_steps,
 )
 
 numbers = st.integers(-6, 6).map(float)
@@ -41,7 +41,7 @@ def test_without_rows_there_is_no_size():
 
 
 def test_bins_are_read_in_their_middles_and_their_range_at_the_limits():
-    found = read_bins(np.array([-1.0, 3.0, 1.0]), np.array([2.0, 5.0]))
+    found = summarise_ale_bins(np.array([-1.0, 3.0, 1.0]), np.array([2.0, 5.0]))
     assert found.values.tolist() == [1.0, 2.0]
     assert (found.low, found.high) == (-1.0, 3.0)
     assert found.weight.tolist() == [2.0, 5.0]
@@ -54,11 +54,13 @@ def test_levels_without_rows_are_not_in_the_range():
 
 
 def test_the_range_of_stairs_is_between_the_first_and_the_last_row():
-    found = read_steps(np.array([-9.0, 1.0, 7.0, 2.0, 50.0]), np.array([0.0, 0.5, 0.0, 0.5, 0.0]))
+    found = summarise_ale_steps(
+        np.array([-9.0, 1.0, 7.0, 2.0, 50.0]), np.array([0.0, 0.5, 0.0, 0.5, 0.0])
+    )
     assert (found.low, found.high) == (1.0, 7.0)
-    rising = read_steps(np.array([-9.0, 1.0, 7.0, 50.0]), np.array([0.0, 0.5, 0.5, 0.0]))
+    rising = summarise_ale_steps(np.array([-9.0, 1.0, 7.0, 50.0]), np.array([0.0, 0.5, 0.5, 0.0]))
     assert (rising.low, rising.high) == (1.0, 7.0)
-    assert read_steps(np.array([1.0, 2.0]), np.zeros(2))[2:] == (1.0, 2.0)
+    assert summarise_ale_steps(np.array([1.0, 2.0]), np.zeros(2))[2:] == (1.0, 2.0)
 
 
 def test_cells_are_read_at_two_corners():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import MOST_EMPTY, Axis, nearest
+from rhale.kernels.axis import MOST_EMPTY, FeatureAxis, nearest
 
 CLOUDS = np.concatenate([np.linspace(0, 1, 300), np.linspace(9, 10, 300)])
 
@@ -13,7 +13,7 @@ def axis(x, weights=None, low=None, high=None):
     values, place = np.unique(x, return_inverse=True)
     held = np.bincount(place, w, values.size)
     low, high = values[0] if low is None else low, values[-1] if high is None else high
-    return Axis(float(low), float(high), values, held, w.sum() ** 2 / (w**2).sum())
+    return FeatureAxis(float(low), float(high), values, held, w.sum() ** 2 / (w**2).sum())
 
 
 def test_quantiles_are_the_smallest_values_with_enough_weight_below():
@@ -60,7 +60,7 @@ def test_the_way_to_a_lone_far_value_and_the_way_between_clusters_are_empty():
     assert axis(np.linspace(0, 1, 300)).empty.size == 0
     twelve = np.append(np.random.default_rng(3).normal(size=11), 1e3)
     assert axis(twelve).empty.tolist() == [[twelve[:-1].max(), 1e3]]
-    assert Axis(0.0, 0.0, np.empty(0), np.empty(0), 0.0).empty.size == 0
+    assert FeatureAxis(0.0, 0.0, np.empty(0), np.empty(0), 0.0).empty.size == 0
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -103,9 +103,9 @@ def test_the_widest_are_kept_where_values_crowd_at_many_places():
 
 def test_the_outermost_rows_need_not_be_in_the_sample():
     values = np.linspace(0, 1, 300)
-    beyond = Axis(0.0, 1e6, values, np.ones(300), 1e5, ends=(0.0, 1e6))
+    beyond = FeatureAxis(0.0, 1e6, values, np.ones(300), 1e5, ends=(0.0, 1e6))
     assert beyond.empty.tolist() == [[1.0, 1e6]]
-    assert Axis(0.0, 1e6, values, np.ones(300), 1e5).empty.size == 0  # a limit is no row
+    assert FeatureAxis(0.0, 1e6, values, np.ones(300), 1e5).empty.size == 0  # a limit is no row
 
 
 def test_nearest_picks_the_nearest_value():
@@ -121,7 +121,7 @@ def test_nearest_picks_the_nearest_value():
 
 
 def test_weight_beside_a_value_leaves_out_its_own_rows():
-    found = Axis(0.0, 4.0, np.array([0.0, 1.0, 4.0]), np.array([2.0, 3.0, 5.0]), 10.0)
+    found = FeatureAxis(0.0, 4.0, np.array([0.0, 1.0, 4.0]), np.array([2.0, 3.0, 5.0]), 10.0)
     below, above = found.beside(np.array([-1.0, 0.0, 1.0, 2.0, 4.0]))
     assert below.tolist() == [0.0, 0.0, 2.0, 5.0, 5.0]
     assert above.tolist() == [10.0, 8.0, 5.0, 5.0, 0.0]

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from rhale.kernels.axis_row import TOGETHER, AxisRow, unite_all
+from rhale.kernels.axis_row import MERGE_BATCH_AXES, BatchedCells, unite_all
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import SUMS, Moments, measure
+from rhale.kernels.moments import SUMS, Moments, measure_moments
 from rhale.kernels.pure_error import has_enough_rows
 
 LIMITS = [np.array([0, 2, 5]), np.array([0, 9]), np.array([0, 1, 2, 7])]
@@ -14,7 +14,7 @@ def cells_of(seed: int, n_cells: int) -> Moments:
     rng = np.random.default_rng(seed)
     x, weight = rng.normal(size=200), rng.uniform(0.5, 2, 200)
     edges = np.linspace(-4, 4 + seed, n_cells + 1)
-    found = measure(Grid(edges), x, rng.normal(size=(3, 200)), weight)
+    found = measure_moments(Grid(edges), x, rng.normal(size=(3, 200)), weight)
     return replace(found, is_stepped=True)
 
 
@@ -22,7 +22,7 @@ AXES = [cells_of(seed, int(own[-1])) for seed, own in enumerate(LIMITS)]
 
 
 def test_bins_of_axes_in_a_row_are_those_of_each_axis():
-    row = AxisRow.of(AXES, n_series=None).unite(LIMITS)
+    row = BatchedCells.of(AXES, n_series=None).unite(LIMITS)
     assert row.cells.is_stepped
     for cells, limits, part in zip(AXES, LIMITS, row.slices(), strict=True):
         alone = cells.unite(limits)
@@ -34,13 +34,13 @@ def test_bins_of_axes_in_a_row_are_those_of_each_axis():
 
 
 def test_one_series_is_enough_where_no_more_is_asked_for():
-    row = AxisRow.of(AXES)
+    row = BatchedCells.of(AXES)
     assert row.cells.mean.shape == (1, 21)
     assert row.cells.is_stepped
 
 
 def test_what_belongs_to_an_axis_is_found_again():
-    row = AxisRow.of(AXES)
+    row = BatchedCells.of(AXES)
     assert [part.stop - part.start for part in row.slices()] == [5, 9, 7]
     parts = row.split(row.counts)
     for cells, counts in zip(AXES, parts, strict=True):
@@ -50,8 +50,8 @@ def test_what_belongs_to_an_axis_is_found_again():
 
 def test_axes_that_are_united_together_are_those_united_alone():
     plain = [replace(cells.series(0), is_stepped=False) for cells in AXES]
-    batch = [cells for pair in zip(AXES, plain, strict=True) for cells in pair] * TOGETHER
-    every = [limits for limits in LIMITS for _ in range(2)] * TOGETHER
+    batch = [cells for pair in zip(AXES, plain, strict=True) for cells in pair] * MERGE_BATCH_AXES
+    every = [limits for limits in LIMITS for _ in range(2)] * MERGE_BATCH_AXES
     united = unite_all(batch, every)
     for cells, limits, found in zip(batch, every, united, strict=True):
         alone = cells.unite(limits)

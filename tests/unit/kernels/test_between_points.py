@@ -4,37 +4,37 @@ import numpy as np
 import pytest
 
 from rhale.kernels.between_points import (
-    place_between,
-    read_between,
+    interpolate_points,
+    locate_between_points,
     share_out,
     variance_between,
 )
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
-from rhale.kernels.row_places import place_rows
+from rhale.kernels.moments import measure_moments
+from rhale.kernels.row_places import build_quadrature
 
 RNG = np.random.default_rng(0)
 POINTS = np.array([-1.0, 0.0, 0.5, 4.0])
 X = RNG.normal(0.3, 1.5, 60)
 W = RNG.uniform(0, 2, 60)
 VALUES = RNG.normal(0, 1, 4)
-PLACE = place_between(X, POINTS)
+PLACE = locate_between_points(X, POINTS)
 
 
 def cells(x=X, w=W, series=None):
     series = np.empty((0, x.size)) if series is None else series
-    return measure(Grid(np.arange(4.0)), place_between(x, POINTS), series, w)
+    return measure_moments(Grid(np.arange(4.0)), locate_between_points(x, POINTS), series, w)
 
 
 def test_rows_outside_stand_at_the_nearest_end_and_missing_ones_nowhere():
-    found = place_between(np.array([-9.0, -1.0, 0.25, np.nan, 4.0, 9.0]), POINTS)
+    found = locate_between_points(np.array([-9.0, -1.0, 0.25, np.nan, 4.0, 9.0]), POINTS)
     np.testing.assert_array_equal(found, [0, 0, 1.5, np.nan, 3, 3])
     assert cells(np.array([-9.0, np.nan, 9.0]), None).count.sum() == 2
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e100, 1e200])
 def test_the_unit_of_the_feature_does_not_matter(scale):
-    np.testing.assert_allclose(place_between(X * scale, POINTS * scale), PLACE, atol=1e-12)
+    np.testing.assert_allclose(locate_between_points(X * scale, POINTS * scale), PLACE, atol=1e-12)
 
 
 def test_what_is_shared_out_has_the_same_sum_with_any_straight_curve():
@@ -44,7 +44,7 @@ def test_what_is_shared_out_has_the_same_sum_with_any_straight_curve():
 
 def test_the_places_that_stand_for_rows_have_their_mean_and_deviation():
     """Of a curve that is straight between the points: its square is a parabola."""
-    places, rows = place_rows(cells()), np.interp(X, POINTS, VALUES)
+    places, rows = build_quadrature(cells()), np.interp(X, POINTS, VALUES)
     mean = np.average(rows, weights=W)
     assert share_out(*places, 4) @ VALUES == pytest.approx(mean, rel=1e-12)
     read = np.interp(places.x, np.arange(4), VALUES - mean)
@@ -52,7 +52,7 @@ def test_the_places_that_stand_for_rows_have_their_mean_and_deviation():
 
 
 def test_rows_of_one_place_have_no_deviation_however_coarse_the_points():
-    places = place_rows(cells(np.full(9, 2.0), None))
+    places = build_quadrature(cells(np.full(9, 2.0), None))
     read = np.interp(places.x, np.arange(4), [0.0, 0.0, 3.0, -4.0])
     assert places.weight @ read**2 == pytest.approx(0.0, abs=1e-28)
 
@@ -70,8 +70,8 @@ def test_the_variance_of_curves_that_meet_between_points_is_none_there():
 
 
 def test_a_single_point_has_all_rows():
-    alone = measure(Grid(np.zeros(2)), np.zeros(5), np.ones((1, 5)))
-    assert share_out(*place_rows(alone), 1).tolist() == [1.0]
+    alone = measure_moments(Grid(np.zeros(2)), np.zeros(5), np.ones((1, 5)))
+    assert share_out(*build_quadrature(alone), 1).tolist() == [1.0]
     assert variance_between(np.array([[3.0]]), np.zeros(2)).tolist() == [3, 3]
 
 
@@ -79,5 +79,5 @@ def test_several_curves_are_read_straight_between_their_points():
     curves = np.column_stack([VALUES, 2 * POINTS])
     inside = np.clip(X, POINTS[0], POINTS[-1])
     expected = np.column_stack([np.interp(inside, POINTS, VALUES), 2 * inside])
-    assert read_between(curves, PLACE) == pytest.approx(expected)
-    assert read_between(curves[:1], np.zeros(2)) == pytest.approx(curves[[0, 0]])
+    assert interpolate_points(curves, PLACE) == pytest.approx(expected)
+    assert interpolate_points(curves[:1], np.zeros(2)) == pytest.approx(curves[[0, 0]])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.cells import Cells, as_cells
+from rhale.kernels.cells import Cells, as_axis_cells
 from rhale.kernels.grid import Grid
 
 FIRST, SECOND = Grid(np.array([0.0, 1.0, 3.0])), Grid(np.array([0.0, 2.0, 4.0, 6.0]), "right")
@@ -9,9 +9,9 @@ BOTH = Cells((FIRST, SECOND))
 
 
 def test_a_grid_is_the_cells_of_its_one_axis():
-    cells = as_cells(FIRST)
+    cells = as_axis_cells(FIRST)
     assert cells == Cells((FIRST,))
-    assert as_cells(cells) is cells
+    assert as_axis_cells(cells) is cells
     assert (cells.n_cells, cells.shape) == (2, (2,))
     x = np.array([0.0, 1.0, 3.0])
     assert cells.locate(x).tolist() == FIRST.locate(x).tolist() == [0, 1, 1]
@@ -57,7 +57,7 @@ def runs(cells, limits, axis):
 
 
 def test_runs_are_the_cells_that_become_one():
-    assert runs(as_cells(SECOND), [0, 2, 3], 0) == [[0, 1], [2]]
+    assert runs(as_axis_cells(SECOND), [0, 2, 3], 0) == [[0, 1], [2]]
     assert runs(BOTH, [0, 2], 0) == [[0, 3], [1, 4], [2, 5]]
     assert runs(BOTH, [0, 1, 3], 1) == [[0], [1, 2], [3], [4, 5]]
 

@@ -12,12 +12,18 @@ from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.choosing import choose_all
 from rhale.kernels.fixed import Fixed
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.optimal import Optimal
 from rhale.kernels.partition import constant_cuts
-from rhale.kernels.segments import BLOCK, SEARCHED, TOGETHER, alike, together
-from rhale.kernels.stretches import BetweenStretches, Stretches
-from rhale.kernels.two_looks import FEW_CELLS
+from rhale.kernels.segments import (
+    PATH_BATCH_CELLS,
+    RUN_BATCH_CELLS,
+    RUN_BLOCK_ENDS,
+    alike,
+    batch_axes_by_cells,
+)
+from rhale.kernels.stretches import BetweenStretches, ReservedIntervals
+from rhale.kernels.two_looks import MAX_EXHAUSTIVE_CELLS
 
 
 def axis(seed, n_rows, n_cells, *, weighted=False, stepped=False):
@@ -29,7 +35,7 @@ def axis(seed, n_rows, n_cells, *, weighted=False, stepped=False):
     d = np.sin(6 * x) + (x > 0.7) * (seed % 4) + noise
     series = np.stack([d, d + noise, noise]) if stepped else d
     weights = rng.lognormal(size=x.size) if weighted else None
-    cells = measure(Grid(np.linspace(0, 1, n_cells + 1)), x, series, weights)
+    cells = measure_moments(Grid(np.linspace(0, 1, n_cells + 1)), x, series, weights)
     return cells.series(0)
 
 
@@ -45,7 +51,19 @@ AXES = st.builds(
     axis,
     st.integers(0, 50),
     st.sampled_from([4, 30, 300, 3000]),
-    st.sampled_from([1, 2, 7, BLOCK, BLOCK + 1, 90, 160, FEW_CELLS - 5, FEW_CELLS + 40]),
+    st.sampled_from(
+        [
+            1,
+            2,
+            7,
+            RUN_BLOCK_ENDS,
+            RUN_BLOCK_ENDS + 1,
+            90,
+            160,
+            MAX_EXHAUSTIVE_CELLS - 5,
+            MAX_EXHAUSTIVE_CELLS + 40,
+        ]
+    ),
     weighted=st.booleans(),
     stepped=st.booleans(),
 )
@@ -67,7 +85,7 @@ def test_each_axis_has_the_bins_that_it_has_alone(search, batch):
 
 @given(st.permutations(range(6)))
 def test_every_partition_is_asked_about_its_own_axis(order):
-    stretch = Stretches(np.array([[0.25, 0.5]]), np.array([0.25]))
+    stretch = ReservedIntervals(np.array([[0.25, 0.5]]), np.array([0.25]))
     inside = BetweenStretches(Adaptive(), stretch)
     partitions = [Adaptive(), inside, Optimal(40), Adaptive(penalty=9.0), Fixed(40), inside]
     batch = [axis(seed, 500, 40) for seed in range(6)]
@@ -92,22 +110,22 @@ def test_a_class_made_from_adaptive_chooses_in_its_own_way():
 
 @pytest.mark.parametrize("weighted", [[], [0, 3], range(12)])
 def test_axes_stand_together_with_their_like(weighted):
-    sizes = [90, 210, 500, 7, 160, SEARCHED, 1, 3 * SEARCHED, 7, 7, 160, 90]
+    sizes = [90, 210, 500, 7, 160, PATH_BATCH_CELLS, 1, 3 * PATH_BATCH_CELLS, 7, 7, 160, 90]
     batch = [axis(k, 200, n, weighted=k in weighted) for k, n in enumerate(sizes)]
     groups = list(alike(batch))
     assert sorted(k for group in groups for k in group) == list(range(12))
     assert max(map(len, groups)) > 3
     for group in groups:
-        assert len({(k in weighted, sizes[k] > FEW_CELLS) for k in group}) == 1
+        assert len({(k in weighted, sizes[k] > MAX_EXHAUSTIVE_CELLS) for k in group}) == 1
         own = [sizes[k] for k in group]
         assert own == sorted(own)
-        assert len(own) == 1 or len(own) * own[-1] <= SEARCHED
+        assert len(own) == 1 or len(own) * own[-1] <= PATH_BATCH_CELLS
 
 
-@given(st.lists(st.integers(1, 3 * TOGETHER), min_size=1).map(sorted))
+@given(st.lists(st.integers(1, 3 * RUN_BATCH_CELLS), min_size=1).map(sorted))
 def test_runs_of_few_cells_are_looked_at_together(sizes):
-    parts = [sizes[part] for part in together(sizes)]
+    parts = [sizes[part] for part in batch_axes_by_cells(sizes)]
     assert [size for part in parts for size in part] == sizes
-    assert all(len(part) == 1 or len(part) * part[-1] <= TOGETHER for part in parts)
+    assert all(len(part) == 1 or len(part) * part[-1] <= RUN_BATCH_CELLS for part in parts)
     for part, following in pairwise(parts):
-        assert (len(part) + 1) * following[0] > TOGETHER
+        assert (len(part) + 1) * following[0] > RUN_BATCH_CELLS

@@ -3,11 +3,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.columns_first import BLOCK_ROWS, lay_columns
+from rhale.kernels.columns_first import TRANSPOSE_BLOCK_ROWS, lay_columns
 
 
 @given(
-    st.sampled_from([(0, 3), (1, 1), (7, 4), (BLOCK_ROWS + 3, 2), (2 * BLOCK_ROWS, 3, 2), (5, 1)]),
+    st.sampled_from(
+        [
+            (0, 3),
+            (1, 1),
+            (7, 4),
+            (TRANSPOSE_BLOCK_ROWS + 3, 2),
+            (2 * TRANSPOSE_BLOCK_ROWS, 3, 2),
+            (5, 1),
+        ]
+    ),
     st.sampled_from(["float64", "float32", "int64", "bool"]),
     st.sampled_from(["C", "F", "reversed", "every second"]),
 )

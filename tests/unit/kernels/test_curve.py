@@ -5,15 +5,15 @@ import pytest
 
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import (
-    BLOCK_ROWS,
+    CURVE_BLOCK_ROWS,
     BinFits,
     CellMeans,
     RowEnds,
     accumulate_spread,
+    build_fit_from_bins,
     fill_gaps,
     known_center,
     middles,
-    stretch,
 )
 from rhale.kernels.gaps import Crossings, Gaps
 from rhale.kernels.row_places import RowPlaces, scatter_rows
@@ -36,7 +36,7 @@ class Fitted:
         places = scatter_rows(middle, scatter, share)
         bins = BinFits(edges, origin, np.nan_to_num(level), slope, edges[:-1], edges[1:])
         bins = replace(bins, level=bridge_levels(bins, known))
-        self.fit = stretch(bins, None, places)
+        self.fit = build_fit_from_bins(bins, None, places)
         variance = zero + 1 if variance is None else np.asarray(variance, dtype=float)
         variance = np.where(known, fill_gaps(variance, middles(edges)), 0.0)
         slope_variance = zero if slope_variance is None else np.asarray(slope_variance, dtype=float)
@@ -209,7 +209,7 @@ def test_no_effect_has_no_importance_and_no_error():
 
 
 def test_blocks_of_points_are_read_alike():
-    x = np.linspace(0, 3, BLOCK_ROWS + 1000)
+    x = np.linspace(0, 3, CURVE_BLOCK_ROWS + 1000)
     curve = fit([0, 1, 3], [2, -1])
     np.testing.assert_allclose(
         curve.curve(x, "start"), np.interp(x, [0, 1, 3], [0, 2, 0]), atol=1e-12
@@ -266,7 +266,7 @@ ONE_ROW = RowPlaces(np.zeros(1), np.ones(1))
 def test_a_line_is_not_read_beyond_its_rows():
     """2 (z - 3) between rows at 2 and 4 of [0, 10]: -2 before, 2 behind."""
     bins = BinFits(at(0, 10), at(3), at(0), at(2), at(2), at(4))
-    found = stretch(bins, None, ONE_ROW)
+    found = build_fit_from_bins(bins, None, ONE_ROW)
     assert found.edges.tolist() == [0.0, 2.0, 4.0, 10.0]
     assert found.is_flat.tolist() == [True, False, True]
     np.testing.assert_allclose(found.curve(at(0, 2, 3, 4, 10), "start"), [0, -4, -5, -4, 8])
@@ -274,7 +274,7 @@ def test_a_line_is_not_read_beyond_its_rows():
 
 def test_a_constant_needs_no_ends_and_full_bins_stay_whole():
     bins = BinFits(at(0, 4, 6), at(3, 5), at(1, 2), at(0, 3), at(2, 4), at(3.5, 6))
-    found = stretch(bins, None, ONE_ROW)
+    found = build_fit_from_bins(bins, None, ONE_ROW)
     assert found.edges.tolist() == [0.0, 4.0, 6.0]
     assert found.bin.tolist() == [0, 1]
 
@@ -300,7 +300,7 @@ def test_cells_beyond_the_rows_of_their_bin_are_flat():
         trust=at(0.5, 0.5, 0.5),
     )
     bins = BinFits(at(0, 4), at(1), at(10), at(4), at(0.2), at(2))
-    found = stretch(bins, cells, ONE_ROW)
+    found = build_fit_from_bins(bins, cells, ONE_ROW)
     assert found.edges.tolist() == [0.0, 1.0, 2.0, 4.0]
     np.testing.assert_allclose(found.level, [10 - 2 + 0.5, 10 + 2 - 0.5, 10 + 4 - 0.5])
     assert found.slope.tolist() == [4.0, 4.0, 0.0]
@@ -310,7 +310,9 @@ def test_what_a_gap_hides_moves_the_curve_behind_it():
     """A variance of 3 in the gap [1, 3]: over half of it 3, over all of it 12."""
     bins = BinFits(at(0, 4), at(2), at(1), at(0), at(0), at(4))
     hidden = Gaps(at(1), at(3), at(3))
-    doubt = replace(fit([0, 4], [1], variance=[0]).doubt, fit=stretch(bins, None, ONE_ROW, hidden))
+    doubt = replace(
+        fit([0, 4], [1], variance=[0]).doubt, fit=build_fit_from_bins(bins, None, ONE_ROW, hidden)
+    )
     found = doubt.of_curve(at(0.5, 2, 3, 4), "start")
     np.testing.assert_allclose(found.variance, [0, 3, 12, 12])
     assert np.all(np.isinf(found.degrees))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.between_points import place_between, share_out
+from rhale.kernels.between_points import locate_between_points, share_out
 from rhale.kernels.curve_moments import measure_curves
 from rhale.kernels.curve_places import CurvePlaces, place_curves, stand_beside
 
@@ -17,7 +17,7 @@ CURVES = RNG.normal(0, 1, (2, X.size, 3)) + X[:, None]
 
 def places(x, weights, curves=CURVES):
     mean = measure_curves(curves, weights).mean
-    stands = stand_beside(place_between(x, POINTS), POINTS.size, weights)
+    stands = stand_beside(locate_between_points(x, POINTS), POINTS.size, weights)
     return mean, place_all((curves - mean[:, None])[:, stands.row], stands)
 
 
@@ -65,7 +65,9 @@ def test_pieces_add_up_to_the_whole_once_they_deviate_from_one_mean():
     found = pieces[0] + pieces[1] + pieces[2]
     np.testing.assert_allclose(found.covary(centred(X, W), n), expected, rtol=1e-10)
     np.testing.assert_allclose(found.products, whole.products, atol=1e-12)
-    np.testing.assert_allclose(found.share, share_out(place_between(X, POINTS), W, 4), rtol=1e-12)
+    np.testing.assert_allclose(
+        found.share, share_out(locate_between_points(X, POINTS), W, 4), rtol=1e-12
+    )
 
 
 def test_one_row_has_no_covariance():
@@ -94,7 +96,7 @@ def test_no_rows_add_up_to_nothing():
 
 @pytest.mark.parametrize("size", [1, 7, 60, 99])
 def test_blocks_hold_every_row_once_with_its_weight_and_share_it_out(size):
-    stands = stand_beside(place_between(X, POINTS), POINTS.size, W)
+    stands = stand_beside(locate_between_points(X, POINTS), POINTS.size, W)
     blocks = list(stands.in_blocks(size))
     row = np.concatenate([block.row for block in blocks])
     assert max(block.row.size for block in blocks) == min(size, X.size)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadEffectsError
-from rhale.kernels.between_points import place_between
+from rhale.kernels.between_points import locate_between_points
 from rhale.kernels.curve_places import stand_beside
 from rhale.kernels.curve_sums import sum_curves
 
@@ -19,7 +19,7 @@ TRACED[np.isnan(TRACED)] = 0.3
 
 
 def add_up(traced, weights=None, size=7, x=X):
-    stands = stand_beside(place_between(x, POINTS), len(traced), weights)
+    stands = stand_beside(locate_between_points(x, POINTS), len(traced), weights)
     return sum_curves(lambda some: traced[:, some.row], stands, size, weights)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.drawing import Drawing, settle
+from rhale.kernels.drawing import Drawing, calibrate_quadrature
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.staircase import Staircase
@@ -141,7 +141,7 @@ def test_rows_are_as_many_between_jumps_as_the_staircase_knows(seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=100)
     stairs = stairs_of(x, np.sort(rng.choice(x, 12, replace=False)), rng.normal(size=12))
-    rows = settle(stairs, RowPlaces(rng.normal(size=30), np.full(30, 1 / 30)))
+    rows = calibrate_quadrature(stairs, RowPlaces(rng.normal(size=30), np.full(30, 1 / 30)))
     held = np.bincount(stairs.locate(rows.x), rows.weight, minlength=13)
     np.testing.assert_allclose(held, stairs.row_shares, atol=1e-14)
     assert (np.diff(rows.x) > 0).all()

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rhale.kernels.empty_cells import are_gaps, cut_gaps, locate_gaps
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import SUMS, measure
+from rhale.kernels.moments import SUMS, measure_moments
 
 
 def wide_empty_cells(moments):
@@ -18,19 +18,19 @@ def test_empty_cells_are_wide_from_a_twentieth_of_the_range_less_its_margins():
     """Empty cells of 4.4 %, 4.5 % and 20 % of the range; what is filled is no gap."""
     edges = np.array([0.0, 0.3, 0.344, 0.5, 0.545, 0.7, 0.9, 1.0])
     x = np.array([0.1, 0.4, 0.6, 0.95])
-    assert wide_empty_cells(measure(Grid(edges), x, x)).tolist() == [3, 5]
+    assert wide_empty_cells(measure_moments(Grid(edges), x, x)).tolist() == [3, 5]
 
 
 @pytest.mark.parametrize(("share", "n_gaps"), [(0.049, 0), (0.051, 1)])
 def test_a_gap_is_a_twentieth_of_the_range(share, n_gaps):
     x = np.concatenate([np.linspace(0, 0.5 - share / 2, 50), np.linspace(0.5 + share / 2, 1, 50)])
-    assert len(locate_gaps(measure(Grid(np.linspace(0, 1, 3)), x, x))) == n_gaps
+    assert len(locate_gaps(measure_moments(Grid(np.linspace(0, 1, 3)), x, x))) == n_gaps
 
 
 def test_a_gap_leaves_a_twentieth_of_itself_to_each_side():
     """Rows up to 4 and from 6 on; limits at 3, 5 and 5.5 say nothing of that."""
     x = np.concatenate([np.linspace(0, 4, 80), np.linspace(6, 10, 80)])
-    moments = measure(Grid(np.array([0.0, 3.0, 5.0, 5.5, 8.0, 10.0])), x, x)
+    moments = measure_moments(Grid(np.array([0.0, 3.0, 5.0, 5.5, 8.0, 10.0])), x, x)
     gaps = locate_gaps(moments)
     np.testing.assert_allclose(gaps, [[4.1, 5.9]])
     found = cut_gaps(moments, gaps)
@@ -41,7 +41,7 @@ def test_a_gap_leaves_a_twentieth_of_itself_to_each_side():
 
 def test_a_cell_of_one_value_at_its_own_limit_stays_one():
     x = np.repeat([0.0, 2.0, 5.0, 6.0], 3)
-    moments = measure(Grid(np.array([0.0, 2.0, 5.0, 5.5, 6.0])), x, x)
+    moments = measure_moments(Grid(np.array([0.0, 2.0, 5.0, 5.5, 6.0])), x, x)
     found = cut_gaps(moments, locate_gaps(moments))
     np.testing.assert_allclose(found.grid.edges, [0, 0.1, 1.9, 2.15, 4.85, 5.05, 5.95, 6])
     assert found.count.tolist() == [3, 0, 3, 0, 3, 0, 3]
@@ -49,7 +49,7 @@ def test_a_cell_of_one_value_at_its_own_limit_stays_one():
 
 def test_without_gaps_nothing_changes():
     x = np.linspace(0, 1, 50)
-    moments = measure(Grid(np.linspace(0, 1, 6)), x, x)
+    moments = measure_moments(Grid(np.linspace(0, 1, 6)), x, x)
     assert cut_gaps(moments, locate_gaps(moments)) is moments
 
 
@@ -62,9 +62,9 @@ def test_cells_cut_at_gaps_are_those_of_a_grid_with_the_gaps_in_it(seed, closed)
     d = rng.normal(size=(2, 60))
     limits = np.unique(np.concatenate([[x.min(), x.max()], rng.choice(x, 8), rng.uniform(0, 9, 4)]))
     limits = limits[(limits >= x.min()) & (limits <= x.max())]
-    moments = measure(Grid(limits, closed), x, d)
+    moments = measure_moments(Grid(limits, closed), x, d)
     found = cut_gaps(moments, locate_gaps(moments))
-    again = measure(found.grid, x, d)
+    again = measure_moments(found.grid, x, d)
     for name in SUMS:
         np.testing.assert_allclose(
             getattr(found, name), getattr(again, name), rtol=1e-9, atol=1e-12, err_msg=name

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadSettingError
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.optimal import Optimal
 
 
@@ -16,11 +16,13 @@ def axis(values, weight=None, low=None, high=None):
     weight = np.ones(values.size) if weight is None else np.asarray(weight, dtype=float)
     low = values.min() if low is None else low
     high = values.max() if high is None else high
-    return Axis(low, high, values, weight, weight.sum() ** 2 / (weight**2).sum())
+    return FeatureAxis(low, high, values, weight, weight.sum() ** 2 / (weight**2).sum())
 
 
 def cells(x, d, edges, weights=None):
-    return measure(Grid(np.asarray(edges, dtype=float)), np.asarray(x), np.asarray(d), weights)
+    return measure_moments(
+        Grid(np.asarray(edges, dtype=float)), np.asarray(x), np.asarray(d), weights
+    )
 
 
 @pytest.mark.parametrize("make", [Fixed, Quantile])

@@ -2,14 +2,14 @@ import numpy as np
 
 from rhale.kernels.gaps import NO_GAPS, find_gaps
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 
 LEFT, RIGHT = np.linspace(0.0, 2.0, 21), np.linspace(6.0, 8.0, 21)
 X = np.concatenate([LEFT, RIGHT])
 
 
 def found(effect, curve, x=X, n_cells=16):
-    cells = measure(Grid(np.linspace(0.0, 8.0, n_cells + 1)), x, effect(x))
+    cells = measure_moments(Grid(np.linspace(0.0, 8.0, n_cells + 1)), x, effect(x))
     return find_gaps(cells, curve)
 
 
@@ -53,5 +53,5 @@ def test_values_of_a_ladder_have_no_gaps_between_them_but_where_some_are_missing
 def test_narrow_gaps_and_axes_of_one_value_have_none():
     even = np.linspace(0.0, 8.0, 100)
     assert found(np.sin, np.sin, even, 400) is NO_GAPS
-    one = measure(Grid(np.array([3.0, 3.0])), np.full(4, 3.0), np.ones(4))
+    one = measure_moments(Grid(np.array([3.0, 3.0])), np.full(4, 3.0), np.ones(4))
     assert find_gaps(one, np.sin) is NO_GAPS

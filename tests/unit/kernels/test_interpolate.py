@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.interpolate import Knots, Limits
+from rhale.kernels.interpolate import BucketedLimits, Knots
 
 numbers = st.floats(-1e9, 1e9, allow_subnormal=False)
 wild = st.one_of(numbers, st.sampled_from([0.0, 5e-324, -1e-300, 1e300, -1e300]))
@@ -15,14 +15,20 @@ wild = st.one_of(numbers, st.sampled_from([0.0, 5e-324, -1e-300, 1e300, -1e300])
 def test_values_are_located_as_by_searchsorted(limits, more):
     limits = np.sort(np.array(limits, dtype=float))
     x = np.concatenate([limits, np.nextafter(limits, np.inf), np.nextafter(limits, -np.inf), more])
-    assert Limits(limits).locate(x).tolist() == np.searchsorted(limits, x, side="right").tolist()
+    assert (
+        BucketedLimits(limits).locate(x).tolist()
+        == np.searchsorted(limits, x, side="right").tolist()
+    )
 
 
 @pytest.mark.parametrize("limits", [[0.0, 5e-324], [0.0, 1e-310, 1e-309], [-1e308, 0.0, 1.7e308]])
 def test_spans_without_a_scale_are_searched(limits):
     limits = np.array(limits)
     x = np.concatenate([limits, [-1.7e308, 1.0, 1.7e308]])
-    assert Limits(limits).locate(x).tolist() == np.searchsorted(limits, x, side="right").tolist()
+    assert (
+        BucketedLimits(limits).locate(x).tolist()
+        == np.searchsorted(limits, x, side="right").tolist()
+    )
 
 
 @given(st.lists(numbers, min_size=1, max_size=30, unique=True), st.integers(0, 1000))

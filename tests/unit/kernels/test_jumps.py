@@ -5,22 +5,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.jumps import (
-    N_GROUPS,
+    N_JUMP_GROUPS,
     JumpMarks,
     JumpSums,
-    count_rows,
     find_jump_cells,
-    find_reach,
+    find_jump_reach,
     join_marks,
+    make_jump_rows,
     near_share,
 )
 
 
-def axis_of(x: np.ndarray) -> Axis:
+def axis_of(x: np.ndarray) -> FeatureAxis:
     values, count = np.unique(x, return_counts=True)
-    return Axis(float(x.min()), float(x.max()), values, count.astype(float), float(x.size))
+    return FeatureAxis(float(x.min()), float(x.max()), values, count.astype(float), float(x.size))
 
 
 def near_by_hand(x: np.ndarray, place: float, share: float, least: int) -> tuple[float, float]:
@@ -100,14 +100,14 @@ def test_neighbourhoods_get_narrower_with_more_rows() -> None:
 def test_shares_do_not_depend_on_rounding_of_the_total() -> None:
     key, weight = np.arange(64, dtype=np.uint64), np.linspace(0.1, 2, 64)
     total = float(weight.sum())
-    rows, again = (count_rows(key, weight, t) for t in (total, np.nextafter(total, 0)))
+    rows, again = (make_jump_rows(key, weight, t) for t in (total, np.nextafter(total, 0)))
     np.testing.assert_array_equal(rows.share, again.share)
     assert 0.5 < rows.share.sum() <= 1
-    np.testing.assert_array_equal(np.bincount(rows.group), np.full(N_GROUPS, 2))
+    np.testing.assert_array_equal(np.bincount(rows.group), np.full(N_JUMP_GROUPS, 2))
 
 
 def test_rows_without_weights_count_alike() -> None:
-    rows = count_rows(np.arange(5, dtype=np.uint64), None, 5.0)
+    rows = make_jump_rows(np.arange(5, dtype=np.uint64), None, 5.0)
     np.testing.assert_array_equal(rows.share, np.full(5, 1 / 8))
 
 
@@ -135,11 +135,11 @@ def test_sums_over_different_places_do_not_add_up() -> None:
 def test_sums_between_two_cells_are_those_of_the_cells_alone():
     """Rows that stand before or behind them stand at their ends; near is kept as steps."""
     rng = np.random.default_rng(0)
-    near = rng.integers(0, 9, (N_GROUPS, 5))
+    near = rng.integers(0, 9, (N_JUMP_GROUPS, 5))
     sums = JumpSums(
-        jumps=rng.integers(-9, 9, (N_GROUPS, 5, 2)),
+        jumps=rng.integers(-9, 9, (N_JUMP_GROUPS, 5, 2)),
         near=np.diff(near, axis=1, prepend=0, append=0),
-        stand=rng.integers(0, 9, (N_GROUPS, 6)),
+        stand=rng.integers(0, 9, (N_JUMP_GROUPS, 6)),
         unit=1.0,
     )
     found = sums.between(1, 4)
@@ -153,7 +153,8 @@ def test_sums_between_two_cells_are_those_of_the_cells_alone():
 
 def test_sums_of_parts_stand_one_behind_the_other():
     both = [
-        JumpSums(*(np.full((N_GROUPS, *s), k) for s in ((2, 1), (3,), (3,))), 1.0) for k in (1, 2)
+        JumpSums(*(np.full((N_JUMP_GROUPS, *s), k) for s in ((2, 1), (3,), (3,))), 1.0)
+        for k in (1, 2)
     ]
     names = ("jumps", "near", "stand")
     sums = JumpSums(*(np.concatenate([getattr(p, n) for p in both]) for n in names), 1.0)
@@ -169,7 +170,7 @@ def test_what_is_reached_is_near_or_inside_a_window(seed):
     near = tuple(np.sort(rng.integers(0, 9, (2, 6)), axis=0))
     window = tuple(np.sort(rng.integers(-2, 22, (2, 6)), axis=0) / 1.0)
     cells = np.arange(8)
-    for i, (first, last) in enumerate(zip(*find_reach(places, near, window), strict=True)):
+    for i, (first, last) in enumerate(zip(*find_jump_reach(places, near, window), strict=True)):
         seen = (cells >= near[0][i]) & (cells < near[1][i])
         seen |= (places > window[0][i]) & (places < window[1][i])
         mine = cells[seen]

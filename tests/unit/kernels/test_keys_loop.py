@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rhale.kernels import when_compiled
-from rhale.kernels.sample import BLOCK_ROWS, column_keys, row_keys
+from rhale.kernels.sample import HASH_BLOCK_ROWS, column_keys, hash_rows
 
 pytest.importorskip("numba")
 WORD = 2**64
@@ -53,7 +53,9 @@ def test_any_bits_have_the_keys_of_numpy_and_of_the_definition(rows, seed):
     assert by_numpy.tolist() == by_loop.tolist() == keys_in_python(columns, seed)
 
 
-@pytest.mark.parametrize("n_rows", [0, 1, 7, BLOCK_ROWS - 1, BLOCK_ROWS, 2 * BLOCK_ROWS + 3])
+@pytest.mark.parametrize(
+    "n_rows", [0, 1, 7, HASH_BLOCK_ROWS - 1, HASH_BLOCK_ROWS, 2 * HASH_BLOCK_ROWS + 3]
+)
 def test_blocks_and_their_rests_have_the_same_keys(n_rows):
     rng = np.random.default_rng(n_rows)
     columns = [rng.choice([*ODD, *rng.normal(size=20)], n_rows) for _ in range(4)]
@@ -73,7 +75,7 @@ def test_blocks_and_their_rests_have_the_same_keys(n_rows):
 )
 def test_columns_of_any_type_and_order_have_the_same_keys(rows):
     rows.flags.writeable = False
-    by_numpy, by_loop = both_ways(row_keys, rows)
+    by_numpy, by_loop = both_ways(hash_rows, rows)
     assert by_numpy.tobytes() == by_loop.tobytes()
     columns = list(rows.T)
     assert all(np.array_equal(keys, by_loop) for keys in both_ways(column_keys, columns, len(rows)))

@@ -5,7 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from rhale.kernels.level_order import level_distances, order_levels, quantiles
+from rhale.kernels.level_order import (
+    compute_weighted_quantiles,
+    level_distances,
+    order_levels_by_distance,
+)
 
 ONES = np.ones(8)
 
@@ -35,27 +39,27 @@ def a_table(seed, n_rows=80, n_levels=4):
 
 @pytest.mark.parametrize("place", list(itertools.permutations([0.0, 1.0, 3.0, 7.0])))
 def test_levels_on_a_line_are_put_in_its_order(place):
-    found = np.array(place)[order_levels(apart(place))]
+    found = np.array(place)[order_levels_by_distance(apart(place))]
     assert found.tolist() in ([0.0, 1.0, 3.0, 7.0], [7.0, 3.0, 1.0, 0.0])
 
 
 def test_the_first_level_stands_in_the_first_half():
-    assert order_levels(apart([0, 5, 1, 4])).tolist() == [0, 2, 3, 1]
-    assert order_levels(apart([5, 0, 4, 1])).tolist() == [0, 2, 3, 1]
+    assert order_levels_by_distance(apart([0, 5, 1, 4])).tolist() == [0, 2, 3, 1]
+    assert order_levels_by_distance(apart([5, 0, 4, 1])).tolist() == [0, 2, 3, 1]
 
 
 def test_levels_that_are_all_equally_far_apart_stay_where_they_are():
-    assert order_levels(1.0 - np.eye(5)).tolist() == [0, 1, 2, 3, 4]
-    assert order_levels(np.zeros((4, 4))).tolist() == [0, 1, 2, 3]
+    assert order_levels_by_distance(1.0 - np.eye(5)).tolist() == [0, 1, 2, 3, 4]
+    assert order_levels_by_distance(np.zeros((4, 4))).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("n_levels", [1, 2])
 def test_one_or_two_levels_need_no_order(n_levels):
-    assert order_levels(1.0 - np.eye(n_levels)).tolist() == list(range(n_levels))
+    assert order_levels_by_distance(1.0 - np.eye(n_levels)).tolist() == list(range(n_levels))
 
 
 def test_levels_at_the_same_place_keep_their_order():
-    assert order_levels(apart([0, 4, 0, 4, 0])).tolist() == [0, 2, 4, 1, 3]
+    assert order_levels_by_distance(apart([0, 4, 0, 4, 0])).tolist() == [0, 2, 4, 1, 3]
 
 
 def test_the_order_is_that_of_the_first_coordinate_of_classical_scaling():
@@ -63,7 +67,7 @@ def test_the_order_is_that_of_the_first_coordinate_of_classical_scaling():
     distance = np.linalg.norm(points[:, None] - points, axis=2)
     centred = points - points.mean(axis=0)
     coordinate = np.linalg.svd(centred)[0][:, 0]
-    found = order_levels(distance).tolist()
+    found = order_levels_by_distance(distance).tolist()
     assert found in (np.argsort(coordinate).tolist(), np.argsort(-coordinate).tolist())
 
 
@@ -131,7 +135,7 @@ def test_no_other_features_no_distances():
 @pytest.mark.parametrize("n_rows", [1, 2, 37, 100, 1000])
 def test_quantiles_are_those_of_r_s_seventh_type(n_rows):
     values = np.sort(np.random.default_rng(n_rows).normal(size=n_rows))
-    found = quantiles(values, np.ones(n_rows))
+    found = compute_weighted_quantiles(values, np.ones(n_rows))
     assert found == pytest.approx(np.quantile(values, np.linspace(0, 1, 100)), abs=1e-12)
 
 
@@ -139,9 +143,9 @@ def test_quantiles_of_whole_weights_are_those_of_repeated_values():
     rng = np.random.default_rng(3)
     values, weight = np.sort(rng.normal(size=50)), rng.integers(1, 5, 50)
     many = np.repeat(values, weight)
-    found = quantiles(values, weight.astype(float))
-    assert found == pytest.approx(quantiles(many, np.ones(many.size)), abs=1e-12)
+    found = compute_weighted_quantiles(values, weight.astype(float))
+    assert found == pytest.approx(compute_weighted_quantiles(many, np.ones(many.size)), abs=1e-12)
 
 
 def test_quantiles_of_one_value_that_hardly_counts_are_that_value():
-    assert np.all(quantiles(np.array([3.0]), np.array([0.25])) == 3.0)
+    assert np.all(compute_weighted_quantiles(np.array([3.0]), np.array([0.25])) == 3.0)

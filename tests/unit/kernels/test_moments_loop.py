@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rhale.errors import BadEffectsError
 from rhale.kernels import moments, when_compiled
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import SUMS, measure
+from rhale.kernels.moments import SUMS, measure_moments
 
 pytest.importorskip("numba")
 N_CELLS = 16
@@ -20,7 +20,7 @@ def both_ways(grid, x, values):
     for pays_from in (np.inf, 0):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(when_compiled, "PAYS_FROM", pays_from)
-            found.append(measure(grid, x, values))
+            found.append(measure_moments(grid, x, values))
     return found
 
 
@@ -40,7 +40,7 @@ def _the_loop_is_asked(monkeypatch):
 
 @pytest.mark.parametrize("closed", ["left", "right"])
 @pytest.mark.parametrize(
-    "n_rows", [1, 2, 8, 9, 10, 129, 130, 137, 1_000, 2 * moments.BLOCK_ROWS + 5]
+    "n_rows", [1, 2, 8, 9, 10, 129, 130, 137, 1_000, 2 * moments.MOMENT_BLOCK_ROWS + 5]
 )
 def test_the_loop_adds_in_the_order_of_numpy(closed, n_rows):
     rng = np.random.default_rng(n_rows)
@@ -83,7 +83,7 @@ def test_numbers_that_have_no_squares_are_refused(wrong, row):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(when_compiled, "PAYS_FROM", 0)
         with pytest.raises(BadEffectsError):
-            measure(Grid(np.linspace(0, 1, 5)), x, values)
+            measure_moments(Grid(np.linspace(0, 1, 5)), x, values)
 
 
 def test_numbers_that_are_all_too_small_are_refused_and_zeros_are_not():
@@ -91,9 +91,9 @@ def test_numbers_that_are_all_too_small_are_refused_and_zeros_are_not():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(when_compiled, "PAYS_FROM", 0)
         with pytest.raises(BadEffectsError):
-            measure(grid, x, np.full(100, 1e-170))
-        assert measure(grid, x, np.zeros(100)).mean.tolist() == [[0.0] * 4]
-        assert measure(grid, x, np.tile([0.0, 1e-140], 50)).sdd.max() > 0
+            measure_moments(grid, x, np.full(100, 1e-170))
+        assert measure_moments(grid, x, np.zeros(100)).mean.tolist() == [[0.0] * 4]
+        assert measure_moments(grid, x, np.tile([0.0, 1e-140], 50)).sdd.max() > 0
 
 
 def test_arrays_of_any_order_in_memory_serve():
@@ -111,7 +111,7 @@ def test_the_loop_was_asked_at_all(monkeypatch):
     monkeypatch.setattr(when_compiled, "PAYS_FROM", 0)
     monkeypatch.setattr(when_compiled, "load_loops", lambda: None)
     x, grid = np.linspace(0, 1, 100), Grid(np.linspace(0, 1, 5))
-    expected = measure(grid, x, x)
+    expected = measure_moments(grid, x, x)
     calls = []
 
     def asked(*arguments):
@@ -119,7 +119,7 @@ def test_the_loop_was_asked_at_all(monkeypatch):
         return loops.measure_block(*arguments)
 
     monkeypatch.setattr(when_compiled, "load_loops", lambda: loops._replace(measure_block=asked))
-    assert_same_bits(measure(grid, x, x), expected)
+    assert_same_bits(measure_moments(grid, x, x), expected)
     assert len(calls) == 1
-    measure(grid, x, x, np.ones(100))  # weights are NumPy's
+    measure_moments(grid, x, x, np.ones(100))  # weights are NumPy's
     assert len(calls) == 1

@@ -3,9 +3,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rhale.kernels.axis_row import AxisRow
+from rhale.kernels.axis_row import BatchedCells
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.noise import (
     LARGEST_STEP,
     cut_outliers,
@@ -16,21 +16,21 @@ from rhale.kernels.noise import (
     pool_sparse_cells,
     residual_squares,
 )
-from rhale.kernels.pure_error import FilledCells
+from rhale.kernels.pure_error import NonEmptyCells
 
 
 def filled(moments):
     """Cells of one axis whose means count."""
-    return FilledCells.of(AxisRow.of([moments]))
+    return NonEmptyCells.of(BatchedCells.of([moments]))
 
 
 def departure_of(moments, *given):
     """The departure of one axis."""
-    return departure(AxisRow.of([moments]), *given)
+    return departure(BatchedCells.of([moments]), *given)
 
 
 def cells(x, d, edges, weights=None):
-    return measure(
+    return measure_moments(
         Grid(np.asarray(edges, dtype=float)), np.asarray(x), np.asarray(d, dtype=float), weights
     )
 

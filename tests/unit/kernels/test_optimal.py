@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadSettingError
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.optimal import Optimal
 
 INF = np.inf
@@ -17,11 +17,13 @@ def axis(values, weight=None, low=None, high=None):
     weight = np.ones(values.size) if weight is None else np.asarray(weight, dtype=float)
     low = values.min() if low is None else low
     high = values.max() if high is None else high
-    return Axis(low, high, values, weight, weight.sum() ** 2 / (weight**2).sum())
+    return FeatureAxis(low, high, values, weight, weight.sum() ** 2 / (weight**2).sum())
 
 
 def cells(x, d, edges, weights=None):
-    return measure(Grid(np.asarray(edges, dtype=float)), np.asarray(x), np.asarray(d), weights)
+    return measure_moments(
+        Grid(np.asarray(edges, dtype=float)), np.asarray(x), np.asarray(d), weights
+    )
 
 
 def test_prices_are_those_of_equation_13():

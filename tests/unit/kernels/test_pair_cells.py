@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from tests.pair_rows_by_hand import PairRows
 
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.fixed import Quantile
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_cells import PairCells, cell_shares
@@ -10,7 +10,7 @@ from rhale.kernels.pair_cells import PairCells, cell_shares
 
 def axis_of(x):
     values, count = np.unique(np.asarray(x, dtype=float), return_counts=True)
-    return Axis(values[0], values[-1], values, count.astype(float), float(count.sum()))
+    return FeatureAxis(values[0], values[-1], values, count.astype(float), float(count.sum()))
 
 
 @pytest.mark.parametrize("n_cells", [1, 2, 5, 10, 13, 14, 17, 18, 20, 40])

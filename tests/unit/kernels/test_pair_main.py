@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.pair_axis import PairAxis, Standing
+from rhale.kernels.pair_axis import CellPositions, PairAxis
 from rhale.kernels.pair_main import find_bends, measure_main
 
 CELLS = PairAxis(np.array([0.0, 1.0, 3.0]))
@@ -18,7 +18,7 @@ def test_the_curve_of_a_line_is_the_line():
 
 
 def test_a_step_between_levels_is_the_mean_of_the_rows_on_both_sides():
-    standing = Standing(np.array([0, 1, 1, 2]), np.zeros(4))
+    standing = CellPositions(np.array([0, 1, 1, 2]), np.zeros(4))
     down, up = np.array([0.0, 3.0, 5.0, 1.0]), np.array([1.0, 2.0, 2.0, 0.0])
     found = measure_main(LEVELS, standing, np.stack([down, up], -1)[None]).curve(LEVELS, 0)
     heights = np.array([0.0, (1 + 3 + 5) / 3, (1 + 3 + 5) / 3 + (2 + 2 + 1) / 3])

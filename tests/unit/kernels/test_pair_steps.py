@@ -10,11 +10,11 @@ from rhale.kernels.pair_steps import (
     POOLED_ROWS,
     Covariances,
     Filling,
+    average_mixed_differences,
+    estimate_cell_covariances,
+    find_cell_areas,
     find_filling,
     find_growth,
-    read_steps,
-    stand_areas,
-    stand_covariances,
     step_covariances,
 )
 
@@ -24,7 +24,10 @@ each_kind = pytest.mark.parametrize("kinds", KINDS)
 @each_kind
 def test_means_are_those_of_all_rows_that_count_for_a_step(kinds):
     rows = random_rows(kinds, weighted=True)
-    found, (mean, weight) = read_steps(rows.axes, rows.measure(twisted)), step_means(rows, twisted)
+    found, (mean, weight) = (
+        average_mixed_differences(rows.axes, rows.measure(twisted)),
+        step_means(rows, twisted),
+    )
     np.testing.assert_allclose(found.mean[0], mean, atol=1e-13)
     np.testing.assert_allclose(found.weight, weight)
     assert np.array_equal(found.measured, weight > 0)
@@ -51,7 +54,7 @@ def unlikeliness(power, moments, areas):
 
 def spread_by_hand(rows, moments):
     """Each stand's own squares and, as if of four rows, those of all, as they grow with the area."""
-    areas = stand_areas(*described(rows.axes))
+    areas = find_cell_areas(*described(rows.axes))
     power = min(GROWTHS, key=lambda power: unlikeliness(power, moments, areas))
     n_ways = areas.shape[-1]
     pooled = np.zeros((n_ways, n_ways))
@@ -82,9 +85,9 @@ def test_how_variances_grow_with_the_area_is_seen(power):
 @each_kind
 def test_variances_of_few_rows_lean_on_those_of_all(kinds):
     rows = random_rows(kinds)
-    moments, areas = rows.measure(twisted), stand_areas(*described(rows.axes))
+    moments, areas = rows.measure(twisted), find_cell_areas(*described(rows.axes))
     weights = moments.weight[None], moments.weight_squares[None]
-    found = stand_covariances(weights, moments.products, areas[None])[0]
+    found = estimate_cell_covariances(weights, moments.products, areas[None])[0]
     np.testing.assert_allclose(found, spread_by_hand(rows, moments), rtol=1e-10, atol=1e-15)
 
 
@@ -94,7 +97,7 @@ def test_two_rows_of_a_wide_cell_lean_on_jumps_and_not_on_slopes():
     areas[0, 4, 4] = 100.0
     rows = np.where(areas[..., 0] > 1, 2.0, 10.0)
     products = np.where(areas > 1, 0.0, 9.0)[..., None]  # variance 1, and two rows that are equal
-    found = stand_covariances((rows, rows), products, areas)[0, ..., 0, 0]
+    found = estimate_cell_covariances((rows, rows), products, areas)[0, ..., 0, 0]
     assert found[0, 0] == pytest.approx(1 / 10, rel=0.01)
     assert found[4, 4] == pytest.approx((0 + POOLED_ROWS * 1) / (1 + POOLED_ROWS) / 2, rel=0.01)
 
@@ -114,7 +117,7 @@ def test_covariances_of_steps_add_up_over_the_rows_that_they_share(kinds):
         for way in range(n_ways):
             mean = np.zeros_like(moments.mean)
             mean[(0, *stand, way)] = 1.0
-            steps = read_steps(rows.axes, replace(moments, mean=mean))
+            steps = average_mixed_differences(rows.axes, replace(moments, mean=mean))
             lever[(*stand, way)] = steps.mean[0].ravel()
     expected = np.einsum("abki,abkj,abjl->il", lever, spread, lever)
     sides = tuple(axis.is_levels for axis in rows.axes)
@@ -125,9 +128,9 @@ def test_covariances_of_steps_add_up_over_the_rows_that_they_share(kinds):
 def test_rows_of_equal_weights_have_the_variances_of_rows_without():
     rows = random_rows(("levels", "numbers"))
     plain, heavy = rows.measure(twisted), replace(rows, weights=np.full(60, 7.0)).measure(twisted)
-    areas = stand_areas(*described(rows.axes))[None]
+    areas = find_cell_areas(*described(rows.axes))[None]
     one, other = (
-        stand_covariances((m.weight[None], m.weight_squares[None]), m.products, areas)
+        estimate_cell_covariances((m.weight[None], m.weight_squares[None]), m.products, areas)
         for m in (plain, heavy)
     )
     np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-16)

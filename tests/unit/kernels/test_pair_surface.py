@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 from tests.pair_rows_by_hand import KINDS, pure_surface, random_rows, read_rows, step_means, twisted
 
-from rhale.kernels.pair_surface import Ground, square_in_cells
+from rhale.kernels.pair_surface import PairCellWeights, square_in_cells
 
 each_kind = pytest.mark.parametrize("kinds", KINDS)
 
 
 def ground_of(rows):
     moments = rows.measure(twisted)
-    return Ground(moments.weight, moments.places, tuple(a.is_levels for a in rows.axes))
+    return PairCellWeights(moments.weight, moments.places, tuple(a.is_levels for a in rows.axes))
 
 
 def unit_surfaces(rows):
@@ -56,7 +56,7 @@ def test_products_are_means_over_the_rows_of_products_of_unit_surfaces(kinds):
 
 def test_many_pairs_are_found_as_each_alone():
     grounds = [ground_of(random_rows(("levels", "numbers"), seed=seed)) for seed in range(3)]
-    together = Ground(
+    together = PairCellWeights(
         np.stack([g.weight for g in grounds]), np.stack([g.places for g in grounds]), (True, False)
     )
     steps = np.random.default_rng(0).normal(size=(3, *grounds[0].squares.shape))
@@ -85,7 +85,7 @@ def test_first_order_effects_are_those_that_the_surface_lost():
 
 
 def test_without_any_row_nothing_is_divided():
-    ground = Ground(np.zeros((2, 2)), np.zeros((8, 2, 2)), (False, False))
+    ground = PairCellWeights(np.zeros((2, 2)), np.zeros((8, 2, 2)), (False, False))
     assert not ground.squares.any()
     assert ground.mean_square(ground.surface(np.zeros((2, 2)))) == 0.0
 

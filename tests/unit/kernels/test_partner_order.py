@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rhale.kernels.partner_cells import add_up_cells, code_partners, cut_own
-from rhale.kernels.partner_order import MOST, tell_proxies
+from rhale.kernels.partner_order import MAX_JOINT_PARTNERS, tell_proxies
 from rhale.kernels.region_finding import SearchRows, Target
 
 
@@ -81,10 +81,10 @@ def test_some_are_looked_at_together_and_no_more_than_rows_allow():
     effects = values[:, 1:].sum(axis=1)
     share = np.array([np.nan, *np.full(9, 0.1)])
     told, *_ = order_of(values, effects, share)
-    assert np.count_nonzero(~np.isnan(told.own_share)) == MOST
-    assert told.unexplained == pytest.approx(1 - MOST / 9, abs=0.06)
+    assert np.count_nonzero(~np.isnan(told.own_share)) == MAX_JOINT_PARTNERS
+    assert told.unexplained == pytest.approx(1 - MAX_JOINT_PARTNERS / 9, abs=0.06)
     few, *_ = order_of(values[:120], effects[:120], share)
-    assert few.unexplained > 1 - MOST / 9 + 0.1
+    assert few.unexplained > 1 - MAX_JOINT_PARTNERS / 9 + 0.1
 
 
 def test_uneven_weights_are_heard():

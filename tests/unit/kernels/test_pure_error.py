@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rhale.kernels.axis_row import AxisRow
+from rhale.kernels.axis_row import BatchedCells
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.pure_error import (
-    SURE,
-    FilledCells,
+    VARIANCE_LIMIT_QUANTILE,
+    NonEmptyCells,
     Pool,
     has_enough_rows,
     pure_squares,
@@ -21,14 +21,14 @@ from rhale.kernels.pure_error import (
 
 def filled(moments):
     """Cells of one axis whose means count."""
-    return FilledCells.of(AxisRow.of([moments]))
+    return NonEmptyCells.of(BatchedCells.of([moments]))
 
 
 def in_cells(groups, weights=None):
     """Cells [0, 1), [1, 2), ... with the given local effects, spread evenly inside."""
     x = np.concatenate([k + (np.arange(len(g)) + 0.5) / len(g) for k, g in enumerate(groups)])
     d = np.concatenate(groups).astype(float)
-    return measure(Grid(np.arange(len(groups) + 1.0)), x, d, weights)
+    return measure_moments(Grid(np.arange(len(groups) + 1.0)), x, d, weights)
 
 
 def test_cells_of_hardly_any_weight_are_not_heard():
@@ -57,7 +57,7 @@ def test_steps_by_hand():
 def test_the_limit_of_a_variance_is_that_of_chi_squared():
     """Wilson and Hilferty's approximation is good to 3 % from ten free squares on."""
     free = np.array([10.0, 20.0, 100.0, 1000.0])
-    lowest = stats.chi2.ppf(stats.norm.cdf(-SURE), free)
+    lowest = stats.chi2.ppf(stats.norm.cdf(-VARIANCE_LIMIT_QUANTILE), free)
     np.testing.assert_allclose(Pool(free, free).most, free / lowest, rtol=0.03)
 
 
@@ -74,7 +74,7 @@ def test_no_line_is_seen(seed, per_cell):
     x = np.sort(rng.uniform(0, 8, 40 * per_cell))
     noise = rng.normal(size=x.size)
     grid, limits = Grid(np.linspace(0, 8, 41)), np.array([0, 10, 25, 40])
-    plain, tilted = (measure(grid, x, noise + s * (x - 3)) for s in (0.0, 7.0))
+    plain, tilted = (measure_moments(grid, x, noise + s * (x - 3)) for s in (0.0, 7.0))
     np.testing.assert_allclose(
         pure_variance(filled(tilted), limits),
         pure_variance(filled(plain), limits),

@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.kernels.region_check import Bar, Common, check_tree, drop_by_groups, fit_curves, share_of
+from rhale.kernels.region_check import (
+    Bar,
+    Common,
+    check_tree,
+    compute_explained_share,
+    drop_by_groups,
+    fit_curves,
+)
 from rhale.kernels.region_codes import CodedRows
 from rhale.kernels.region_finding import Target
 from rhale.kernels.region_gains import Histogram
-from rhale.kernels.region_search import Search
+from rhale.kernels.region_search import SplitSearch
 from rhale.kernels.regions import Regions
 from rhale.kernels.residuals import take_residuals
 from rhale.kernels.rules import Branch, Rule
@@ -19,7 +26,7 @@ from rhale.kernels.rules import Branch, Rule
 def search_in(values, effects, **how):
     coded = CodedRows(rows_of(values))
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], effects, **how)])
-    return Search(coded, residuals, Regions(), np.arange(1, values.shape[1]))
+    return SplitSearch(coded, residuals, Regions(), np.arange(1, values.shape[1]))
 
 
 def residuals_like(n_cells, n_features=1):
@@ -55,7 +62,7 @@ def test_the_error_of_a_share_is_that_of_a_ratio_of_sums_over_rows():
     search = search_in(values, 2.0 * gate + rng.normal(size=4_000))
     residuals = search.residuals
     drop = drop_by_groups(residuals, gate, 2, Common.of(residuals))
-    gain = share_of(residuals, residuals.checking, drop)
+    gain = compute_explained_share(residuals, residuals.checking, drop)
     # by drawing the rows that check again
     spread = residuals.spreads(residuals.checking)
     drawn = rng.integers(0, 2_000, (500, 2_000))
@@ -86,7 +93,7 @@ def test_two_effects_of_a_row_are_one_observation_in_errors():
     for target in (once, twice):
         residuals = take_residuals(rows_of(values), [target])
         drop = drop_by_groups(residuals, gate, 2, Common.of(residuals))
-        gains.append(share_of(residuals, residuals.checking, drop))
+        gains.append(compute_explained_share(residuals, residuals.checking, drop))
     assert gains[1].share == pytest.approx(gains[0].share, abs=0.01)
     assert gains[1].error == pytest.approx(gains[0].error, rel=0.02)
     assert gains[1].rows == gains[0].rows == 1_000

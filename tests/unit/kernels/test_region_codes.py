@@ -5,8 +5,8 @@ import pytest
 from tests.effects_by_hand import rows_of
 
 from rhale.kernels.region_codes import (
-    COARSE,
     FINE,
+    N_COARSE_CELLS,
     CodedRows,
     cut_evenly,
     cut_in_order,
@@ -56,7 +56,7 @@ def test_cells_from_an_order_are_those_between_the_ends(n_cells, digits):
 
 def test_there_are_many_fine_cells_and_few_coarse_ones():
     coded = CodedRows(rows_of(np.random.default_rng(0).normal(size=(5_000, 1))))
-    assert (coded.fine.n_cells[0], coded.coarse.n_cells[0]) == (FINE, COARSE)
+    assert (coded.fine.n_cells[0], coded.coarse.n_cells[0]) == (FINE, N_COARSE_CELLS)
 
 
 def test_the_rank_of_a_row_does_not_depend_on_the_order_of_rows():

@@ -7,7 +7,7 @@ import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
 from rhale.kernels.region_codes import CodedRows
-from rhale.kernels.region_pairs import find_pair
+from rhale.kernels.region_pairs import find_first_split_of_pair
 from rhale.kernels.residuals import take_residuals
 
 LEAST = 0.05
@@ -57,7 +57,7 @@ def test_the_first_split_is_that_of_the_best_tree(seed):
     coded = CodedRows(rows_of(values))
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], apart + rng.normal(size=600))])
     some = residuals.searched
-    pair = find_pair(residuals, some, (coded.coarse, np.arange(1, 4)), LEAST)
+    pair = find_first_split_of_pair(residuals, some, (coded.coarse, np.arange(1, 4)), LEAST)
     assert pair == best_tree(residuals, some, values)
 
 
@@ -67,7 +67,9 @@ def test_rows_without_a_value_are_together_with_the_largest_or_alone():
     effects = np.where(np.isnan(values[:, 1]), 1.0, -1.0) * np.sign(values[:, 2])
     coded = CodedRows(rows_of(values))
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], effects)])
-    pair = find_pair(residuals, residuals.searched, (coded.coarse, np.array([1, 2])), LEAST)
+    pair = find_first_split_of_pair(
+        residuals, residuals.searched, (coded.coarse, np.array([1, 2])), LEAST
+    )
     assert pair in {(1, 7), (2, 3)}
 
 
@@ -75,4 +77,9 @@ def test_one_splitter_makes_no_pair():
     values = uniform(400, 2)
     coded = CodedRows(rows_of(values))
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], values[:, 1])])
-    assert find_pair(residuals, residuals.searched, (coded.coarse, np.array([1])), LEAST) is None
+    assert (
+        find_first_split_of_pair(
+            residuals, residuals.searched, (coded.coarse, np.array([1])), LEAST
+        )
+        is None
+    )

@@ -8,14 +8,14 @@ from rhale.kernels.region_codes import CodedRows
 from rhale.kernels.region_gains import Histogram
 from rhale.kernels.region_search import (
     Cut,
-    Part,
-    Search,
+    SearchNode,
+    SplitSearch,
     best_of,
+    find_best_split,
     grow,
     grow_greedily,
-    order_levels,
-    settle,
-    split,
+    order_levels_by_residual,
+    refine_thresholds,
 )
 from rhale.kernels.regions import Regions
 from rhale.kernels.residuals import take_residuals
@@ -26,7 +26,7 @@ def search_in(values, effects, *, n_levels=None, settings=None):
     coded = CodedRows(rows_of(values, n_levels=n_levels))
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], effects)])
     splitters = np.arange(1, values.shape[1])
-    return Search(coded, residuals, settings or Regions(), splitters)
+    return SplitSearch(coded, residuals, settings or Regions(), splitters)
 
 
 def searched(search):
@@ -52,7 +52,7 @@ def test_the_best_split_of_few_values_is_the_best_of_all():
     values[:, 1:] = rng.integers(0, 5, (600, 3))
     search = search_in(values, rng.normal(size=600) + (values[:, 2] > 2))
     part = searched(search)
-    cut = split(search, part)
+    cut = find_best_split(search, part)
     gains = {
         (k, t): explained_by(search, part, values[search.residuals.row[part.some], k] <= t)
         for k in (1, 2, 3)
@@ -72,12 +72,12 @@ def test_the_best_group_of_levels_is_the_best_of_all_where_effects_have_one_dire
     level = values[search.residuals.row[part.some], 1].astype(int)
     groups = [np.array([bit >> k & 1 for k in range(5)], dtype=bool) for bit in range(1, 16)]
     best = max(explained_by(search, part, group[level]) for group in groups)
-    assert split(search, part).gain == pytest.approx(best)
+    assert find_best_split(search, part).gain == pytest.approx(best)
 
 
 def test_levels_are_ordered_across_cells_of_opposite_sign():
     sums = np.array([[[1.0, -1], [-1, 1], [3, -3], [0, 0]]])
-    order = order_levels(Histogram(np.ones((4, 2)), sums), np.ones(2)).tolist()
+    order = order_levels_by_residual(Histogram(np.ones((4, 2)), sums), np.ones(2)).tolist()
     assert order in ([1, 3, 0, 2], [2, 0, 3, 1])
 
 
@@ -85,7 +85,7 @@ def test_no_side_is_smaller_than_asked_for():
     values = uniform(2_000, 2)
     effects = np.where(values[:, 1] > 0.97, 10.0, 0.0)
     search = search_in(values, effects)
-    small = split(search, searched(search))
+    small = find_best_split(search, searched(search))
     goes = small.rule.goes_first(values[::2, 1])
     assert min(goes.sum(), (~goes).sum()) >= 30
     assert small.rule.threshold < 0.97
@@ -93,9 +93,9 @@ def test_no_side_is_smaller_than_asked_for():
 
 def test_nothing_is_split_where_nothing_differs():
     search = search_in(uniform(400, 2), np.ones(400))
-    assert split(search, searched(search)) is None
+    assert find_best_split(search, searched(search)) is None
     assert grow(search, searched(search)) is None
-    assert split(search, Part(np.empty(0, dtype=int), 0.1)) is None
+    assert find_best_split(search, SearchNode(np.empty(0, dtype=int), 0.1)) is None
 
 
 def test_a_threshold_lies_between_the_rows_that_differ():
@@ -110,10 +110,10 @@ def test_settling_uses_all_rows():
     values = uniform(2_000, 2, seed=6)
     search = search_in(values, np.where(values[:, 1] > -0.4, 1.0, -1.0))
     everything = search.part(np.arange(2_000))
-    tree = settle(search, Branch(Rule(1, -0.41)), everything)
+    tree = refine_thresholds(search, Branch(Rule(1, -0.41)), everything)
     x = values[:, 1]
     assert x[x <= -0.4].max() <= tree.rule.threshold < x[x > -0.4].min()
-    assert settle(search, None, everything) is None
+    assert refine_thresholds(search, None, everything) is None
 
 
 def test_the_first_of_equal_cuts_is_taken():
@@ -151,4 +151,4 @@ def test_a_threshold_beside_a_value_that_most_rows_share_is_found():
     tree = grow_greedily(search, searched(search), 1)
     assert tree.rule.threshold == 0
     everything = search.part(np.arange(4_000))
-    assert settle(search, Branch(Rule(1, 0.001)), everything).rule.threshold == 0
+    assert refine_thresholds(search, Branch(Rule(1, 0.001)), everything).rule.threshold == 0

@@ -3,7 +3,7 @@
 import pytest
 
 from rhale.errors import BadSettingError
-from rhale.kernels.regions import By, Regions, read_regions
+from rhale.kernels.regions import By, Regions, parse_regions_option
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,9 @@ def test_counts_are_whole(name):
 
 def test_what_is_asked_for_is_read():
     for asked, read in ((None, None), (False, None), (True, Regions()), (By("sex"), By("sex"))):
-        assert read_regions(asked) == read
+        assert parse_regions_option(asked) == read
     with pytest.raises(BadSettingError, match="regions='yes' is not understood"):
-        read_regions("yes")
+        parse_regions_option("yes")
 
 
 def test_splitters_are_kept_as_they_were_named():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rhale.kernels.overlap import Overlap, as_deviations
-from rhale.kernels.replication import NOT_KNOWN, count_ways, replicate
+from rhale.kernels.replication import NOT_KNOWN, estimate_effective_rank, replicate
 from rhale.kernels.splits import Scheme
 
 stats = pytest.importorskip("scipy.stats")
@@ -114,14 +114,14 @@ def test_curves_that_are_not_known_tell_nothing():
 @pytest.mark.parametrize("n_ways", [1, 2, 6])
 def test_ways_to_differ_are_counted(n_ways):
     curves = np.random.default_rng(2).normal(size=(400, n_ways))
-    found = count_ways(as_deviations(curves @ curves.T), 399.0)
+    found = estimate_effective_rank(as_deviations(curves @ curves.T), 399.0)
     assert found == pytest.approx(n_ways, rel=0.05)
 
 
 def test_ways_are_at_least_one_and_bounded():
-    assert count_ways(np.outer([1.0, -1.0], [1.0, -1.0]), 1.0) == 1
-    assert count_ways(as_deviations(np.eye(5)), 4.0) == 4.0**2
-    assert count_ways(as_deviations(np.eye(50)), 49.0) == 1e3
+    assert estimate_effective_rank(np.outer([1.0, -1.0], [1.0, -1.0]), 1.0) == 1
+    assert estimate_effective_rank(as_deviations(np.eye(5)), 4.0) == 4.0**2
+    assert estimate_effective_rank(as_deviations(np.eye(50)), 49.0) == 1e3
 
 
 @pytest.mark.parametrize("n_ways", [1, 2, 5, 20])

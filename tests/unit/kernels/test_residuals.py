@@ -6,8 +6,8 @@ from tests.effects_by_hand import rows_of, target_of, uniform
 
 from rhale.kernels.region_finding import Target
 from rhale.kernels.residuals import (
-    CELLS,
-    FEW_CELLS,
+    MAX_CURVE_CELLS,
+    N_PAIR_SEARCH_CELLS,
     bound_residuals,
     bound_spread,
     take_residuals,
@@ -50,11 +50,11 @@ def test_cells_of_several_features_stand_one_behind_the_other():
     one = target_of(values[:, 0], values[:, 1], scale=2.0, roughness=1.0)
     other = target_of(values[:, 1], values[:, 0], scale=3.0)
     found = take_residuals(rows_of(values), [one, other])
-    assert found.n_cells == 2 * CELLS
-    assert found.feature.tolist() == [0] * CELLS + [1] * CELLS
-    assert found.few.max() == 2 * FEW_CELLS - 1
+    assert found.n_cells == 2 * MAX_CURVE_CELLS
+    assert found.feature.tolist() == [0] * MAX_CURVE_CELLS + [1] * MAX_CURVE_CELLS
+    assert found.few.max() == 2 * N_PAIR_SEARCH_CELLS - 1
     assert np.unique(found.factor).tolist() == [4, 9]
-    assert found.cell[:600].max() < CELLS <= found.cell[600:].min()
+    assert found.cell[:600].max() < MAX_CURVE_CELLS <= found.cell[600:].min()
     assert found.count_rows(np.arange(1_200)) == 600
 
 
@@ -105,7 +105,7 @@ def test_cells_count_what_their_squares_and_widths_say_by_brute_force():
     effects = rng.normal(size=2_000) / x**2
     target = target_of(x, effects, roughness=1.0, scale=3.0)
     found = take_residuals(rows_of(x[:, None]), [target])
-    cells = [np.flatnonzero(found.cell == one) for one in range(CELLS)]
+    cells = [np.flatnonzero(found.cell == one) for one in range(MAX_CURVE_CELLS)]
     square = np.array([np.mean(effects[one] ** 2) for one in cells])
     last = np.array([x[one].max() for one in cells])
     width = np.diff(last, prepend=x.min())

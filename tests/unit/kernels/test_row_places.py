@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
-from rhale.kernels.row_places import place_rows, scatter_rows, spread_evenly
+from rhale.kernels.moments import measure_moments
+from rhale.kernels.row_places import build_quadrature, scatter_rows, spread_evenly
 
 values = st.floats(0, 4, allow_nan=False, width=32)
 EDGES = np.array([0.0, 1.0, 1.5, 3.0, 4.0])
 
 
 def placed(x, weights=None):
-    return place_rows(measure(Grid(EDGES), x, x, weights))
+    return build_quadrature(measure_moments(Grid(EDGES), x, x, weights))
 
 
 @given(arrays(float, st.integers(1, 40), elements=values), st.integers(0, 2**32 - 1))
@@ -44,7 +44,7 @@ def test_where_cells_hold_two_values_the_places_are_the_rows(x):
 
 def test_evenly_spread_rows_are_gausss_three_points():
     x = np.linspace(0.0, 1.0, 100_001)
-    rows = place_rows(measure(Grid(np.array([0.0, 1.0])), x, x))
+    rows = build_quadrature(measure_moments(Grid(np.array([0.0, 1.0])), x, x))
     np.testing.assert_allclose(rows.x, 0.5 + np.array([-1, 0, 1]) * np.sqrt(0.15), atol=1e-5)
     np.testing.assert_allclose(rows.weight, [5 / 18, 8 / 18, 5 / 18], atol=1e-5)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.sample import collect, row_keys
+from rhale.kernels.sample import collect, hash_rows
 
 
 def keys(*values):
@@ -81,36 +81,36 @@ def test_a_sum_that_leaves_a_row_out_is_incomplete():
 
 
 def test_no_rows_are_a_sample_too():
-    nothing = collect(row_keys(np.empty((0, 3))), np.empty((0, 3)), np.empty(0), size=5)
+    nothing = collect(hash_rows(np.empty((0, 3))), np.empty((0, 3)), np.empty(0), size=5)
     assert nothing.values.shape == (0, 3)
     assert (nothing.seen, nothing.is_complete) == (0, True)
 
 
 def test_row_keys_depend_on_values_alone():
     rows = np.random.default_rng(1).normal(size=(20, 3))
-    key = row_keys(rows)
-    np.testing.assert_array_equal(row_keys(rows[::-1])[::-1], key)
-    np.testing.assert_array_equal(row_keys(np.asfortranarray(rows)), key)
-    np.testing.assert_array_equal(row_keys(rows[7:9]), key[7:9])
+    key = hash_rows(rows)
+    np.testing.assert_array_equal(hash_rows(rows[::-1])[::-1], key)
+    np.testing.assert_array_equal(hash_rows(np.asfortranarray(rows)), key)
+    np.testing.assert_array_equal(hash_rows(rows[7:9]), key[7:9])
 
 
 def test_both_zeros_have_the_same_key():
-    assert row_keys(np.array([[0.0, 1.0]])) == row_keys(np.array([[-0.0, 1.0]]))
+    assert hash_rows(np.array([[0.0, 1.0]])) == hash_rows(np.array([[-0.0, 1.0]]))
 
 
 def test_another_seed_gives_another_order():
     rows = np.arange(50.0)[:, None]
-    assert np.argsort(row_keys(rows, 0)).tolist() != np.argsort(row_keys(rows, 1)).tolist()
+    assert np.argsort(hash_rows(rows, 0)).tolist() != np.argsort(hash_rows(rows, 1)).tolist()
 
 
 def test_the_order_of_columns_matters():
-    assert row_keys(np.array([[1.0, 2.0]])) != row_keys(np.array([[2.0, 1.0]]))
+    assert hash_rows(np.array([[1.0, 2.0]])) != hash_rows(np.array([[2.0, 1.0]]))
 
 
 @pytest.mark.parametrize("step", [1.0, 1e-9, 1e9, 2.0**-40])
 def test_keys_of_regular_rows_look_random(step):
     """The share of small keys in every stretch of a regular column is even."""
-    key = row_keys(step * np.arange(20_000.0)[:, None])
+    key = hash_rows(step * np.arange(20_000.0)[:, None])
     assert np.unique(key).size == key.size
     small = key < np.uint64(2**63)
     shares = small.reshape(20, 1000).mean(axis=1)
@@ -121,13 +121,13 @@ def test_keys_of_regular_rows_look_random(step):
 
 def test_keys_do_not_change_their_rows():
     rows = np.array([[-0.0, 1.0]])
-    row_keys(rows)
+    hash_rows(rows)
     assert np.signbit(rows[0, 0])
 
 
 def test_all_kinds_of_nan_and_of_zero_are_the_same():
     odd = np.array([0x7FF8000000000001, 0xFFF8000000000000], dtype=np.uint64).view(np.float64)
-    keys = row_keys(np.array([[np.nan], [odd[0]], [odd[1]], [0.0], [-0.0]]))
+    keys = hash_rows(np.array([[np.nan], [odd[0]], [odd[1]], [0.0], [-0.0]]))
     assert len(set(keys[:3].tolist())) == len(set(keys[3:].tolist())) == 1
 
 

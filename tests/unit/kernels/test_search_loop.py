@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from rhale.kernels import when_compiled
 from rhale.kernels.adaptive import Adaptive, MeanSearch, spread_paths
-from rhale.kernels.axis_row import AxisRow
+from rhale.kernels.axis_row import BatchedCells
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.noise import local_noise
-from rhale.kernels.pure_error import FilledCells
-from rhale.kernels.segments import CONSTANTS, LEAST_SHARE, LINES, RUN, SPREADS, trace_all
+from rhale.kernels.pure_error import NonEmptyCells
+from rhale.kernels.segments import CONSTANTS, LEAST_SHARE, LINES, RUN_FIELDS, SPREADS, trace_all
 
 pytest.importorskip("numba")
 EFFECTS = {
@@ -34,12 +34,12 @@ def axis(rng, n_cells, effect, *, weighted=False, gaps=False):
         x = x[(x < 0.45) | (x > 0.6)]
         edges = np.concatenate([edges[edges <= 0.45], edges[edges >= 0.6]])
     weight = rng.choice([0.25, 0.5, 1.0, 3.0], x.size) if weighted else None
-    return measure(Grid(edges), x, EFFECTS[effect](x, rng), weight)
+    return measure_moments(Grid(edges), x, EFFECTS[effect](x, rng), weight)
 
 
 def search(axes, asked, least=5.0):
-    row = AxisRow.of(axes)
-    noise = local_noise(FilledCells.of(row))
+    row = BatchedCells.of(axes)
+    noise = local_noise(NonEmptyCells.of(row))
     rows = np.array([moments.total_rows for moments in axes])
     return MeanSearch(asked, row, noise, rows, np.full(len(axes), least))
 
@@ -91,7 +91,7 @@ def test_where_no_bin_can_have_the_rows_there_is_none():
 
 def test_a_step_is_found():
     x = np.linspace(0, 1, 1_000)
-    moments = measure(Grid(np.linspace(0, 1, 51)), x, np.where(x < 0.7, 0.0, 1.0))
+    moments = measure_moments(Grid(np.linspace(0, 1, 51)), x, np.where(x < 0.7, 0.0, 1.0))
     for (path,) in both_ways(search([moments], Adaptive()).cheapest_paths):
         assert path.tolist() == [0, 35, 50]
 
@@ -129,7 +129,7 @@ def test_a_jump_of_the_spread_is_found():
 
 def by_loop(cells, kind, prices=(0.0, 2.0, 1.0), gaps=None):
     """Limits and price of the best bins of one axis, from cells as the loop takes them."""
-    held = np.array([[cell.get(name, 0.0) for cell in cells] for name in RUN])
+    held = np.array([[cell.get(name, 0.0) for cell in cells] for name in RUN_FIELDS])
     held[1] = held[0]
     gaps = np.zeros(len(cells), np.bool_) if gaps is None else np.array(gaps)
     asked = np.array(prices)[:, None]

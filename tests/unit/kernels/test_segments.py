@@ -4,21 +4,23 @@ import numpy as np
 import pytest
 
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.segments import (
-    BLOCK,
+    RUN_BLOCK_ENDS,
     cheapest_path,
     cheapest_paths,
-    drop_rounding,
     runs_by_end,
     weights_of,
+    zero_rounding_squares,
 )
 
 INF = np.inf
 
 
 def cells(x, d, edges, weights=None):
-    return measure(Grid(np.asarray(edges, dtype=float)), np.asarray(x), np.asarray(d), weights)
+    return measure_moments(
+        Grid(np.asarray(edges, dtype=float)), np.asarray(x), np.asarray(d), weights
+    )
 
 
 def runs(n_cells):
@@ -55,7 +57,7 @@ def inside(x, first, last, n_cells):
     return (x >= first) & ((x < last + 1) | (last == n_cells - 1))
 
 
-@pytest.mark.parametrize("n_cells", [4, BLOCK, 2 * BLOCK + 5])
+@pytest.mark.parametrize("n_cells", [4, RUN_BLOCK_ENDS, 2 * RUN_BLOCK_ENDS + 5])
 def test_runs_in_one_piece_are_the_same_runs(n_cells):
     weight, mean, squares = np.random.default_rng(0).uniform(1, 2, (3, 1, n_cells))
     squares[0, 1] = mean[0, 1] * 1e-30  # rounding
@@ -66,7 +68,7 @@ def test_runs_in_one_piece_are_the_same_runs(n_cells):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("n_cells", [4, BLOCK, 2 * BLOCK + 5])
+@pytest.mark.parametrize("n_cells", [4, RUN_BLOCK_ENDS, 2 * RUN_BLOCK_ENDS + 5])
 def test_sums_of_runs_are_sums_of_slices(n_cells):
     """Whole numbers, so that sums are exact; below the diagonal there is no run."""
     values = np.random.default_rng(0).integers(-9, 9, (2, n_cells)).astype(float)
@@ -76,7 +78,7 @@ def test_sums_of_runs_are_sums_of_slices(n_cells):
     assert np.all(np.tril(found, -1) == 0.0)
 
 
-@pytest.mark.parametrize("n_cells", [1, 2, 3, 5, 8, 13, BLOCK + 1])
+@pytest.mark.parametrize("n_cells", [1, 2, 3, 5, 8, 13, RUN_BLOCK_ENDS + 1])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_squares_and_rows_of_every_run_are_those_of_its_rows(n_cells, weighted):
     x, d, w = rows_of(n_cells, weighted=weighted)
@@ -104,7 +106,7 @@ def test_squares_and_rows_of_every_run_are_those_of_its_rows(n_cells, weighted):
             assert rows[first, last] == squares[first, last] == 0.0
 
 
-@pytest.mark.parametrize("n_cells", [1, 2, 3, 7, 8, 13, 2 * BLOCK + 3])
+@pytest.mark.parametrize("n_cells", [1, 2, 3, 7, 8, 13, 2 * RUN_BLOCK_ENDS + 3])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("start", [0.0, 1e9])
 def test_products_of_every_run_are_those_of_its_rows(n_cells, weighted, start):
@@ -158,11 +160,11 @@ def test_deviations_far_below_the_last_digits_count_as_none():
 
 def test_squares_below_the_last_digits_of_the_mean_are_rounding():
     """The limit is the weight times (1e-11 mean)²."""
-    assert drop_rounding(np.ones(1), np.ones(1), np.array([0.9e-22])) == 0.0
-    assert drop_rounding(np.ones(1), np.ones(1), np.array([1.1e-22])) == 1.1e-22
-    assert drop_rounding(np.array([4.0]), np.ones(1), np.array([3.9e-22])) == 0.0
-    assert drop_rounding(np.array([4.0]), np.ones(1), np.array([4.1e-22])) == 4.1e-22
-    assert drop_rounding(np.ones(1), np.zeros(1), np.array([5e-324])) == 5e-324
+    assert zero_rounding_squares(np.ones(1), np.ones(1), np.array([0.9e-22])) == 0.0
+    assert zero_rounding_squares(np.ones(1), np.ones(1), np.array([1.1e-22])) == 1.1e-22
+    assert zero_rounding_squares(np.array([4.0]), np.ones(1), np.array([3.9e-22])) == 0.0
+    assert zero_rounding_squares(np.array([4.0]), np.ones(1), np.array([4.1e-22])) == 4.1e-22
+    assert zero_rounding_squares(np.ones(1), np.zeros(1), np.array([5e-324])) == 5e-324
 
 
 @pytest.mark.parametrize(
@@ -228,7 +230,9 @@ def plain_path(price):
     return None if best[-1] == INF else limits[::-1]
 
 
-@pytest.mark.parametrize("sizes", [[70], [BLOCK, BLOCK, 6], [BLOCK + 3, BLOCK, 3]])
+@pytest.mark.parametrize(
+    "sizes", [[70], [RUN_BLOCK_ENDS, RUN_BLOCK_ENDS, 6], [RUN_BLOCK_ENDS + 3, RUN_BLOCK_ENDS, 3]]
+)
 def test_many_cells_of_one_axis_or_several_are_searched_as_one_after_the_other(sizes):
     """Whole prices, so that ties are exact; those of bins that start behind their end are not read."""
     price = np.random.default_rng(0).integers(-1, 9, (4, 70, 70)).astype(float)

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from tests.jumps_by_hand import axis_of
 
 from rhale.kernels import spread
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.spread import (
-    N_GROUPS,
+    N_JACKKNIFE_GROUPS,
     Places,
     RowSpread,
     ShownRows,
     ask_across,
     average_moved,
-    choose_evenly,
+    choose_rows_evenly,
+    choose_spread_positions,
     complete_band,
-    find_places,
     lay_band,
     measure_spread,
     typical_spread,
@@ -50,7 +50,7 @@ def draw_rows(seed, n_rows=400, n_places=12, *, weighted=False):
     curves = np.cumsum(np.column_stack([rng.normal(size=n_rows), steps]), axis=1)
     own = rng.integers(0, n_places, n_rows)
     weight = rng.uniform(0.5, 2, n_rows) if weighted else np.ones(n_rows)
-    return places, curves, own, weight, rng.integers(0, N_GROUPS, n_rows)
+    return places, curves, own, weight, rng.integers(0, N_JACKKNIFE_GROUPS, n_rows)
 
 
 def measure(places, curves, own, weight, group, **how):
@@ -65,7 +65,7 @@ def measure(places, curves, own, weight, group, **how):
 def test_places_are_values_at_even_ranks_and_the_ends(seed, n_rows, n_values):
     x = np.random.default_rng(seed).integers(0, n_values * n_rows, n_rows).astype(float)
     x[:2] = -1.0, n_values * n_rows
-    places = find_places(axis_of(x)).values
+    places = choose_spread_positions(axis_of(x)).values
     n_places = int(np.clip(n_rows / 4, 2, 24))
     values = np.unique(x)
     tails = 1 / 8, n_places - 1 / 8  # an eighth of the rows of a place beside each end
@@ -81,10 +81,10 @@ def test_a_value_that_many_rows_share_is_a_place_and_so_are_its_neighbours():
     rng = np.random.default_rng(0)
     x = np.sort(rng.normal(size=2_000))
     x[900:1_100] = 0.05  # a tenth of the rows; places have a 24th
-    places = find_places(axis_of(x)).values
+    places = choose_spread_positions(axis_of(x)).values
     assert {x[899], 0.05, x[1_100]} <= set(places)
     x[900:950], x[950:1_100] = 0.05, np.linspace(0.05, 0.06, 151)[1:]  # a fortieth: no reason
-    assert not {x[899], x[950]} <= set(find_places(axis_of(x)).values)
+    assert not {x[899], x[950]} <= set(choose_spread_positions(axis_of(x)).values)
 
 
 @few
@@ -106,7 +106,7 @@ def test_rows_are_moved_over_three_places_or_an_eighth_of_the_rows_and_no_furthe
 
 def test_three_places_at_even_ranks_are_an_eighth_of_the_rows():
     x = np.arange(4_800.0)
-    places = find_places(axis_of(x))
+    places = choose_spread_positions(axis_of(x))
     inner = slice(2, -2)  # without ends and tails
     first, last = places.first[inner][3:-3], places.last[inner][3:-3]
     reach = places.values[last] - places.values[inner][3:-3]
@@ -118,7 +118,10 @@ def test_three_places_at_even_ranks_are_an_eighth_of_the_rows():
 @given(seeds, st.integers(-40, 40))
 def test_scaling_the_feature_by_a_power_of_two_scales_places_exactly(seed, power):
     x = np.random.default_rng(seed).lognormal(size=300)
-    one, other = find_places(axis_of(x)), find_places(axis_of(2.0**power * x))
+    one, other = (
+        choose_spread_positions(axis_of(x)),
+        choose_spread_positions(axis_of(2.0**power * x)),
+    )
     np.testing.assert_array_equal(other.values, 2.0**power * one.values)
     np.testing.assert_array_equal(other.first, one.first)
     np.testing.assert_array_equal(other.last, one.last)
@@ -128,8 +131,8 @@ def test_weights_are_rows_where_ranks_are_even():
     values = np.arange(30.0)
     weight = np.where(values < 10, 8.0, 1.0)
     repeated = np.repeat(values, weight.astype(int))
-    one = find_places(Axis(0.0, 29.0, values, weight, 100.0))
-    np.testing.assert_array_equal(one.values, find_places(axis_of(repeated)).values)
+    one = choose_spread_positions(FeatureAxis(0.0, 29.0, values, weight, 100.0))
+    np.testing.assert_array_equal(one.values, choose_spread_positions(axis_of(repeated)).values)
 
 
 def test_a_row_belongs_to_the_nearest_place_and_is_moved_around_it():
@@ -326,7 +329,7 @@ def test_the_typical_spread_is_the_root_mean_square_over_the_rows(seed):
 def test_many_rows_of_a_group_are_added_up_as_few_are(monkeypatch):
     rows = draw_rows(3, 2_000, weighted=True)
     one = measure(*rows)
-    monkeypatch.setattr(spread, "MANY", 10**9)
+    monkeypatch.setattr(spread, "MIN_ROWS_FOR_MATRIX_PRODUCT", 10**9)
     assert np.allclose(measure(*rows).covariance, one.covariance, rtol=1e-12)
 
 
@@ -360,7 +363,7 @@ def test_a_markov_process_is_completed_exactly_but_for_the_filter(monkeypatch, n
     assert np.abs((found - covariance) / size).max() < 0.1
     inside = known_within(covariance, reach)[-1][0] > 0
     np.testing.assert_allclose(found[inside], covariance[inside], rtol=1e-12)
-    monkeypatch.setattr(spread, "FILTER", 1e-7)
+    monkeypatch.setattr(spread, "COVARIANCE_FILTER", 1e-7)
     (exact,) = complete_band(*known_within(covariance, reach))
     assert np.abs((exact - covariance) / size).max() < 1e-5
 
@@ -398,10 +401,10 @@ def test_a_product_of_independent_features_is_completed_to_one_way(seed):
     """Curves z x: all increments of a row are z times those of x, near and far."""
     rng = np.random.default_rng(seed)
     x, z = rng.normal(size=(2, 3_000))
-    places = find_places(axis_of(x))
+    places = choose_spread_positions(axis_of(x))
     own = places.locate(x)
     curves = z[:, None] * places.values
-    group = rng.integers(0, N_GROUPS, x.size)
+    group = rng.integers(0, N_JACKKNIFE_GROUPS, x.size)
     found = measure(places, curves, own, np.ones(x.size), group)
     assert found.typical == pytest.approx(z.std() * places.values[own].std(), rel=0.03)
     assert found.typical == pytest.approx(x.std() * z.std(), rel=0.06)
@@ -437,7 +440,7 @@ def test_two_errors_cover_what_other_rows_would_tell():
     truth = np.sqrt((n_places**2 - 1) / 12)
     for _ in range(200):
         own, z = rng.integers(0, n_places, 500), rng.normal(size=500)
-        group = rng.integers(0, N_GROUPS, 500)
+        group = rng.integers(0, N_JACKKNIFE_GROUPS, 500)
         found = measure(places, z[:, None] * places.values, own, np.ones(500), group)
         covered.append(abs(found.typical - truth) <= 1.96 * found.error)
     assert 0.88 <= np.mean(covered) <= 0.98
@@ -536,10 +539,10 @@ def test_curves_of_rows_are_measured_where_they_were_moved_and_predicted_beyond(
     """Rows z x with z of mean 1: near their place as they are, and beyond as lines, too."""
     rng = np.random.default_rng(0)
     x, z = rng.uniform(0, 1, 2_000), 1 + rng.normal(size=2_000)
-    places = find_places(axis_of(x))
+    places = choose_spread_positions(axis_of(x))
     own, values = places.locate(x), places.values
     increments = increments_of(z[:, None] * values, places, own)
-    group = rng.integers(0, N_GROUPS, x.size)
+    group = rng.integers(0, N_JACKKNIFE_GROUPS, x.size)
     found = measure_spread(places, own, increments, np.ones(x.size), group)
     shown = x[:9].copy()
     shown[4] = np.nan  # was not moved
@@ -560,9 +563,9 @@ def test_curves_of_rows_are_measured_where_they_were_moved_and_predicted_beyond(
 
 def test_rows_are_shown_evenly_along_the_feature():
     x = np.array([0.4, 0.1, 0.9, 0.0, 0.5])
-    assert x[choose_evenly(x, 3)].tolist() == [0.0, 0.4, 0.9]
-    assert x[choose_evenly(x, 99)].tolist() == sorted(x)
-    assert choose_evenly(x, 0).size == 0
+    assert x[choose_rows_evenly(x, 3)].tolist() == [0.0, 0.4, 0.9]
+    assert x[choose_rows_evenly(x, 99)].tolist() == sorted(x)
+    assert choose_rows_evenly(x, 0).size == 0
     rows = ShownRows(np.arange(5), x, x[:, None] * [1.0, 2.0], np.arange(5), np.arange(5) + 1)
     some = rows.choose(2)
     assert (some.row.tolist(), some.x.tolist()) == ([3, 2], [0.0, 0.9])
@@ -584,7 +587,9 @@ def asked_of(model, x, other, weight):
     """Crossings of rows that are moved by hand."""
     values, place = np.unique(x, return_inverse=True)
     rows = weight.sum() ** 2 / (weight @ weight)
-    places = find_places(Axis(values[0], values[-1], values, np.bincount(place, weight), rows))
+    places = choose_spread_positions(
+        FeatureAxis(values[0], values[-1], values, np.bincount(place, weight), rows)
+    )
     own = places.locate(x)
     curves = np.array([model(np.full(x.size, z), other) for z in places.values]).T
     return places, ask_across(places, x, own, increments_of(curves, places, own), weight)

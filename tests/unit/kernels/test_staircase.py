@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.errors import BadSettingError
-from rhale.kernels.axis import Axis
-from rhale.kernels.jumps import N_GROUPS, WHOLE, JumpCells, JumpSums, find_jump_cells
+from rhale.kernels.axis import FeatureAxis
+from rhale.kernels.jumps import (
+    JUMP_FIXED_POINT_SCALE,
+    N_JUMP_GROUPS,
+    JumpCells,
+    JumpSums,
+    find_jump_cells,
+)
 from rhale.kernels.staircase import Staircase, halves_agree
 from rhale.kernels.student import student_quantile
 
@@ -20,7 +26,7 @@ SEEDS = st.integers(0, 10_000)
 def axis_of(x, weight=None):
     values, place = np.unique(x, return_inverse=True)
     total = np.bincount(place, weight)
-    return Axis(float(x.min()), float(x.max()), values, total.astype(float), float(x.size))
+    return FeatureAxis(float(x.min()), float(x.max()), values, total.astype(float), float(x.size))
 
 
 def sums_of(cells, x, jumps, group, weight=None, *, whole=None):
@@ -32,13 +38,13 @@ def sums_of(cells, x, jumps, group, weight=None, *, whole=None):
         inner = sums_of(nearest, x, jumps, group, weight, whole=whole)
     weight = np.ones(x.size) if weight is None else weight
     unit, total = whole or (np.abs(jumps).max(initial=0.0) + 1e-300, weight.sum())
-    share, unit = weight / 2 ** np.ceil(np.log2(total)), unit / WHOLE
-    made = np.zeros((N_GROUPS, cells.n_cells, 1), np.int64)
-    near, stand = (np.zeros((N_GROUPS, cells.n_cells + 1), np.int64) for _ in range(2))
+    share, unit = weight / 2 ** np.ceil(np.log2(total)), unit / JUMP_FIXED_POINT_SCALE
+    made = np.zeros((N_JUMP_GROUPS, cells.n_cells, 1), np.int64)
+    near, stand = (np.zeros((N_JUMP_GROUPS, cells.n_cells + 1), np.int64) for _ in range(2))
     inside = (cells.starts <= x[:, None]) & (x[:, None] <= cells.stops)
     units = np.rint(share[:, None] * np.where(inside, jumps, 0.0) / unit).astype(np.int64)
     np.add.at(made, group, units[..., None])
-    count = np.rint(share * WHOLE).astype(np.int64)
+    count = np.rint(share * JUMP_FIXED_POINT_SCALE).astype(np.int64)
     held = np.where(inside, count[:, None], 0)
     np.add.at(near, group, np.diff(held, axis=1, prepend=0, append=0))
     np.add.at(stand, (group, np.sum(cells.places <= x[:, None], axis=1)), count)
@@ -55,7 +61,7 @@ def make(seed, n=150, n_cuts=6, *, weighted=False):
         rng.normal(size=n), rng.normal(size=cells.n_cells)
     )
     weight = rng.lognormal(size=n) if weighted else np.ones(n)
-    group = rng.integers(0, N_GROUPS, n)
+    group = rng.integers(0, N_JUMP_GROUPS, n)
     return x, cells, jumps, group, weight
 
 
@@ -206,7 +212,7 @@ def test_intervals_cover_the_curve_of_the_population(shared):
         x = np.sort(rng.uniform(size=n))
         row = rng.exponential(2.0, size=n)[:, None] - 2.0
         jumps = means + shared * row + (1 - shared) * rng.normal(size=(n, 9))
-        found = quick_stairs(x, places, jumps, rng.integers(0, N_GROUPS, n), reach=15)
+        found = quick_stairs(x, places, jumps, rng.integers(0, N_JUMP_GROUPS, n), reach=15)
         variance, degrees = found.of_curve(z, "mean")
         off = np.abs(found.curve(z, "mean") - truth)
         covered.append(off <= student_quantile(0.95, degrees) * np.sqrt(variance))
@@ -218,9 +224,9 @@ def quick_stairs(x, places, jumps, group, reach):
     below, n = np.searchsorted(x, places), x.size
     at = np.arange(n)[:, None]
     inside = (at >= below - reach) & (at < below + reach)
-    share, one = int(WHOLE / 1024), np.zeros((N_GROUPS, n), np.int64)
+    share, one = int(JUMP_FIXED_POINT_SCALE / 1024), np.zeros((N_JUMP_GROUPS, n), np.int64)
     one[group, np.arange(n)] = 1
-    unit = np.abs(jumps).max() / WHOLE
+    unit = np.abs(jumps).max() / JUMP_FIXED_POINT_SCALE
     near = np.diff(share * (one @ inside), axis=1, prepend=0, append=0)
     stand = share * (
         one @ (np.searchsorted(places, x, "right")[:, None] == np.arange(places.size + 1))
@@ -388,7 +394,7 @@ def make_fading(seed, n=600, *, fade=0.02, noise=1.0, n_cuts=12):
     sizes = np.sin(7 * cells.places) + 0.5
     near = np.exp(-(((x[:, None] - cells.places) / fade) ** 2)) if fade else 1.0
     jumps = sizes * near + noise * rng.normal(size=(n, cells.n_cells))
-    return x, cells, jumps, rng.integers(0, N_GROUPS, n), sizes
+    return x, cells, jumps, rng.integers(0, N_JUMP_GROUPS, n), sizes
 
 
 def curves_by_hand(x, cells, jumps, group):
@@ -398,8 +404,8 @@ def curves_by_hand(x, cells, jumps, group):
     for starts, stops in ((cells.starts, cells.stops), cells.inner):
         inside = (starts <= x[:, None]) & (x[:, None] <= stops)
         mean = (inside * jumps).sum(0) / inside.sum(0)
-        own = np.array([(inside * (jumps - mean))[group == g].sum(0) for g in range(N_GROUPS)])
-        share = np.array([inside[group == g].sum(0) for g in range(N_GROUPS)]) / inside.sum(0)
+        own = np.array([(inside * (jumps - mean))[group == g].sum(0) for g in range(N_JUMP_GROUPS)])
+        share = np.array([inside[group == g].sum(0) for g in range(N_JUMP_GROUPS)]) / inside.sum(0)
         own = own / inside.sum(0) / np.sqrt(1 - (share**2).sum(0))
         before = cells.places <= x[:, None]
         heights.append(before @ mean - (before @ mean).mean())
@@ -478,7 +484,7 @@ def test_drawings_of_groups_drawn_anew_hold_what_is_counted_as_bias():
 def test_halves_agree_as_two_random_halves_of_the_rows_do(share):
     rng = np.random.default_rng(int(100 * share))
     n, n_cells = 640, 400
-    x, group = np.zeros(n), np.repeat(np.arange(N_GROUPS), n // N_GROUPS)
+    x, group = np.zeros(n), np.repeat(np.arange(N_JUMP_GROUPS), n // N_JUMP_GROUPS)
     every = np.arange(n_cells, dtype=float)
     cells = JumpCells(every, np.full(n_cells, -1.0), np.full(n_cells, 1.0), np.arange(n_cells))
     # a share of the rows makes each jump, other rows each time
@@ -486,7 +492,7 @@ def test_halves_agree_as_two_random_halves_of_the_rows_do(share):
     told = halves_agree(sums_of(cells, x, jumps, group), 0)
     found = []
     for _ in range(40):
-        first = np.isin(group, rng.permutation(N_GROUPS)[: N_GROUPS // 2])
+        first = np.isin(group, rng.permutation(N_JUMP_GROUPS)[: N_JUMP_GROUPS // 2])
         one, two = jumps[first].mean(axis=0), jumps[~first].mean(axis=0)
         found.append(np.sum(one * two) / np.sqrt(np.sum(one**2) * np.sum(two**2)))
     assert told == pytest.approx(np.mean(found), abs=0.03)

@@ -8,7 +8,14 @@ import polars as pl
 import pytest
 
 from rhale.errors import BadSettingError
-from rhale.kernels.times import as_dates, as_numbers, in_full, in_seconds, write_short, written
+from rhale.kernels.times import (
+    as_dates,
+    as_numbers,
+    format_axis_value,
+    in_full,
+    in_seconds,
+    write_short,
+)
 
 NEW_YEAR = 18_262.0  # 2020-01-01
 ZONED = dt.datetime(2020, 1, 1, 2, tzinfo=dt.timezone(dt.timedelta(hours=2)))
@@ -94,10 +101,10 @@ def test_what_cannot_be_read_is_refused_with_the_reason(values, kind, words):
 
 
 def test_places_are_written_for_people():
-    assert written(NEW_YEAR, "date") == "2020-01-01"
-    assert written(-0.5, "date") == "1969-12-31 12:00:00"
-    assert written(90.5, "duration") == "90.5 s"
-    assert written(1234567.0, "number") == "1.23457e+06"
+    assert format_axis_value(NEW_YEAR, "date") == "2020-01-01"
+    assert format_axis_value(-0.5, "date") == "1969-12-31 12:00:00"
+    assert format_axis_value(90.5, "duration") == "90.5 s"
+    assert format_axis_value(1234567.0, "number") == "1.23457e+06"
 
 
 def test_short_places_have_four_digits_and_dates_are_whole():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.two_looks import FEW_CELLS, find_cheapest
+from rhale.kernels.two_looks import MAX_EXHAUSTIVE_CELLS, find_cheapest
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Wanting:
 
 
 def test_few_cells_are_looked_at_once():
-    asked = Wanting.among(FEW_CELLS, [51])
-    assert [path.tolist() for path in find_cheapest(asked)] == [[0, 51, FEW_CELLS]]
-    assert [limits[0].size for limits in asked.seen] == [FEW_CELLS + 1]
+    asked = Wanting.among(MAX_EXHAUSTIVE_CELLS, [51])
+    assert [path.tolist() for path in find_cheapest(asked)] == [[0, 51, MAX_EXHAUSTIVE_CELLS]]
+    assert [limits[0].size for limits in asked.seen] == [MAX_EXHAUSTIVE_CELLS + 1]
 
 
-@given(st.integers(FEW_CELLS + 1, 900), st.data())
+@given(st.integers(MAX_EXHAUSTIVE_CELLS + 1, 900), st.data())
 def test_limits_that_the_first_look_has_not_are_found_by_the_second(size, data):
     wanted = data.draw(st.lists(st.integers(1, size - 1), min_size=1, max_size=9))
     asked = Wanting.among(size, wanted, lean=data.draw(st.sampled_from([-0.1, 0.1])))

@@ -9,7 +9,7 @@ import pytest
 from rhale.kernels.curve import BinFits
 from rhale.kernels.gaps import Gaps
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.noise import residual_squares
 from rhale.kernels.partition import Cuts
 from rhale.kernels.uncertainty import bridge_levels, find_bridges
@@ -90,10 +90,10 @@ def test_the_variance_is_that_of_the_map_from_rows_to_curve(counts, kind, weight
     grid, cuts = Grid(EDGES), Cuts(LIMITS, linear, (), trust, noise)
 
     def effect_of(values):
-        return fit_effect("x", "y", measure(grid, x, values, w), cuts)
+        return fit_effect("x", "y", measure_moments(grid, x, values, w), cuts)
 
     effect, places = effect_of(d), np.linspace(-0.2, 7.2, 23)
-    row_noise = noise_of_rows(measure(grid, x, d, w), x, linear, trust, noise)
+    row_noise = noise_of_rows(measure_moments(grid, x, d, w), x, linear, trust, noise)
     if weights == "any":  # noise is not told apart by weight: it is that of the bin
         bin_ = np.searchsorted(EDGES[LIMITS], x, side="right") - 1
         row_noise = np.where(trust[bin_] > 0, row_noise, effect.std[bin_] ** 2)
@@ -116,14 +116,14 @@ def test_the_error_of_importance_is_that_of_its_first_order(kind):
     grid, cuts = Grid(EDGES), Cuts(LIMITS, linear, (), trust, noise)
 
     def effect_of(values):
-        return fit_effect("x", "y", measure(grid, x, values, w), cuts)
+        return fit_effect("x", "y", measure_moments(grid, x, values, w), cuts)
 
     effect, step = effect_of(d), 1e-5
     slope = [
         (effect_of(d + step * u).importance - effect_of(d - step * u).importance) / (2 * step)
         for u in np.eye(d.size)
     ]
-    row_noise = noise_of_rows(measure(grid, x, d, w), x, linear, trust, noise)
+    row_noise = noise_of_rows(measure_moments(grid, x, d, w), x, linear, trust, noise)
     expected = np.square(slope) @ row_noise
     # and of a deviation over drawn rows: (m4 - s⁴) / (4 s² n)
     places, size = effect.row_places, effect.importance
@@ -182,7 +182,7 @@ def test_a_neighbour_is_read_where_it_has_rows():
 def test_errors_add_the_mean_variance_over_the_rows_to_a_square(kind):
     linear, trust = KINDS[kind]
     x, d, w = rows_of(COUNTS["full"], "none")
-    cells = measure(Grid(EDGES), x, d, w)
+    cells = measure_moments(Grid(EDGES), x, d, w)
     cuts = Cuts(
         LIMITS,
         np.array(linear),
@@ -198,7 +198,7 @@ def test_errors_add_the_mean_variance_over_the_rows_to_a_square(kind):
 
 def test_what_gaps_may_hide_adds_nothing_to_a_square():
     x, d, w = rows_of(COUNTS["empty bin"], "none")
-    cells = measure(Grid(EDGES), x, d, w)
+    cells = measure_moments(Grid(EDGES), x, d, w)
     known = fit_effect("x", "y", cells, Cuts(LIMITS, np.zeros(3, dtype=bool)))
     gaps = Gaps(np.array([3.0]), np.array([3.5]), np.array([4.0]))
     effect, at = replace(known, gaps=gaps), np.array([5.0])

@@ -9,14 +9,14 @@ import pytest
 from rhale.kernels import when_compiled
 from rhale.kernels.adaptive import PRICED, Adaptive
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.sample import STIRRED, column_keys
-from rhale.kernels.when_compiled import Measured, load_loops, loops_after
+from rhale.kernels.when_compiled import Measured, choose_compiled_loops, load_loops
 
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):
-    monkeypatch.setattr(when_compiled, "SO_FAR", Measured())
+    monkeypatch.setattr(when_compiled, "MEASURED_SO_FAR", Measured())
     load_loops.cache_clear()
     yield
     load_loops.cache_clear()
@@ -37,19 +37,19 @@ def test_loops_are_given_after_so_many_numbers_and_sooner_where_numba_is_loaded(
     if is_loaded:
         monkeypatch.setitem(sys.modules, "numba", SimpleNamespace())
     expected = [None] * n_waited + ["the loops"] * (40 - n_waited)
-    assert [loops_after(2) for _ in range(40)] == expected
+    assert [choose_compiled_loops(2) for _ in range(40)] == expected
 
 
 @pytest.mark.usefixtures("_some_loops")
 def test_keys_and_runs_count_by_the_time_they_take(monkeypatch):
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     column_keys([np.ones(6 * STIRRED), np.ones(6 * STIRRED)], 6 * STIRRED)
-    assert when_compiled.SO_FAR.n_numbers == 12
+    assert when_compiled.MEASURED_SO_FAR.n_numbers == 12
     x = np.linspace(0, 1, 100)
-    moments = measure(Grid(np.linspace(0, 1, 11)), x, x)
-    before = when_compiled.SO_FAR.n_numbers
+    moments = measure_moments(Grid(np.linspace(0, 1, 11)), x, x)
+    before = when_compiled.MEASURED_SO_FAR.n_numbers
     Adaptive(spread_bins="mean")(moments)
-    assert when_compiled.SO_FAR.n_numbers - before == PRICED * 10**2 // 2
+    assert when_compiled.MEASURED_SO_FAR.n_numbers - before == PRICED * 10**2 // 2
 
 
 def test_where_the_compiler_is_switched_off_there_is_no_loop(monkeypatch):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import MANY_VALUES, Axis
-from rhale.kernels.windows import FEWEST_ROWS, even_window, window
+from rhale.kernels.axis import MANY_VALUES, FeatureAxis
+from rhale.kernels.windows import MIN_WINDOW_ROWS, even_window, window
 
 SHARES = [0.01, 0.05, 0.2]
 
@@ -14,7 +14,7 @@ def axis(x, weights=None, low=None, high=None):
     values, place = np.unique(x, return_inverse=True)
     held = np.bincount(place, w, values.size)
     low, high = values[0] if low is None else low, values[-1] if high is None else high
-    return Axis(float(low), float(high), values, held, w.sum() ** 2 / (w**2).sum())
+    return FeatureAxis(float(low), float(high), values, held, w.sum() ** 2 / (w**2).sum())
 
 
 def share_inside(x, a, b, at):
@@ -92,7 +92,7 @@ def test_few_rows_get_windows_that_see_some_others():
     x = np.linspace(0, 1, 120) ** 2
     a, b = window(axis(x), 1e-6).ends(x)
     others = np.round(share_inside(x, a, b, x) * x.size)
-    assert np.median(others) >= FEWEST_ROWS - 1
+    assert np.median(others) >= MIN_WINDOW_ROWS - 1
     assert others.min() >= 1
 
 

@@ -2,31 +2,31 @@
 
 import numpy as np
 
-from rhale.measures.measure import Replies, Rows, SampledRows
-from rhale.measures.questions import Asker
+from rhale.measures.measure import MeasuredChunk, MeasureSample, Replies
+from rhale.measures.questions import BatchedModel
 from rhale.models import meet, wrap
 
 
 def asker_for(model, chunk, names=("a", "b", "c"), batch_rows=10_000):
-    return Asker(meet(wrap(model), chunk)[0], tuple(names), batch_rows)
+    return BatchedModel(meet(wrap(model), chunk)[0], tuple(names), batch_rows)
 
 
 def rows_of(chunk, key=None):
     """A chunk of which no row is sampled."""
     key = np.arange(chunk.n_rows, dtype=np.uint64) if key is None else key
-    return Rows(chunk, key, np.empty(0, dtype=np.intp))
+    return MeasuredChunk(chunk, key, np.empty(0, dtype=np.intp))
 
 
 def sampled_rows(chunk, key=None):
     """A chunk of which all rows are sampled."""
     key = np.arange(chunk.n_rows, dtype=np.uint64) if key is None else key
-    return Rows(chunk, key, np.arange(chunk.n_rows))
+    return MeasuredChunk(chunk, key, np.arange(chunk.n_rows))
 
 
 def no_sampled(measure, n_outputs=1):
     """What a measure keeps of no rows at all."""
     none = np.empty(0)
-    return SampledRows(np.empty((0, measure.n_kept(n_outputs))), none, none.astype(np.uint64))
+    return MeasureSample(np.empty((0, measure.n_kept(n_outputs))), none, none.astype(np.uint64))
 
 
 def local_effects(source, asker, chunk):

@@ -5,8 +5,8 @@ import pandas as pd
 
 from rhale.features.first_pass import FirstPass
 from rhale.kernels.regions import Regions
-from rhale.measures.beside import Beside
-from rhale.measures.measure import Conclusion, Questions, Replies, Rows
+from rhale.measures.beside import SplitterColumn
+from rhale.measures.measure import Conclusion, MeasuredChunk, Questions, Replies
 from rhale.settings import Settings
 from rhale.tables import open_table
 
@@ -28,10 +28,10 @@ def splitters():
 
 def test_it_keeps_where_sampled_rows_stand_and_nothing_else():
     columns, chunk = splitters()
-    rows = Rows(chunk, np.arange(5, dtype=np.uint64), np.array([0, 1, 4]))
+    rows = MeasuredChunk(chunk, np.arange(5, dtype=np.uint64), np.array([0, 1, 4]))
     names, numbers = columns.splitters[1:]
     silence = Questions(), Replies(None, None, None)
-    tallies = [Beside(feature).add_up(rows, *silence) for feature in (names, numbers)]
+    tallies = [SplitterColumn(feature).add_up(rows, *silence) for feature in (names, numbers)]
     levels = {name: float(k) for k, name in enumerate(names.levels.names)}
     np.testing.assert_array_equal(tallies[0].kept, [[levels["u"]], [np.nan], [levels["v"]]])
     np.testing.assert_array_equal(tallies[1].kept, [[0.5], [np.nan], [7.0]])
@@ -40,8 +40,8 @@ def test_it_keeps_where_sampled_rows_stand_and_nothing_else():
 
 def test_it_asks_nothing_and_concludes_nothing():
     columns, chunk = splitters()
-    measure = Beside(columns.splitters[1])
-    asked = measure.questions(Rows(chunk, np.arange(5, dtype=np.uint64), np.arange(5)))
+    measure = SplitterColumn(columns.splitters[1])
+    asked = measure.questions(MeasuredChunk(chunk, np.arange(5, dtype=np.uint64), np.arange(5)))
     assert asked.n_asked(5) == measure.n_changes == 0
     assert measure.needs == "nothing"
     assert measure.n_kept(3) == measure.n_points == 1

@@ -23,7 +23,7 @@ from rhale.measures.binned import (
     reachable_limits,
     without_moved,
 )
-from rhale.measures.measure import About, Rows, SampledRows, with_bins
+from rhale.measures.measure import MeasureContext, MeasuredChunk, MeasureSample, with_bins
 from rhale.measures.nearby import Nearby
 from rhale.measures.secant import OwnBin, Secant
 from rhale.results.fit import MOVED_LIMITS, bin_all
@@ -50,7 +50,7 @@ def settled(rows=X, **asked):
 def added_up(measure, columns, sampled=()):
     chunk = columns.table.chunk(0, columns.table.n_rows)
     key = np.arange(chunk.n_rows, dtype=np.uint64)
-    rows = Rows(chunk, key, np.array(sampled, dtype=np.intp))
+    rows = MeasuredChunk(chunk, key, np.array(sampled, dtype=np.intp))
     asked = measure.questions(rows)
     return measure.add_up(rows, asked, replies_to(asked, asker_for(both, chunk), chunk))
 
@@ -69,9 +69,9 @@ def near(columns):
 def about_rows(columns, kept, **other):
     """All rows that something is kept of are sampled ones."""
     n_rows = len(kept)
-    some = SampledRows(kept, np.ones(n_rows), np.arange(n_rows, dtype=np.uint64))
+    some = MeasureSample(kept, np.ones(n_rows), np.arange(n_rows, dtype=np.uint64))
     known = columns.survey, ("y0", "y1"), (), some.weight, np.uint64(0)
-    return About(*known, sampled=some, **other)
+    return MeasureContext(*known, sampled=some, **other)
 
 
 def concluded(measure, columns, sampled=(0, 1)):
@@ -310,7 +310,7 @@ def test_regions_are_to_tell_local_effects_apart_or_secants_of_a_model_with_step
     effects = [10 * output + np.arange(4.0) for output in (0, 1)]
     increments = np.arange(4 * 2 * size).reshape(4, 2 * size) ** 2.0
     kept = np.column_stack([x, *effects, increments])
-    searched = SampledRows(kept, np.ones(4), np.arange(4, dtype=np.uint64))
+    searched = MeasureSample(kept, np.ones(4), np.arange(4, dtype=np.uint64))
     for output, target in enumerate(measure.targets(searched, 2)):
         assert target.row.tolist() == [0, 2]
         assert target.x.tolist() == [1.0, 7.0]
@@ -334,7 +334,7 @@ def test_a_region_has_the_cells_from_its_first_to_its_last_row():
     chunk = columns.table.chunk(0, len(X))
     key = np.arange(len(X), dtype=np.uint64)
     counted = (X[:, 0] > 2) & (X[:, 0] < 6)
-    rows = Rows(chunk, key, np.arange(2), counted=counted)
+    rows = MeasuredChunk(chunk, key, np.arange(2), counted=counted)
     asked = measure.questions(rows)
     tally = measure.add_up(rows, asked, replies_to(asked, asker_for(both, chunk), chunk))
     about = about_rows(columns, tally.kept)

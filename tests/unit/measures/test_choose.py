@@ -212,7 +212,7 @@ def test_quantile_limits_from_a_sample_say_so():
 def test_postponed_bins_are_one_bin_in_the_same_cells():
     from rhale._run import open_run
     from rhale.features.first_pass import FirstPass
-    from rhale.measures.choose import choose, postpone_bins
+    from rhale.measures.choose import choose_measures, postpone_bins
     from rhale.settings import Settings
 
     def model(rows):
@@ -226,7 +226,7 @@ def test_postponed_bins_are_one_bin_in_the_same_cells():
             first = FirstPass.plan(run.table, run.asked)
             columns = first.settle(run.survey(first.task))
             asker = run.meet(columns)
-            choice = choose(columns, asker, run.asked)
+            choice = choose_measures(columns, asker, run.asked)
             later = run.measure(asker, columns, postpone_bins(choice).measures)
             now = run.measure(asker, columns, choice.measures)
         assert all(np.array_equal(later.cells[f].mean, now.cells[f].mean) for f in now.cells)

@@ -7,7 +7,7 @@ from tests.unit.measures.askers import rows_of
 
 from rhale.features.first_pass import FirstPass
 from rhale.measures.constant import Constant, describe_constant
-from rhale.measures.measure import About, Questions, Replies, Rows
+from rhale.measures.measure import MeasureContext, MeasuredChunk, Questions, Replies
 from rhale.results.note import Note
 from rhale.settings import Settings
 from rhale.tables import open_table
@@ -29,7 +29,7 @@ def settled(values, weights=None):
 
 
 def concluded(columns, *outputs, missing=()):
-    about = About(columns.survey, outputs, (), np.ones(0), np.uint64(0))
+    about = MeasureContext(columns.survey, outputs, (), np.ones(0), np.uint64(0))
     return Constant(columns.features[0], missing).conclude(0, np.empty((0, 1)), about)
 
 
@@ -72,7 +72,7 @@ def test_pooled_levels_are_kept_by_name():
 def test_a_constant_asks_nothing_and_keeps_the_value_of_sampled_rows():
     columns = settled(TABLES["number"][0])
     measure, chunk = Constant(columns.features[0]), columns.table.chunk(0, 10)
-    rows = Rows(chunk, np.arange(10, dtype=np.uint64), np.array([3, 7]))
+    rows = MeasuredChunk(chunk, np.arange(10, dtype=np.uint64), np.array([3, 7]))
     assert (measure.needs, measure.n_changes) == ("nothing", 0)
     assert list(measure.questions(rows_of(chunk)).changes) == []
     tally = measure.add_up(rows, Questions(), NOTHING)

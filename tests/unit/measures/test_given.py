@@ -6,7 +6,7 @@ import pytest
 import problems
 import rhale
 from rhale import errors
-from rhale.measures.given import SAMPLE_ROWS, read_given
+from rhale.measures.given import MAX_RESULT_SAMPLE_ROWS, read_given
 
 X = np.random.default_rng(6).normal(size=(200, 3))
 
@@ -79,9 +79,9 @@ def test_the_sample_holds_rows_as_they_were_given_with_their_weights():
 
 
 def test_the_sample_of_many_rows_is_bounded():
-    x = np.random.default_rng(1).normal(size=3 * SAMPLE_ROWS)
+    x = np.random.default_rng(1).normal(size=3 * MAX_RESULT_SAMPLE_ROWS)
     sample = read_given(x, 2 * x, None, "age").sample()
-    assert sample.x.size == SAMPLE_ROWS
+    assert sample.x.size == MAX_RESULT_SAMPLE_ROWS
     assert np.array_equal(sample.local_effects, 2 * sample.x)
 
 

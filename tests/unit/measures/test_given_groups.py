@@ -9,7 +9,7 @@ from rhale.errors import BadSettingError
 from rhale.features.first_pass import FirstPass
 from rhale.kernels.regions import By
 from rhale.kernels.rules import Rule, locate_rows
-from rhale.measures.given_groups import chain, read_groups
+from rhale.measures.given_groups import chain, parse_user_groups
 from rhale.results.region_tree import Group, RegionTree, Split
 from rhale.settings import Settings
 from rhale.tables import open_table
@@ -36,7 +36,7 @@ def read(by, table=TABLE):
     opened = open_table(table)
     first = FirstPass.plan(opened, Settings(features="a", regions=by))
     columns = first.settle(first.task(opened.chunk(0, len(table))))
-    return read_groups(by, columns), columns.table.chunk(0, len(table))
+    return parse_user_groups(by, columns), columns.table.chunk(0, len(table))
 
 
 def located(by, table=TABLE):

@@ -8,10 +8,10 @@ from tests.unit.measures.askers import asker_for
 
 from rhale.measures.greenwell import (
     GridSide,
+    choose_grid_points,
     conclude_greenwell,
     count_points,
     greenwell_indices,
-    place_points,
     tell_greenwell,
 )
 from rhale.tables import open_table
@@ -54,7 +54,7 @@ def test_levels_vary_by_a_quarter_of_their_range():
 
 
 def test_additive_functions_have_exactly_none():
-    sides = [place_points(CHUNK, j) for j in range(3)]
+    sides = [choose_grid_points(CHUNK, j) for j in range(3)]
     found = find(lambda x: np.exp(x[:, 0]) + x[:, 1] ** 3 - x[:, 2], sides)
     assert found.strength.tolist() == [[0.0]] * 3
 
@@ -70,11 +70,11 @@ def test_rows_count_by_their_weights():
 def test_numbers_have_points_at_equal_counts_and_levels_all():
     column = np.r_[np.arange(100.0), np.full(60, np.nan)][:, None]
     chunk = open_table(column).chunk(0, 160)
-    assert place_points(chunk, 0, n_points=4).values.tolist() == [12.0, 37.0, 62.0, 87.0]
-    assert place_points(chunk, 0, is_levels=True).values.size == 100
+    assert choose_grid_points(chunk, 0, n_points=4).values.tolist() == [12.0, 37.0, 62.0, 87.0]
+    assert choose_grid_points(chunk, 0, is_levels=True).values.size == 100
     piled = open_table(np.r_[np.zeros(90), np.arange(1.0, 11)][:, None]).chunk(0, 100)
-    assert place_points(piled, 0, n_points=5).values.tolist() == [0.0]
-    assert place_points(piled, 0, n_points=10).values.tolist() == [0.0, 5.0]
+    assert choose_grid_points(piled, 0, n_points=5).values.tolist() == [0.0]
+    assert choose_grid_points(piled, 0, n_points=10).values.tolist() == [0.0, 5.0]
 
 
 def test_a_feature_of_one_value_or_none_has_no_index():
@@ -94,13 +94,13 @@ def test_rows_that_are_asked_are_counted():
 
     asker = asker_for(counting, CHUNK)
     n_asked = 0
-    sides = [place_points(CHUNK, j, n_points=5) for j in range(3)]
+    sides = [choose_grid_points(CHUNK, j, n_points=5) for j in range(3)]
     found = greenwell_indices(asker, CHUNK, sides, PAIRS)
     assert found.n_asked == n_asked == 40 * (1 + count_points(sides, PAIRS)) == 40 * (1 + 15 + 75)
 
 
 def test_results_have_pairs_first_and_outputs_within():
-    sides = [place_points(CHUNK, j) for j in range(3)]
+    sides = [choose_grid_points(CHUNK, j) for j in range(3)]
     found = find(lambda x: np.stack([x[:, 0] * x[:, 1], 2 * x[:, 0] * x[:, 1]], axis=1), sides)
     pairs = conclude_greenwell(found, ["a", "b", "c"], ["u", "v"])
     assert [(p.names, p.output, p.method) for p in pairs[:3]] == [

@@ -14,14 +14,14 @@ from rhale.features.first_pass import FirstPass
 from rhale.kernels.level_moments import LevelMoments
 from rhale.kernels.regions import Regions
 from rhale.kernels.rules import Rule
-from rhale.measures.choose import choose
-from rhale.measures.grouped import NOBODY, Division, Grouped, Part, take_parts
+from rhale.measures.choose import choose_measures
+from rhale.measures.grouped import NOBODY, Grouped, GroupingRules, GroupMeasure, take_parts
 from rhale.measures.measure import (
-    About,
     Conclusion,
+    MeasureContext,
     MeasureTask,
     PartResult,
-    take_apart,
+    split_sample_columns,
     with_bins,
 )
 from rhale.measures.walked import JumpTotal
@@ -61,8 +61,8 @@ def opened(model, feature, rules=BY_SIGN, n_groups=2, output=0, rows=TABLE):
     first = FirstPass.plan(table, settings)
     columns = first.settle(first.task(table.chunk(0, N)))
     asker = asker_for(model, columns.probe, table.names)
-    base = choose(columns, asker, settings).measures[0]
-    division = Division(rules, columns.splitters, n_groups)
+    base = choose_measures(columns, asker, settings).measures[0]
+    division = GroupingRules(rules, columns.splitters, n_groups)
     axes = [base.feature.axis] * n_groups
     grouped = Grouped(base, (division,), tuple(take_parts(base, 0, output, axes)))
     return base, grouped, asker, columns
@@ -78,9 +78,9 @@ def summed(measure, asker, columns, some=None):
 def concluded(grouped, asker, columns):
     """Effects of the parts, and what was known of the rows."""
     sums = summed(grouped, asker, columns)
-    sampled = take_apart(sums.sample, len(asker.outputs), (grouped,))
+    sampled = split_sample_columns(sums.sample, len(asker.outputs), (grouped,))
     known = columns.survey, asker.outputs, (), sampled.weight, LAST
-    about = About(*known, sampled=sampled.of_measure(0))
+    about = MeasureContext(*known, sampled=sampled.of_measure(0))
     (made,) = with_bins([grouped.conclude(sums.totals[0], sampled.kept[0], about)])
     return made, about
 
@@ -155,8 +155,8 @@ def test_totals_of_halves_add_up(name):
 def test_what_is_kept_of_a_row_does_not_depend_on_its_group(name):
     base, grouped, asker, columns = opened(*CASES[name])
     n_outputs = len(asker.outputs)
-    plain = take_apart(summed(base, asker, columns).sample, n_outputs, (base,))
-    parts = take_apart(summed(grouped, asker, columns).sample, n_outputs, (grouped,))
+    plain = split_sample_columns(summed(base, asker, columns).sample, n_outputs, (base,))
+    parts = split_sample_columns(summed(grouped, asker, columns).sample, n_outputs, (grouped,))
     assert grouped.n_kept(n_outputs) == base.n_kept(n_outputs) + 1
     np.testing.assert_array_equal(parts.key, plain.key)
     np.testing.assert_array_equal(parts.kept[0][:, :-1], plain.kept[0])
@@ -170,7 +170,7 @@ def test_the_effect_of_a_part_is_that_of_its_rows(name):
     assert [(one.division, one.group, one.output) for one in made.parts] == [(0, 0, 0), (0, 1, 0)]
     for one, some in zip(made.parts, (BELOW, ~BELOW), strict=True):
         alone = summed(base, asker, columns, some)
-        kept = take_apart(alone.sample, len(asker.outputs), (base,))
+        kept = split_sample_columns(alone.sample, len(asker.outputs), (base,))
         known = replace(about, weight=kept.weight, sampled=kept.of_measure(0))
         part = PartResult(0, 0, 0, base.conclude_region(alone.totals[0], kept.kept[0], known, 0))
         ((_, _, _, wanted),) = next(with_bins([Conclusion(parts=(part,))])).parts
@@ -219,8 +219,8 @@ def test_it_asks_as_often_as_its_measure_does():
 def test_groups_without_an_axis_are_not_measured():
     base = SimpleNamespace(in_region=lambda axis: f"measure on {axis}")
     assert take_parts(base, 2, 1, ["left", None, "right"]) == [
-        Part("measure on left", 2, 0, 1),
-        Part("measure on right", 2, 2, 1),
+        GroupMeasure("measure on left", 2, 0, 1),
+        GroupMeasure("measure on right", 2, 2, 1),
     ]
 
 
@@ -317,7 +317,7 @@ def test_given_limits_stay_as_they_are_inside_regions(kind, asked):
 def test_jumps_of_several_divisions_are_kept_apart():
     base, grouped, asker, columns = opened(TREES, "a")
     rules = (Rule(1, np.inf, first=1, second=-3), Rule(1, 0.4, first=-1, second=-2))
-    known = Division(rules, columns.splitters, 2)  # rows without a value are nobody's
+    known = GroupingRules(rules, columns.splitters, 2)  # rows without a value are nobody's
     more = take_parts(base, 1, 0, [base.feature.axis] * 2)
     both = replace(grouped, divisions=(*grouped.divisions, known), parts=(*grouped.parts, *more))
     found = summed(both, asker, columns).totals[0].totals

@@ -4,8 +4,8 @@ import pytest
 from tests.unit.measures.askers import asker_for
 
 from rhale.errors import ModelFailedError
-from rhale.kernels.dependences import share_rows
-from rhale.measures.holding import ask_held, ask_rest
+from rhale.kernels.dependences import normalise_row_weights
+from rhale.measures.holding import complement_dependence, partial_dependence
 from rhale.tables import open_table
 
 ROWS = np.random.default_rng(0).normal(size=(20, 3))
@@ -23,15 +23,15 @@ def model(rows):
 @pytest.mark.parametrize("batch_rows", [1, 45, 10_000])
 def test_held_columns_are_the_same_in_all_rows(batch_rows):
     chunk, points = whole(ROWS), np.array([-1.0, 0.0, 2.0])
-    shares = share_rows(20, np.arange(20.0))
+    shares = normalise_row_weights(20, np.arange(20.0))
     asker = asker_for(model, chunk, batch_rows=batch_rows)
-    found = ask_held(asker, chunk, [(0, points)], shares)
+    found = partial_dependence(asker, chunk, [(0, points)], shares)
     a, b, c = ROWS.T
     np.testing.assert_allclose(found[0], points * (b @ shares) + c @ shares, atol=1e-14)
     np.testing.assert_allclose(found[1], np.full(3, b**2 @ shares), atol=1e-14)
-    both = ask_held(asker, chunk, [(0, points), (1, points)], shares)
+    both = partial_dependence(asker, chunk, [(0, points), (1, points)], shares)
     np.testing.assert_allclose(both, [points**2 + c @ shares, points**2], atol=1e-14)
-    rest = ask_rest(asker, chunk, 0, shares)
+    rest = complement_dependence(asker, chunk, 0, shares)
     np.testing.assert_allclose(rest, [(a @ shares) * b + c, b**2], atol=1e-14)
 
 
@@ -44,7 +44,7 @@ def test_a_batch_is_not_exceeded_but_for_one_copy_of_the_rows():
 
     asker = asker_for(counting, chunk, batch_rows=45)
     sizes.clear()
-    ask_held(asker, chunk, [(0, np.arange(5.0))], share_rows(20, None))
+    partial_dependence(asker, chunk, [(0, np.arange(5.0))], normalise_row_weights(20, None))
     assert sizes == [40, 40, 20]
 
 
@@ -67,7 +67,9 @@ def test_names_and_missing_values_are_held_as_rows_have_them():
     asker = asker_for(reading, chunk, tuple(frame.columns))
     for column in (1, 2):
         seen.clear()
-        ask_held(asker, chunk, [(column, chunk.column(column))], share_rows(4, None))
+        partial_dependence(
+            asker, chunk, [(column, chunk.column(column))], normalise_row_weights(4, None)
+        )
         (rows,) = seen
         name = frame.columns[column]
         expected = frame[name].repeat(4).reset_index(drop=True)
@@ -87,4 +89,4 @@ def test_a_model_that_rejects_a_combination_is_told_where_it_came_from():
     asker = asker_for(choosy, chunk)
     told = "'a' between 1 and 2, in rows that have other values.*'ale' stays near.*equal"
     with pytest.raises(ModelFailedError, match=told):
-        ask_held(asker, chunk, [(0, rows[:, 0])], share_rows(2, None))
+        partial_dependence(asker, chunk, [(0, rows[:, 0])], normalise_row_weights(2, None))

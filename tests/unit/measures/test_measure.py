@@ -8,14 +8,14 @@ import torch
 
 import rhale
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.measures.measure import (
-    Aside,
     Conclusion,
+    MeasuredChunk,
     MeasureTask,
     PartResult,
-    Rows,
     SampleParts,
+    SubsetQuery,
     chances,
     with_bins,
 )
@@ -235,7 +235,7 @@ def test_steps_beside_gradients_do_not_ask_about_the_rows_again():
 
 def test_values_of_rows_that_do_not_count_are_as_if_they_had_none():
     x = np.array([1.0, 2.0, np.nan])
-    rows = Rows(None, np.arange(3, dtype=np.uint64), np.arange(3))
+    rows = MeasuredChunk(None, np.arange(3, dtype=np.uint64), np.arange(3))
     assert rows.count_only(x) is x
     some = replace(rows, counted=np.array([True, False, True]))
     np.testing.assert_array_equal(some.count_only(x), [1.0, np.nan, np.nan])
@@ -273,7 +273,7 @@ def test_a_column_that_is_asked_about_again_is_walked_again():
         for place, column in enumerate([0, 1, 0, 0, 2, 1])
     ]
     chunk = open_table(X).chunk(0, 4)
-    rows = Rows(chunk, np.arange(4, dtype=np.uint64), np.arange(0))
+    rows = MeasuredChunk(chunk, np.arange(4, dtype=np.uint64), np.arange(0))
     replies = MeasureTask(asker, (), np.uint64(0), 0, 4.0).ask_jumps(rows, questions)
     assert replies == list(range(6))  # in the order of the questions
     assert asker.walks == [[0, 1, 2], [0, 1], [0]]
@@ -287,7 +287,7 @@ def test_chances_fill_the_unit_interval_and_never_reach_one():
 
 
 def test_rows_that_are_alike_are_taken_once_up_to_a_key():
-    rows = Rows(None, np.array([7, 3, 7, 1, 9, 3], np.uint64), np.array([0, 1, 2, 4, 5]))
+    rows = MeasuredChunk(None, np.array([7, 3, 7, 1, 9, 3], np.uint64), np.array([0, 1, 2, 4, 5]))
     some, among = rows.distinct_up_to(np.uint64(8))
     assert some.tolist() == [0, 1]  # as they stand in the chunk
     assert among.tolist() == [0, 1, 0, -1, 1]
@@ -297,7 +297,7 @@ def test_rows_that_are_alike_are_taken_once_up_to_a_key():
 
 def test_every_other_row_is_half_of_them_by_keys_that_tell_neither_groups_nor_halves():
     key = np.arange(256, dtype=np.uint64)
-    other = Rows(None, key, np.arange(0)).every_other
+    other = MeasuredChunk(None, key, np.arange(0)).every_other
     assert other.size == 128
     for bits in (1, 31):  # as many of each half, and of each group
         counts = np.bincount((key[other] & np.uint64(bits)).astype(int))
@@ -319,7 +319,7 @@ def test_what_is_asked_about_the_same_rows_is_asked_together():
 
     some, others = np.array([0, 2]), np.array([1, 2, 3])
     asides = [
-        Aside(rows, [(0, np.full(rows.size, 10.0 * k + j)) for j in range(n)])
+        SubsetQuery(rows, [(0, np.full(rows.size, 10.0 * k + j)) for j in range(n)])
         for k, (rows, n) in enumerate([(some, 2), (others, 1), (some, 2), (np.empty(0, int), 2)])
     ]
     task = MeasureTask(Asker(), (), np.uint64(0), 0)
@@ -386,7 +386,7 @@ def test_answers_that_a_measure_needs_are_asked_for_all_the_same():
 def test_bins_of_parts_are_chosen_together_and_each_is_put_where_it_waits():
     rng = np.random.default_rng(0)
     edges, x = np.linspace(0, 1, 9), rng.uniform(0, 1, (4, 300))
-    cells = [measure(Grid(edges), x[k], (k + x[k])[None]) for k in range(4)]
+    cells = [measure_moments(Grid(edges), x[k], (k + x[k])[None]) for k in range(4)]
     waiting = [Unbinned(f"f{k}", "y", [ModelCells(cells[k])], rhale.Fixed(2 + k)) for k in range(4)]
     parts = (
         PartResult(0, 0, 0, waiting[1]),

@@ -5,7 +5,7 @@ from tests.unit.measures.test_corners import CELLS, chunk_of, levels, number
 from rhale.kernels.pair_question import PairSide
 from rhale.measures.corners import ask_corners
 from rhale.measures.mixed_slopes import cross_cell
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.models import meet, wrap
 
 
@@ -26,7 +26,7 @@ def chunk():
 
 @pytest.fixture
 def asker(chunk):
-    return Asker(meet(wrap(model, gradient=gradient), chunk)[0], ("a", "b", "c"), 1_000)
+    return BatchedModel(meet(wrap(model, gradient=gradient), chunk)[0], ("a", "b", "c"), 1_000)
 
 
 def test_slopes_at_both_ends_of_a_cell_are_the_corners_of_a_bilinear_function(chunk, asker):

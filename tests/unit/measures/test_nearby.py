@@ -13,10 +13,17 @@ from tests.unit.measures.askers import asker_for, sampled_rows
 import rhale
 from rhale.features.first_pass import FirstPass
 from rhale.features.levels import Levels
-from rhale.kernels.sample import NO_LIMIT, collect
-from rhale.kernels.spread import Places, find_places, measure_spread
-from rhale.measures.choose import choose
-from rhale.measures.measure import About, MeasureTask, Rows, SampledRows, take_apart, with_bins
+from rhale.kernels.sample import MAX_ROW_HASH, collect
+from rhale.kernels.spread import Places, choose_spread_positions, measure_spread
+from rhale.measures.choose import choose_measures
+from rhale.measures.measure import (
+    MeasureContext,
+    MeasuredChunk,
+    MeasureSample,
+    MeasureTask,
+    split_sample_columns,
+    with_bins,
+)
 from rhale.measures.nearby import MovedRows, Nearby, place_levels
 from rhale.settings import Settings
 from rhale.tables import open_table
@@ -270,14 +277,14 @@ def test_two_halves_of_the_rows_give_what_the_whole_gives(model):
     table, columns, plan = settled(X)
     chunk = table.chunk(0, len(X))
     asker = asker_for(model, chunk, table.names)
-    measure = choose(columns, asker, plan).measures[0]
-    task = MeasureTask(asker, (measure,), NO_LIMIT, 0, columns.survey.weight)
+    measure = choose_measures(columns, asker, plan).measures[0]
+    task = MeasureTask(asker, (measure,), MAX_ROW_HASH, 0, columns.survey.weight)
     halves = [task(chunk.take(np.arange(k, len(X), 2))) for k in (0, 1)]
     found = []
     for sums in (task(chunk), halves[0] + halves[1], halves[1] + halves[0]):
-        sample = take_apart(sums.sample, 1, (measure,))
-        known = columns.survey, asker.outputs, (), sample.weight, NO_LIMIT
-        about = About(*known, sampled=sample.of_measure(0))
+        sample = split_sample_columns(sums.sample, 1, (measure,))
+        known = columns.survey, asker.outputs, (), sample.weight, MAX_ROW_HASH
+        about = MeasureContext(*known, sampled=sample.of_measure(0))
         made = measure.conclude(sums.totals[0], sample.kept[0], about)
         found.append(next(with_bins([made])).results)
     for other in found[1:]:
@@ -297,7 +304,7 @@ def test_the_error_of_numbers_counts_where_places_happen_to_lie():
     order = np.argsort(key)
     kept = np.column_stack([X[:, 0], increments])[order]
     about = SimpleNamespace(
-        sampled=SampledRows(kept, np.ones(n_rows), key[order]),
+        sampled=MeasureSample(kept, np.ones(n_rows), key[order]),
         survey=SimpleNamespace(weight_squares=1.0 * n_rows, weight=1.0 * n_rows),
         weight=np.ones(70),
     )
@@ -331,7 +338,7 @@ def test_how_many_rows_are_moved_follows_from_answers_and_memory():
 
 def nearby(x, **fields):
     feature = SimpleNamespace(column=0, levels=None, axis=axis_of(x))
-    return Nearby(feature, find_places(feature.axis), 1, **fields)
+    return Nearby(feature, choose_spread_positions(feature.axis), 1, **fields)
 
 
 def test_rows_without_a_value_stay_as_they_are_and_tell_nothing():
@@ -343,7 +350,7 @@ def test_rows_without_a_value_stay_as_they_are_and_tell_nothing():
     aside = near.ask(some)
     assert all(np.isnan(values[::4]).all() for _, values in aside.changes)
     kept = near.keep(some, asker.ask(chunk, aside.changes))
-    sampled = SampledRows(np.column_stack([rows[:, 0], kept]), np.ones(80), some.key)
+    sampled = MeasureSample(np.column_stack([rows[:, 0], kept]), np.ones(80), some.key)
     found = near.read(sampled, 0)
     assert found.row.tolist() == [k for k in range(80) if k % 4]
     np.testing.assert_array_equal(found.x, rows[found.row, 0])
@@ -356,7 +363,7 @@ def test_rows_beyond_limits_or_without_a_weight_are_not_read():
     near = nearby(np.linspace(0, 1, 40))
     kept = np.zeros((4, 1 + near.n_kept))
     kept[:, 0] = [0.5, 1.5, -0.1, 0.7]
-    sampled = SampledRows(kept, np.array([1.0, 1.0, 1.0, 0.0]), np.arange(4, dtype=np.uint64))
+    sampled = MeasureSample(kept, np.array([1.0, 1.0, 1.0, 0.0]), np.arange(4, dtype=np.uint64))
     assert near.read(sampled, 0).row.tolist() == [0]
 
 
@@ -377,7 +384,7 @@ def test_numbers_of_a_column_are_asked_as_it_can_hold_them():
 
 def test_all_rows_that_are_searched_are_moved_where_a_model_with_steps_is():
     key = np.arange(50, dtype=np.uint64)
-    rows = Rows(open_table(X[:50]).chunk(0, 50), key, np.arange(0, 50, 2))
+    rows = MeasuredChunk(open_table(X[:50]).chunk(0, 50), key, np.arange(0, 50, 2))
     assert nearby(X[:50, 0], last_key=np.uint64(10)).moved(rows)[0].tolist() == [0, 2, 4, 6, 8, 10]
     every = nearby(X[:50, 0], last_key=np.uint64(10), every=True)
     assert every.moved(rows)[0].tolist() == list(range(0, 50, 2))

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.times import as_numbers
 from rhale.measures.notes import (
     ACROSS,
-    LONGEST_REASON,
+    MAX_MODEL_REASON_LETTERS,
     describe_curves,
     describe_ends,
     describe_explained,
@@ -22,19 +22,19 @@ from rhale.measures.notes import (
     describe_outside,
     without_point,
 )
-from rhale.results.captions import PLAIN
+from rhale.results.captions import NO_CAPTIONS
 
 SURVEY = SimpleNamespace(n_rows=2_000)
 LAST = np.iinfo(np.uint64).max
 
 
 def cells(x, low=0.0, high=4.0):
-    return measure(Grid(np.array([low, high])), x, np.ones_like(x))
+    return measure_moments(Grid(np.array([low, high])), x, np.ones_like(x))
 
 
 def feature(values, *, whole=False, kind="number"):
     values = np.asarray(values, dtype=float)
-    axis = Axis(values[0], values[-1], values, np.ones(values.size), values.size)
+    axis = FeatureAxis(values[0], values[-1], values, np.ones(values.size), values.size)
     return SimpleNamespace(axis=axis, whole=whole, axis_kind=kind)
 
 
@@ -43,7 +43,7 @@ def effect_of(
 ):
     return SimpleNamespace(
         name=name,
-        captions=PLAIN,
+        captions=NO_CAPTIONS,
         importance=importance,
         importance_error=error,
         typical_spread=spread,
@@ -118,8 +118,8 @@ def test_rows_without_a_value_are_counted_with_their_share():
 def test_the_reason_of_a_model_is_one_line_and_not_too_long():
     assert "(no nan, please)" in without_point("  no nan, please\nTraceback: ...")
     reason = without_point("z" * 1_000)
-    assert "z" * (LONGEST_REASON - 1) + "…" in reason
-    assert "z" * LONGEST_REASON not in reason
+    assert "z" * (MAX_MODEL_REASON_LETTERS - 1) + "…" in reason
+    assert "z" * MAX_MODEL_REASON_LETTERS not in reason
 
 
 def test_kept_curves_are_counted_where_some_rows_are_left_out():

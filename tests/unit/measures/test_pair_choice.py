@@ -10,16 +10,16 @@ from rhale.measures.pair_choice import (
     Manner,
     all_of,
     choose_manner,
+    count_pair_queries,
     describe_rows,
     describe_screen,
     limit_pairs,
-    price_all,
     require_two,
     tell_price,
     too_many,
 )
 from rhale.measures.pair_plan import every_pair, make_sides
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.models import meet, wrap
 
 
@@ -57,7 +57,7 @@ def test_columns_that_mix_before_trees_are_asked(rows):
 
 def manner_of(model, rows, gradient=None):
     features, chunk, asked = survey(rows)
-    asker = Asker(meet(wrap(model, gradient=gradient), chunk)[0], ("x0", "x1", "x2"), 1_000)
+    asker = BatchedModel(meet(wrap(model, gradient=gradient), chunk)[0], ("x0", "x1", "x2"), 1_000)
     table = type("Seen", (), {"probe": chunk, "features": features})
     return choose_manner(table, asker, asked)
 
@@ -130,9 +130,9 @@ def test_few_rows_are_told_and_their_cells_where_there_are_any():
 
 
 def test_only_corners_have_a_price_for_each_pair():
-    assert price_all(Manner("corners"), 435, 1_000, PairSettings()) == 1_740_000
-    assert price_all(Manner("walk"), 435, 1_000, PairSettings()) == 0
-    assert price_all(Manner("corners"), 435, 1_000, PairSettings(method="h")) == 0
+    assert count_pair_queries(Manner("corners"), 435, 1_000, PairSettings()) == 1_740_000
+    assert count_pair_queries(Manner("walk"), 435, 1_000, PairSettings()) == 0
+    assert count_pair_queries(Manner("corners"), 435, 1_000, PairSettings(method="h")) == 0
 
 
 def test_one_feature_makes_no_pair():

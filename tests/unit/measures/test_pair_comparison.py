@@ -5,12 +5,12 @@ from tests.unit.measures.test_pair_plan import survey
 from rhale.measures.pair_comparison import (
     ASKED_ROWS,
     COUNTED_ROWS,
-    compare_pairs,
+    compute_pair_strengths,
     count_asked,
     count_whole_rows,
 )
 from rhale.measures.pair_plan import every_pair
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.measures.whole_rows import WholeRows
 from rhale.models import meet, wrap
 
@@ -25,7 +25,7 @@ def setting(model, rows=ROWS):
         asked.append(len(z))
         return model(z)
 
-    asker = Asker(meet(wrap(predict), chunk)[0], ("x0", "x1", "x2"), 10_000)
+    asker = BatchedModel(meet(wrap(predict), chunk)[0], ("x0", "x1", "x2"), 10_000)
     asked.clear()
     n = len(rows)
     return asker, WholeRows(np.arange(n, dtype=np.uint64), np.ones(n), chunk), features, asked
@@ -34,7 +34,7 @@ def setting(model, rows=ROWS):
 @pytest.mark.parametrize("method", ["h", "greenwell"])
 def test_pairs_that_do_not_interact_have_nothing(method):
     asker, rows, features, asked = setting(lambda z: z[:, 0] * z[:, 1] + z[:, 2])
-    found = compare_pairs(asker, rows, features, every_pair(3), method)
+    found = compute_pair_strengths(asker, rows, features, every_pair(3), method)
     assert [p.names for p in found.pairs] == [("x0", "x1"), ("x0", "x2"), ("x1", "x2")]
     assert found.pairs[0].strength > 0.2
     assert [p.strength for p in found.pairs[1:]] == [0.0, 0.0]
@@ -45,7 +45,7 @@ def test_pairs_that_do_not_interact_have_nothing(method):
 def test_levels_count_all_of_theirs():
     rows = np.column_stack([ROWS[:, 0], np.arange(60) % 3, ROWS[:, 2]])
     asker, whole, features, asked = setting(lambda z: z[:, 0] * z[:, 1], rows)
-    compare_pairs(asker, whole, features, every_pair(3), "greenwell")
+    compute_pair_strengths(asker, whole, features, every_pair(3), "greenwell")
     assert sum(asked) == count_asked(features, every_pair(3), 60, "greenwell")
 
 
@@ -54,7 +54,7 @@ def test_more_rows_where_leaves_are_counted():
 
     features, chunk, _ = survey(ROWS)
     trees = HistGradientBoostingRegressor(max_iter=2).fit(ROWS, ROWS[:, 0])
-    walked = Asker(meet(wrap(trees), chunk)[0], ("x0", "x1", "x2"), 10_000)
+    walked = BatchedModel(meet(wrap(trees), chunk)[0], ("x0", "x1", "x2"), 10_000)
     asker, *_ = setting(lambda z: z[:, 0])
     assert count_whole_rows(walked, chunk, features, "h") == COUNTED_ROWS
     assert count_whole_rows(walked, chunk, features, "greenwell") == ASKED_ROWS

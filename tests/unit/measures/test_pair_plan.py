@@ -7,7 +7,13 @@ from rhale.errors import UnknownFeatureError
 from rhale.features.first_pass import FirstPass
 from rhale.features.survey import rows_keys
 from rhale.kernels.pair_settings import PairSettings
-from rhale.measures.pair_plan import PairPlan, choose_axis, every_pair, list_pairs, make_sides
+from rhale.measures.pair_plan import (
+    PairPlan,
+    choose_axis,
+    every_pair,
+    list_requested_pairs,
+    make_sides,
+)
 from rhale.settings import Settings
 from rhale.tables import open_table
 
@@ -74,15 +80,15 @@ def test_a_feature_with_one_value_has_one_level():
 
 def test_pairs_are_named_once_in_either_order():
     names = ["a", "b", "c"]
-    assert list_pairs(names, PairSettings([("c", "a"), ("a", "c"), (0, 1)])).tolist() == [
+    assert list_requested_pairs(names, PairSettings([("c", "a"), ("a", "c"), (0, 1)])).tolist() == [
         [0, 2],
         [0, 1],
     ]
-    assert list_pairs(names, PairSettings("all")).tolist() == every_pair(3).tolist()
-    assert list_pairs(names, PairSettings()) is None
-    assert list_pairs(names, PairSettings(2)) is None
+    assert list_requested_pairs(names, PairSettings("all")).tolist() == every_pair(3).tolist()
+    assert list_requested_pairs(names, PairSettings()) is None
+    assert list_requested_pairs(names, PairSettings(2)) is None
     with pytest.raises(UnknownFeatureError, match="aa"):
-        list_pairs(names, PairSettings([("aa", "b")]))
+        list_requested_pairs(names, PairSettings([("aa", "b")]))
 
 
 def test_a_plan_knows_which_pairs_are_found_in_which_way():

@@ -9,7 +9,7 @@ from rhale.errors import BadEffectsError
 from rhale.kernels.pair_settings import PairSettings
 from rhale.measures.pair_plan import PairPlan, every_pair, make_sides
 from rhale.measures.pair_task import Answers, PairTask, measure_answers
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.models import meet, wrap
 
 
@@ -31,7 +31,7 @@ def make_task(rows, way, function=model, weights=None):
     features, chunk, asked = survey(rows)
     slopes = gradient if way == "gradient" else None
     predictor, _ = meet(wrap(function, gradient=slopes), chunk)
-    asker = Asker(predictor, ("x0", "x1", "x2"), 10_000)
+    asker = BatchedModel(predictor, ("x0", "x1", "x2"), 10_000)
     sides = make_sides(features, asked, PairSettings(cells=5), len(rows))
     plan = PairPlan(sides, every_pair(3), (way,) * 3)
     chunk = chunk if weights is None else replace(chunk, weights=weights)
@@ -79,7 +79,7 @@ def test_nothing_is_asked_twice_and_no_slopes_that_no_pair_needs(
     sides = make_sides(features, settings, PairSettings(cells=5), len(rows))
     plan = PairPlan(sides, np.array(pairs), ("gradient",) * len(pairs))
     asked.update(slopes=0, predictions=0)
-    PairTask(Asker(predictor, ("x0", "x1", "x2"), 10_000), plan, 0)(chunk)
+    PairTask(BatchedModel(predictor, ("x0", "x1", "x2"), 10_000), plan, 0)(chunk)
     assert asked == {"slopes": 300 * n_slopes, "predictions": 300 * n_predictions}
 
 

@@ -12,7 +12,7 @@ from rhale.features.first_pass import FirstPass
 from rhale.kernels.pair_settings import PairSettings
 from rhale.measures.pair_plan import PairPlan, make_sides
 from rhale.measures.pair_tracing import PairTracing
-from rhale.measures.questions import Asker
+from rhale.measures.questions import BatchedModel
 from rhale.models import meet, wrap
 from rhale.settings import Settings
 from rhale.tables import open_table
@@ -236,7 +236,7 @@ def test_chunks_add_up_to_the_whole():
     asked = Settings(pairing=PairSettings(PAIR, "pdp", 4))
     first = FirstPass.plan(table, asked)
     columns = first.settle(first.task(table.chunk(0, len(ROWS))))
-    asker = Asker(meet(wrap(product), columns.probe)[0], table.names, 1000)
+    asker = BatchedModel(meet(wrap(product), columns.probe)[0], table.names, 1000)
     sides = make_sides(columns.features[:2], asked, asked.pairing, len(ROWS))
     task = PairTracing(asker, PairPlan(sides, np.array([[0, 1]]), ("corners",)), 0)
     whole = task(table.chunk(0, len(ROWS)))

@@ -5,7 +5,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from tests.unit.measures.askers import asker_for
 
 import rhale
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.windows import window
 from rhale.measures.probe import probe_reactions, probe_smoothness
 from rhale.tables import open_table
@@ -17,7 +17,9 @@ def windows(rows, share):
     found = []
     for column in rows.T:
         values, counts = np.unique(column, return_counts=True)
-        found.append(window(Axis(values[0], values[-1], values, counts * 1.0, len(rows)), share))
+        found.append(
+            window(FeatureAxis(values[0], values[-1], values, counts * 1.0, len(rows)), share)
+        )
     return found
 
 

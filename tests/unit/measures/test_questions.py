@@ -6,7 +6,7 @@ from tests.unit.measures.askers import asker_for
 
 from rhale.errors import ModelFailedError
 from rhale.kernels.dependences import HeldPoints
-from rhale.measures.questions import STACKED_NUMBERS, Asker
+from rhale.measures.questions import STACKED_NUMBERS, BatchedModel
 from rhale.models import meet, wrap
 from rhale.tables import open_table
 
@@ -130,7 +130,7 @@ def test_slopes_of_a_chunk_are_asked_for_in_batches(batch_rows, sizes):
 
     chunk = open_table(X).chunk(0, len(X))
     model = wrap(lambda rows: rows[:, 0] * rows[:, 1], gradient=gradient)
-    asker = Asker(meet(model, chunk)[0], NAMES, batch_rows)
+    asker = BatchedModel(meet(model, chunk)[0], NAMES, batch_rows)
     answers, slopes = asker.differentiate(chunk)
     assert seen == sizes
     assert answers.tolist() == (X[:, :1] * X[:, 1:]).tolist()
@@ -167,7 +167,7 @@ def test_a_failure_on_rows_as_they_are_says_which_features_were_moved_and_how_fa
 
 @pytest.mark.parametrize(("n_columns", "copies"), [(2, 54), (1_000, 1), (100, 17)])
 def test_wide_rows_are_stacked_less_high(n_columns, copies):
-    asker = Asker(None, tuple(map(str, range(n_columns))), 10**6)
+    asker = BatchedModel(None, tuple(map(str, range(n_columns))), 10**6)
     assert asker.copies_at_once(600) == copies
     assert copies == 1 or copies * 600 * n_columns <= STACKED_NUMBERS
 

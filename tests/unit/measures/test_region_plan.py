@@ -8,11 +8,11 @@ import pytest
 
 import rhale
 from rhale.features.levels import Levels
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.region_finding import Finding, Gain, SearchRows, Target
 from rhale.kernels.rules import Rule
-from rhale.measures.beside import Beside
-from rhale.measures.grouped import Division
+from rhale.measures.beside import SplitterColumn
+from rhale.measures.grouped import GroupingRules
 from rhale.measures.measure import Conclusion, SampleParts
 from rhale.measures.region_plan import (
     Seeker,
@@ -20,11 +20,11 @@ from rhale.measures.region_plan import (
     axis_of_rows,
     count_levels,
     cut_in_thirds,
-    deviation,
     read_search_rows,
-    rows_of,
+    rows_with_effect,
     spreads_of,
     stretches_between,
+    weighted_deviation,
 )
 
 N = 500
@@ -43,8 +43,8 @@ def test_searched_rows_have_all_splitters_in_their_order_and_half_of_them_check(
     stands = [np.array([[10.0 * k + row, 99.0] for row in range(64)]) for k in range(3)]
     done = [
         (SimpleNamespace(feature=features[2]), Conclusion(results=("effect",), targets=("t",))),
-        (Beside(features[0]), Conclusion()),
-        (Beside(features[1]), Conclusion()),
+        (SplitterColumn(features[0]), Conclusion()),
+        (SplitterColumn(features[1]), Conclusion()),
         (SimpleNamespace(feature=features[1]), Conclusion(results=("constant",))),
     ]
     kept = (stands[2], stands[0][:, :1], stands[1][:, :1], np.full((64, 1), -1.0))
@@ -82,7 +82,7 @@ def test_rows_are_sorted_once_along_each_splitter_with_an_order():
 def test_a_row_with_two_effects_is_one_row():
     row = np.array([1, 1, 2, 5, 5])
     target = Target(row, np.zeros(5), np.zeros(5), np.zeros(5), step=np.zeros(5, dtype=int))
-    assert rows_of(target).tolist() == [1, 2, 5]
+    assert rows_with_effect(target).tolist() == [1, 2, 5]
 
 
 def test_levels_are_counted_where_they_have_no_order():
@@ -94,8 +94,10 @@ def test_levels_are_counted_where_they_have_no_order():
 
 def test_deviations_weigh_rows():
     x, w = RNG.normal(size=20), RNG.uniform(0.5, 2, 20)
-    assert deviation(x, w) == pytest.approx(np.sqrt(np.cov(x, aweights=w, ddof=0)), rel=1e-12)
-    assert deviation(np.empty(0), np.empty(0)) == 0.0
+    assert weighted_deviation(x, w) == pytest.approx(
+        np.sqrt(np.cov(x, aweights=w, ddof=0)), rel=1e-12
+    )
+    assert weighted_deviation(np.empty(0), np.empty(0)) == 0.0
 
 
 def test_a_target_knows_its_own_splitter_and_how_far_the_feature_moves_predictions():
@@ -119,7 +121,7 @@ def test_predictions_of_each_output_spread_over_the_rows_that_have_them():
 
 
 def test_the_axis_of_some_rows_goes_from_the_first_to_the_last():
-    whole = Axis(0.0, 9.0, np.arange(10.0), np.ones(10), 400.0)
+    whole = FeatureAxis(0.0, 9.0, np.arange(10.0), np.ones(10), 400.0)
     found = axis_of_rows(whole, np.array([3.0, 1.0, 3.0]), np.array([1.0, 2.0, 3.0]), 12.0)
     assert (found.low, found.high, found.rows) == (1.0, 3.0, 200.0)
     np.testing.assert_array_equal(found.values, [1.0, 3.0])
@@ -175,11 +177,11 @@ def test_axes_of_groups_are_those_of_their_rows():
     values = np.column_stack([np.zeros(6), [0.0, 0, 0, 1, 1, 1]])
     rows = SearchRows(values, np.zeros(2, dtype=int), np.array([1.0, 1, 1, 2, 2, 2]), None)
     features = feature("a", 0), feature("b", 1)
-    whole = Axis(0.0, 9.0, np.arange(10.0), np.ones(10), 90.0)
+    whole = FeatureAxis(0.0, 9.0, np.arange(10.0), np.ones(10), 90.0)
     seeker = Seeker(SimpleNamespace(splitters=features), None, SimpleNamespace(rows=rows), None)
     x = np.array([3.0, 1.0, 2.0, 7.0, 5.0])
     target = Target(np.array([0, 1, 2, 3, 5]), x, x, x)  # one has no value
-    division = Division((Rule(0, 0.5),), features[1:], 2)  # of the second splitter
+    division = GroupingRules((Rule(0, 0.5),), features[1:], 2)  # of the second splitter
     low, high = seeker.list_axes(SimpleNamespace(axis=whole), target, division)
     assert (low.low, low.high, low.rows) == (1.0, 3.0, pytest.approx(90 * 3 / 7))
     assert (high.low, high.high, high.rows) == (5.0, 7.0, pytest.approx(90 * 4 / 7))

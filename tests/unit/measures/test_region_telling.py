@@ -10,7 +10,7 @@ import pytest
 from rhale.features.levels import Levels
 from rhale.kernels.region_finding import Finding, Gain
 from rhale.kernels.rules import Rule
-from rhale.measures.given_groups import GivenGroups
+from rhale.measures.given_groups import UserGroups
 from rhale.measures.measure import PartResult
 from rhale.measures.region_telling import (
     Sketch,
@@ -154,7 +154,7 @@ def test_thirds_are_told_where_an_effect_changes_gradually():
 
 def given_groups():
     groups = Groups("age", 0, (Group(high=1.0), Group(1.0, 2.0), Group(2.0)), is_cut=True)
-    return GivenGroups(SimpleNamespace(splitters=(NUMBER,)), groups)
+    return UserGroups(SimpleNamespace(splitters=(NUMBER,)), groups)
 
 
 def test_groups_without_rows_are_left_out_and_the_sampled_rows_follow():
@@ -181,7 +181,7 @@ def test_levels_of_a_group_without_rows_are_in_no_other(has_pooled, rest):
 def test_regions_that_were_found_before_keep_their_splits():
     splits = (Split(0, "age", 0, 40.0, share=0.5),)
     parts = [PartResult(0, k, 0, of_rows(50, 25.0)) for k in (0, 1)]
-    given = GivenGroups(SimpleNamespace(), splits=splits)
+    given = UserGroups(SimpleNamespace(), splits=splits)
     tree = told(FOUND, parts, given, regions=0, splits=splits).tree()
     assert (tree.state, tree.splits, tree.groups) == ("given", splits, None)
     assert [r.rule for r in tree] == ["age ≤ 40", "age > 40"]
@@ -231,7 +231,7 @@ def test_rows_of_levels_are_counted_once():
 
 
 def test_groups_of_one_value_say_so():
-    tree = told(Finding(), given=GivenGroups(SimpleNamespace(), Groups("k", 1, (Group(),)))).tree()
+    tree = told(Finding(), given=UserGroups(SimpleNamespace(), Groups("k", 1, (Group(),)))).tree()
     assert (tree.state, tree.why) == (
         "none",
         "all rows with a value of this feature are in one region",

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from tests.unit.measures.askers import asker_for, local_effects, rows_of
 
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.grid import Grid
 from rhale.kernels.windows import even_window, window
 from rhale.measures.secant import OwnBin, Secant, curvature_share
@@ -22,7 +22,7 @@ def secants(secant, model):
 
 def axis(column):
     values, counts = np.unique(X[:, column], return_counts=True)
-    return Axis(values[0], values[-1], values, counts.astype(float), len(X))
+    return FeatureAxis(values[0], values[-1], values, counts.astype(float), len(X))
 
 
 def test_the_interval_of_a_row_is_its_own_bin():
@@ -63,7 +63,7 @@ def test_the_window_of_a_row_holds_its_share_of_the_rows():
 def many_rows():
     rows = np.random.default_rng(3).normal(size=(400, 2))
     values, counts = np.unique(rows[:, 0], return_counts=True)
-    return rows, Axis(values[0], values[-1], values, counts.astype(float), len(rows))
+    return rows, FeatureAxis(values[0], values[-1], values, counts.astype(float), len(rows))
 
 
 def test_two_even_windows_give_the_slope_of_a_cubic_exactly_on_average():

@@ -10,9 +10,9 @@ from tests.unit.measures.askers import asker_for, no_sampled, replies_to, rows_o
 import rhale
 from rhale.features.levels import Levels
 from rhale.kernels.level_moments import measure_levels
-from rhale.measures.measure import MeasureTask, Rows, SampledRows
+from rhale.measures.measure import MeasuredChunk, MeasureSample, MeasureTask
 from rhale.measures.nearby import Nearby, place_levels
-from rhale.measures.steps import Steps, row_steps
+from rhale.measures.steps import LevelDifferences, row_steps
 from rhale.tables import open_table
 from rhale.tables.columns import Labels
 
@@ -33,7 +33,7 @@ def steps_of(levels, n_outputs=1, **nearby):
     feature = SimpleNamespace(name="size", column=0, levels=levels, notes=(), axis=None)
     codes = np.arange(float(levels.size))
     places = place_levels(levels, codes, np.ones(levels.size))
-    return Steps(feature, Nearby(feature, places, n_outputs, **nearby))
+    return LevelDifferences(feature, Nearby(feature, places, n_outputs, **nearby))
 
 
 def asked(table, levels, names=("low", "mid", "high"), model=price, key=KEY):
@@ -119,7 +119,7 @@ def moved(key, sampled, last_key=2**64 - 1, weights=None):
     opened = open_table(TABLE, weights).label({0: Labels(("low", "mid", "high"))})
     chunk = opened.chunk(0, opened.n_rows)
     steps = steps_of(FREE, last_key=np.uint64(last_key))
-    rows = Rows(chunk, np.array(key, dtype=np.uint64), np.array(sampled))
+    rows = MeasuredChunk(chunk, np.array(key, dtype=np.uint64), np.array(sampled))
     task = MeasureTask(asker_for(price, chunk, opened.names), (steps,), np.uint64(0), 0)
     asked = steps.questions(rows)
     base, _ = task.as_they_are(rows)
@@ -207,7 +207,7 @@ def test_regions_are_to_tell_the_steps_of_every_row_apart():
     kept = np.array(
         [[1.0, 0, 0, 10, 20], [5, 11, 21, 12, 22], [np.nan, 0, 0, 0, 0], [9, 13, 23, 0, 0]]
     )
-    searched = SampledRows(np.hstack([kept, np.zeros((4, 4))]), np.ones(4), KEY[:4])
+    searched = MeasureSample(np.hstack([kept, np.zeros((4, 4))]), np.ones(4), KEY[:4])
     first, second = steps_of(levels, 2).targets(searched, 2)
     told = sorted(zip(first.row, first.x, first.step, first.effects, strict=True))
     assert told == [(0, 0, 0, 10), (1, 1, 0, 11), (1, 1, 1, 12), (3, 2, 1, 13)]

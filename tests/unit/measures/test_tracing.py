@@ -206,7 +206,7 @@ def test_curves_added_up_in_blocks_are_those_of_all_rows(n_rows, monkeypatch):
     x[::9, 0] = np.nan
     whole = rhale.explain(two_outputs, x, method="ice", **options)
     monkeypatch.setattr(tracing, "BLOCK_NUMBERS", 1)
-    monkeypatch.setattr(tracing, "FEWEST_ROWS", n_rows)
+    monkeypatch.setattr(tracing, "MIN_TRACED_BLOCK_ROWS", n_rows)
     fx = rhale.explain(two_outputs, x, method="ice", **options)
     held = [two_outputs(np.column_stack([np.full(N, at), x[:, 1]])) for at in GRID]
     n = WEIGHTS.sum() ** 2 / (WEIGHTS**2).sum()
@@ -228,7 +228,7 @@ def test_curves_added_up_in_blocks_are_those_of_all_rows(n_rows, monkeypatch):
 def test_rows_that_hardly_count_do_not_blur_the_others(monkeypatch):
     """All curves are measured about those of one block: a heavy one, whichever block is first."""
     monkeypatch.setattr(tracing, "BLOCK_NUMBERS", 1)
-    monkeypatch.setattr(tracing, "FEWEST_ROWS", 50)
+    monkeypatch.setattr(tracing, "MIN_TRACED_BLOCK_ROWS", 50)
     x, weights = X[np.argsort(X[:, 0])].copy(), np.ones(N)
     x[:50, 1] += 1e7
     weights[:50] = 1e-22

@@ -15,10 +15,10 @@ from tests.unit.measures.askers import asker_for, no_sampled, rows_of
 
 import rhale
 from rhale.features.first_pass import FirstPass
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.jumps import find_near, near_share
-from rhale.measures.choose import choose
-from rhale.measures.measure import About, MeasureTask, take_apart, with_bins
+from rhale.measures.choose import choose_measures
+from rhale.measures.measure import MeasureContext, MeasureTask, split_sample_columns, with_bins
 from rhale.measures.walked import JumpEffects
 from rhale.results.fit import bin_all
 from rhale.settings import Settings
@@ -39,14 +39,14 @@ def measured(rows=X, model=STUMP, weights=None, **asked):
     chunk = table.chunk(0, table.n_rows)
     columns = first.settle(first.task(chunk))
     asker = asker_for(model, chunk, table.names)
-    measure = choose(columns, asker, settings).measures[0]
+    measure = choose_measures(columns, asker, settings).measures[0]
     task = MeasureTask(asker, (measure,), ALL_KEYS, 0, columns.survey.weight)
     return measure, columns, asker, task, chunk
 
 
 def concluded(measure, columns, asker, sums):
-    sample = take_apart(sums.sample, 1, (measure,))
-    about = About(
+    sample = split_sample_columns(sums.sample, 1, (measure,))
+    about = MeasureContext(
         columns.survey, asker.outputs, (), sample.weight, ALL_KEYS, None, sample.of_measure(0)
     )
     return next(with_bins([measure.conclude(sums.totals[0], sample.kept[0], about)]))
@@ -233,7 +233,7 @@ def test_a_region_has_the_places_inside_it_and_its_own_rows_near_them():
     measure, columns, asker, task, chunk = measured(model=STAIRS, regions=True)
     cuts = measure.places.places
     low, high = (cuts[1] + cuts[2]) / 2, cuts[-2]  # up to a place itself
-    axis = Axis(low, high, np.linspace(low, high, 50), np.ones(50), 50.0)
+    axis = FeatureAxis(low, high, np.linspace(low, high, 50), np.ones(50), 50.0)
     own = measure.in_region(axis)
     near = find_near(axis, cuts, near_share(50.0))
     np.testing.assert_array_equal([own.places.starts, own.places.stops], near)
@@ -243,14 +243,16 @@ def test_a_region_has_the_places_inside_it_and_its_own_rows_near_them():
     assert own.nearby is measure.nearby
     total = replace(task, measures=(own,))(chunk).totals[0]
     none = no_sampled(own)
-    about = About(columns.survey, asker.outputs, (), none.weight, np.uint64(0), sampled=none)
+    about = MeasureContext(
+        columns.survey, asker.outputs, (), none.weight, np.uint64(0), sampled=none
+    )
     ((effect,),) = bin_all([own.conclude_region(total, none.kept, about, 0)])
     np.testing.assert_array_equal(effect.stairs.places, cuts[2:-1])
 
 
 def test_the_share_of_rows_near_a_place_is_that_of_the_user():
     measure, *_ = measured(model=STAIRS, regions=True, window=0.3)
-    axis = Axis(1.0, 6.0, np.linspace(1.0, 6.0, 80), np.ones(80), 80.0)
+    axis = FeatureAxis(1.0, 6.0, np.linspace(1.0, 6.0, 80), np.ones(80), 80.0)
     own = measure.in_region(axis).places
     np.testing.assert_array_equal(own.starts, find_near(axis, own.places, 0.3)[0])
     assert own.inner is None  # rows that the user asks for are averaged alike
@@ -258,9 +260,9 @@ def test_the_share_of_rows_near_a_place_is_that_of_the_user():
 
 def test_regions_are_to_tell_secants_over_places_near_apart():
     measure, columns, asker, task, chunk = measured(model=STAIRS, regions=True)
-    sample = take_apart(task(chunk).sample, 1, (measure,))
+    sample = split_sample_columns(task(chunk).sample, 1, (measure,))
     total = task(chunk).totals[0]
-    about = About(columns.survey, asker.outputs, (), sample.weight, ALL_KEYS)
+    about = MeasureContext(columns.survey, asker.outputs, (), sample.weight, ALL_KEYS)
     rows = sample.of_measure(0)
     (target,) = measure.conclude(
         total, sample.kept[0], replace(about, searched=rows, sampled=rows)
@@ -280,7 +282,7 @@ def test_regions_are_to_tell_secants_over_places_near_apart():
 
 def test_a_region_of_one_row_has_no_effect():
     measure, columns, asker, task, chunk = measured(model=STAIRS, regions=True)
-    about = About(columns.survey, asker.outputs, (), np.ones(1), np.uint64(2**64 - 1))
+    about = MeasureContext(columns.survey, asker.outputs, (), np.ones(1), np.uint64(2**64 - 1))
     one = task(chunk.take(np.arange(1)))
     assert measure.conclude_region(one.totals[0], np.empty((0, 2)), about, 0) is None
 

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadSettingError, BadTableError, UnknownModelError
-from rhale.models.fitting import as_trainer, check_target, is_classifier, take_params, take_rows
+from rhale.models.fitting import (
+    as_trainer,
+    check_target,
+    is_classifier,
+    take_params,
+    take_training_rows,
+)
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(60, 3))
@@ -368,38 +374,44 @@ TAKEN = np.array([3, 0, 0])
 
 @pytest.mark.parametrize("values", [["a", "b", "c", "d"], ("a", "b", "c", "d")])
 def test_rows_of_lists_are_taken(values):
-    assert take_rows(values, TAKEN) == ["d", "a", "a"]
+    assert take_training_rows(values, TAKEN) == ["d", "a", "a"]
 
 
 def test_rows_of_arrays_are_taken():
-    assert take_rows(np.arange(4.0), TAKEN).tolist() == [3.0, 0.0, 0.0]
-    assert take_rows(np.arange(8).reshape(4, 2), TAKEN).tolist() == [[6, 7], [0, 1], [0, 1]]
-    assert take_rows(range(4), TAKEN) == [3, 0, 0]
+    assert take_training_rows(np.arange(4.0), TAKEN).tolist() == [3.0, 0.0, 0.0]
+    assert take_training_rows(np.arange(8).reshape(4, 2), TAKEN).tolist() == [
+        [6, 7],
+        [0, 1],
+        [0, 1],
+    ]
+    assert take_training_rows(range(4), TAKEN) == [3, 0, 0]
 
 
 def test_rows_of_pandas_keep_index_and_type():
     pandas = pytest.importorskip("pandas")
     column = pandas.Series([1, None, 3, 4], index=list("wxyz"), dtype="Int64", name="y")
-    taken = take_rows(column, TAKEN)
+    taken = take_training_rows(column, TAKEN)
     assert taken.tolist() == [4, 1, 1]
     assert taken.index.tolist() == ["z", "w", "w"]
     assert taken.dtype == column.dtype
-    table = take_rows(column.to_frame(), TAKEN)
+    table = take_training_rows(column.to_frame(), TAKEN)
     assert table["y"].tolist() == [4, 1, 1]
-    assert take_rows(pandas.Index([5, 6, 7, 8]), TAKEN).tolist() == [8, 5, 5]
-    assert take_rows(pandas.Categorical(list("abca")), TAKEN).tolist() == ["a", "a", "a"]
+    assert take_training_rows(pandas.Index([5, 6, 7, 8]), TAKEN).tolist() == [8, 5, 5]
+    assert take_training_rows(pandas.Categorical(list("abca")), TAKEN).tolist() == ["a", "a", "a"]
 
 
 def test_rows_of_polars_and_arrow_stay_what_they_are():
     polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     column = polars.Series("y", [1, 2, 3, None])
-    assert take_rows(column, TAKEN).to_list() == [None, 1, 1]
-    assert take_rows(column.to_frame(), TAKEN).equals(polars.DataFrame({"y": [None, 1, 1]}))
+    assert take_training_rows(column, TAKEN).to_list() == [None, 1, 1]
+    assert take_training_rows(column.to_frame(), TAKEN).equals(
+        polars.DataFrame({"y": [None, 1, 1]})
+    )
     plain = arrow.array([1, 2, 3, None])
     chunked = arrow.chunked_array([[1, 2], [3, None]])
     for values in (plain, chunked):
-        assert take_rows(values, TAKEN).to_pylist() == [None, 1, 1]
-    table = take_rows(arrow.table({"y": chunked}), TAKEN)
+        assert take_training_rows(values, TAKEN).to_pylist() == [None, 1, 1]
+    table = take_training_rows(arrow.table({"y": chunked}), TAKEN)
     assert table.to_pydict() == {"y": [None, 1, 1]}
 
 

@@ -9,8 +9,8 @@ from rhale.models.given_models import (
     describe_columns,
     read_models,
     refuse_rows,
-    require_rows,
     require_same_columns,
+    require_training_rows,
 )
 
 TWO = [len, len]
@@ -56,10 +56,13 @@ def test_columns_are_told_by_name_or_by_number():
 
 def test_rows_of_each_model_are_asked_for_and_counted():
     with pytest.raises(BadSettingError, match="which rows was each model trained on"):
-        require_rows(TWO, None, None, 10)
+        require_training_rows(TWO, None, None, 10)
     with pytest.raises(BadSettingError, match="2 models, and rows of 3 trainings"):
-        require_rows(TWO, [[0, 1], [2, 3], [4, 5]], None, 10)
-    assert [rows.tolist() for rows in require_rows(TWO, [[0, 1], [2]], None, 10)] == [[0, 1], [2]]
+        require_training_rows(TWO, [[0, 1], [2, 3], [4, 5]], None, 10)
+    assert [rows.tolist() for rows in require_training_rows(TWO, [[0, 1], [2]], None, 10)] == [
+        [0, 1],
+        [2],
+    ]
 
 
 def test_models_that_share_no_row_need_no_rows():

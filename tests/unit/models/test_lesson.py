@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from rhale.errors import ModelFailedError
 from rhale.models.fitting import as_trainer
-from rhale.models.lesson import Lesson
+from rhale.models.lesson import TrainingSet
 from rhale.tables import open_table
 
 FRAME = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "sex": list("mfmf")})
@@ -28,7 +28,7 @@ def watched():
 def test_rows_target_and_parameters_are_of_the_same_rows():
     fit, seen = watched()
     weight = np.array([0.1, 0.2, 0.3, 0.4])
-    lesson = Lesson(as_trainer(fit), open_table(FRAME), pd.Series([5, 6, 7, 8]), {"w": weight})
+    lesson = TrainingSet(as_trainer(fit), open_table(FRAME), pd.Series([5, 6, 7, 8]), {"w": weight})
     lesson.train(np.array([3, 1, 1]))
     rows, target, params = seen[0]
     assert rows["age"].tolist() == [4.0, 2.0, 2.0]
@@ -40,7 +40,7 @@ def test_rows_target_and_parameters_are_of_the_same_rows():
 def test_a_learner_sees_the_users_kind_of_table(make):
     fit, seen = watched()
     data = make(FRAME)
-    Lesson(as_trainer(fit), open_table(data), [1, 2, 3, 4]).train(np.array([0, 2]))
+    TrainingSet(as_trainer(fit), open_table(data), [1, 2, 3, 4]).train(np.array([0, 2]))
     assert type(seen[0][0]) is type(data)
     assert seen[0][1] == [1, 3]
 
@@ -56,7 +56,7 @@ def test_a_learner_sees_the_users_kind_of_table(make):
     ],
 )
 def test_classes_of_any_kind_are_strata(target):
-    lesson = Lesson(as_trainer(LogisticRegression()), open_table(FRAME[["age"]]), target)
+    lesson = TrainingSet(as_trainer(LogisticRegression()), open_table(FRAME[["age"]]), target)
     strata = lesson.strata
     assert strata[0] == strata[2] != strata[1]
     with pytest.raises(ModelFailedError, match=r"none of its 2 rows is of class '[b1]'; give more"):
@@ -67,7 +67,7 @@ def test_classes_of_any_kind_are_strata(target):
 
 def test_numbers_and_several_targets_have_no_strata():
     table = open_table(FRAME[["age"]])
-    assert Lesson(as_trainer(LinearRegression()), table, [1.0, 2.0, 3.0, 4.0]).strata is None
+    assert TrainingSet(as_trainer(LinearRegression()), table, [1.0, 2.0, 3.0, 4.0]).strata is None
     several = np.array([[0, 1], [1, 0], [0, 1], [1, 1]])
-    lesson = Lesson(as_trainer(LogisticRegression()), table, several)
+    lesson = TrainingSet(as_trainer(LogisticRegression()), table, several)
     assert lesson.strata is None

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadSettingError
-from rhale.models.unit_maps import KNOWN, UnitMap, find_line, make_whole, settle, size_of
+from rhale.models.unit_maps import (
+    KNOWN_INVERSES,
+    UnitMap,
+    complete_unit_map,
+    compute_column_scale,
+    find_line,
+    make_whole,
+)
 
 DOUBLE = np.finfo(np.float64).eps
 SINGLE = np.finfo(np.float32).eps
@@ -10,12 +17,12 @@ VALUES = np.linspace(0.1, 0.9, 33)[:, None]
 
 
 def settle_double(found, values=VALUES):
-    return settle(found, values, np.full(values.shape[1], DOUBLE))
+    return complete_unit_map(found, values, np.full(values.shape[1], DOUBLE))
 
 
-@pytest.mark.parametrize("function", KNOWN, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", KNOWN_INVERSES, ids=lambda f: f.__name__)
 def test_known_functions_come_back_and_have_the_derivative_of_differences(function):
-    back, derivative = KNOWN[function]
+    back, derivative = KNOWN_INVERSES[function]
     known = UnitMap("'a'", function, back, derivative)
     by_differences = UnitMap("'a'", function, back, scale=0.5)
     np.testing.assert_allclose(known.model(known.people(VALUES)), VALUES, rtol=1e-12)
@@ -68,7 +75,9 @@ def test_years_that_were_standardised_are_years_again(precision):
     years = np.arange(1950, 2020, dtype=np.float64)[:, None]
     dtype = np.float64 if precision == DOUBLE else np.float32
     z = ((years - 1983.7) / 19.3).astype(dtype).astype(np.float64)
-    made, people = settle(UnitMap("'a'", lambda z: 19.3 * z + 1983.7), z, np.array([precision]))
+    made, people = complete_unit_map(
+        UnitMap("'a'", lambda z: 19.3 * z + 1983.7), z, np.array([precision])
+    )
     np.testing.assert_array_equal(people, years)
     np.testing.assert_allclose(made.model(people), z, atol=1e-5)
 
@@ -115,4 +124,6 @@ def test_functions_that_fail_or_give_other_shapes_are_refused():
 
 
 def test_the_size_of_nothing_is_one():
-    np.testing.assert_array_equal(size_of(np.array([[0.0, np.nan, 3.0]])), [1.0, 1.0, 3.0])
+    np.testing.assert_array_equal(
+        compute_column_scale(np.array([[0.0, np.nan, 3.0]])), [1.0, 1.0, 3.0]
+    )

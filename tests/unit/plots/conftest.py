@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rhale.kernels.grid import Grid, uniform_edges
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.overlap import Overlap
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import measure_pair
@@ -28,7 +28,7 @@ def make_effect():
     def make(x, d, edges=None, *, name="age", output="y0", linear=False, sample=True):
         x, d = np.asarray(x, dtype=float), np.asarray(d, dtype=float)
         edges = uniform_edges(x.min(), x.max(), 4) if edges is None else np.asarray(edges, float)
-        cells = measure(Grid(edges), x, d)
+        cells = measure_moments(Grid(edges), x, d)
         cuts = every_cell(cells)
         cuts = Cuts(cuts.limits, np.full(cuts.linear.size, linear))
         kept = LocalEffects(x, d, np.ones(x.size)) if sample else NO_SAMPLE

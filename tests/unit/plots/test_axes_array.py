@@ -2,7 +2,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from rhale.plots import plot_all, plot_effect
-from rhale.plots.axes_array import AxesArray, TwoPanels, as_array
+from rhale.plots.axes_array import AxesArray, TwoPanels, as_axes_array
 
 
 def test_an_array_of_axes_prints_on_one_line_and_is_an_array(make_effect):
@@ -17,7 +17,7 @@ def test_an_array_of_axes_prints_on_one_line_and_is_an_array(make_effect):
 
 
 def test_axes_without_names_are_counted():
-    assert repr(as_array([Figure().subplots()])) == "<1 panel>"
+    assert repr(as_axes_array([Figure().subplots()])) == "<1 panel>"
 
 
 def test_two_panels_are_a_pair_that_prints_on_one_line(effect):

@@ -3,20 +3,20 @@ import pytest
 from matplotlib.figure import Figure
 
 from rhale.plots import style
-from rhale.plots.board import Board, new_board, should_turn, turned_height
-from rhale.plots.slots import Slots
+from rhale.plots.board import OrientedAxes, new_oriented_axes, should_turn, turned_height
+from rhale.plots.slots import LevelLayout
 
 PLACES, VALUES = np.array([0.0, 1.0, 2.0]), np.array([5.0, 6.0, 7.0])
 
 
 def slots_of(labels, *, is_number=False):
     places = np.arange(float(len(labels)))
-    return Slots(tuple(labels), places, is_number=is_number, has_missing=False)
+    return LevelLayout(tuple(labels), places, is_number=is_number, has_missing=False)
 
 
 @pytest.fixture(params=[False, True])
 def board(request):
-    return Board(Figure().add_subplot(), turned=request.param)
+    return OrientedAxes(Figure().add_subplot(), turned=request.param)
 
 
 def test_places_are_x_or_y_where_the_board_is_turned(board):
@@ -57,4 +57,4 @@ def test_a_figure_of_many_levels_is_high_but_not_too_high():
 
 def test_given_axes_are_used_as_they_are():
     ax = Figure().add_subplot()
-    assert new_board(slots_of("abc"), ax).ax is ax
+    assert new_oriented_axes(slots_of("abc"), ax).ax is ax

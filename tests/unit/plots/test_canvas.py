@@ -7,37 +7,37 @@ from matplotlib.figure import Figure
 
 from rhale.errors import BadSettingError
 from rhale.plots import canvas
-from rhale.plots.view import View
+from rhale.plots.view import AxisView
 
 
 def test_room_is_a_share_of_the_interval():
-    assert canvas.widen(0.0, 10.0, 0.1, 0.2) == pytest.approx((-1.0, 12.0))
+    assert canvas.widen_interval(0.0, 10.0, 0.1, 0.2) == pytest.approx((-1.0, 12.0))
 
 
 def test_an_interval_without_length_gets_some():
-    assert canvas.widen(3.0, 3.0, 0.0, 0.0) == (0.0, 6.0)
-    assert canvas.widen(0.0, 0.0, 0.0, 0.0) == (-1.0, 1.0)
-    assert canvas.widen(float("nan"), 1.0, 0.0, 0.0) == (-1.0, 1.0)
+    assert canvas.widen_interval(3.0, 3.0, 0.0, 0.0) == (0.0, 6.0)
+    assert canvas.widen_interval(0.0, 0.0, 0.0, 0.0) == (-1.0, 1.0)
+    assert canvas.widen_interval(float("nan"), 1.0, 0.0, 0.0) == (-1.0, 1.0)
 
 
 def test_a_pair_is_made_found_or_divided():
-    top, bottom = canvas.find_pair(None)
+    top, bottom = canvas.open_two_panels(None)
     assert canvas.share_x(top, bottom)
-    assert canvas.find_pair((top, bottom)) == (top, bottom)
+    assert canvas.open_two_panels((top, bottom)) == (top, bottom)
     ax = Figure().add_subplot()
-    left, right = canvas.find_pair(ax, sideways=4.0)
+    left, right = canvas.open_two_panels(ax, sideways=4.0)
     assert left is ax
     assert left.get_shared_y_axes().joined(left, right)
 
 
 def test_a_new_pair_side_by_side_has_the_height_asked_for():
-    left, _ = canvas.find_pair(None, sideways=4.0)
+    left, _ = canvas.open_two_panels(None, sideways=4.0)
     assert left.figure.get_figheight() == 4.0
 
 
 def test_what_is_no_pair_is_refused():
     with pytest.raises(BadSettingError, match="a pair of them"):
-        canvas.find_pair([Figure().add_subplot()])
+        canvas.open_two_panels([Figure().add_subplot()])
 
 
 def test_a_legend_reads_line_by_line():
@@ -95,7 +95,7 @@ def test_outside_of_the_main_thread_no_window_system_is_chosen(monkeypatch):
 def test_a_log_axis_reaches_a_little_beyond_the_data_in_logs():
     ax = Figure().add_subplot()
     ax.plot([1.0, np.exp(1.0)], [0.0, 1.0])
-    canvas.fit_limits(ax, strip=False, view=View(is_log=True))
+    canvas.fit_limits(ax, strip=False, view=AxisView(is_log=True))
     assert np.log(ax.get_xlim()) == pytest.approx([-0.02, 1.02])
-    canvas.fit_limits(ax, strip=False, view=View((2.0, 5.0), is_log=True))
+    canvas.fit_limits(ax, strip=False, view=AxisView((2.0, 5.0), is_log=True))
     assert ax.get_xlim() == (2, 5)

@@ -33,7 +33,7 @@ def undashed(line):
 
 
 def test_looks_stay_different_past_eight():
-    assert len({style.look(index) for index in range(64)}) == 64
+    assert len({style.line_style(index) for index in range(64)}) == 64
 
 
 def test_the_legend_shows_names_as_they_are(effect, legend):

@@ -2,14 +2,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from rhale.plots import dots, style
-from rhale.plots.board import Board
+from rhale.plots.board import OrientedAxes
 from rhale.results.result import Trace
 
 PATH = Trace(*np.array([[0.0, 1.0], [2.0, 3.0], [0.5, np.nan], [1.0, np.nan], [4.0, np.nan]]))
 
 
 def board():
-    return Board(Figure().add_subplot())
+    return OrientedAxes(Figure().add_subplot())
 
 
 def ends(artist):
@@ -36,6 +36,6 @@ def test_what_is_not_known_is_not_drawn():
 
 def test_missing_values_are_a_hollow_dot():
     on = board()
-    dot = dots.draw_missing_dot(on, PATH, 5.0, style.look(0))
+    dot = dots.draw_missing_dot(on, PATH, 5.0, style.line_style(0))
     assert dot.get_gid() == "rhale:missing"
     np.testing.assert_allclose(dot.get_facecolor()[0], on.ax.patch.get_facecolor())

@@ -4,8 +4,14 @@ from matplotlib.figure import Figure
 
 import rhale
 from rhale.plots import plot_compare
-from rhale.plots.board import Board
-from rhale.plots.fields import LineField, SlotField, open_field, place_field, read_item
+from rhale.plots.board import OrientedAxes
+from rhale.plots.fields import (
+    CategoricalAxis,
+    ContinuousAxis,
+    make_plot_axis,
+    open_plot_axis,
+    read_item,
+)
 
 X = np.linspace(0.0, 4.0, 41)
 
@@ -27,7 +33,7 @@ def steps(make_levels):
 
 @pytest.fixture
 def board():
-    return Board(Figure().add_subplot())
+    return OrientedAxes(Figure().add_subplot())
 
 
 def gids(ax):
@@ -36,15 +42,15 @@ def gids(ax):
 
 
 def test_levels_stand_in_slots_and_numbers_along_a_line(board, curve, levels, steps):
-    assert isinstance(place_field(board, [curve]), LineField)
-    assert isinstance(place_field(board, [levels]), SlotField)
-    assert isinstance(place_field(board, [curve, steps]), LineField)
-    assert isinstance(open_field([steps], None), SlotField)
+    assert isinstance(make_plot_axis(board, [curve]), ContinuousAxis)
+    assert isinstance(make_plot_axis(board, [levels]), CategoricalAxis)
+    assert isinstance(make_plot_axis(board, [curve, steps]), ContinuousAxis)
+    assert isinstance(open_plot_axis([steps], None), CategoricalAxis)
 
 
 def test_both_kinds_of_fields_draw_the_same_layers(curve, levels):
     for result, mean in ((curve, "rhale:curve"), (levels, "rhale:levels")):
-        field = open_field([result], None)
+        field = open_plot_axis([result], None)
         field.begin()
         explained = field.draw_one(read_item(result, "mean", 0.95), "mean effect", 0.95)
         explained += field.draw_gaps(result) + field.draw_counts(result)
@@ -55,14 +61,14 @@ def test_both_kinds_of_fields_draw_the_same_layers(curve, levels):
 
 def test_layers_can_be_left_out(curve, levels):
     for result in (curve, levels):
-        field, item = open_field([result], None), read_item(result, "mean", 0.95)
+        field, item = open_plot_axis([result], None), read_item(result, "mean", 0.95)
         (mean,) = field.draw_one(item, "mean", 0.95, spread=False, uncertainty=False)
         assert mean.get_label() == "mean"
 
 
 def test_one_among_several_stands_a_little_aside(levels, steps):
     for result, room in ((levels, 0.7), (steps, 0.4)):
-        field, item = open_field([result], None), read_item(result, "mean", 0.95)
+        field, item = open_plot_axis([result], None), read_item(result, "mean", 0.95)
         places = [
             field.draw_among(item, "", 0.95, index, 2)[0].get_offsets()[:, 0] for index in (0, 1)
         ]
@@ -74,13 +80,13 @@ def test_a_constant_feature_has_no_curve(board, make_levels):
     only = make_levels(("only",), ())
     item = read_item(only, "mean", 0.95)
     assert item.path.x.size == 0
-    place_field(board, [only]).draw_constant([item], 0.95)
+    make_plot_axis(board, [only]).draw_constant([item], 0.95)
     assert gids(board.ax) == {"rhale:constant"}
 
 
 def test_intervals_of_several_results_have_one_entry(curve, levels):
     for result in (curve, levels):
-        (entry,) = open_field([result], None).explain_intervals(0.9)
+        (entry,) = open_plot_axis([result], None).explain_intervals(0.9)
         assert entry.get_label() == "90 % interval of the mean"
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.plots.labels import in_words, output_names, slope_label, value_label
+from rhale.plots.labels import output_names, slope_label, value_label, write_output_label
 from rhale.results.captions import Captions
 
 CHURN = Captions({"age": "Age"}, {"y0": "probability of churn = 1"}, {"age": "years"})
@@ -81,5 +81,7 @@ def test_a_slope_says_less_where_there_is_little_room(effect):
 
 
 def test_a_name_that_the_user_gave_has_no_article():
-    assert in_words(Captions(outputs={"y0": "score in points"}), "y0") == "score in points"
-    assert in_words(Captions(outputs={"y1": "prediction 2"}), "y1") == "prediction 2"
+    assert (
+        write_output_label(Captions(outputs={"y0": "score in points"}), "y0") == "score in points"
+    )
+    assert write_output_label(Captions(outputs={"y1": "prediction 2"}), "y1") == "prediction 2"

@@ -2,11 +2,11 @@ import pytest
 
 from rhale.plots.lettering import (
     drawable,
+    fit_name,
     folded,
     folded_first,
-    joined,
-    number,
-    shown,
+    format_label_number,
+    join_names,
     small_percent,
     wrapped,
 )
@@ -14,7 +14,7 @@ from rhale.plots.lettering import (
 
 @pytest.mark.parametrize("length", [8, 9, 20])
 def test_a_long_name_keeps_its_two_ends(length):
-    name = shown("first" + "x" * 50 + "last", length)
+    name = fit_name("first" + "x" * 50 + "last", length)
     assert len(name) == length
     assert name.startswith("fir")
     assert name.endswith("st")
@@ -22,19 +22,19 @@ def test_a_long_name_keeps_its_two_ends(length):
 
 
 def test_a_short_name_stays_as_it_is():
-    assert shown("$a_b$ <c>", 9) == "$a_b$ <c>"
+    assert fit_name("$a_b$ <c>", 9) == "$a_b$ <c>"
 
 
 def test_a_name_is_one_line():
-    assert shown(" a\n\tb ", 9) == "a b"
+    assert fit_name(" a\n\tb ", 9) == "a b"
 
 
 def test_letters_without_a_glyph_get_a_stand_in():
-    assert shown("a\U0001f995b", 9) == "a\u25a1b"
+    assert fit_name("a\U0001f995b", 9) == "a\u25a1b"
 
 
 def test_signs_that_no_svg_may_hold_get_a_stand_in():
-    assert shown("a\x00b\x1b[0m\x7f\ud800\uffff", 20) == "a\u25a1b\u25a1[0m\u25a1\u25a1\u25a1"
+    assert fit_name("a\x00b\x1b[0m\x7f\ud800\uffff", 20) == "a\u25a1b\u25a1[0m\u25a1\u25a1\u25a1"
     assert drawable("two\nlines\x01") == "two\nlines\u25a1"
 
 
@@ -45,7 +45,7 @@ def test_a_name_is_wrapped_once():
 
 
 def test_equal_names_are_written_once():
-    assert joined(["a", "b", "a"], 20) == "a / b"
+    assert join_names(["a", "b", "a"], 20) == "a / b"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_equal_names_are_written_once():
     ],
 )
 def test_numbers_are_short(value, text):
-    assert number(value) == text
+    assert format_label_number(value) == text
 
 
 def test_a_sentence_is_broken_between_words_and_never_beside_a_sign():

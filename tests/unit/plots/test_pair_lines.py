@@ -13,7 +13,7 @@ from rhale.errors import UnknownFeatureError
 from rhale.kernels.pair_axis import PairAxis
 from rhale.plots import style
 from rhale.plots.pair_lines import choose_levels, choose_percentiles, join_cells, plot_pair_lines
-from rhale.plots.pair_sides import Side
+from rhale.plots.pair_sides import DrawnPairFeature
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
 GRID = np.linspace(-1, 1, 5)
@@ -21,7 +21,7 @@ GRID = np.linspace(-1, 1, 5)
 
 def side(weight, nodes=None, **fields):
     nodes = np.arange(len(weight) + 1.0) if nodes is None else nodes
-    return Side("age", PairAxis(nodes, **fields), np.asarray(weight, float), 0 * nodes)
+    return DrawnPairFeature("age", PairAxis(nodes, **fields), np.asarray(weight, float), 0 * nodes)
 
 
 def test_lines_are_the_effect_of_what_moves_and_the_joint_one(product_pair, find):

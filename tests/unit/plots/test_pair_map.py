@@ -55,7 +55,7 @@ def test_colours_are_symmetric_about_zero(hollow_pair, one):
     assert low == -high
     assert high == np.nanmax(np.abs(painted(mesh)))
     ends = [to_hex(mesh.cmap(mesh.norm(value))) for value in (low, high)]
-    assert ends == [inks.LOW.lower(), inks.HIGH.lower()]
+    assert ends == [inks.BELOW_ZERO_COLOUR.lower(), inks.ABOVE_ZERO_COLOUR.lower()]
 
 
 def test_several_maps_can_have_one_scale(product_pair, one):

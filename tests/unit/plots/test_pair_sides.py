@@ -6,7 +6,14 @@ from matplotlib.figure import Figure
 
 from rhale.kernels.pair_axis import PairAxis
 from rhale.plots import style
-from rhale.plots.pair_sides import Side, draw_rows, dress_side, only_value, read_sides, say_blank
+from rhale.plots.pair_sides import (
+    DrawnPairFeature,
+    draw_row_density,
+    dress_side,
+    read_drawn_pair_features,
+    say_blank,
+    write_only_pair_value,
+)
 
 
 @pytest.fixture
@@ -17,13 +24,13 @@ def ax():
 def side(nodes, weight=None, **fields):
     axis = PairAxis(np.asarray(nodes, float), **fields)
     weight = np.ones(axis.n_stands) if weight is None else np.asarray(weight, float)
-    return Side("age", axis, weight, np.zeros(axis.nodes.size))
+    return DrawnPairFeature("age", axis, weight, np.zeros(axis.nodes.size))
 
 
 def test_sides_have_the_rows_of_their_own_cells(make_pair):
     axes = PairAxis(np.array([0.0, 1.0, 2.0])), PairAxis(np.arange(3.0), tuple("uvw"))
     pair = make_pair(np.multiply, (np.array([0.5, 0.5, 1.5]), np.array([0.0, 2.0, 2.0])), axes)
-    first, second = read_sides(pair)
+    first, second = read_drawn_pair_features(pair)
     np.testing.assert_array_equal(first.weight, [2, 1])
     np.testing.assert_array_equal(second.weight, [1, 0, 2])
     assert (first.name, second.name) == pair.names
@@ -60,7 +67,7 @@ def test_levels_are_not_divided():
 
 def test_the_strip_is_as_high_as_rows_are_dense(ax):
     ax.set(xlim=(0, 4), ylim=(0, 1))
-    strip = draw_rows(ax, side([0, 1, 3, 4], [4, 4, 0]), "x", beyond=False)
+    strip = draw_row_density(ax, side([0, 1, 3, 4], [4, 4, 0]), "x", beyond=False)
     outline = strip.get_xy()[:-1]
     wanted = np.array([0, 1, 1, 0.5, 0.5, 0, 0, 0]) * style.STRIP_HEIGHT
     np.testing.assert_allclose(outline, np.column_stack([[0, 0, 1, 1, 3, 3, 4, 4], wanted]))
@@ -68,13 +75,13 @@ def test_the_strip_is_as_high_as_rows_are_dense(ax):
 
 
 def test_a_cell_with_few_rows_is_still_seen(ax):
-    strip = draw_rows(ax, side([0, 1, 2], [1000, 1]), "y", beyond=True)
+    strip = draw_row_density(ax, side([0, 1, 2], [1000, 1]), "y", beyond=True)
     heights = strip.get_xy()[:, 0] - strip.get_xy()[0, 0]
     assert heights[3] == pytest.approx(style.STRIP_FLOOR * style.RUG_HEIGHT)
 
 
 def test_a_strip_without_rows_is_flat(ax):
-    strip = draw_rows(ax, side([0, 1, 2], [0, 0]), "x", beyond=False)
+    strip = draw_row_density(ax, side([0, 1, 2], [0, 0]), "x", beyond=False)
     assert (strip.get_xy()[:, 1] == 0).all()
 
 
@@ -103,7 +110,7 @@ def test_dates_beyond_the_calendar_are_days(ax):
     ],
 )
 def test_the_value_of_a_constant_feature_is_told(axis, words):
-    assert only_value(axis) == words
+    assert write_only_pair_value(axis) == words
 
 
 def test_both_features_can_be_constant(ax, one):

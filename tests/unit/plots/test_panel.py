@@ -8,7 +8,12 @@ import rhale
 from rhale.plots import style
 from rhale.plots.fields import Layers
 from rhale.plots.lettering import number_with_error
-from rhale.plots.panel import draw_panel, read_feature, tell_importance, write_title
+from rhale.plots.panel import (
+    draw_effect_panel,
+    read_feature,
+    write_effect_importance,
+    write_effect_title,
+)
 from rhale.results.captions import Captions
 from rhale.results.missing import Missing
 
@@ -43,12 +48,12 @@ def test_a_constant_feature_has_no_paths(make_levels):
 
 def test_each_output_has_its_entry_in_the_legend(ax, effect):
     panel = read(effect, replace(effect, output="y1"))
-    labels = [artist.get_label() for artist in draw_panel(ax, panel, ["y0", "y1"], 0.95)]
+    labels = [artist.get_label() for artist in draw_effect_panel(ax, panel, ["y0", "y1"], 0.95)]
     assert labels == ["y0", "y1", "95 % interval of the mean", "where rows are"]
 
 
 def test_the_title_tells_the_largest_importance(ax, effect):
-    write_title(ax, read(effect))
+    write_effect_title(ax, read(effect))
     (note,) = (text for text in ax.texts if text.get_gid() == "rhale:numbers")
     assert note.get_text().startswith("importance ")
     assert ax.get_title("left") == effect.name
@@ -58,8 +63,10 @@ def test_the_title_tells_the_spread_with_its_error_where_that_is_known(effect):
     rows = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
     measured = rhale.explain(lambda r: r[:, 0] * r[:, 1], rows)["x0"]
     told = number_with_error(measured.typical_spread, measured.typical_spread_error)
-    assert tell_importance(read(measured), []).endswith(f"\ntypical spread {told}")
-    assert "±" not in tell_importance(read(effect), []).partition("\n")[2]  # no model was asked
+    assert write_effect_importance(read(measured), []).endswith(f"\ntypical spread {told}")
+    assert (
+        "±" not in write_effect_importance(read(effect), []).partition("\n")[2]
+    )  # no model was asked
 
 
 def test_titles_and_entries_are_what_people_read(ax, effect):
@@ -67,8 +74,8 @@ def test_titles_and_entries_are_what_people_read(ax, effect):
     captions = Captions({"age": "Age"}, words, {"age": "years"})
     both = [replace(effect, output=key, captions=captions) for key in words]
     panel = read_feature(captions.axis("age"), both, Layers())
-    labels = [artist.get_label() for artist in draw_panel(ax, panel, list(words), 0.95)]
-    write_title(ax, panel)
+    labels = [artist.get_label() for artist in draw_effect_panel(ax, panel, list(words), 0.95)]
+    write_effect_title(ax, panel)
     assert labels[:2] == ["Barolo", "Barbera"]
     assert ax.get_title("left") == "Age (years)"
 
@@ -76,6 +83,6 @@ def test_titles_and_entries_are_what_people_read(ax, effect):
 def test_rounding_is_zero_in_titles(ax, make_effect):
     x = [0.0, 1.0, 2.0, 3.0]
     noise, large = make_effect(x, [1e-14] * 4), make_effect(x, [1.0] * 4)
-    write_title(ax, read(noise), [noise, large])
+    write_effect_title(ax, read(noise), [noise, large])
     (note,) = (text for text in ax.texts if text.get_gid() == "rhale:numbers")
     assert note.get_text() == "importance 0"

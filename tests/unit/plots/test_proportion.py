@@ -5,7 +5,7 @@ import pytest
 
 import rhale
 from rhale.plots import plot_effect, plot_profile
-from rhale.plots.proportion import LEAST_SPAN, is_rounding, tell_size
+from rhale.plots.proportion import LEAST_SPAN, describe_relative_importance, is_negligible_effect
 
 X = np.linspace(-1.0, 1.0, 201)
 
@@ -38,8 +38,8 @@ def test_rounding_is_a_flat_line_in_both_panels(straight):
     top, bottom = plot_effect(noise, among=[large, noise])
     assert np.ptp(top.get_ylim()) == pytest.approx(LEAST_SPAN * X.std())
     assert np.ptp(bottom.get_ylim()) == pytest.approx(LEAST_SPAN * X.std() / 2)
-    assert is_rounding(noise, [large, noise])
-    assert not is_rounding(noise, [noise])
+    assert is_negligible_effect(noise, [large, noise])
+    assert not is_negligible_effect(noise, [noise])
 
 
 @pytest.mark.parametrize(
@@ -53,17 +53,20 @@ def test_rounding_is_a_flat_line_in_both_panels(straight):
 )
 def test_the_size_is_told_beside_the_largest(straight, slope, told):
     result, other = straight(slope), straight(2.0 if slope < 2 else 0.1)
-    assert tell_size(result, [other, result]).endswith(told)
+    assert describe_relative_importance(result, [other, result]).endswith(told)
 
 
 def test_rounding_is_said_to_be_nothing(straight):
     noise = straight(1e-13)
-    assert tell_size(noise, [straight(1.0), noise]) == "importance 0: no effect but rounding"
+    assert (
+        describe_relative_importance(noise, [straight(1.0), noise])
+        == "importance 0: no effect but rounding"
+    )
 
 
 def test_alone_nothing_is_said(straight):
-    assert tell_size(straight(1.0), [straight(1.0)]) == ""
-    assert tell_size(straight(1.0), ()) == ""
+    assert describe_relative_importance(straight(1.0), [straight(1.0)]) == ""
+    assert describe_relative_importance(straight(1.0), ()) == ""
 
 
 def test_levels_and_profiles_are_kept_in_proportion_too(straight, make_levels, make_profile):
@@ -87,4 +90,6 @@ def test_an_explanation_knows_its_largest_effect():
 
 def test_an_unknown_importance_is_left_out(straight):
     unknown = replace(straight(1.0), captions=straight(1.0).captions)
-    assert tell_size(unknown, [unknown, straight(0.5)]).endswith("the largest of 2 features")
+    assert describe_relative_importance(unknown, [unknown, straight(0.5)]).endswith(
+        "the largest of 2 features"
+    )

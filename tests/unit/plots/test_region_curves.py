@@ -13,8 +13,8 @@ from rhale.plots.region_curves import (
     count_rest,
     describe_briefly,
     describe_tree,
-    percent,
-    read_regions,
+    format_row_percent,
+    read_region_curves,
     require_regions,
 )
 from rhale.results.captions import Captions
@@ -43,7 +43,7 @@ def made(slope, regions):
 @settings(max_examples=40)
 @given(SLOPES, SLOPES, st.floats(0, 0.8), st.sampled_from(["mean", "start", "uniform"]))
 def test_a_region_s_curve_meets_the_common_one_where_its_zero_is(common, slope, start, center):
-    first, _ = read_regions(made(common, [(slope, start, 1), (0, 0, 1)]), Layers(center))
+    first, _ = read_region_curves(made(common, [(slope, start, 1), (0, 0, 1)]), Layers(center))
     x, curve = first.item.path.x, first.item.path.curve
     meeting = start if center == "start" else (start + 1) / 2
     zero = 0.0 if center == "start" else 0.5
@@ -55,7 +55,7 @@ def test_intervals_move_with_their_curve(make_effect, with_regions):
     rng = np.random.default_rng(0)
     one = make_effect(0.5 + X / 2, 3 + rng.normal(size=401))
     effect = with_regions(make_effect(X, 0 * X + 2), {"a": one, "b": one})
-    path, own = read_regions(effect, Layers())[0].item.path, one.trace()
+    path, own = read_region_curves(effect, Layers())[0].item.path, one.trace()
     np.testing.assert_allclose(path.high - path.curve, own.high - own.curve)
     np.testing.assert_allclose(path.curve - path.low, own.curve - own.low)
 
@@ -63,7 +63,7 @@ def test_intervals_move_with_their_curve(make_effect, with_regions):
 def test_nothing_is_drawn_where_a_region_has_no_rows(make_effect, with_regions):
     half = make_effect(X / 2, 0 * X + 1, np.linspace(0, 1, 6))
     gap = make_effect(np.where(X < 0.5, X / 2, 0.5 + X / 2), 0 * X + 1, [0, 0.25, 0.75, 1])
-    first, second = read_regions(
+    first, second = read_region_curves(
         with_regions(make_effect(X, 0 * X), {"half": half, "gap": gap}), Layers()
     )
     drawn = first.item.path.x[np.isfinite(first.item.path.curve)]
@@ -77,7 +77,7 @@ def test_nothing_is_drawn_where_a_region_has_no_rows(make_effect, with_regions):
 def test_levels_meet_the_common_ones_whatever_their_order(make_levels, with_regions):
     common = make_levels(("a", "b", "c"), [1.0, 1.0])
     other = make_levels(("c", "a"), [-6.0], rows=[30, 10])
-    first, _ = read_regions(with_regions(common, {"one": other, "two": common}), Layers())
+    first, _ = read_region_curves(with_regions(common, {"one": other, "two": common}), Layers())
     # the common ones are -1, 0, 1: 1/2 on average over the rows, 30 of c and 10 of a
     heights = dict(zip(other.labels, first.item.path.curve, strict=True))
     assert heights["c"] - heights["a"] == pytest.approx(6)
@@ -87,7 +87,7 @@ def test_levels_meet_the_common_ones_whatever_their_order(make_levels, with_regi
 def test_the_four_regions_with_the_most_rows_are_drawn_in_their_order(by_sex, with_regions):
     names, shares = "abcdef", [0.05, 0.3, 0.2, 0.05, 0.1, 0.3]
     effect = with_regions(by_sex, dict.fromkeys(names, by_sex.regions[0].effect), shares)
-    curves = read_regions(effect, Layers())
+    curves = read_region_curves(effect, Layers())
     assert [curve.place for curve in curves] == [1, 2, 4, 5]
     assert count_rest(effect.regions, curves) == "and 2 more regions, 10 % of rows"
     given = replace(effect.regions, state="given")
@@ -96,14 +96,14 @@ def test_the_four_regions_with_the_most_rows_are_drawn_in_their_order(by_sex, wi
 
 
 def test_labels_tell_the_rule_and_the_rows(by_sex):
-    labels = [curve.label for curve in read_regions(by_sex, Layers())]
+    labels = [curve.label for curve in read_region_curves(by_sex, Layers())]
     assert labels == ["sex = f, 48 % of rows", "sex = m, 52 % of rows"]
 
 
 def test_a_region_with_one_value_is_a_point_on_the_common_curve(by_sex, make_effect, with_regions):
     constant = make_effect(np.full(5, 0.75), np.ones(5), [0.75, 0.75])
     effect = with_regions(by_sex, {"a": constant, "b": by_sex.regions[0].effect})
-    first, second = read_regions(effect, Layers())
+    first, second = read_region_curves(effect, Layers())
     common = read_item(effect, "mean", 0.95)
     assert first.item.path.x.tolist() == [0.75]
     np.testing.assert_allclose(first.item.path.curve, [0.5])  # a slope of 2, zero at 1/2
@@ -114,14 +114,14 @@ def test_a_region_with_one_value_is_a_point_on_the_common_curve(by_sex, make_eff
 def test_a_region_with_one_level_is_a_point_on_the_common_one(make_levels, with_regions):
     common = make_levels(("a", "b", "c"), [1.0, 1.0])
     one = make_levels(("c",), ())
-    first, _ = read_regions(with_regions(common, {"one": one, "two": common}), Layers())
+    first, _ = read_region_curves(with_regions(common, {"one": one, "two": common}), Layers())
     np.testing.assert_allclose(first.item.path.curve, [1.0])
 
 
 def test_a_region_without_rows_has_no_curve(by_sex, with_regions):
     one = by_sex.regions[0].effect
     empty = replace(one, sample=NO_SAMPLE, count=0 * one.count, weight=0 * one.weight)
-    first, second = read_regions(with_regions(by_sex, {"a": empty, "b": one}), Layers())
+    first, second = read_region_curves(with_regions(by_sex, {"a": empty, "b": one}), Layers())
     assert first.item.path.x.size == 0
     assert first.label == "a, 50 % of rows (no curve)"
     assert second.item.path.x.size > 0
@@ -130,7 +130,7 @@ def test_a_region_without_rows_has_no_curve(by_sex, with_regions):
 def test_thirds_take_the_place_of_regions_in_shades_of_one_hue(by_sex):
     thirds = tuple(replace(by_sex.regions[0], rule=f"third {k}") for k in range(3))
     tree = replace(by_sex.regions, thirds=thirds, gradual="income")
-    curves = read_regions(replace(by_sex, regions=tree), Layers())
+    curves = read_region_curves(replace(by_sex, regions=tree), Layers())
     assert [curve.label for curve in curves] == [
         "lowest third: third 0",
         "middle third: third 1",
@@ -198,16 +198,16 @@ def test_long_names_leave_room_for_the_share():
 
 
 def test_shares_are_written_in_per_cent():
-    assert [percent(s) for s in (0.0, 0.0004, 0.004, 0.5, 0.996, 1.0)] == [
+    assert [format_row_percent(s) for s in (0.0, 0.0004, 0.004, 0.5, 0.996, 1.0)] == [
         "0 %", "0.04 %", "0.4 %", "50 %", "100 %", "100 %"
     ]  # fmt: skip
 
 
 def test_regions_that_nobody_asked_for_are_refused(effect, make_profile):
     with pytest.raises(BadSettingError, match=r"'age' has no regions.*explain\(..., regions=True"):
-        read_regions(effect, Layers())
+        read_region_curves(effect, Layers())
     with pytest.raises(BadSettingError, match=r"'age' has no regions.*profiles.*another method"):
-        read_regions(make_profile("pdp"), Layers())
+        read_region_curves(make_profile("pdp"), Layers())
 
 
 def test_a_brief_sentence_is_as_long_as_there_is_room():
@@ -228,7 +228,7 @@ def test_regions_are_called_what_people_read():
     effect = made(1.0, [(1, 0, 1), (2, 0, 1)])
     tree = replace(tree, regions=effect.regions.regions)
     effect = replace(effect, regions=tree, captions=Captions({"z": "Age"}))
-    labels = [curve.label for curve in read_regions(effect, Layers())]
+    labels = [curve.label for curve in read_region_curves(effect, Layers())]
     assert labels == ["Age ≤ 0.5, 50 % of rows", "Age > 0.5, 50 % of rows"]
     assert describe_tree(require_regions(effect)) == "Age explains 92 ± 1 % of the spread"
     assert effect.regions[0].rule == "0"  # as it is stored

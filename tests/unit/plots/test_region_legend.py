@@ -6,7 +6,7 @@ from matplotlib.lines import Line2D
 from rhale.plots import canvas
 from rhale.plots.region_legend import (
     MOST_ROOM,
-    Room,
+    LegendSpace,
     add_columns,
     lift_above,
     room_above,
@@ -18,7 +18,7 @@ from rhale.plots.region_legend import (
 def test_a_legend_has_columns_of_its_own_under_a_sentence(outside):
     ax = Figure(figsize=(6, 4)).subplots()
     lines = [Line2D([], [], label=name) for name in ("_a", "$b$", "c")]
-    add_columns(ax, (lines[:1], lines[1:]), "who differs", Room(outside=outside, line=90))
+    add_columns(ax, (lines[:1], lines[1:]), "who differs", LegendSpace(outside=outside, line=90))
     words = [text.get_text() for text in ax.get_legend().get_texts()]
     assert words == (["_a", "", "$b$", "c"] if outside else ["_a", "$b$", "c"])
     assert ax.get_legend().get_title().get_text() == "who differs"
@@ -43,7 +43,7 @@ def test_a_narrow_legend_has_one_column_and_short_names():
     assert not room_inside(wide).has_columns
     assert room_inside(narrow).label < room_inside(wide).label
     lines = [Line2D([], [], label=name) for name in "abc"]
-    add_columns(narrow, (lines[:1], lines[1:]), "", Room(outside=True, line=40))
+    add_columns(narrow, (lines[:1], lines[1:]), "", LegendSpace(outside=True, line=40))
     assert [text.get_text() for text in narrow.get_legend().get_texts()] == ["a", "b", "c"]
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from rhale.errors import BadSettingError
 from rhale.plots import plot_replication, style
 from rhale.plots.replication_plot import name_line
-from rhale.results.captions import PLAIN, Captions
+from rhale.results.captions import NO_CAPTIONS, Captions
 
 SURE, CHANCE = [1.0, 1.2, 0.9, 1.1], [1.0, -1.1, 0.9, -0.8]
 
@@ -100,7 +100,7 @@ def test_names_fit(feature, output, length):
     class Named:
         pass
 
-    Named.name, Named.output, Named.captions = feature, output, PLAIN
+    Named.name, Named.output, Named.captions = feature, output, NO_CAPTIONS
     assert len(name_line(Named, length, several=True)) <= length
     assert len(name_line(Named, length, several=False)) <= length
     if len(feature) + len(output) + 4 <= length:

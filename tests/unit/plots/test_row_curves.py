@@ -6,7 +6,7 @@ import pytest
 
 import rhale
 from rhale.errors import BadSettingError, UnknownFeatureError
-from rhale.kernels.spread import NO_ROWS, ShownRows
+from rhale.kernels.spread import NO_SHOWN_ROWS, ShownRows
 from rhale.plots import plot_effect
 from rhale.plots.row_curves import color_levels, color_numbers, cut_path
 
@@ -101,7 +101,7 @@ def test_rows_are_chosen_evenly_along_the_feature():
     every = ShownRows(np.arange(101), x, x[:, None], np.zeros(101, int), np.zeros(101, int))
     assert every.choose(5).x.tolist() == [0, 25, 50, 75, 100]
     assert every.choose(5).heights.ravel().tolist() == [0, 25, 50, 75, 100]
-    assert every.choose(0).row.size == NO_ROWS.choose(3).row.size == 0
+    assert every.choose(0).row.size == NO_SHOWN_ROWS.choose(3).row.size == 0
     assert every.choose(500).row.size == 101
 
 

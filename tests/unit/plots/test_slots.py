@@ -1,12 +1,18 @@
 import numpy as np
 import pytest
 
-from rhale.plots.slots import Slots, fold_whole, gather_slots, keep_apart, name_slots
+from rhale.plots.slots import (
+    LevelLayout,
+    choose_level_labels,
+    fold_whole,
+    keep_apart,
+    lay_out_levels,
+)
 
 
 def equal(n_levels, length=1, *, is_number=False, has_missing=False):
     labels = tuple("x" * length for _ in range(n_levels))
-    return Slots(labels, np.arange(float(n_levels)), is_number, has_missing)
+    return LevelLayout(labels, np.arange(float(n_levels)), is_number, has_missing)
 
 
 def test_missing_values_stand_apart_after_the_last_level():
@@ -16,7 +22,7 @@ def test_missing_values_stand_apart_after_the_last_level():
 
 
 def test_levels_of_several_results_are_united(make_levels):
-    slots = gather_slots([make_levels(("a", "b"), 1.0), make_levels(("c", "b"), 1.0)])
+    slots = lay_out_levels([make_levels(("a", "b"), 1.0), make_levels(("c", "b"), 1.0)])
     assert slots.labels == ("a", "b", "c")
     second = make_levels(("c", "b"), 1.0)
     np.testing.assert_array_equal(slots.locate(second, np.array([0.0, 1.0])), [2, 1])
@@ -24,10 +30,10 @@ def test_levels_of_several_results_are_united(make_levels):
 
 def test_numbers_of_several_results_are_united_in_order(make_levels):
     first = make_levels(("1", "5"), 1.0, edges=[1.0, 5.0])
-    slots = gather_slots([first, make_levels(("0", "2"), 1.0, edges=[0.0, 2.0])])
+    slots = lay_out_levels([first, make_levels(("0", "2"), 1.0, edges=[0.0, 2.0])])
     assert slots.labels == ("0", "1", "2", "5")
     assert slots.places.tolist() == [0, 1, 2, 5]
-    mixed = gather_slots([first, make_levels(("5", "a"), 1.0)])
+    mixed = lay_out_levels([first, make_levels(("5", "a"), 1.0)])
     assert (mixed.labels, mixed.is_number) == (("1", "5", "a"), False)
     np.testing.assert_array_equal(mixed.locate(first, np.array([1.0, 5.0])), [0, 1])
 
@@ -37,11 +43,11 @@ def test_numbers_of_several_results_are_united_in_order(make_levels):
     [(equal(4, 3), 0.0), (equal(8, 12), 35.0), (equal(40, 12), 90.0), (equal(40, 2), 90.0)],
 )
 def test_names_are_turned_where_they_would_touch(slots, rotation):
-    assert name_slots(slots, 5.0, 10.0, 18).rotation == rotation
+    assert choose_level_labels(slots, 5.0, 10.0, 18).rotation == rotation
 
 
 def test_numbers_stay_level_and_every_second_is_written():
-    naming = name_slots(equal(20, 2, is_number=True), 5.0, 10.0, 18)
+    naming = choose_level_labels(equal(20, 2, is_number=True), 5.0, 10.0, 18)
     assert naming.rotation == 0.0
     assert [i for i, name in enumerate(naming.labels) if name][:3] == [0, 2, 4]
 
@@ -52,8 +58,8 @@ def test_uneven_places_keep_the_names_that_have_room():
 
 
 def named(*labels, inches=2.0):
-    slots = Slots(labels, np.arange(float(len(labels))), is_number=False, has_missing=False)
-    return name_slots(slots, inches, 7.0, 14)
+    slots = LevelLayout(labels, np.arange(float(len(labels))), is_number=False, has_missing=False)
+    return choose_level_labels(slots, inches, 7.0, 14)
 
 
 def test_names_go_on_in_a_second_line_before_they_are_turned():

@@ -43,7 +43,7 @@ def test_strength_and_importance_have_scales_of_their_own(make_pairs, one):
     assert strengths.get_clim() == (0, 2)
     assert importance.get_clim() == (0, 50)
     inks = [to_hex(mesh.cmap(1.0)) for mesh in (strengths, importance)]
-    assert inks == [style.STRENGTH.lower(), style.EFFECT.lower()]
+    assert inks == [style.STRENGTH_COLOUR.lower(), style.EFFECT.lower()]
 
 
 def test_pairs_that_were_not_measured_are_hatched_and_zero_is_not(make_pairs, one, find, legend):

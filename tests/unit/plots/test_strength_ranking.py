@@ -8,15 +8,15 @@ from matplotlib.figure import Figure
 
 from rhale.errors import BadSettingError
 from rhale.plots import style
-from rhale.plots.strength_ranking import name_pair, plot_ranking
+from rhale.plots.strength_ranking import fit_pair_name, plot_ranking
 from rhale.results.note import Note
-from rhale.results.pair_effect import ALIKE, TIMES
+from rhale.results.pair_effect import CORRELATED_NOTE_KIND, PAIR_NAME_SEPARATOR
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
 
 
 def names(ax):
-    return ["".join(text.get_text().split(TIMES)) for text in ax.get_yticklabels()]
+    return ["".join(text.get_text().split(PAIR_NAME_SEPARATOR)) for text in ax.get_yticklabels()]
 
 
 def test_the_strongest_pair_is_on_top(make_pairs, find):
@@ -25,7 +25,7 @@ def test_the_strongest_pair_is_on_top(make_pairs, find):
     assert [bar.get_width() for bar in find(ax, "bars")] == [3, 1, 0]
     assert ax.yaxis_inverted()
     assert find(ax, "bars")[0].get_facecolor()[:3] == pytest.approx(
-        [int(style.STRENGTH[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        [int(style.STRENGTH_COLOUR[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     )
 
 
@@ -76,10 +76,10 @@ def test_few_bars_stand_on_top_of_high_axes(make_pairs):
 
 @given(st.text("abc", max_size=60), st.text("abc", max_size=60), st.integers(11, 40))
 def test_names_of_a_pair_fit(one, two, length):
-    words = name_pair((one, two), length)
+    words = fit_pair_name((one, two), length)
     assert len(words) <= length
     if len(one) + len(two) + 3 <= length:
-        assert words == TIMES.join((one, two))
+        assert words == PAIR_NAME_SEPARATOR.join((one, two))
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-140, 1e140])
@@ -98,7 +98,7 @@ def test_any_name_is_drawn_without_a_warning(make_pairs, render, name):
 def test_pairs_that_one_model_cannot_rank_have_a_star_that_the_axis_explains(make_pairs):
     ix = make_pairs({"ab": 1.0, "bc": 3.0})
     assert "*" not in plot_ranking(ix).get_xlabel()
-    note = Note(ALIKE, "a copy")
+    note = Note(CORRELATED_NOTE_KIND, "a copy")
     marked = [replace(p, notes=(note,)) if p.names == ("b", "c") else p for p in ix.pairs]
     ax = plot_ranking(replace(ix, pairs=tuple(marked)))
     assert names(ax) == ["bc *", "ab"]

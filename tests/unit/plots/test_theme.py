@@ -15,7 +15,7 @@ def test_nothing_stays_behind_a_style(effect, one):
         inside = plot_effect(effect)[0]
     after = plot_effect(effect)[0]
     assert dict(mpl.rcParams) == before
-    assert theme.current() == theme.USUAL
+    assert theme.current() == theme.DEFAULT_THEME
     assert (one(inside, "curve").get_color(), one(after, "curve").get_color()) == ("red", "#0072B2")
     assert inside.figure.get_size_inches().tolist() == [3, 4]
     assert inside.get_legend() is None
@@ -25,7 +25,7 @@ def test_nothing_stays_behind_a_style(effect, one):
 def test_a_style_ends_with_its_block_where_that_fails():
     with pytest.raises(KeyError), rhale.style("dark"):
         raise KeyError
-    assert theme.current() == theme.USUAL
+    assert theme.current() == theme.DEFAULT_THEME
 
 
 def test_styles_are_nested_and_add_up():
@@ -72,7 +72,9 @@ def test_inks_of_a_dark_picture_stand_out(effect):
     with rhale.style("dark"):
         ground = lightness(plot_effect(effect)[0].figure.get_facecolor())
         held = theme.current()
-        inks = [style.look(i).colour for i in range(8)] + [look.colour for look in style.THIRDS]
+        inks = [style.line_style(i).colour for i in range(8)] + [
+            look.colour for look in style.THIRDS
+        ]
     inks += [held.effect, held.spread, held.interval, held.between, held.truth, held.notes]
     contrast = [(lightness(ink) + 0.05) / (ground + 0.05) for ink in inks]
     assert min(contrast) > 3

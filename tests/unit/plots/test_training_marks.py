@@ -4,7 +4,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from rhale.plots import style
-from rhale.plots.board import Board
+from rhale.plots.board import OrientedAxes
 from rhale.plots.training_marks import LineMarks, PointMarks
 from rhale.results.refit_effect import RefitTrace
 from rhale.results.result import Trace
@@ -42,7 +42,7 @@ def test_lines_carry_the_inks_of_what_they_show(ax):
 
 def test_rows_of_one_model_have_the_ink_of_its_interval(ax):
     own = Trace(X, X, X, X - 1, X + 1)
-    for marks in (LineMarks(ax), PointMarks(Board(ax), 8.0, 0.4)):
+    for marks in (LineMarks(ax), PointMarks(OrientedAxes(ax), 8.0, 0.4)):
         (drawn,) = marks.draw_rows(own, "rows")
         ink = drawn.get_facecolor() if isinstance(marks, LineMarks) else drawn.get_color()
         assert to_rgb(ink[0]) == to_rgb(style.UNCERTAINTY)
@@ -51,7 +51,7 @@ def test_rows_of_one_model_have_the_ink_of_its_interval(ax):
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_dots_of_trainings_stand_around_their_level(ax, turned):
-    (dots,) = PointMarks(Board(ax, turned), 8.0, 0.4).draw_trainings(PATH, "each")
+    (dots,) = PointMarks(OrientedAxes(ax, turned), 8.0, 0.4).draw_trainings(PATH, "each")
     places, values = dots.get_offsets().T[:: -1 if turned else 1].reshape(2, 2, 3)
     np.testing.assert_array_equal(values, CURVES)
     np.testing.assert_allclose(places.mean(axis=0), X)
@@ -60,20 +60,20 @@ def test_dots_of_trainings_stand_around_their_level(ax, turned):
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_bars_reach_over_the_interval(ax, turned):
-    (bars,) = PointMarks(Board(ax, turned), 8.0, 0.4).draw_interval(PATH)
+    (bars,) = PointMarks(OrientedAxes(ax, turned), 8.0, 0.4).draw_interval(PATH)
     ends = np.array(bars.get_segments())[:, :, 0 if turned else 1]
     np.testing.assert_array_equal(ends, np.column_stack([X - 5, X + 5]))
 
 
 def test_numbers_are_joined_and_names_are_not(ax, find):
-    PointMarks(Board(ax), 8.0, 0.4).draw_mean(PATH, "mean")
+    PointMarks(OrientedAxes(ax), 8.0, 0.4).draw_mean(PATH, "mean")
     assert not find(ax, "curve")
-    PointMarks(Board(ax), 8.0, 0.4, joined=True).draw_mean(PATH, "mean")
+    PointMarks(OrientedAxes(ax), 8.0, 0.4, joined=True).draw_mean(PATH, "mean")
     (line,) = find(ax, "curve")
     np.testing.assert_array_equal(line.get_ydata(), PATH.curve)
 
 
 def test_what_is_not_known_is_not_drawn(ax):
-    for marks in (LineMarks(ax), PointMarks(Board(ax), 8.0, 0.4)):
+    for marks in (LineMarks(ax), PointMarks(OrientedAxes(ax), 8.0, 0.4)):
         assert marks.draw_interval(UNKNOWN) == []
         assert marks.draw_own(UNKNOWN, "own") == []

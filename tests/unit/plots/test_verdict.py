@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.plots.verdict import (
-    SAME_ROWS,
+    SAME_ROWS_VERDICT,
     interval_between,
-    tell_importance,
     tell_p,
     tell_return,
     tell_verdict,
+    write_refit_importance,
 )
 
 
@@ -31,7 +31,7 @@ def test_tiny_and_unknown_p_values_are_said_in_words():
 def test_importance_is_written_with_its_interval(make_refits):
     effect = make_refits([1.0, 1.2, 0.8, 1.0])
     low, high = effect.importance_ci(0.9)
-    words = tell_importance(effect, 0.9)
+    words = write_refit_importance(effect, 0.9)
     assert words == f"importance {effect.importance:.3g} [{low:.3g}, {high:.3g}]"
     long, short = tell_verdict(effect, 0.9)
     assert long == f"{words}, {short}"
@@ -40,8 +40,8 @@ def test_importance_is_written_with_its_interval(make_refits):
 
 def test_an_unknown_interval_is_not_written(make_refits):
     effect = make_refits([1.0, 1.2, 0.8], same_rows=True)
-    assert "[" not in tell_importance(effect, 0.95)
-    assert tell_verdict(effect, 0.95)[1] == SAME_ROWS
+    assert "[" not in write_refit_importance(effect, 0.95)
+    assert tell_verdict(effect, 0.95)[1] == SAME_ROWS_VERDICT
 
 
 @given(st.floats(0.5, 0.99), st.integers(28, 60), st.booleans())

@@ -6,7 +6,7 @@ import pytest
 import rhale
 import rhale.plots
 from rhale.errors import BadSettingError
-from rhale.plots.view import PLAIN, View, read_limits, read_shares, read_view
+from rhale.plots.view import PLAIN_VIEW, AxisView, read_axis_limits, read_shares, read_view
 
 X = np.arange(1.0, 101.0)
 TAIL = np.random.default_rng(0).lognormal(3.0, 1.2, 2_000)
@@ -24,17 +24,17 @@ def tail(make_effect):
 
 
 def test_limits_are_shares_of_rows_or_values(plain):
-    assert read_limits(plain, "1%..99%") == (1, 99)
-    assert read_limits(plain, "10 % .. 50 %") == (10, 50)
-    assert read_limits(plain, (20, 65.5)) == (20, 65.5)
-    assert read_limits(plain, (None, 65)) == (1, 65)
-    assert read_limits(plain, np.array([0, 500])) == (0, 500)
-    assert read_limits(plain, None) is None
+    assert read_axis_limits(plain, "1%..99%") == (1, 99)
+    assert read_axis_limits(plain, "10 % .. 50 %") == (10, 50)
+    assert read_axis_limits(plain, (20, 65.5)) == (20, 65.5)
+    assert read_axis_limits(plain, (None, 65)) == (1, 65)
+    assert read_axis_limits(plain, np.array([0, 500])) == (0, 500)
+    assert read_axis_limits(plain, None) is None
 
 
 def test_limits_of_dates_are_dates(plain):
     dates = replace(plain, kind="date")
-    assert read_limits(dates, ("1970-01-11", None)) == (10, 100)
+    assert read_axis_limits(dates, ("1970-01-11", None)) == (10, 100)
 
 
 @pytest.mark.parametrize("text", ["99%..1%", "1..99", "", "-1%..5%", "1%..101%", "1.2.3%..5%"])
@@ -48,10 +48,10 @@ def test_limits_that_show_nothing_are_refused(plain):
         with pytest.raises(
             BadSettingError, match="leave nothing of 'age', which goes from 1 to 100"
         ):
-            read_limits(plain, limits)
+            read_axis_limits(plain, limits)
     for limits in (3, (1, 2, 3)):
         with pytest.raises(BadSettingError, match="give two values"):
-            read_limits(plain, limits)
+            read_axis_limits(plain, limits)
 
 
 def test_the_curve_is_drawn_between_the_limits_and_the_axes_follow(plain, one):
@@ -152,8 +152,8 @@ def test_levels_that_are_numbers_and_numbers_are_not_sorted(plain, make_levels):
 
 def test_among_others_a_feature_is_left_as_it_is(make_levels, plain):
     levels = make_levels(("a", "b"), 1.0)
-    assert read_view([levels], "1%..99%", "auto", None, alone=False) == PLAIN
-    assert read_view([plain], None, "auto", "effect", alone=False) == PLAIN
+    assert read_view([levels], "1%..99%", "auto", None, alone=False) == PLAIN_VIEW
+    assert read_view([plain], None, "auto", "effect", alone=False) == PLAIN_VIEW
 
 
 def test_a_profile_is_cut_with_the_curves_of_its_rows(make_profile, one):
@@ -188,17 +188,17 @@ def test_trainings_are_cut_too(make_refits, one):
 
 
 def test_places_that_are_not_shown_are_none():
-    view = View((2.0, 3.0))
+    view = AxisView((2.0, 3.0))
     effect = rhale.effect(np.linspace(0, 1, 50), np.ones(50))
     assert view.places(effect).size == 0
 
 
 def test_where_no_rows_were_kept_their_bins_are_counted(make_effect):
     effect = make_effect(X, X, [1, 21, 100], sample=False)  # 20 and 80 rows
-    limits, density = View((11.0, 100.0)).count_rows(effect)
+    limits, density = AxisView((11.0, 100.0)).count_rows(effect)
     np.testing.assert_array_equal(limits, [11, 21, 100])
     np.testing.assert_allclose(density, [20 / 20, 80 / 79])
-    limits, density = View(is_log=True).count_rows(effect)
+    limits, density = AxisView(is_log=True).count_rows(effect)
     np.testing.assert_allclose(density, [20 / np.log(21), 80 / np.log(100 / 21)])
 
 

@@ -11,9 +11,9 @@ import rhale
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.staircase import Staircase
 from rhale.report.chart_numbers import (
-    MOST_POINTS,
+    MAX_CURVE_POINTS,
     TOLERANCE,
-    rounded,
+    round_for_chart,
     shape_of,
     simplify,
 )
@@ -109,12 +109,12 @@ def test_profiles_have_no_bins_and_a_bounded_number_of_single_curves(method):
 
 
 def test_unknown_numbers_are_none():
-    assert rounded(np.array([np.nan, np.inf, 2.0]), 1.0) == (None, None, 2)
+    assert round_for_chart(np.array([np.nan, np.inf, 2.0]), 1.0) == (None, None, 2)
 
 
 @pytest.mark.parametrize("span", [0.0, np.nan, 1e-300, 1e300])
 def test_any_scale_can_be_rounded(span):
-    assert len(rounded(np.array([1e-300, 1e300, 0.0]), span)) == 3
+    assert len(round_for_chart(np.array([1e-300, 1e300, 0.0]), span)) == 3
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_of_too_many_steps_the_smallest_are_lost():
     y = np.repeat(np.append(0.0, np.cumsum(jumps)), 2)[1:-1]
     path = Trace(x, y, np.zeros(x.size), y, y)
     kept = simplify(path)
-    assert kept.size == MOST_POINTS
+    assert kept.size == MAX_CURVE_POINTS
     assert np.isin([2 * 500, 2 * 500 + 1], kept).all()
     off = np.abs(np.interp(x, x[kept], y[kept]) - y)
     assert off.max() < 0.1 + 1e-9
@@ -197,7 +197,7 @@ def test_cut_jumps_have_places_and_sizes(stepped, kind, unit):
     assert shape_of(stepped).reach == ()
 
 
-@given(arrays(float, st.integers(2, MOST_POINTS), elements=st.floats(-1e3, 1e3)))
+@given(arrays(float, st.integers(2, MAX_CURVE_POINTS), elements=st.floats(-1e3, 1e3)))
 def test_a_line_through_the_points_that_are_sent_is_the_curve_to_what_can_be_seen(y):
     x = np.arange(float(y.size))
     kept = simplify(Trace(x, y, np.zeros(y.size), y, y))

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("altair")
 
-from rhale.report.compare_charts import DASHES, compile_compare_charts
+from rhale.report.compare_charts import COMPARE_DASHES, compile_compare_charts
 from rhale.results import inks
 
 
@@ -21,4 +21,4 @@ def test_every_explanation_has_marks_of_its_own():
         assert f"look{k}-line" in text
         assert f"look{k}-rows" in text
     assert "look3-line" not in text
-    assert len(DASHES) == len(inks.LINES)
+    assert len(COMPARE_DASHES) == len(inks.SERIES_COLOURS)

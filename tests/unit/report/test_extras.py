@@ -6,21 +6,21 @@ import sys
 import pytest
 
 from rhale.errors import MissingExtraError
-from rhale.report.extras import load
+from rhale.report.extras import import_report_library
 
 
 def test_a_library_that_is_there_is_given():
-    assert load("json") is json
+    assert import_report_library("json") is json
 
 
 def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(MissingExtraError, match=r"needs altair.*pip install 'rhale\[report\]'"):
-        load("altair")
+        import_report_library("altair")
 
 
 def test_the_reason_stays_behind_the_sentence():
     with pytest.raises(MissingExtraError) as caught:
-        load("no_such_library_anywhere")
+        import_report_library("no_such_library_anywhere")
     assert isinstance(caught.value.__cause__, ModuleNotFoundError)
     assert isinstance(caught.value, ImportError)

@@ -5,8 +5,8 @@ import pytest
 from tests.unit.report.conftest import divide
 
 import rhale
-from rhale.report.chart_numbers import Line, bins_of, shape_of
-from rhale.report.page import add_partners, choose_bins, make_page, with_choices
+from rhale.report.chart_numbers import Line, make_chart_bins, shape_of
+from rhale.report.page import add_partners, collect_other_bins, make_page, with_choices
 from rhale.results.captions import Captions
 from rhale.results.note import Note
 from rhale.results.region_tree import Region, RegionTree
@@ -199,6 +199,6 @@ def test_bins_of_a_walked_model_come_without_a_curve():
     model = ensemble.GradientBoostingRegressor(n_estimators=5, random_state=0)
     fx = rhale.explain(model.fit(X[:, None], np.sin(X)), X[:, None])
     (other,) = fx.rebin(rhale.Quantile(4)).effects
-    (chosen,) = choose_bins(fx["x0"], [other])
+    (chosen,) = collect_other_bins(fx["x0"], [other])
     assert chosen.line is None
-    assert chosen.bins == bins_of(other)
+    assert chosen.bins == make_chart_bins(other)

@@ -8,7 +8,7 @@ from tests.unit.report.test_render import parsed
 from rhale.results.captions import Captions
 from rhale.results.note import Note
 from rhale.results.numerals import write_with_error
-from rhale.results.pair_effect import ALIKE, PairIndex
+from rhale.results.pair_effect import CORRELATED_NOTE_KIND, PairIndex
 
 
 def test_the_strongest_pair_comes_first_with_its_numbers():
@@ -67,7 +67,7 @@ def test_pairs_that_one_model_cannot_rank_have_a_star_that_is_explained():
     ix = three_numbers()
     assert " *<" not in ix._repr_html_()
     first = ix.ranked()[0]
-    note = Note(ALIKE, "cannot be ranked by this model: a copy")
+    note = Note(CORRELATED_NOTE_KIND, "cannot be ranked by this model: a copy")
     pairs = tuple(replace(p, notes=(note,)) if p is first else p for p in ix.pairs)
     html = replace(ix, pairs=pairs)._repr_html_()
     assert html.count(" *</td>") == 1

@@ -12,16 +12,16 @@ from tests.unit.report.pair_cases import (
 from rhale.kernels.pair_axis import PairAxis
 from rhale.report.pair_numbers import (
     choose_ticks,
-    drawn,
     lines_of,
     map_of,
     path_of_section,
-    rule_of,
+    scale_pair_places,
     side_of,
     unit_of_axis,
-    written,
+    write_fixed_value,
+    write_pair_value,
 )
-from rhale.results.pair_sections import cut_sections, read_stands
+from rhale.results.pair_sections import cut_sections, read_surface_cells
 
 
 def test_lines_are_the_sections_of_the_surface():
@@ -73,7 +73,7 @@ def test_a_map_has_numbers_where_rows_are_and_nowhere_else():
     assert known == pair.measured.ravel().tolist()
     assert [error is not None for error in shape.errors] == known
     assert shape.counts == tuple(pair.count.ravel().tolist())
-    assert shape.largest == pytest.approx(np.nanmax(np.abs(read_stands(pair)[0])))
+    assert shape.largest == pytest.approx(np.nanmax(np.abs(read_surface_cells(pair)[0])))
     assert 0 < shape.reach <= shape.largest
 
 
@@ -93,12 +93,12 @@ def test_ticks_are_few_round_numbers_within_the_axis(ends):
 
 def test_dates_and_durations_are_drawn_as_the_other_page_does():
     dates = PairAxis(np.array([18_000.0, 18_100.0, 18_400.0]), kind="date")
-    assert drawn(dates, dates.nodes)[0] == 18_000 * 86_400_000
-    assert written(dates, 18_000.0) == "2019-04-14"
+    assert scale_pair_places(dates, dates.nodes)[0] == 18_000 * 86_400_000
+    assert write_pair_value(dates, 18_000.0) == "2019-04-14"
     waits = PairAxis(np.array([0.0, 3_600.0, 36_000.0]), kind="duration")
-    assert (unit_of_axis(waits), drawn(waits, waits.nodes)) == ("h", (0, 1, 10))
+    assert (unit_of_axis(waits), scale_pair_places(waits, waits.nodes)) == ("h", (0, 1, 10))
     assert choose_ticks(waits)[1] == 7_200.0
-    assert rule_of("wait", waits, 5_400.0) == "wait is about 1.5 h"
+    assert write_fixed_value("wait", waits, 5_400.0) == "wait is about 1.5 h"
 
 
 def test_a_feature_of_dates_has_lines_and_a_map():

@@ -7,16 +7,16 @@ from tests.unit.report.pair_cases import make_interactions, three_numbers, with_
 import rhale
 from rhale.pairs import Interactions
 from rhale.report.pair_page import (
-    MOST_FEATURES,
-    MOST_ROWS,
+    MAX_PAIR_MATRIX_FEATURES,
+    MAX_RANKING_ROWS,
     PairPage,
+    format_variance_percent,
     make_pair_page,
-    percent,
     strength_in_words,
 )
-from rhale.report.wording import UNKNOWN
+from rhale.report.wording import UNKNOWN_DASH
 from rhale.results.note import Note
-from rhale.results.pair_effect import ALIKE, PairIndex
+from rhale.results.pair_effect import CORRELATED_NOTE_KIND, PairIndex
 
 
 def indices(n_features, method="h"):
@@ -81,9 +81,9 @@ def test_what_was_not_measured_is_blank():
 
 def test_many_features_are_cut_and_counted():
     (output,) = make_pair_page(indices(33)).outputs
-    assert len(output.ranking) == MOST_ROWS
-    assert output.n_weaker == 33 * 32 // 2 - MOST_ROWS
-    assert len(output.matrix.names) == MOST_FEATURES
+    assert len(output.ranking) == MAX_RANKING_ROWS
+    assert output.n_weaker == 33 * 32 // 2 - MAX_RANKING_ROWS
+    assert len(output.matrix.names) == MAX_PAIR_MATRIX_FEATURES
     assert output.matrix.n_left == 3
     assert not output.matrix.is_numbered
     assert output.ranking[0].names == ("x31", "x32")
@@ -145,7 +145,7 @@ def test_a_page_holds_plain_values():
 
 
 def test_small_numbers_are_told_as_such():
-    assert percent(None) == UNKNOWN
+    assert format_variance_percent(None) == UNKNOWN_DASH
     row = make_pair_page(indices(3)).outputs[0].ranking[0]
     assert strength_in_words(row, 3.0) == "3.000"
 
@@ -164,6 +164,8 @@ def test_partial_dependence_is_drawn_without_errors_and_claims_nothing():
 def test_pairs_that_one_model_cannot_rank_are_marked():
     ix = three_numbers()
     first = ix.ranked()[0]
-    pairs = tuple(replace(p, notes=(Note(ALIKE, "so"),)) if p is first else p for p in ix.pairs)
+    pairs = tuple(
+        replace(p, notes=(Note(CORRELATED_NOTE_KIND, "so"),)) if p is first else p for p in ix.pairs
+    )
     rows = make_pair_page(replace(ix, pairs=pairs)).outputs[0].ranking
     assert [row.can_be_ranked for row in rows] == [False] + [True] * (len(rows) - 1)

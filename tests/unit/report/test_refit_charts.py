@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from rhale.report.refit_charts import KINDS, compile_refit_charts
+from rhale.report.refit_charts import REFIT_CHART_KINDS, compile_refit_charts
 
 
 def test_a_page_gets_the_charts_that_it_needs_and_no_others():
@@ -16,7 +16,7 @@ def test_a_page_gets_the_charts_that_it_needs_and_no_others():
     }
 
 
-@pytest.mark.parametrize("form", KINDS)
+@pytest.mark.parametrize("form", REFIT_CHART_KINDS)
 def test_a_chart_asks_for_all_trainings_the_mean_and_the_own_model(form):
     (chart,) = compile_refit_charts({form}).values()
     names = {source["name"] for source in chart["data"]}

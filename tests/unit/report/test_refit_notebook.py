@@ -4,7 +4,7 @@ from tests.unit.report.conftest import NASTY
 from tests.unit.report.refit_cases import renamed, straight, two_outputs, with_levels, with_pairs
 from tests.unit.report.test_render import parsed
 
-from rhale.report.notebook import MOST_ROWS
+from rhale.report.notebook import MAX_EFFECT_ROWS
 from rhale.report.refit_notebook import refits_as_html
 
 
@@ -38,10 +38,10 @@ def test_words_of_the_user_make_no_element():
 
 def test_what_is_left_out_is_counted():
     rx = straight()
-    many = rx.ranked() * MOST_ROWS
+    many = rx.ranked() * MAX_EFFECT_ROWS
     html = refits_as_html(many, rx.provenance, ())
-    assert html.count("<tr>") == MOST_ROWS + 1
-    assert f"and {MOST_ROWS} more: rx.replication() has all" in html
+    assert html.count("<tr>") == MAX_EFFECT_ROWS + 1
+    assert f"and {MAX_EFFECT_ROWS} more: rx.replication() has all" in html
 
 
 def test_nothing_known_is_a_dash():

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from tests.unit.report.refit_cases import SLOPES, straight, with_levels, with_missing
 
 from rhale.report.refit_numbers import (
-    MOST_POINTS,
-    choose_evenly,
+    MAX_REFIT_CURVE_POINTS,
+    choose_even_positions,
     shape_of_refits,
     thin_curves,
     trace_refits,
@@ -80,7 +80,7 @@ def test_missing_values_are_a_point_beside_the_curve():
 
 @given(st.integers(1, 200), st.integers(1, 30))
 def test_some_of_many_are_chosen_evenly_and_with_both_ends(n, most):
-    chosen = choose_evenly(n, most)
+    chosen = choose_even_positions(n, most)
     assert len(chosen) == min(n, most)
     assert chosen == sorted(set(chosen))
     assert chosen[0] == 0
@@ -97,7 +97,7 @@ def test_thin_curves_stay_where_the_curves_are(seed, n_steps, has_own):
     assert len(thinned) == 3 + has_own
     span = max(float(np.ptp(curves)), 1e-9)
     for curve, true in zip(thinned, curves, strict=False):
-        assert len(curve.at) <= MOST_POINTS
+        assert len(curve.at) <= MAX_REFIT_CURVE_POINTS
         drawn = np.interp(x, x[used][list(curve.at)], np.array(curve.y, dtype=float))
-        if len(curve.at) < MOST_POINTS:
+        if len(curve.at) < MAX_REFIT_CURVE_POINTS:
             assert np.abs(drawn - true).max() <= 0.011 * span

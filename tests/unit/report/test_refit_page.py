@@ -7,8 +7,13 @@ from tests.unit.report.refit_cases import SLOPES, X, straight, two_outputs, with
 
 import rhale
 from rhale.kernels.overlap import Overlap
-from rhale.report.refit_page import MOST_PAIRS, RefitPage, make_refit_page, size_with_interval
-from rhale.report.wording import UNKNOWN
+from rhale.report.refit_page import (
+    MAX_REFIT_PAIR_ROWS,
+    RefitPage,
+    make_refit_page,
+    size_with_interval,
+)
+from rhale.report.wording import UNKNOWN_DASH
 
 
 def same_rows():
@@ -39,7 +44,7 @@ def test_without_other_rows_nothing_is_known_to_come_back():
     page = make_refit_page(same_rows())
     assert not page.has_intervals
     row = page.outputs[0].parts[0].row
-    assert row.comes_back == row.p == UNKNOWN
+    assert row.comes_back == row.p == UNKNOWN_DASH
     assert row.high is None
     assert size_with_interval(row, 0.9) == f"{row.size:.3f}"
     assert page.outputs[0].largest == row.size
@@ -54,10 +59,10 @@ def test_pairs_are_ranked_by_what_comes_back():
 
 def test_pairs_beyond_the_table_are_counted():
     rx = with_pairs(straight())
-    many = replace(rx, pairs=rx.pairs * MOST_PAIRS)
+    many = replace(rx, pairs=rx.pairs * MAX_REFIT_PAIR_ROWS)
     (output,) = make_refit_page(many).outputs
-    assert len(output.pairs) == MOST_PAIRS
-    assert output.n_left == MOST_PAIRS
+    assert len(output.pairs) == MAX_REFIT_PAIR_ROWS
+    assert output.n_left == MAX_REFIT_PAIR_ROWS
 
 
 def test_failures_come_before_notes_and_name_the_training():
@@ -149,7 +154,7 @@ def test_what_is_but_rounding_does_not_come_back():
     first, second = (part.row for part in page.outputs[0].parts)
     assert first.comes_back == "yes"
     assert (second.size, second.low, second.high, second.replicated) == (0.0, 0.0, 0.0, 0.0)
-    assert (second.p, second.comes_back) == (UNKNOWN, "no")
+    assert (second.p, second.comes_back) == (UNKNOWN_DASH, "no")
     assert page.outputs[0].parts[1].reading == "x1 does nothing in any training."
     assert page.outputs[0].reading == "1 of 2 features come back."
 

@@ -13,7 +13,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from rhale.report.render import along, bundle, render_refits
+from rhale.report.render import bar_position, bundle, render_refits
 
 KILOBYTE = 1_000
 
@@ -118,4 +118,4 @@ def test_ten_features_are_small_beyond_vega(html):
 
 @pytest.mark.parametrize(("value", "largest", "told"), [(0.5, 2.0, "25"), (np.pi, 0.0, "0")])
 def test_bars_end_where_the_largest_number_does(value, largest, told):
-    assert along(value, largest) == told
+    assert bar_position(value, largest) == told

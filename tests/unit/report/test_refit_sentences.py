@@ -6,8 +6,13 @@ from tests.unit.report.refit_cases import straight, two_outputs, with_levels, wi
 from tests.unit.report.test_refit_page import same_rows
 
 from rhale.report.refit_numbers import trace_refits
-from rhale.report.refit_sentences import comes_back_in_words, tell_count, tell_nothing, tell_refits
-from rhale.report.wording import UNKNOWN, number
+from rhale.report.refit_sentences import (
+    comes_back_in_words,
+    count_stable_sentence,
+    tell_nothing,
+    tell_refits,
+)
+from rhale.report.wording import UNKNOWN_DASH, format_report_number
 
 
 def told(effect, alike=()):
@@ -18,7 +23,7 @@ def test_an_effect_that_comes_back_is_told_with_its_course():
     effect = straight()["age"]
     words = told(effect)
     assert words.startswith("age comes back: ")
-    assert f"Importance {number(effect.importance)}, between " in words
+    assert f"Importance {format_report_number(effect.importance)}, between " in words
     assert "rises by 2 from its lowest, at 0, to its highest, at 1" in words
     assert "so do 6 of 6 trainings" in words
 
@@ -45,7 +50,7 @@ def test_the_same_rows_tell_nothing_of_other_rows():
     words = told(effect)
     assert "not known: all trainings had the same rows" in words
     assert ", without an interval; single trainings gave" in words
-    assert comes_back_in_words(effect) == UNKNOWN
+    assert comes_back_in_words(effect) == UNKNOWN_DASH
     assert math.isnan(effect.p_value)
 
 
@@ -53,7 +58,10 @@ def test_the_same_rows_tell_nothing_of_other_rows():
 def test_sizes_of_single_trainings_are_those_of_the_refits(name):
     effect = straight()[name]
     least, most = np.min(effect.importances), np.max(effect.importances)
-    assert f"single trainings gave {number(least)} to {number(most)}." in told(effect)
+    assert (
+        f"single trainings gave {format_report_number(least)} to {format_report_number(most)}."
+        in told(effect)
+    )
 
 
 def test_copies_are_warned_of():
@@ -61,13 +69,13 @@ def test_copies_are_warned_of():
 
 
 def test_how_many_come_back_is_told_beside_what_chance_would_do():
-    assert tell_count(["yes", "no"]) == "1 of 2 features come back."
-    assert tell_count(["no"]) == "0 of 1 feature comes back."
-    assert tell_count(["no"] * 40) == (
+    assert count_stable_sentence(["yes", "no"]) == "1 of 2 features come back."
+    assert count_stable_sentence(["no"]) == "0 of 1 feature comes back."
+    assert count_stable_sentence(["no"] * 40) == (
         "0 of 40 features come back; if none of them did anything, chance would still let about 2 "
         "come back."
     )
-    assert "is not known" in tell_count([UNKNOWN, UNKNOWN])
+    assert "is not known" in count_stable_sentence([UNKNOWN_DASH, UNKNOWN_DASH])
 
 
 def test_what_is_but_rounding_has_no_course():
@@ -81,6 +89,6 @@ def test_a_feature_that_no_training_uses_is_told_in_few_words():
 
 def test_missing_values_are_told():
     found = with_missing()["x"].missing
-    words = f"Without a value the mean is {number(found.curve)} ({number(found.low)} to "
+    words = f"Without a value the mean is {format_report_number(found.curve)} ({format_report_number(found.low)} to "
     assert words in told(with_missing()["x"])
     assert "Without a value" not in told(straight()["age"])

@@ -6,7 +6,12 @@ from tests.unit.conftest import make_stepped
 from tests.unit.report.conftest import divide
 
 import rhale
-from rhale.report.region_numbers import MOST_LINES, MOST_POINTS, partners_in_words, regions_of
+from rhale.report.region_numbers import (
+    MAX_REGION_CURVE_POINTS,
+    MOST_LINES,
+    partners_in_words,
+    regions_of,
+)
 from rhale.results.region_heights import align
 from rhale.results.region_tree import Partner, Region, RegionTree
 
@@ -132,9 +137,9 @@ def test_steps_are_drawn_with_few_points_and_smooth_too():
     regions = tuple(Region(rule, 401, 0.5, stepped) for rule in "ab")
     tree = RegionTree("age", "y0", "found", "", regions)
     for line in regions_of(replace(stepped, regions=tree)).lines:
-        assert len(line.path.x) <= MOST_POINTS
+        assert len(line.path.x) <= MAX_REGION_CURVE_POINTS
         assert len(set(line.path.x)) < len(line.path.x)  # a jump has two sides
-        assert line.smooth is None or len(line.smooth.x) <= MOST_POINTS
+        assert line.smooth is None or len(line.smooth.x) <= MAX_REGION_CURVE_POINTS
 
 
 def test_partners_that_chance_could_make_are_left_out():

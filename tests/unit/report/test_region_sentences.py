@@ -10,7 +10,7 @@ from tests.unit.report.conftest import divide
 import problems
 import rhale
 from rhale.report.region_courses import compare_regions
-from rhale.report.region_sentences import joined, ratio_words, tell_regions, way_of
+from rhale.report.region_sentences import join_clauses, ratio_words, tell_regions, way_of
 from rhale.results.region_tree import Partner, Region, RegionTree, Split
 from rhale.results.result import Difference
 
@@ -277,7 +277,7 @@ def test_the_ratio_is_that_of_the_slopes(slope, times):
 
 
 def test_parts_of_a_sentence_are_joined():
-    assert joined(["a", "b"]) == "a, and b"
+    assert join_clauses(["a", "b"]) == "a, and b"
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,17 @@ import math
 import pytest
 
 from rhale.report.wording import (
-    UNKNOWN,
+    UNKNOWN_DASH,
     breakable,
     chance_in_words,
     clean,
     fixed,
+    format_axis_position,
+    format_report_number,
     isolated,
     named_output,
-    number,
-    place,
     plus_minus,
-    shortened,
+    shorten_middle,
 )
 from rhale.results.captions import Captions
 
@@ -30,13 +30,13 @@ def test_a_name_is_one_line_and_bounded():
 
 
 def test_numbers_have_three_digits_and_a_real_minus():
-    assert [number(v) for v in (0.0, -0.51234, 1234.5, 98765.4)] == [
+    assert [format_report_number(v) for v in (0.0, -0.51234, 1234.5, 98765.4)] == [
         "0",
         "\u22120.512",
         "1234",
         "98,765",
     ]
-    assert [number(v) for v in (1.5e-7, -2e9, float("inf"))] == [
+    assert [format_report_number(v) for v in (1.5e-7, -2e9, float("inf"))] == [
         "1.5e\u22127",
         "\u22122e9",
         "\u2013",
@@ -50,10 +50,10 @@ def test_a_number_and_its_error_have_the_same_decimals():
 
 
 def test_places_follow_the_length_of_the_axis():
-    assert place(0.123456, "number", 1.0) == "0.12"
-    assert place(123_456.0, "number", 100_000.0) == "123,500"
-    assert place(0.5, "date", 2.0) == "1970-01-01 12:00:00"
-    assert place(86_400.0, "duration", 864_000.0) == "1 d"
+    assert format_axis_position(0.123456, "number", 1.0) == "0.12"
+    assert format_axis_position(123_456.0, "number", 100_000.0) == "123,500"
+    assert format_axis_position(0.5, "date", 2.0) == "1970-01-01 12:00:00"
+    assert format_axis_position(86_400.0, "duration", 864_000.0) == "1 d"
 
 
 def test_numbers_of_a_column_have_the_same_decimals():
@@ -64,7 +64,7 @@ def test_numbers_of_a_column_have_the_same_decimals():
 
 
 def test_names_that_begin_alike_are_still_told_apart_when_they_are_cut():
-    first, second = (shortened(f"{'a' * 2_000} = {i}", 40) for i in (1, 2))
+    first, second = (shorten_middle(f"{'a' * 2_000} = {i}", 40) for i in (1, 2))
     assert len(first) <= 40
     assert first != second
 
@@ -76,7 +76,7 @@ def test_a_name_that_turns_the_writing_is_kept_apart():
 
 
 def test_a_chance_that_is_not_known_is_a_dash():
-    assert chance_in_words(math.nan) == UNKNOWN
+    assert chance_in_words(math.nan) == UNKNOWN_DASH
     assert chance_in_words(9e-5) == "<\u00a00.0001"
 
 

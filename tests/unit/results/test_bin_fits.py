@@ -6,7 +6,7 @@ import pytest
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.fixed import Fixed
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import Moments, measure
+from rhale.kernels.moments import Moments, measure_moments
 from rhale.kernels.partition import Cuts
 from rhale.results.bin_fits import Unfitted, fit_effect, fit_effects
 
@@ -23,7 +23,7 @@ def cells_of(seed: int, *, is_stepped: bool) -> Moments:
     effects = np.sin(3 * x) + noise
     weight = rng.uniform(0.2, 3, n_rows) if rng.random() < 0.5 else None
     grid = Grid(np.linspace(x.min(), x.max(), int(rng.integers(30, 90))))
-    return replace(measure(grid, x, effects, weight), is_stepped=is_stepped)
+    return replace(measure_moments(grid, x, effects, weight), is_stepped=is_stepped)
 
 
 def unfitted_of(seed: int) -> Unfitted:
@@ -88,7 +88,7 @@ def test_nothing_that_was_given_is_changed():
 
 def test_cells_that_are_followed_need_no_limits_of_their_own():
     x = np.linspace(0, 1, 400)
-    cells = measure(Grid(np.linspace(0, 1, 21)), x, np.where(x < 0.5, 0.0, 1.0))
+    cells = measure_moments(Grid(np.linspace(0, 1, 21)), x, np.where(x < 0.5, 0.0, 1.0))
     plain = Cuts(np.array([0, 20]), np.array([False]), trust=np.ones(1), noise=np.full(20, 0.1))
     named = replace(plain, followed=np.arange(21))
     effect = fit_effect("x", "y", cells, plain)
@@ -101,7 +101,9 @@ def test_bins_of_few_rows_have_the_spread_of_all_rows_of_their_part(n_rows, pool
     """Variances about two means, of as many rows each: the spread of the part is the root of their mean."""
     d = np.random.default_rng(0).normal(size=(2, n_rows)) * [[1.0], [1.3]]
     x = np.linspace(0, 1, n_rows, endpoint=False)
-    cells = measure(Grid(np.linspace(0, 2, 13)), np.append(x, 1 + x), np.append(d[0], 5 + d[1]))
+    cells = measure_moments(
+        Grid(np.linspace(0, 2, 13)), np.append(x, 1 + x), np.append(d[0], 5 + d[1])
+    )
     cuts = Cuts(np.array([0, 6, 12]), np.zeros(2, dtype=bool), spread_parts=np.array([0, 12]))
     own = d.std(axis=1, ddof=1)
     expected = np.full(2, np.sqrt(np.mean(own**2))) if pooled else own

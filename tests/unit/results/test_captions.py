@@ -6,14 +6,18 @@ import pytest
 
 import rhale
 from rhale.errors import BadFileError, UnknownFeatureError
-from rhale.results.captions import PLAIN, Captions, caption, captions_of, key_of
+from rhale.results.captions import NO_CAPTIONS, Captions, caption, captions_of, key_of
 
 NAMES = Captions({"x0": "Age"}, {"y0": "price"}, {"x0": "years", "y0": "$"})
 
 
 def test_what_is_not_named_is_called_by_its_key():
-    assert (PLAIN.feature("age"), PLAIN.output("y0"), PLAIN.unit("age")) == ("age", "y0", "")
-    assert (PLAIN.axis("age"), PLAIN.value_axis("y0")) == ("age", "y0")
+    assert (NO_CAPTIONS.feature("age"), NO_CAPTIONS.output("y0"), NO_CAPTIONS.unit("age")) == (
+        "age",
+        "y0",
+        "",
+    )
+    assert (NO_CAPTIONS.axis("age"), NO_CAPTIONS.value_axis("y0")) == ("age", "y0")
 
 
 def test_axes_name_the_unit():

@@ -5,9 +5,9 @@ import rhale
 from rhale.results.comparison_listing import (
     comparison_as_text,
     comparison_ranking,
+    write_difference_verdict,
     write_drift,
     write_signed,
-    write_verdict,
 )
 
 
@@ -41,7 +41,7 @@ def test_rows_that_moved_are_told_with_their_median():
 
 def test_a_difference_that_is_sure_but_tiny_is_hardly_one():
     one = rhale.compare(explained(), explained((1.0, 1.005)))["x1"]
-    assert write_verdict(one.against()) == "hardly"
+    assert write_difference_verdict(one.against()) == "hardly"
 
 
 @pytest.mark.parametrize(("value", "words"), [(0.0, "0"), (1.5, "+1.5"), (-2.0, "-2")])

@@ -7,9 +7,9 @@ from tests.unit.results.test_explained import GRID, product, with_halves
 
 import rhale
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError, UnknownOutputError
-from rhale.results.contributions import as_table_like, contribute, place_rows
+from rhale.results.contributions import as_table_like, contribute, locate_new_rows
 from rhale.results.explained import SampledCurves
-from rhale.results.new_rows import read_rows
+from rhale.results.new_rows import read_new_rows
 
 FRAMES = ["pandas", "polars", "pyarrow"]
 
@@ -213,8 +213,8 @@ def test_base_is_unknown_where_no_row_has_all_curves(fx):
 
 
 def test_places_of_numbers_are_their_values(fx, table):
-    rows = read_rows(table[:3])
-    np.testing.assert_array_equal(place_rows(fx["x1"], rows, 1, "nan"), table[:3, 1])
+    rows = read_new_rows(table[:3])
+    np.testing.assert_array_equal(locate_new_rows(fx["x1"], rows, 1, "nan"), table[:3, 1])
 
 
 def test_a_table_like_an_array_is_the_array():

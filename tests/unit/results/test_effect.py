@@ -7,7 +7,7 @@ import rhale
 from rhale.errors import BadEffectsError, BadSettingError, BadTableError
 from rhale.kernels.gaps import NO_GAPS
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.partition import Cuts
 from rhale.kernels.spread import RowSpread
 from rhale.kernels.staircase import Staircase
@@ -113,7 +113,7 @@ def test_heterogeneity_weighs_bins_and_skips_unknown_ones():
 def test_a_linear_bin_is_read_at_its_middle():
     """d = 10 x on [0, 1], rows near the left: the mean of d is low, the line's middle is not."""
     x = np.array([0.0, 0.1, 0.2, 0.3, 1.0])
-    cells = measure(Grid(np.array([0.0, 1.0])), x, 10 * x)
+    cells = measure_moments(Grid(np.array([0.0, 1.0])), x, 10 * x)
     effect = fit_effect("x", "y", cells, Cuts(np.array([0, 1]), np.array([True])))
     np.testing.assert_allclose(effect.mean, 5.0)
     np.testing.assert_allclose(effect.slope, 10.0)
@@ -124,7 +124,7 @@ def test_a_linear_bin_is_read_at_its_middle():
 
 def test_the_error_at_the_middle_counts_the_lever_of_the_slope():
     x, d = np.array([0.0, 0.2, 0.4, 1.0]), np.array([1.0, 0.0, 2.0, 4.0])
-    cells = measure(Grid(np.array([0.0, 1.0])), x, d)
+    cells = measure_moments(Grid(np.array([0.0, 1.0])), x, d)
     effect = fit_effect("x", "y", cells, Cuts(np.array([0, 1]), np.array([True])))
     design = np.column_stack([np.ones(4), x - 0.5])
     answer, (squares,), *_ = np.linalg.lstsq(design, d, rcond=None)
@@ -315,7 +315,7 @@ def following(trust, linear=(False, True), *, x=None, weights=None, d=None):
         x = np.append(rng.uniform(0, 6, 80), [0.2, 0.3, 4.7, 6.0])
         x = x[(x < 0.5) | (x >= 1.5)]
     d = np.sin(2 * x) + x if d is None else d
-    cells = measure(Grid(CELL_EDGES), x, d, weights)
+    cells = measure_moments(Grid(CELL_EDGES), x, d, weights)
     cuts = Cuts(LIMITS, np.array(linear), (), np.array(trust), np.full(7, 0.1))
     return x, d, cells, fit_effect("x", "y", cells, cuts)
 

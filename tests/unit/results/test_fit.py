@@ -5,10 +5,10 @@ import pytest
 
 from rhale.errors import BadSettingError
 from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import FeatureAxis
 from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
+from rhale.kernels.moments import measure_moments
 from rhale.kernels.optimal import Optimal
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.spread import RowSpread
@@ -34,7 +34,9 @@ def bin_alike(models, partition):
 
 def axis(x):
     values, counts = np.unique(x, return_counts=True)
-    return Axis(float(values[0]), float(values[-1]), values, counts.astype(float), float(x.size))
+    return FeatureAxis(
+        float(values[0]), float(values[-1]), values, counts.astype(float), float(x.size)
+    )
 
 
 FEATURES = {
@@ -87,7 +89,7 @@ def test_fine_cells_keep_the_side_that_is_closed_and_survive_one_value():
 def cells(edges=(0, 1, 2, 3, 4), closed="left"):
     x = np.array([0.5, 0.6, 1.5, 1.6, 2.5, 2.6, 3.5, 3.6])
     d = np.array([1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 5.0])
-    return measure(Grid(np.array(edges, dtype=float), closed), x, d)
+    return measure_moments(Grid(np.array(edges, dtype=float), closed), x, d)
 
 
 def test_a_partition_chooses_among_the_limits_of_cells():
@@ -140,13 +142,13 @@ def test_bins_closed_on_the_other_side_are_refused():
 
 
 def test_one_cell_is_one_bin_whatever_is_asked():
-    single = measure(Grid(np.array([0.0, 1.0])), np.array([0.5, 0.6]), np.array([1.0, 2.0]))
+    single = measure_moments(Grid(np.array([0.0, 1.0])), np.array([0.5, 0.6]), np.array([1.0, 2.0]))
     assert bin_cells("x", "y", single, Fixed(5)).edges.tolist() == [0.0, 1.0]
 
 
 def test_the_axis_of_cells_knows_range_rows_and_weight():
     x, w = np.array([0.2, 0.4, 2.5]), np.array([1.0, 1.0, 2.0])
-    found = axis_of(measure(Grid(np.array([0.0, 1.0, 2.0, 3.0])), x, x, w))
+    found = axis_of(measure_moments(Grid(np.array([0.0, 1.0, 2.0, 3.0])), x, x, w))
     assert (found.low, found.high) == (0.0, 3.0)
     np.testing.assert_allclose(found.values, [0.3, 2.5])
     assert found.weight.tolist() == [2.0, 2.0]
@@ -157,7 +159,7 @@ def test_three_series_choose_by_the_first():
     x = np.repeat(np.arange(4) + 0.5, 5)
     d = np.where(x < 2, 0.0, 1.0)
     other = np.where(x < 1, 0.0, 9.0)
-    series = measure(Grid(np.arange(5.0)), x, np.vstack([d, other, np.zeros(20)])).series(0)
+    series = measure_moments(Grid(np.arange(5.0)), x, np.vstack([d, other, np.zeros(20)])).series(0)
     assert bin_cells("x", "y", series, Optimal(4)).edges.tolist() == [0.0, 2.0, 4.0]
 
 
@@ -201,7 +203,7 @@ def along_stairs(deviation, differ=0.3, spread=None, edges=(0, 1, 2, 3, 4)):
     """One jump of 2 at 1.5, which rows `differ` about; their slopes differ by ± `deviation`."""
     x = np.linspace(0, 4, 400)
     slopes = deviation * np.where(np.arange(400) % 2 == 0, 1.0, -1.0)
-    moments = measure(Grid(np.linspace(0, 4, 41)), x, slopes)
+    moments = measure_moments(Grid(np.linspace(0, 4, 41)), x, slopes)
     near, signs = 0.1, np.where(np.arange(32) % 2 == 0, 1.0, -1.0)
     share = np.mean(x >= 1.5)
     stairs = Staircase(
@@ -239,7 +241,7 @@ def test_a_bin_deviates_as_the_secants_of_rows_over_it_whatever_their_slopes_do(
 def test_secants_over_bins_add_up_increments_and_parts_of_them():
     """Without a staircase an increment is even between its places: halves of 4 and of 3 in [1, 2]."""
     x = np.linspace(0, 4, 400)
-    moments = measure(Grid(np.linspace(0, 4, 41)), x, np.zeros(400))
+    moments = measure_moments(Grid(np.linspace(0, 4, 41)), x, np.zeros(400))
     spread = spread_between([0.5, 1.5, 2.5, 4.0], [4.0, 3.0, 0.0])
     effect = bin_model(moments, None, spread, [0, 1, 2, 4])
     np.testing.assert_allclose(effect.std, [2.0, np.sqrt(4 + 2.25), 1.5 / 2])
@@ -248,7 +250,7 @@ def test_secants_over_bins_add_up_increments_and_parts_of_them():
 def test_a_limit_inside_a_jump_leaves_each_bin_what_rows_differ_in_it():
     """Steps of 1 at 1.48 and 1.52, which rows differ by .3 and by .6 about, and a limit between."""
     x = np.linspace(0, 4, 400)
-    moments = measure(Grid(np.linspace(0, 4, 41)), x, np.zeros(400))
+    moments = measure_moments(Grid(np.linspace(0, 4, 41)), x, np.zeros(400))
     near, signs = np.full(2, 0.1), np.where(np.arange(32) % 2 == 0, 1.0, -1.0)
     count = np.bincount(np.searchsorted([1.48, 1.52], x, "right"))
     stairs = Staircase(
@@ -273,7 +275,7 @@ def several_models(*jumps, n_rows=2_000):
     rng = np.random.default_rng(5)
     x, noise = np.sort(rng.uniform(0, 1, n_rows)), rng.normal(0, 0.2, n_rows)
     grid = fine_grid(axis(x), Adaptive().candidates(axis(x)), "left")
-    return [ModelCells(measure(grid, x, (x > jump) + noise)) for jump in jumps]
+    return [ModelCells(measure_moments(grid, x, (x > jump) + noise)) for jump in jumps]
 
 
 @pytest.mark.parametrize("partition", [Adaptive(), Optimal(20), Fixed(7), Quantile(5)])

@@ -3,27 +3,37 @@ from rhale.results import inks
 
 def test_pictures_and_pages_have_the_same_colours():
     from rhale.plots import style
-    from rhale.report.render import COLOURS
+    from rhale.report.render import PAGE_COLOURS
 
     drawn = (style.EFFECT, style.SPREAD, style.UNCERTAINTY, style.COUNT)
-    pairs = (inks.LOW, inks.ZERO, inks.HIGH, inks.STRENGTH)
-    wanted = (*drawn, *inks.REGIONS, *inks.THIRDS, *pairs, inks.BETWEEN)
-    assert tuple(COLOURS.values()) == wanted
-    assert drawn == (inks.EFFECT, inks.SPREAD, inks.UNCERTAINTY, inks.COUNT)
+    pairs = (
+        inks.BELOW_ZERO_COLOUR,
+        inks.AT_ZERO_COLOUR,
+        inks.ABOVE_ZERO_COLOUR,
+        inks.STRENGTH_COLOUR,
+    )
+    wanted = (*drawn, *inks.REGION_COLOURS, *inks.THIRD_COLOURS, *pairs, inks.BETWEEN_COLOUR)
+    assert tuple(PAGE_COLOURS.values()) == wanted
+    assert drawn == (
+        inks.EFFECT_COLOUR,
+        inks.SPREAD_COLOUR,
+        inks.UNCERTAINTY_COLOUR,
+        inks.ROW_COUNT_COLOUR,
+    )
 
 
 def test_pictures_of_regions_have_the_same_colours_too():
     from rhale.plots import style
 
-    assert tuple(look.colour for look in style.REGIONS) == inks.REGIONS
-    assert tuple(look.colour for look in style.THIRDS) == inks.THIRDS
+    assert tuple(look.colour for look in style.REGIONS) == inks.REGION_COLOURS
+    assert tuple(look.colour for look in style.THIRDS) == inks.THIRD_COLOURS
 
 
 def test_regions_have_neither_the_ink_of_the_spread_nor_that_of_intervals():
-    assert inks.REGIONS[0] == inks.EFFECT
-    used = {*inks.REGIONS, *inks.THIRDS}
+    assert inks.REGION_COLOURS[0] == inks.EFFECT_COLOUR
+    used = {*inks.REGION_COLOURS, *inks.THIRD_COLOURS}
     assert len(used) == 7
-    assert not used & {inks.SPREAD, inks.UNCERTAINTY, inks.COUNT}
+    assert not used & {inks.SPREAD_COLOUR, inks.UNCERTAINTY_COLOUR, inks.ROW_COUNT_COLOUR}
 
 
 def luminance(ink):
@@ -34,17 +44,26 @@ def luminance(ink):
 
 def test_curves_are_seen_on_white():
     # WCAG 2.1, 1.4.11: graphics have a contrast of 3 at least
-    assert min(1.05 / (luminance(ink) + 0.05) for ink in (*inks.LINES, *inks.REGIONS)) > 3.4
+    assert (
+        min(1.05 / (luminance(ink) + 0.05) for ink in (*inks.SERIES_COLOURS, *inks.REGION_COLOURS))
+        > 3.4
+    )
 
 
 def test_no_curve_has_an_ink_that_means_something_else():
-    assert inks.LINES[0] == inks.EFFECT
-    assert len(set(inks.LINES)) == 8
-    meant = {inks.SPREAD, inks.UNCERTAINTY, inks.BETWEEN, inks.COUNT, inks.STRENGTH}
-    assert not meant & {*inks.LINES, *inks.REGIONS}
+    assert inks.SERIES_COLOURS[0] == inks.EFFECT_COLOUR
+    assert len(set(inks.SERIES_COLOURS)) == 8
+    meant = {
+        inks.SPREAD_COLOUR,
+        inks.UNCERTAINTY_COLOUR,
+        inks.BETWEEN_COLOUR,
+        inks.ROW_COUNT_COLOUR,
+        inks.STRENGTH_COLOUR,
+    }
+    assert not meant & {*inks.SERIES_COLOURS, *inks.REGION_COLOURS}
 
 
 def test_curves_of_pictures_have_these_colours():
     from rhale.plots import style
 
-    assert tuple(style.look(i).colour for i in range(8)) == inks.LINES
+    assert tuple(style.line_style(i).colour for i in range(8)) == inks.SERIES_COLOURS

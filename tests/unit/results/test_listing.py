@@ -133,10 +133,10 @@ def test_long_names_are_cut_and_names_stay_on_one_line():
 
 
 def test_shorten_cuts_at_the_longest():
-    assert listing.shorten("abcde", 5) == "abcde"
-    assert listing.shorten("abcdef", 5) == "abcd…"
-    assert listing.shorten("a \n b") == "a b"
-    assert listing.shorten("  ") == "  "
+    assert listing.shorten_name("abcde", 5) == "abcde"
+    assert listing.shorten_name("abcdef", 5) == "abcd…"
+    assert listing.shorten_name("a \n b") == "a b"
+    assert listing.shorten_name("  ") == "  "
 
 
 def test_aligned_pads_the_first_left_and_numbers_right():
@@ -168,8 +168,8 @@ def test_columns_are_aligned_with_wide_letters_and_accents(make_levels):
 
 
 def test_a_cut_name_is_no_wider_than_the_longest():
-    assert listing.shorten("日" * 40, 10) == "日" * 4 + "…"
-    assert listing.shorten("e\u0301" * 12, 12) == "e\u0301" * 12
+    assert listing.shorten_name("日" * 40, 10) == "日" * 4 + "…"
+    assert listing.shorten_name("e\u0301" * 12, 12) == "e\u0301" * 12
 
 
 @pytest.fixture(scope="module")

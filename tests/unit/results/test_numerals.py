@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.results.numerals import (
-    UNKNOWN,
+    UNKNOWN_DASH,
     decimals_of,
     write_between,
     write_decimals,
@@ -34,7 +34,7 @@ ERRORS = st.floats(0, 1e307, exclude_min=True, allow_subnormal=False)
         (2.5e7, "2.5e7"),
         (5e-324, "4.941e-324"),
         (math.inf, "inf"),
-        (math.nan, UNKNOWN),
+        (math.nan, UNKNOWN_DASH),
     ],
 )
 def test_numbers_are_written_as_people_do(value, text):
@@ -54,7 +54,7 @@ def test_numbers_are_written_as_people_do(value, text):
         (123456.7, 3.0, "123,457 ± 3"),
         (37.68, 0.0, "37.68 ± 0"),
         (37.68, math.nan, "37.68"),
-        (math.nan, 1.0, UNKNOWN),
+        (math.nan, 1.0, UNKNOWN_DASH),
         (3.14159e-9, 4e-11, "(3.142 ± 0.040)e-9"),
         (3.14159e-9, 4e-15, "3.1416e-9 ± 4e-15"),
         (5e-324, 5e-324, "(4.9 ± 4.9)e-324"),

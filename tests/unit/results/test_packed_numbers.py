@@ -8,9 +8,9 @@ from hypothesis.extra.numpy import arrays
 
 from rhale.errors import BadFileError
 from rhale.results.packed_numbers import Packed, pack_numbers
-from rhale.results.plain_values import Numbers, Side
+from rhale.results.plain_values import ArrayDimension, Numbers
 
-ROWS = Side("rows"), Side("columns")
+ROWS = ArrayDimension("rows"), ArrayDimension("columns")
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
 

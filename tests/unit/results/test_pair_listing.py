@@ -5,7 +5,12 @@ import numpy as np
 import rhale
 from rhale.results.captions import Captions
 from rhale.results.pair_effect import PairIndex
-from rhale.results.pair_listing import pair_ranking, pairs_as_text, tell_explained, tell_how
+from rhale.results.pair_listing import (
+    pair_ranking,
+    pairs_as_text,
+    tell_how,
+    write_pair_explained_variance,
+)
 
 TOLD = {"model": "Forest", "method": "h", "rows": 1_000}
 
@@ -65,12 +70,14 @@ def test_long_names_are_cut_and_stay_on_one_line():
 
 
 def test_what_pairs_and_features_have_of_the_variance_is_told_and_not_added_up():
-    told = tell_explained(["y"], np.array([0.00096]), np.array([0.26]))
+    told = write_pair_explained_variance(["y"], np.array([0.00096]), np.array([0.26]))
     assert told[0] == (
         "of the variance of the predictions, these pairs have < 0.1 %, single features 26 %: each "
         "counted by itself, which adds up only where features are independent"
     )
-    told = tell_explained(["y", "z"], np.array([0.25, np.nan]), np.array([np.nan, 0.1]))
+    told = write_pair_explained_variance(
+        ["y", "z"], np.array([0.25, np.nan]), np.array([np.nan, 0.1])
+    )
     assert [t.split(":")[0] for t in told] == [
         "of the variance of the predictions of 'y', these pairs have 25 %"
     ]

@@ -15,7 +15,7 @@ from rhale.results.pair_profile import PairProfile
 from rhale.results.pair_schema import INTERACTIONS, PAIR_RECORDS
 from rhale.results.plain_values import written_fields
 from rhale.results.store import FORMAT, VERSION, pack_interactions
-from rhale.trainings import unpacked
+from rhale.trainings import restore_result
 
 ROWS = grid(np.arange(6.0), np.arange(5.0), np.arange(2))
 
@@ -47,7 +47,7 @@ def content_of(ix):
 def told(content):
     """What is said of damaged content."""
     with pytest.raises(BadFileError) as error:
-        unpacked(content, "it")
+        restore_result(content, "it")
     message = str(error.value)
     assert message.endswith("; save the interactions again")
     assert "\n" not in message
@@ -74,7 +74,7 @@ def test_the_schema_has_every_field_of_interactions():
 @pytest.mark.parametrize("name", ["ix", "h", "pdp"])
 def test_what_is_stored_comes_back(name, request):
     expected = request.getfixturevalue(name)
-    again = unpacked(content_of(expected), "it")
+    again = restore_result(content_of(expected), "it")
     assert again == expected
     assert [type(pair) for pair in again] == [type(pair) for pair in expected]
     assert str(again) == str(expected)
@@ -276,4 +276,4 @@ def test_empty_cells_take_no_memory_before_they_are_counted(ix):
            "importance": importance, "variance": numbers([1.0])}  # fmt: skip
     assert told(big).startswith("pairs take 212992000 numbers, more than 67108864")
     few = {**big, "pairs": pairs[:2]}
-    assert unpacked(few, "it").pairs[0].n_unmeasured == 128**2
+    assert restore_result(few, "it").pairs[0].n_unmeasured == 128**2

@@ -8,10 +8,10 @@ from rhale.kernels.pair_axis import PairAxis
 from rhale.results.pair_effect import PairIndex
 from rhale.results.pair_sections import (
     change_apart,
-    choose_stands,
+    choose_section_cells,
     cut_sections,
     lay_along,
-    read_stands,
+    read_surface_cells,
     with_surface,
 )
 
@@ -89,13 +89,13 @@ def test_two_categories_are_cut_as_well():
 def test_the_levels_with_most_rows_are_chosen_in_their_order():
     axis = PairAxis(np.arange(6.0), tuple("abcdef"))
     weight = np.array([1.0, 5.0, 0.0, 9.0, 2.0, 3.0])
-    assert choose_stands(axis, weight).tolist() == [1, 3, 4, 5]
+    assert choose_section_cells(axis, weight).tolist() == [1, 3, 4, 5]
 
 
 def test_low_middle_and_high_are_by_the_rows():
     axis = PairAxis(np.arange(5.0))
-    assert choose_stands(axis, np.array([97.0, 1.0, 1.0, 1.0])).tolist() == [0]
-    assert choose_stands(axis, np.array([1.0, 1.0, 1.0, 1.0])).tolist() == [0, 1, 3]
+    assert choose_section_cells(axis, np.array([97.0, 1.0, 1.0, 1.0])).tolist() == [0]
+    assert choose_section_cells(axis, np.array([1.0, 1.0, 1.0, 1.0])).tolist() == [0, 1, 3]
 
 
 def test_numbers_are_followed_before_levels_and_larger_effects_before_smaller():
@@ -114,7 +114,7 @@ def test_an_index_has_no_surface():
 
 def test_a_map_has_heights_where_rows_stand_and_nowhere_else():
     pair = with_a_hole()["long", "lat"]
-    heights, errors = read_stands(pair)
+    heights, errors = read_surface_cells(pair)
     np.testing.assert_array_equal(np.isfinite(heights), pair.measured)
     np.testing.assert_array_equal(np.isfinite(errors), pair.measured)
     middle = [(axis.nodes[1:] + axis.nodes[:-1]) / 2 for axis in pair.axes]
@@ -126,5 +126,5 @@ def test_two_levels_a_side_have_the_surface_of_a_two_way_table():
     rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 20, dtype=float)
     axes = [PairAxis(np.arange(2.0), ("no", "yes"))] * 2
     pair = make_pair(lambda r: r[:, 0] * r[:, 1], rows, ["a", "b"], (0, 1), axes)
-    heights, _ = read_stands(pair)
+    heights, _ = read_surface_cells(pair)
     np.testing.assert_allclose(heights, [[0.25, -0.25], [-0.25, 0.25]], atol=1e-12)

@@ -3,7 +3,7 @@ import pytest
 from tests.pairs_by_hand import grid, make_interactions
 
 from rhale.results.pair_effect import PairIndex
-from rhale.results.pair_table import cell_rows, pair_rows
+from rhale.results.pair_table import cell_rows, tabulate_pairs
 
 ROWS = grid(np.arange(6.0), np.arange(5.0), np.arange(2))
 
@@ -16,7 +16,7 @@ def pairs():
 
 
 def test_one_row_for_each_pair_and_output(pairs):
-    rows = pair_rows(pairs)
+    rows = tabulate_pairs(pairs)
     assert {len(column) for column in rows.values()} == {6}
     assert list(zip(rows["first"], rows["second"], rows["output"], strict=True))[:3] == [
         ("a", "b", "y"), ("a", "b", "z"), ("a", "c", "y"),
@@ -31,13 +31,13 @@ def test_one_row_for_each_pair_and_output(pairs):
 
 
 def test_errors_are_left_open_where_nobody_asks(pairs):
-    assert np.isfinite(pair_rows(pairs)["strength_error"]).all()
+    assert np.isfinite(tabulate_pairs(pairs)["strength_error"]).all()
     for name in ("strength_error", "p_value"):
-        assert np.isnan(pair_rows(pairs, errors=False)[name]).all()
+        assert np.isnan(tabulate_pairs(pairs, errors=False)[name]).all()
 
 
 def test_values_are_plain(pairs):
-    for name, column in {**pair_rows(pairs), **cell_rows(pairs)}.items():
+    for name, column in {**tabulate_pairs(pairs), **cell_rows(pairs)}.items():
         assert {type(value) for value in column} <= {str, int, float, bool}, name
 
 
@@ -54,5 +54,5 @@ def test_an_index_has_no_cells():
     index = PairIndex(("a", "b"), "y", "h", 0.5, 1.0, h2=0.2, n_left_out=4)
     keys = ["first", "second", "output"]
     assert cell_rows([index]) == {name: [] for key in keys for name in (key, f"{key}_label")}
-    rows = pair_rows([index])
+    rows = tabulate_pairs([index])
     assert (rows["h2"], rows["left_out"], rows["cells"]) == ([0.2], [4], [0])

@@ -6,18 +6,18 @@ import pytest
 from rhale.errors import BadFileError
 from rhale.results.plain_values import (
     Anything,
+    ArrayDimension,
     Named,
     Nothing,
     Number,
     Numbers,
     Several,
-    Side,
     Text,
     Truth,
-    shown,
+    quote_file_value,
 )
 
-ROWS = (Side("rows"),)
+ROWS = (ArrayDimension("rows"),)
 
 
 def array(values, name="float64"):
@@ -37,15 +37,15 @@ def test_nothing_is_nothing():
 
 def test_the_first_length_counts_for_all_others():
     lengths = {}
-    read(Numbers((Side("bins", 1),)), array([1.0, 2.0, 3.0]), lengths)
+    read(Numbers((ArrayDimension("bins", 1),)), array([1.0, 2.0, 3.0]), lengths)
     assert lengths == {"bins": 2}
-    read(Numbers((Side("bins"),)), array([1.0, 2.0]), lengths)
+    read(Numbers((ArrayDimension("bins"),)), array([1.0, 2.0]), lengths)
     with pytest.raises(BadFileError, match="it has 3 numbers for 2 bins"):
-        read(Numbers((Side("bins"),)), array([1.0, 2.0, 3.0]), lengths)
+        read(Numbers((ArrayDimension("bins"),)), array([1.0, 2.0, 3.0]), lengths)
 
 
 def test_longer_lists_than_there_can_be_are_refused_before_they_are_read():
-    few = Several(Text(), Side("words", most=2))
+    few = Several(Text(), ArrayDimension("words", most=2))
     assert read(few, ["a", "b"]) == ("a", "b")
     with pytest.raises(BadFileError, match="it has 3 entries, more than 2"):
         read(few, [1, 2, 3])
@@ -131,16 +131,16 @@ def test_plain_values_are_read_down_to_a_limit():
 
 @pytest.mark.parametrize("value", ["\n\x1b[2J" * 1_000, 10**4_000, 1e308, ["x"] * 10**6, None])
 def test_a_value_in_a_message_is_short_and_on_one_line(value):
-    assert len(shown(value)) <= 60
-    assert shown(value).isprintable()
+    assert len(quote_file_value(value)) <= 60
+    assert quote_file_value(value).isprintable()
 
 
 def test_an_array_of_a_pool_is_taken_as_it_is():
     array, lengths = np.array([0.0, 0.5]), {}
-    assert Numbers((Side("rows"),), 0, 1).read(array, "x", lengths) is array
+    assert Numbers((ArrayDimension("rows"),), 0, 1).read(array, "x", lengths) is array
     assert lengths == {"rows": 2}
     with pytest.raises(BadFileError, match="x has 2 numbers for 3 rows"):
-        Numbers((Side("rows"),)).read(array, "x", {"rows": 3})
+        Numbers((ArrayDimension("rows"),)).read(array, "x", {"rows": 3})
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_an_array_of_a_pool_is_taken_as_it_is():
 )
 def test_an_array_of_a_pool_is_checked_like_any_other(array, told):
     with pytest.raises(BadFileError, match=told):
-        Numbers((Side("rows"),), 0, 1).read(array, "x", {})
+        Numbers((ArrayDimension("rows"),), 0, 1).read(array, "x", {})
 
 
 def test_an_array_stands_nowhere_but_where_numbers_stand():

@@ -6,7 +6,7 @@ import rhale
 from rhale.kernels.overlap import Overlap
 from rhale.results.effect import NO_SAMPLE
 from rhale.results.refit_comparison import (
-    SampledRows,
+    AxisSample,
     compare_trainings,
     have_same_groups,
     lighten_result,
@@ -28,7 +28,7 @@ def results():
 
 def rows(x=None, weight=None):
     x = make_table()[:, 0] if x is None else np.asarray(x)
-    return SampledRows(x, np.ones(x.size) if weight is None else np.asarray(weight))
+    return AxisSample(x, np.ones(x.size) if weight is None else np.asarray(weight))
 
 
 def test_products_of_lines_are_products_of_slopes(results):

@@ -6,7 +6,7 @@ from tests.unit.results.refitted import N_ROWS, SLOPES, TRAIN, make_table, refit
 import rhale
 from rhale.kernels.overlap import Overlap
 from rhale.kernels.training_noise import mean_factor
-from rhale.results.refit_effect import average, deviate
+from rhale.results.refit_effect import deviation_over_refits, mean_over_refits
 
 stats = pytest.importorskip("scipy.stats")
 METHODS = ["rhale", "ale", "pdp", "ice", "mplot"]
@@ -240,6 +240,6 @@ def test_what_is_shown_of_an_effect(lines):
 
 def test_equal_values_have_exactly_their_mean_and_no_deviation():
     values = np.full((7, 3), 0.1) * np.array([1, 3, 7e9])
-    assert np.array_equal(average(values), values[0])
-    assert np.array_equal(deviate(values), np.zeros(3))
+    assert np.array_equal(mean_over_refits(values), values[0])
+    assert np.array_equal(deviation_over_refits(values), np.zeros(3))
     assert Overlap.independent(2).factor == 0.5

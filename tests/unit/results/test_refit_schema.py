@@ -17,7 +17,7 @@ from rhale.results.array_pool import write_array
 from rhale.results.plain_values import written_fields
 from rhale.results.refit_schema import REFIT_RECORDS, REFITS, TRAINING
 from rhale.results.store import FORMAT, VERSION, pack_refits
-from rhale.trainings import unpacked
+from rhale.trainings import restore_result
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def content(saved):
 def told(content):
     """What is said of damaged content."""
     with pytest.raises(BadFileError) as error:
-        unpacked(content, "it")
+        restore_result(content, "it")
     message = str(error.value)
     assert message.endswith("; save the refits again")
     assert "\n" not in message
@@ -197,5 +197,5 @@ def test_points_without_a_curve_are_the_same_in_all_trainings():
 
 
 def test_trainings_on_halves_are_as_they_were(content):
-    again = unpacked(content, "it")
+    again = restore_result(content, "it")
     assert again.overlap.n_train.tolist() == [half.size for half in HALVES]

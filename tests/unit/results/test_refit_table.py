@@ -3,10 +3,10 @@ import pytest
 from tests.unit.results.refitted import N_ROWS, SLOPES, make_table, refit_lines
 
 from rhale.results.refit_table import (
-    effect_rows,
     find_correlated,
-    pair_rows,
     part_rows,
+    tabulate_refit_effects,
+    tabulate_refit_pairs,
 )
 
 
@@ -16,7 +16,7 @@ def lines():
 
 
 def test_what_would_come_back_has_a_row_for_every_feature(lines):
-    rows = effect_rows(lines.effects, {"x0": ["x1"], "x1": []})
+    rows = tabulate_refit_effects(lines.effects, {"x0": ["x1"], "x1": []})
     first = lines["x0"]
     assert rows["feature"] == ["x0", "x1"]
     assert rows["comes_back"] == [True, False]
@@ -27,16 +27,16 @@ def test_what_would_come_back_has_a_row_for_every_feature(lines):
 
 def test_nobody_knows_what_comes_back_of_the_same_rows():
     rx = refit_lines(train=[np.arange(9)] * SLOPES.size, pairs="all")
-    rows = effect_rows([rx["x0"]], {"x0": []})
+    rows = tabulate_refit_effects([rx["x0"]], {"x0": []})
     assert rows["comes_back"] == [None]
     assert np.isnan([rows["p_value"][0], rows["replicated"][0], rows["importance_low"][0]]).all()
-    pair = pair_rows(rx.pairs)
+    pair = tabulate_refit_pairs(rx.pairs)
     assert pair["comes_back"] == [None]
     assert np.isnan(pair["strength_low"][0])
 
 
 def test_pairs_have_a_row_each(lines):
-    rows = pair_rows(lines.pairs)
+    rows = tabulate_refit_pairs(lines.pairs)
     assert (rows["first"], rows["second"]) == (["x0"], ["x1"])
     assert rows["strength"][0] == pytest.approx(0, abs=1e-9)
     assert rows["comes_back"] == [False]

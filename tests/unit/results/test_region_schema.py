@@ -11,10 +11,10 @@ from tests.unit.results.test_rules_in_words import trees
 from tests.unit.results.with_regions import SPLIT, TWO, alone, make_regional, put
 
 from rhale.errors import BadFileError, BadSettingError
-from rhale.explanation import unpacked
+from rhale.explanation import restore_explanation
 from rhale.kernels.regions import MOST_GROUPS
 from rhale.results.region_tree import Group, Groups, Partner
-from rhale.results.store import FORMAT, VERSION, pack
+from rhale.results.store import FORMAT, VERSION, pack_explanation
 
 NAN, INF = float("nan"), float("inf")
 
@@ -25,13 +25,13 @@ def fx():
 
 
 def content_of(fx):
-    return json.loads(json.dumps({VERSION: FORMAT, **pack(fx)}, allow_nan=False))
+    return json.loads(json.dumps({VERSION: FORMAT, **pack_explanation(fx)}, allow_nan=False))
 
 
 def told(fx):
     """What is said of an explanation that went through a file."""
     with pytest.raises(BadFileError) as error:
-        unpacked(content_of(fx), "it")
+        restore_explanation(content_of(fx), "it")
     return str(error.value).removeprefix("it is damaged: ").partition(";")[0]
 
 
@@ -43,7 +43,7 @@ def with_tree(fx, name="x0", **changes):
 
 
 def test_regions_come_back_as_they_were(fx):
-    again = unpacked(content_of(fx), "it")
+    again = restore_explanation(content_of(fx), "it")
     assert again == fx
     tree, expected = again["x0"].regions, fx["x0"].regions
     assert tree.sampled.dtype == expected.sampled.dtype
@@ -65,13 +65,13 @@ def test_all_sorts_of_rules_come_back(fx):
         with_tree(fx, partners=(), thirds=(), gradual=None, unexplained=NAN),
         with_tree(fx, sampled=np.full(fx.sample_weight.size, -1)),
     ):
-        assert unpacked(content_of(changed), "it") == changed
+        assert restore_explanation(content_of(changed), "it") == changed
 
 
 def test_the_effect_of_all_rows_is_written_once(fx):
     written = content_of(fx)["effects"][1]
     assert written["regions"]["regions"][0]["effect"] is None
-    again = unpacked(content_of(fx), "it")["x1"]
+    again = restore_explanation(content_of(fx), "it")["x1"]
     assert again.regions[0].effect == replace(again, regions=None)
     assert again.regions[0].effect.sample.x.tobytes() == again.sample.x.tobytes()
 
@@ -79,7 +79,7 @@ def test_the_effect_of_all_rows_is_written_once(fx):
 def test_an_only_region_with_an_effect_of_its_own_keeps_it(fx):
     region = replace(fx["x1"].regions[0], effect=replace(fx["x1"], regions=None, search=2.0))
     changed = with_tree(fx, "x1", regions=(region,))
-    assert unpacked(content_of(changed), "it") == changed
+    assert restore_explanation(content_of(changed), "it") == changed
 
 
 def samples(content, place=0, name="regions"):
@@ -105,7 +105,7 @@ def test_sampled_rows_of_a_region_are_written_once(fx):
     assert [s.keys() for s in samples(content)] == [by_effect, by_place, by_place]
     assert [s.keys() for s in samples(content, name="thirds")] == [by_place, by_place]
     assert samples(content)[1]["rows"]["array"] == np.flatnonzero(tree.sampled == 1).tolist()
-    again = unpacked(content, "it")
+    again = restore_explanation(content, "it")
     assert again == changed
     found = again["x0"].regions.thirds[1].effect.sample
     assert [c.tobytes() for c in found] == [c.tobytes() for c in same[2]]
@@ -117,7 +117,7 @@ def test_rows_of_a_third_that_are_not_all_rows_are_written_whole(fx):
     changed = with_tree(fx, thirds=(with_sample(third, sample._replace(x=sample.x[::-1])),))
     (written,) = samples(content_of(changed), name="thirds")
     assert written.keys() == {"record", "x", "local_effects", "weight"}
-    assert unpacked(content_of(changed), "it") == changed
+    assert restore_explanation(content_of(changed), "it") == changed
 
 
 def test_rows_of_a_region_that_are_not_there_are_refused(fx):
@@ -128,10 +128,10 @@ def test_rows_of_a_region_that_are_not_there_are_refused(fx):
         "rows": rows,
     }
     with pytest.raises(BadFileError, match="region of 'x0' has rows that are not there"):
-        unpacked(content, "it")
+        restore_explanation(content, "it")
     content["effects"][0]["sample"] = {"record": "part_rows", "rows": rows}
     with pytest.raises(BadFileError, match=r"effects\[0\]\.sample is a record 'part_rows'"):
-        unpacked(content, "it")
+        restore_explanation(content, "it")
 
 
 def test_regions_within_regions_are_refused(fx):
@@ -139,12 +139,12 @@ def test_regions_within_regions_are_refused(fx):
     tree = alone(fx["x0"])
     nested = replace(tree, regions=(replace(tree[0], effect=inner),))
     with pytest.raises(BadSettingError, match="'all rows' of 'x0' has regions of its own"):
-        pack(put(fx, {("x0", "y0"): nested}))
+        pack_explanation(put(fx, {("x0", "y0"): nested}))
     content = content_of(fx)
     inside = content["effects"][0]["regions"]["regions"][0]["effect"]
     inside["regions"] = content["effects"][1]["regions"]
     with pytest.raises(BadFileError, match=r"effect\.regions is an object, where nothing belongs"):
-        unpacked(content, "it")
+        restore_explanation(content, "it")
 
 
 @pytest.mark.parametrize("name", ["regions", "thirds"])
@@ -152,7 +152,7 @@ def test_effects_of_several_regions_are_needed(fx, name):
     content = content_of(fx)
     content["effects"][0]["regions"][name][1]["effect"] = None
     with pytest.raises(BadFileError, match=rf"{name}\[1\]\.effect is missing"):
-        unpacked(content, "it")
+        restore_explanation(content, "it")
 
 
 def test_splits_lead_to_every_region_once(fx):
@@ -186,7 +186,7 @@ def test_any_tree_comes_back(fx, tree, data):
     sampled = np.arange(n_rows) % n_regions
     gain = {"share": data.draw(st.floats(-1, 1)), "standard_error": data.draw(st.floats(0, 1))}
     changed = with_tree(fx, regions=tuple(own), splits=tuple(splits), sampled=sampled, **gain)
-    assert unpacked(content_of(changed), "it") == changed
+    assert restore_explanation(content_of(changed), "it") == changed
 
 
 def test_a_split_has_a_threshold_or_levels(fx):
@@ -252,4 +252,4 @@ def test_states_and_rows_agree(fx):
 
 def test_trees_of_several_outputs_come_back():
     several = make_regional(lambda rows: np.column_stack([rows[:, 0] * (rows[:, 1] > 0)] * 2))
-    assert unpacked(content_of(several), "it") == several
+    assert restore_explanation(content_of(several), "it") == several

@@ -10,13 +10,13 @@ from rhale.kernels.row_places import RowPlaces
 from rhale.results.result import (
     STATISTICS,
     Result,
-    axis_kind,
-    drop_rounding,
     find_beyond,
+    find_result_axis_kind,
     heights,
     is_constant,
     reach,
     trace_missing,
+    zero_rounding_of_effect,
 )
 
 ROWS = np.linspace(0.0, 4.0, 60).reshape(30, 2)
@@ -52,7 +52,7 @@ def test_labels_stand_at_the_places_of_the_axis(results):
 
 
 def test_levels_stand_on_an_axis_of_numbers(results):
-    kinds = [axis_kind(result) for result in results]
+    kinds = [find_result_axis_kind(result) for result in results]
     assert kinds == ["number", "date", "duration", "number", "number", "number", "number"]
     assert [is_constant(result) for result in results] == [False] * 5 + [True, False]
     assert reach(results[3]) == (1.0, 5.0)
@@ -206,10 +206,10 @@ def test_rows_of_a_linear_model_do_not_differ_whatever_its_scale(method, power):
 
 
 def test_rounding_is_told_from_what_is_small():
-    assert drop_rounding(1e-12, 1.0) == 0.0
-    assert drop_rounding(1e-8, 1.0) == 1e-8
-    assert drop_rounding(1e-300, 0.0) == 1e-300
-    assert np.isnan(drop_rounding(np.nan, 1.0))
+    assert zero_rounding_of_effect(1e-12, 1.0) == 0.0
+    assert zero_rounding_of_effect(1e-8, 1.0) == 1e-8
+    assert zero_rounding_of_effect(1e-300, 0.0) == 1e-300
+    assert np.isnan(zero_rounding_of_effect(np.nan, 1.0))
 
 
 def test_errors_from_one_place_are_those_of_the_change_from_there(results):

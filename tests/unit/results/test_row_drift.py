@@ -6,10 +6,10 @@ import rhale
 from rhale.kernels.row_places import RowPlaces
 from rhale.results.row_drift import (
     effective_rows,
+    find_row_quantiles,
     largest_distance,
     measure_drift,
-    quantiles,
-    stand,
+    summarize_row_positions,
 )
 
 
@@ -26,8 +26,8 @@ def test_the_distance_is_that_of_kolmogorov_and_smirnov():
 
 def test_quantiles_are_values_of_rows():
     values = np.arange(100.0)
-    assert quantiles(rows(values), np.array([0.05, 0.5, 0.95])).tolist() == [4, 49, 94]
-    assert stand(rows(values)).mean == pytest.approx(49.5)
+    assert find_row_quantiles(rows(values), np.array([0.05, 0.5, 0.95])).tolist() == [4, 49, 94]
+    assert summarize_row_positions(rows(values)).mean == pytest.approx(49.5)
 
 
 def test_weights_count_as_rows_of_equal_weight():

@@ -14,7 +14,7 @@ from rhale.results.captions import Captions
 from rhale.results.listing import text_width
 from rhale.results.region_tree import Group, Groups, Partner, Region, RegionTree, Split
 from rhale.results.rules_in_words import (
-    MOST_NAMED,
+    MAX_LEVELS_IN_RULE,
     call_features,
     find_paths,
     join_words,
@@ -261,7 +261,7 @@ def test_words_pick_the_rows_that_the_rules_pick(tree):
     ]
     place = locate_rows(rules, [age, city].__getitem__, len(rows))
     said = rules_of(splits)
-    assert MOST_NAMED >= 3  # six levels are named one by one, or by those that are left out
+    assert MAX_LEVELS_IN_RULE >= 3  # six levels are named one by one, or by those that are left out
     for i, (a, c) in enumerate(rows):
         assert [r for r, rule in enumerate(said) if meets(rule, a, c)] == [place[i]]
 

@@ -8,12 +8,12 @@ import pytest
 
 import rhale
 from rhale.errors import BadFileError
-from rhale.explanation import Explanation, unpacked
+from rhale.explanation import Explanation, restore_explanation
 from rhale.kernels.cells import Cells
 from rhale.kernels.row_places import RowPlaces
 from rhale.results.plain_values import written_fields
-from rhale.results.schema import EXPLANATION, RECORDS
-from rhale.results.store import FORMAT, VERSION, pack
+from rhale.results.schema import EXPLANATION, EXPLANATION_RECORDS
+from rhale.results.store import FORMAT, VERSION, pack_explanation
 
 RNG = np.random.default_rng(0)
 WAVY = RNG.normal(size=(3_000, 2))
@@ -23,12 +23,12 @@ def names(record):
     return set(written_fields(record)) if is_dataclass(record) else set(record._fields)
 
 
-@pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.parametrize("name", EXPLANATION_RECORDS)
 def test_the_schema_has_every_field_of_a_record(name):
-    own = names(RECORDS[name].make)
+    own = names(EXPLANATION_RECORDS[name].make)
     if name == "moments":  # files hold the one grid of the cells
         own = own - {"cells"} | {"grid"}
-    assert set(RECORDS[name].fields) - set(RECORDS[name].former) == own
+    assert set(EXPLANATION_RECORDS[name].fields) - set(EXPLANATION_RECORDS[name].former) == own
 
 
 def test_the_schema_has_every_field_of_an_explanation():
@@ -45,9 +45,9 @@ def wavy():
 
 def told(fx):
     """What is said of an explanation that went through a file."""
-    content = json.loads(json.dumps({VERSION: FORMAT, **pack(fx)}))
+    content = json.loads(json.dumps({VERSION: FORMAT, **pack_explanation(fx)}))
     with pytest.raises(BadFileError) as error:
-        unpacked(content, "it")
+        restore_explanation(content, "it")
     return str(error.value).removeprefix("it is damaged: ").partition(";")[0]
 
 
@@ -98,8 +98,8 @@ def told_of_crossings(fx, **changes):
 
 
 def test_what_rows_say_across_a_gap_is_kept_in_files(crossed):
-    content = json.loads(json.dumps({VERSION: FORMAT, **pack(crossed)}))
-    at, read = np.array([0.0, 5.0, 20.0]), unpacked(content, "it")["x0"]
+    content = json.loads(json.dumps({VERSION: FORMAT, **pack_explanation(crossed)}))
+    at, read = np.array([0.0, 5.0, 20.0]), restore_explanation(content, "it")["x0"]
     np.testing.assert_array_equal(read.ci(at), crossed["x0"].ci(at))
     np.testing.assert_array_equal(read.curve(at), crossed["x0"].curve(at))
 
@@ -116,7 +116,7 @@ def test_what_rows_say_across_a_gap_must_be_possible(crossed):
 
 def as_before(fx):
     """What a file of format 10 holds of levels without an order: covariances of their heights."""
-    content = json.loads(json.dumps({VERSION: 10, **pack(fx)}))
+    content = json.loads(json.dumps({VERSION: 10, **pack_explanation(fx)}))
     (effect,) = content["effects"]
     heights = fx.effects[0].row_spread.between_places
     del effect["row_spread"], effect["has_order"]
@@ -134,7 +134,7 @@ def test_covariances_of_levels_in_older_files_say_how_rows_differ():
 
     fx = rhale.explain(model, rows, features=["k"], partners=False)
     content, effect = as_before(fx)
-    found, now = unpacked(content, "it")["k"], fx["k"]
+    found, now = restore_explanation(content, "it")["k"], fx["k"]
     assert not found.has_order
     for center in ("mean", "start", "uniform"):
         np.testing.assert_allclose(found.spread(center=center), now.spread(center=center))
@@ -142,13 +142,13 @@ def test_covariances_of_levels_in_older_files_say_how_rows_differ():
     assert np.isnan(found.typical_spread_error)
     assert found.row_curves().row.size == 0
     effect["covariance"] = None  # two levels, or levels in an order: their steps are added up
-    assert unpacked(content, "it")["k"].row_spread is None
-    assert unpacked(content, "it")["k"].has_order
+    assert restore_explanation(content, "it")["k"].row_spread is None
+    assert restore_explanation(content, "it")["k"].has_order
 
 
 def test_cells_of_older_files_lose_the_series_that_told_the_spread_of_steps():
     fx = rhale.explain(lambda x: np.floor(3 * x[:, 0]) * x[:, 1], WAVY[:400], partners=False)
-    content = json.loads(json.dumps({VERSION: 10, **pack(fx)}))
+    content = json.loads(json.dumps({VERSION: 10, **pack_explanation(fx)}))
     for effect in content["effects"]:
         del effect["row_spread"]
     for _, cells in content["cells"]["mapping"]:
@@ -156,7 +156,7 @@ def test_cells_of_older_files_lose_the_series_that_told_the_spread_of_steps():
         for name in ("mean", "sxd", "sdd"):
             one = cells[name]
             one["array"], one["shape"] = one["array"] * 3, [3, *one["shape"][1:]]
-    found = unpacked(content, "it")
+    found = restore_explanation(content, "it")
     for name, cells in found.cells.items():
         assert cells.is_stepped
         np.testing.assert_array_equal(cells.mean, fx.cells[name].mean)
@@ -274,8 +274,8 @@ def with_stairs(fx, **changes):
 
 
 def test_staircases_come_back_as_they_were(stepped):
-    content = json.loads(json.dumps({VERSION: FORMAT, **pack(stepped)}))
-    again = unpacked(content, "it")
+    content = json.loads(json.dumps({VERSION: FORMAT, **pack_explanation(stepped)}))
+    again = restore_explanation(content, "it")
     assert again == stepped
     x = np.linspace(-2, 2, 9)
     np.testing.assert_array_equal(again["x0"].ci(x), stepped["x0"].ci(x))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.results.shared_rows import same_places, stand_on, take
+from rhale.results.shared_rows import same_places, share_sample, take
 
 TABLE = np.random.default_rng(1).normal(size=(400, 3))
 WEIGHTS = np.random.default_rng(2).uniform(0.5, 2, 400)
@@ -62,11 +62,11 @@ def test_rows_without_a_value_are_left_out_of_the_sample_alone():
 def test_an_effect_stands_on_rows_only_if_they_are_its_own():
     fx = explained()
     effect, column = fx["x0", "y0"], fx.sample_x[:, 0]
-    found = stand_on(effect, column, fx.sample_weight)
+    found = share_sample(effect, column, fx.sample_weight)
     assert found.local_effects is effect.sample.local_effects
-    assert stand_on(effect, -column, fx.sample_weight) is None
-    assert stand_on(effect, column, 2 * fx.sample_weight) is None
-    assert stand_on(effect, column[1:], fx.sample_weight[1:]) is None
+    assert share_sample(effect, -column, fx.sample_weight) is None
+    assert share_sample(effect, column, 2 * fx.sample_weight) is None
+    assert share_sample(effect, column[1:], fx.sample_weight[1:]) is None
 
 
 def test_rows_in_another_order_are_not_all_rows():

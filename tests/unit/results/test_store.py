@@ -10,8 +10,8 @@ from tests.pairs_by_hand import make_interactions
 
 import rhale
 from rhale.errors import BadFileError, BadSettingError
-from rhale.explanation import load as load_explanation
-from rhale.explanation import unpacked
+from rhale.explanation import load_explanation
+from rhale.explanation import restore_explanation
 from rhale.results import store
 from rhale.results.missing import Missing
 from rhale.results.note import Note
@@ -85,8 +85,8 @@ def test_plain_values_and_mappings_come_back(fx, tmp_path):
 
 
 def test_numbers_of_numpy_are_written_as_plain_ones():
-    assert store.plain(np.float64(0.1)) == 0.1
-    assert type(store.plain(np.int64(3))) is int
+    assert store.serialize_records(np.float64(0.1)) == 0.1
+    assert type(store.serialize_records(np.int64(3))) is int
 
 
 def test_whole_numbers_for_floats_are_read_as_other_programs_write_them(fx, saved):
@@ -313,8 +313,8 @@ def test_messages_are_checked_like_files(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
     for message in (None, [], {}, {**content, "rhale_format": True}, without(content, "notes")):
         with pytest.raises(BadFileError, match="the answer"):
-            unpacked(message, "the answer")
-    assert unpacked(content, "the answer") == rhale.load(saved)
+            restore_explanation(message, "the answer")
+    assert restore_explanation(content, "the answer") == rhale.load(saved)
 
 
 def test_a_folder_is_refused(tmp_path):
@@ -367,7 +367,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(fx, saved, monkeypatch, erro
 
 def test_numbers_that_json_cannot_hold_leave_no_file(tmp_path):
     with pytest.raises(ValueError, match="not JSON compliant"):
-        store.write(tmp_path / "effects.json", {"value": float("nan")})
+        store.write_result_file(tmp_path / "effects.json", {"value": float("nan")})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -531,14 +531,14 @@ def test_cells_that_tell_no_row_places_are_refused(saved, arrays, told):
     content = json.loads(saved.read_text(encoding="utf-8"))
     first_cells(content, **arrays)
     with pytest.raises(BadFileError, match=told):
-        unpacked(content, "a message")
+        restore_explanation(content, "a message")
 
 
 def test_row_places_of_cells_that_are_not_there_are_refused(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
     del content["cells"]["mapping"][0]
     with pytest.raises(BadFileError, match="row places of 'x0' follow from cells that are not"):
-        unpacked(content, "a message")
+        restore_explanation(content, "a message")
 
 
 @pytest.mark.parametrize("number", [9, 10])
@@ -572,14 +572,14 @@ def test_local_effects_of_other_rows_than_the_sampled_are_refused(saved):
     content, sample = sampled(saved)
     sample["local_effects"] = {"array": [1.0] * 49, "type": "float64", "shape": [49]}
     with pytest.raises(BadFileError, match="sample of 'x0' has 49 local effects for 50 places"):
-        unpacked(content, "a message")
+        restore_explanation(content, "a message")
 
 
 def test_values_that_no_axis_holds_are_refused(saved):
     content, _ = sampled(saved)
     content["sample_x"]["array"][2] = 1e305
     with pytest.raises(BadFileError, match=r"sample of 'x1' has a value 1e\+305|sample of 'x0'"):
-        unpacked(content, "a message")
+        restore_explanation(content, "a message")
 
 
 def test_steps_of_levels_are_found_from_the_sampled_levels(tmp_path):
@@ -615,7 +615,7 @@ def test_a_note_that_is_no_kind_and_text_is_refused(saved, note):
     content, _ = sampled(saved)
     content["effects"][0]["local_notes"] = [note]
     with pytest.raises(BadFileError, match=r"effects\[0\].local_notes\[0\]"):
-        unpacked(content, "a message")
+        restore_explanation(content, "a message")
 
 
 MISSING = Missing(3, 0.25, -1.5, 0.5, 9.0)

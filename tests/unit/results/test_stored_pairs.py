@@ -11,15 +11,15 @@ from rhale.kernels.records import same_fields
 from rhale.results import stored_pairs
 from rhale.results.pair_effect import PairIndex
 from rhale.results.stored_pairs import (
-    FilledCells,
+    FilledPairCells,
     OtherOutput,
     fill_cells,
-    list_cells,
+    list_filled_cells,
     list_other_output,
     restore_pairs,
     store_pairs,
 )
-from rhale.results.stored_profiles import FilledStands
+from rhale.results.stored_profiles import FilledProfileCells
 
 ROWS = grid(np.arange(6.0), np.arange(5.0), np.arange(2))
 DIAGONAL = np.column_stack([np.arange(20.0), np.arange(20.0)])
@@ -41,16 +41,16 @@ def pairs():
 
 def test_cells_without_rows_are_left_out():
     pair = diagonal()
-    cells = list_cells(pair.moments)
+    cells = list_filled_cells(pair.moments)
     assert cells.stands.tolist() == [0, 5, 10, 15]
     assert cells.count.sum() == 20
     assert same_fields(fill_cells(cells, (4, 4)), pair.moments)
 
 
 def test_weights_that_are_counts_are_left_out():
-    assert list_cells(diagonal().moments).weight is None
+    assert list_filled_cells(diagonal().moments).weight is None
     weights = np.linspace(0.5, 2, 20)
-    cells = list_cells(diagonal(weights=weights).moments)
+    cells = list_filled_cells(diagonal(weights=weights).moments)
     np.testing.assert_allclose([cells.weight.sum(), cells.weight_squares.sum()],
                                [weights.sum(), (weights**2).sum()])  # fmt: skip
 
@@ -58,7 +58,7 @@ def test_weights_that_are_counts_are_left_out():
 def test_outputs_share_their_rows(pairs):
     stored = store_pairs(pairs)
     kinds = [type(pair.moments) for pair in stored]
-    assert kinds == [FilledCells, OtherOutput] * 3
+    assert kinds == [FilledPairCells, OtherOutput] * 3
     assert tuple(restore_pairs(stored)) == pairs
     restored = restore_pairs(stored)
     assert np.shares_memory(restored[0].moments.places, restored[1].moments.places)
@@ -85,7 +85,7 @@ def test_what_stands_in_other_cells_is_not_shared():
 def test_profiles_have_cells_with_rows_and_no_differences(pairs):
     profiles = [as_profile(diagonal()), *map(as_profile, pairs)]
     stored = store_pairs(profiles)
-    assert {type(profile.moments) for profile in stored} == {FilledStands}
+    assert {type(profile.moments) for profile in stored} == {FilledProfileCells}
     assert stored[0].moments.stands.tolist() == [0, 5, 10, 15]
     assert restore_pairs(stored) == profiles
 
@@ -113,6 +113,6 @@ def test_no_more_cells_are_stored_than_are_read_again(monkeypatch):
     )
     with pytest.raises(BadSettingError, match="has 16641 cells, and a file holds up to 16384"):
         store_pairs([wide])
-    monkeypatch.setattr(stored_pairs, "MOST_NUMBERS", 100)
+    monkeypatch.setattr(stored_pairs, "MAX_STORED_NUMBERS", 100)
     with pytest.raises(BadSettingError, match=r"have 208 numbers.* up to 100; save the results of"):
         store_pairs([diagonal()])

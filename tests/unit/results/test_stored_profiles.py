@@ -17,7 +17,7 @@ from rhale.results.pair_schema import PAIR_RECORDS
 from rhale.results.plain_values import RECORD, written_fields
 from rhale.results.store import FORMAT, VERSION, pack_interactions
 from rhale.results.stored_profiles import fill_stands, list_stands
-from rhale.trainings import unpacked
+from rhale.trainings import restore_result
 
 RNG = np.random.default_rng(2)
 TABLE = pd.DataFrame({"a": RNG.normal(size=60), "s": RNG.choice(["p", "q"], 60)})
@@ -96,7 +96,7 @@ def test_what_does_not_fit_is_refused(ix, damage, message):
     content = content_of(ix)
     damage(content["pairs"][0])
     with pytest.raises(BadFileError, match=message):
-        unpacked(content, "it")
+        restore_result(content, "it")
 
 
 def test_profiles_and_numbers_do_not_stand_in_one_file(ix):
@@ -106,7 +106,7 @@ def test_profiles_and_numbers_do_not_stand_in_one_file(ix):
     index["notes"] = []
     content["pairs"][0] = index
     with pytest.raises(BadFileError, match="by another method"):
-        unpacked(content, "it")
+        restore_result(content, "it")
 
 
 def test_too_many_cells_are_refused_before_anything_is_written(tmp_path):

@@ -12,7 +12,7 @@ from tests.refits_by_hand import HALVES, N_ROWS, curve, make_refits
 
 import rhale
 from rhale.errors import BadFileError, BadSettingError
-from rhale.explanation import unpacked as unpacked_explanation
+from rhale.explanation import restore_explanation as unpacked_explanation
 from rhale.results import store
 from rhale.results.plain_values import written_fields
 from rhale.results.refit_pair import RefitPair
@@ -24,7 +24,7 @@ from rhale.results.stored_refits import (
     restore_refit_pairs,
     store_refit_pairs,
 )
-from rhale.trainings import Failure, unpacked
+from rhale.trainings import Failure, restore_result
 
 TABLE = np.random.default_rng(0).normal(size=(N_ROWS, 2))
 
@@ -64,7 +64,7 @@ def test_what_all_trainings_share_stands_there_once(rx):
     for name in ("edges", "count", "row_places"):
         assert len({json.dumps(one["effects"][0][name]) for one in trainings}) == 1
     assert len({json.dumps(one["predictions"]) for one in trainings}) == 5
-    again = unpacked(content, "it")
+    again = restore_result(content, "it")
     assert again.explanations[0].sample_x.base is again.explanations[3].sample_x.base
 
 

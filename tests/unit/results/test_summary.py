@@ -40,7 +40,7 @@ def test_bin_rows_are_tidy():
 
 
 def test_effect_rows_have_one_row_per_effect(fx):
-    rows = summary.effect_rows(fx.ranked())
+    rows = summary.tabulate_effects(fx.ranked())
     assert rows["feature"] == ["x2", "x0", "x1"]
     assert rows["importance"] == [e.importance for e in fx.ranked()]
     assert rows["bins"] == [e.mean.size for e in fx.ranked()]
@@ -130,7 +130,7 @@ def test_a_feature_of_one_level_keeps_a_row(every_kind):
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
-@pytest.mark.parametrize("rows", [summary.bin_rows, summary.effect_rows])
+@pytest.mark.parametrize("rows", [summary.bin_rows, summary.tabulate_effects])
 def test_all_kinds_of_features_fit_in_one_frame(every_kind, backend, rows):
     pytest.importorskip(backend)
     frame = nw.from_native(summary.as_frame(rows(every_kind), backend))
@@ -141,7 +141,7 @@ def test_all_kinds_of_features_fit_in_one_frame(every_kind, backend, rows):
 
 
 def test_effect_rows_tell_kind_levels_and_missing(every_kind):
-    rows = summary.effect_rows(every_kind)
+    rows = summary.tabulate_effects(every_kind)
     assert rows["kind"] == ["number", "date", "duration", "steps", "categories", "categories"]
     assert rows["bins"] == [2, 2, 2, 3, 2, 1]
     assert rows["from"] == ["0", "1970-01-01", "0", "1", "b", "only"]
@@ -164,7 +164,7 @@ def test_points_of_a_profile_say_where_they_are():
     assert [float(text) for text in rows["at"][:n_points]] == pytest.approx(plain.grid.tolist())
     assert rows["mean"][n_points] == -1.5
     np.testing.assert_allclose(rows["curve"][n_points], -1.5 - plain.share @ plain.mean)
-    found = summary.effect_rows([replace(plain, levels=labels), replace(plain, kind="date")])
+    found = summary.tabulate_effects([replace(plain, levels=labels), replace(plain, kind="date")])
     assert found["kind"] == ["categories", "date"]
 
 
@@ -182,7 +182,7 @@ def test_halves_of_signs_do_not_keep_a_result_from_becoming_a_table(backend):
 
 def test_a_statistic_that_joins_has_a_column(fx, monkeypatch):
     monkeypatch.setitem(summary.STATISTICS, "range", lambda e: float(np.ptp(e.trace().curve)))
-    rows = summary.effect_rows([fx["x2"]])
+    rows = summary.tabulate_effects([fx["x2"]])
     curve = fx["x2"].curve(fx["x2"].edges)
     assert rows["range"] == pytest.approx([curve.max() - curve.min()])  # it only rises
 
@@ -222,7 +222,7 @@ def test_results_without_regions_have_rows_of_all_rows_alone(fx):
 
 
 def test_splits_have_a_row_each(regional, fx):
-    rows = summary.split_rows(regional.effects)
+    rows = summary.tabulate_splits(regional.effects)
     assert rows["splitter"] == ["x1", "x2"]
     assert rows["depth"] == [0, 1]
     np.testing.assert_array_equal(rows["threshold"], [0.0, np.nan])
@@ -230,19 +230,19 @@ def test_splits_have_a_row_each(regional, fx):
     assert rows["missing"] == ["none", "first"]
     assert (rows["share"], rows["standard_error"]) == ([0.99, 0.25], [0.01, 0.02])
     assert rows["rows"] == [200, 90]
-    assert all(values == [] for values in summary.split_rows(fx.effects).values())
+    assert all(values == [] for values in summary.tabulate_splits(fx.effects).values())
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 def test_no_splits_are_a_frame_without_rows(fx, backend):
     pytest.importorskip(backend)
-    frame = nw.from_native(summary.as_frame(summary.split_rows(fx.effects), backend))
+    frame = nw.from_native(summary.as_frame(summary.tabulate_splits(fx.effects), backend))
     assert frame.shape == (0, 13)
 
 
 def test_the_summary_says_who_differs_where_that_was_asked_for(regional, fx):
-    assert "differs_by" not in summary.effect_rows(fx.effects)
-    rows = summary.effect_rows(regional.effects)
+    assert "differs_by" not in summary.tabulate_effects(fx.effects)
+    rows = summary.tabulate_effects(regional.effects)
     assert rows["differs_by"] == ["gradually with x1, x2", "perhaps x1", "x1"]
     np.testing.assert_array_equal(rows["share"], [0.99, 0.2, 0.5])
     np.testing.assert_array_equal(rows["share_error"], [0.01, 0.01, np.nan])
@@ -252,7 +252,7 @@ def test_the_summary_says_who_differs_where_that_was_asked_for(regional, fx):
 def test_what_people_read_is_in_the_last_columns(every_kind):
     captions = Captions({"number": "A number"}, {"y0": "price"})
     effects = [replace(effect, captions=captions) for effect in every_kind]
-    for rows in (summary.bin_rows(effects), summary.effect_rows(effects)):
+    for rows in (summary.bin_rows(effects), summary.tabulate_effects(effects)):
         assert list(rows)[-2:] == ["feature_label", "output_label"]
         known = zip(rows["feature"], rows["feature_label"], strict=True)
         assert all(label == captions.feature(name) for name, label in known)
@@ -264,4 +264,4 @@ def test_what_people_read_is_in_the_last_columns(every_kind):
 def test_a_row_of_the_summary_is_one_line_high():
     notes = (Note("gap", "no rows between 1 and 2" * 20), Note("gap", "more"), Note("jump", "x"))
     effect = replace(rhale.effect([0.0, 1.0], [1.0, 1.0]), local_notes=(*notes, "a text"))
-    assert summary.effect_rows([effect])["notes"] == ["gap, jump, other"]
+    assert summary.tabulate_effects([effect])["notes"] == ["gap, jump, other"]

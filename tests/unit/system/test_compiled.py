@@ -90,9 +90,9 @@ class NoPlace:
 places = caching.CacheImpl._locator_classes
 places[:] = [NoPlace if "InTree" in one.__name__ else one for one in places]
 import rhale.kernels.keys_loop, rhale.models.trees.walk
-for one in (rhale.kernels.keys_loop.stir, rhale.models.trees.walk.walk_trees):
+for one in (rhale.kernels.keys_loop.mix_hash, rhale.models.trees.walk.walk_change_trees):
     assert not one.stats.cache_path, one.stats.cache_path
-assert rhale.kernels.keys_loop.stir.signatures  # compiled, and not kept
+assert rhale.kernels.keys_loop.mix_hash.signatures  # compiled, and not kept
 """
 
 

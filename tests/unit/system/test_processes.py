@@ -11,18 +11,18 @@ from tests.children import PATIENCE, is_running, wait_until
 from rhale.errors import BadTableError, ModelFailedError, RhaleError
 from rhale.system import processes
 from rhale.system.processes import (
-    KEPT,
+    KEPT_OUTPUT_BYTES,
     NotUnderstoodError,
     SilentError,
     TooLongError,
     can_limit,
     heard,
     is_about_memory,
-    last_words,
+    keep_last_output,
     rebuilt,
-    send,
     started,
     usual_memory,
+    write_child_request,
 )
 
 HUNGRY = """
@@ -45,7 +45,7 @@ def child(code):
 def listen(code, seconds=PATIENCE):
     """All that a child says, and the error that ends it."""
     found = []
-    with child(code) as process, last_words(process):
+    with child(code) as process, keep_last_output(process):
         try:
             for words in heard(process, seconds):
                 found.append(words)  # noqa: PERF402 - an error ends it
@@ -76,7 +76,11 @@ def test_a_child_that_closes_its_pipe_is_not_said_to_be_killed(monkeypatch):
 
 
 def test_a_child_that_takes_too_long_is_ended():
-    with child("time.sleep(600)") as process, last_words(process), pytest.raises(TooLongError):
+    with (
+        child("time.sleep(600)") as process,
+        keep_last_output(process),
+        pytest.raises(TooLongError),
+    ):
         next(heard(process, 0.2))
     assert process.returncode is not None
 
@@ -88,17 +92,17 @@ def test_a_child_that_talks_nonsense_is_not_understood(line):
 
 
 def test_an_answer_without_end_is_cut_off(monkeypatch):
-    monkeypatch.setattr(processes, "LONGEST", 2**16)
+    monkeypatch.setattr(processes, "MAX_CHILD_REPLY_BYTES", 2**16)
     _, ended = listen("sys.stdout.write('1' * 2**22); sys.stdout.flush(); time.sleep(600)")
     assert isinstance(ended, NotUnderstoodError)
 
 
 def test_of_what_a_child_prints_only_the_end_is_kept():
     """Sixteen times as much as is kept, without a single new line."""
-    code = f"sys.stderr.write('x' * {16 * KEPT} + 'the end'); sys.stderr.flush(); say({{}})"
-    with child(code) as process, last_words(process) as printed:
+    code = f"sys.stderr.write('x' * {16 * KEPT_OUTPUT_BYTES} + 'the end'); sys.stderr.flush(); say({{}})"
+    with child(code) as process, keep_last_output(process) as printed:
         next(heard(process, PATIENCE))
-    assert len(printed) == KEPT
+    assert len(printed) == KEPT_OUTPUT_BYTES
     assert printed.endswith(b"xxxthe end")
 
 
@@ -109,7 +113,7 @@ def test_what_a_child_has_started_ends_with_it():
         "inner = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
         "say({'pid': inner.pid})\ntime.sleep(600)"
     )
-    with child(code) as process, last_words(process):
+    with child(code) as process, keep_last_output(process):
         pid = next(heard(process, PATIENCE))["pid"]
     wait_until(lambda: not is_running(pid))
 
@@ -137,9 +141,9 @@ def test_a_child_ends_with_its_parent_even_if_python_cannot_run_in_it():
 
 
 def test_a_child_that_ended_already_takes_what_is_sent_without_an_error():
-    with child("") as process, last_words(process):
+    with child("") as process, keep_last_output(process):
         process.wait()
-        send(process, b"x" * 2**20)
+        write_child_request(process, b"x" * 2**20)
         with pytest.raises(SilentError, match="exit code 0"):
             next(heard(process, PATIENCE))
 

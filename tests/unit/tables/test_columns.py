@@ -20,9 +20,9 @@ from rhale.tables.columns import (
     factorize,
     hashed,
     is_exact,
-    numbers_of,
+    make_distinct_texts,
+    read_column_floats,
     repeated_in,
-    texts_of,
 )
 
 N = 6
@@ -394,8 +394,8 @@ def test_names_not_among_the_labels_are_read_as_nan():
 
 
 def test_texts_of_different_values_differ():
-    assert texts_of(["a", 1, "1", 2]) == ("a", "1 (int)", "1 (str)", "2")
-    assert texts_of([True, "True"]) == ("True (bool)", "True (str)")
+    assert make_distinct_texts(["a", 1, "1", 2]) == ("a", "1 (int)", "1 (str)", "2")
+    assert make_distinct_texts([True, "True"]) == ("True (bool)", "True (str)")
 
 
 @pytest.mark.parametrize(
@@ -413,7 +413,7 @@ def test_texts_of_different_values_differ():
 )
 def test_columns_that_floats_describe_in_full_are_known(values, dtype, expected):
     column = series(values, dtype)
-    assert is_exact(column, numbers_of(column)) is expected
+    assert is_exact(column, read_column_floats(column)) is expected
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from rhale.errors import BadTableError
 from rhale.tables import frame
 from rhale.tables.chunk import HeldColumn
 from rhale.tables.columns import Labels
-from rhale.tables.frame import FrameChunk, FrameTable, stack
+from rhale.tables.frame import FrameChunk, FrameTable, stack_copies
 
 COLOURS = Labels(("red", "green"))
 LEVELS = ("b", "a")
@@ -93,10 +93,10 @@ def test_the_facts_of_a_frame_are_names_gaps_levels_and_their_order():
 def test_numbers_of_rows_are_not_repeated_in_copies_but_names_of_rows_are():
     numbered = framed(pd.DataFrame({"a": [1, 2]}, index=[5, 9]))
     named = framed(pd.DataFrame({"a": [1, 2]}, index=["u", "v"]))
-    assert stack(numbered, 2).index.tolist() == [0, 1, 2, 3]
-    assert stack(named, 2).index.tolist() == ["u", "v", "u", "v"]
-    assert stack(named, 2)["a"].tolist() == [1, 2, 1, 2]
-    assert stack(framed(pa.table({"a": [1, 2]})), 2)["a"].to_pylist() == [1, 2, 1, 2]
+    assert stack_copies(numbered, 2).index.tolist() == [0, 1, 2, 3]
+    assert stack_copies(named, 2).index.tolist() == ["u", "v", "u", "v"]
+    assert stack_copies(named, 2)["a"].tolist() == [1, 2, 1, 2]
+    assert stack_copies(framed(pa.table({"a": [1, 2]})), 2)["a"].to_pylist() == [1, 2, 1, 2]
 
 
 POINTS = np.array([0.1, np.nan, 7.0])

@@ -18,16 +18,16 @@ from rhale.tables.files.arrow import require_likely_stream, require_likely_value
 
 Plain = Any  # what JSON has: None, bool, int, float, str, list, dict
 AS_THEY_ARE = (NoneType, bool, int, float, str)  # in JSON, and from it
-TYPES: dict[str, type[Any]] = {kind.__name__: kind for kind in (*AS_THEY_ARE, bytes)}
-NUMBERS = "biuf"  # kinds of arrays
-WORD = 8  # bytes of the number at the beginning
+KEPT_PLAIN_TYPES: dict[str, type[Any]] = {kind.__name__: kind for kind in (*AS_THEY_ARE, bytes)}
+KEPT_ARRAY_KINDS = "biuf"  # kinds of arrays
+HEADER_LENGTH_BYTES = 8  # bytes of the number at the beginning
 
 
 class NoPlainFormError(ValueError):
     """A value of the user's own table that is not kept: it would not come back as it is."""
 
 
-def pack(value: Any) -> bytes:
+def encode_checkpoint_value(value: Any) -> bytes:
     """Turn a value into bytes.
 
     Parameters
@@ -49,19 +49,19 @@ def pack(value: Any) -> bytes:
 
     Examples
     --------
-    >>> unpack(pack({"a": (1, float("inf"))}))
+    >>> decode_checkpoint_value(encode_checkpoint_value({"a": (1, float("inf"))}))
     {'a': (1, inf)}
     """
     packer = Packer()
     tree = packer.plain(value)
     head = json.dumps([[len(blob) for blob in packer.blobs], tree]).encode()
-    return b"".join([len(head).to_bytes(WORD, "little"), head, *packer.blobs])
+    return b"".join([len(head).to_bytes(HEADER_LENGTH_BYTES, "little"), head, *packer.blobs])
 
 
-def unpack(data: bytes) -> Any:
+def decode_checkpoint_value(data: bytes) -> Any:
     """Turn bytes back into the value."""
-    start = WORD + int.from_bytes(data[:WORD], "little")
-    sizes, tree = json.loads(data[WORD:start])
+    start = HEADER_LENGTH_BYTES + int.from_bytes(data[:HEADER_LENGTH_BYTES], "little")
+    sizes, tree = json.loads(data[HEADER_LENGTH_BYTES:start])
     limits = [start, *(start + np.cumsum(sizes, dtype=np.int64)).tolist()]
     if limits[-1] != len(data):
         msg = f"{limits[-1]} bytes were announced, {len(data)} are there"
@@ -92,7 +92,7 @@ class Packer:
             return {"scalar": self.array(np.asarray(value))}
         if isinstance(value, nw.DataFrame):
             return {"frame": [str(value.implementation.value), self.put_aside(arrow_bytes(value))]}
-        if kind is type and any(value is known for known in TYPES.values()):
+        if kind is type and any(value is known for known in KEPT_PLAIN_TYPES.values()):
             return {"type": value.__name__}
         return self.record(value)
 
@@ -111,7 +111,7 @@ class Packer:
 
     def array(self, array: npt.NDArray[Any]) -> Plain:
         """Type, shape, order of the axes in memory (sums depend on it), and numbers."""
-        if array.dtype.kind not in NUMBERS:
+        if array.dtype.kind not in KEPT_ARRAY_KINDS:
             msg = f"a checkpoint keeps no arrays of type {array.dtype}"
             raise NoPlainFormError(msg)
         axes = np.argsort([-abs(step) for step in array.strides], kind="stable").tolist()
@@ -152,7 +152,7 @@ class Unpacker:
             "scalar": lambda content: self.array(content)[()],
             "record": self.record,
             "frame": lambda content: read_arrow(content[0], self.take(content[1])),
-            "type": lambda name: TYPES[name],
+            "type": lambda name: KEPT_PLAIN_TYPES[name],
         }
 
     def take(self, place: int) -> bytes:
@@ -187,7 +187,7 @@ class Unpacker:
         """Numbers in memory as they were."""
         name, shape, axes, place = content
         dtype = np.dtype(name)
-        if dtype.kind not in NUMBERS:
+        if dtype.kind not in KEPT_ARRAY_KINDS:
             msg = f"arrays of type {name} are not read"
             raise ValueError(msg)
         held = np.ndarray([shape[a] for a in axes], dtype, self.take(place))

@@ -20,7 +20,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from rhale.engines.checkpoint.bytes import NoPlainFormError, pack, unpack
+from rhale.engines.checkpoint.bytes import (
+    NoPlainFormError,
+    decode_checkpoint_value,
+    encode_checkpoint_value,
+)
 from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
 from rhale.kernels import FloatArray
 from rhale.models.answers import REPEATABLE
@@ -28,13 +32,16 @@ from rhale.system.writing import PART, replace_durably
 
 EVERY_SECONDS = 10.0  # between two checkpoints, at least
 SPARED_SHARE = 20  # and so many times as long as the last one took to write
-MARK = b"rhale checkpoint, format 2\n"
+CHECKPOINT_MAGIC = b"rhale checkpoint, format 2\n"
 DIGEST_BYTES = 32
-ENDING, LOCK = ".checkpoint", "lock"
-RUN, ANSWERS = "run", "answers"
+CHECKPOINT_ENDING, LOCK = ".checkpoint", "lock"
+RUN_FILE, PREDICTIONS_FILE = "run", "answers"
 PASS: dict[str, type] = {"done": int, "folded": object, "is_last": bool}  # kept of a pass
-SHOWN = 3  # differences between two runs
-NO_LINKS, NO_WAITING = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)  # not on Windows
+MAX_SHOWN_RUN_DIFFERENCES = 3  # differences between two runs
+NO_LINKS, NONBLOCKING_FLAG = (
+    getattr(os, "O_NOFOLLOW", 0),
+    getattr(os, "O_NONBLOCK", 0),
+)  # not on Windows
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,14 +210,14 @@ class Checkpoint:
         predictions : ndarray of shape (n_rows, n_outputs)
             Answers to the same rows in the same order, each time.
         """
-        path = self._path(ANSWERS)
+        path = self._path(PREDICTIONS_FILE)
         if not path.exists():
-            self._write(ANSWERS, {"answers": predictions})
+            self._write(PREDICTIONS_FILE, {"answers": predictions})
             return
         first = self._read(path, {"answers": np.ndarray})["answers"]
         advice = "this is another model; name another folder, or remove this one to begin anew"
         if first.ndim != 2 or first.dtype.kind != "f":
-            raise self.damaged(ANSWERS, "it holds no answers of a model")
+            raise self.damaged(PREDICTIONS_FILE, "it holds no answers of a model")
         if first.shape != predictions.shape:
             was, now = (f"{len(a)} rows with {a.shape[1]}" for a in (first, predictions))
             msg = (
@@ -232,17 +239,21 @@ class Checkpoint:
 
     def _meet(self) -> None:
         """See whose folder it is; a new one is ours."""
-        path = self._path(RUN)
+        path = self._path(RUN_FILE)
         if not path.exists():
-            self._write(RUN, {"run": self._run})
+            self._write(RUN_FILE, {"run": self._run})
             return
         was = self._read(path, {"run": dict}, of_any_run=True)["run"]
         found = list(_differences(was, self._run))
         if found:
-            more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+            more = (
+                f"; and {len(found) - MAX_SHOWN_RUN_DIFFERENCES} more"
+                if len(found) > MAX_SHOWN_RUN_DIFFERENCES
+                else ""
+            )
             msg = (
                 f"the checkpoint in {self._folder} is of another run: "
-                f"{'; '.join(islice(found, SHOWN))}{more}. Name another folder, or remove this "
+                f"{'; '.join(islice(found, MAX_SHOWN_RUN_DIFFERENCES))}{more}. Name another folder, or remove this "
                 "one to begin anew"
             )
             raise CheckpointError(msg)
@@ -257,14 +268,16 @@ class Checkpoint:
     # --- files ---------------------------------------------------------------------------------
 
     def _path(self, name: str) -> Path:
-        return self._folder / f"{name}{ENDING}"
+        return self._folder / f"{name}{CHECKPOINT_ENDING}"
 
     def _write(self, name: str, content: dict[str, Any]) -> None:
         """Write a file whole or not at all."""
-        data = pack((self._mark, content))
+        data = encode_checkpoint_value((self._mark, content))
         path = self._path(name)
         try:
-            replace_durably(path, MARK + blake2b(data, digest_size=DIGEST_BYTES).digest() + data)
+            replace_durably(
+                path, CHECKPOINT_MAGIC + blake2b(data, digest_size=DIGEST_BYTES).digest() + data
+            )
         except OSError as error:
             msg = (
                 f"the checkpoint {path} ({len(data):,} bytes) could not be written: "
@@ -282,12 +295,12 @@ class Checkpoint:
         except OSError as error:
             msg = f"the checkpoint {path} cannot be read: {_reason(error)}"
             raise CheckpointError(msg) from error
-        start = len(MARK) + DIGEST_BYTES
+        start = len(CHECKPOINT_MAGIC) + DIGEST_BYTES
         digest = blake2b(data[start:], digest_size=DIGEST_BYTES).digest()
-        if data[:start] != MARK + digest:
+        if data[:start] != CHECKPOINT_MAGIC + digest:
             raise CheckpointError(_damaged(path, "its checksum is not that of its content"))
         try:
-            owner, content = unpack(data[start:])
+            owner, content = decode_checkpoint_value(data[start:])
         except ImportError as error:
             msg = f"the checkpoint {path} holds rows of {error.name}, which is not installed here"
             raise MissingExtraError(msg) from error
@@ -304,24 +317,24 @@ class Checkpoint:
 
 def _refuse_other_files(folder: Path, names: set[str]) -> None:
     """Leave folders alone that are not ours."""
-    ours = {n for n in names if n.endswith(ENDING) or _is_part(n)}
+    ours = {n for n in names if n.endswith(CHECKPOINT_ENDING) or _is_part(n)}
     others = sorted(names - ours - {LOCK})
-    is_ours = RUN + ENDING in names
+    is_ours = RUN_FILE + CHECKPOINT_ENDING in names
     if others and not is_ours:
         msg = (
             f"the folder {folder} holds other files ({others[0]!r}, ...) and no checkpoint; name "
             "a new or an empty folder"
         )
         raise CheckpointError(msg)
-    if not is_ours and any(n.endswith(ENDING) for n in ours):
-        missing = folder / (RUN + ENDING)
+    if not is_ours and any(n.endswith(CHECKPOINT_ENDING) for n in ours):
+        missing = folder / (RUN_FILE + CHECKPOINT_ENDING)
         msg = f"{missing} is missing beside other parts of a checkpoint; remove the folder"
         raise CheckpointError(msg)
 
 
 def _is_part(name: str) -> bool:
     """Whether a name is that of a checkpoint which was not written to its end."""
-    return f"{ENDING}." in name and name.endswith(PART)
+    return f"{CHECKPOINT_ENDING}." in name and name.endswith(PART)
 
 
 def _open_own(path: Path, flags: int) -> int:
@@ -330,7 +343,7 @@ def _open_own(path: Path, flags: int) -> int:
     Folders come from others, too: a link would lead to any file of the user, a pipe would be waited
     for, and what belongs to somebody else may change while it is read.
     """
-    place = os.open(path, flags | NO_LINKS | NO_WAITING, 0o666)
+    place = os.open(path, flags | NO_LINKS | NONBLOCKING_FLAG, 0o666)
     found = os.fstat(place)
     is_own = sys.platform == "win32" or found.st_uid == os.geteuid()
     if stat.S_ISREG(found.st_mode) and is_own:
@@ -386,7 +399,7 @@ def _differences(was: Any, now: Any, name: str = "") -> Iterator[str]:
 
 
 def _damaged(path: Path, why: str) -> str:
-    is_pass = path.stem not in (RUN, ANSWERS)
+    is_pass = path.stem not in (RUN_FILE, PREDICTIONS_FILE)
     what = "it to begin this pass anew" if is_pass else f"the folder {path.parent} to begin anew"
     return (
         f"the checkpoint {path} is damaged ({why}); put a whole copy in its place, or remove {what}"

@@ -28,16 +28,16 @@ def identify(table: Table, said: Mapping[str, Any]) -> dict[str, Any]:
     """
     return {
         "table": {"columns": list(table.names), "kind": table.kind, **_rows_of(table)},
-        **{name: plain(value) for name, value in said.items()},
+        **{name: make_plain_setting(value) for name, value in said.items()},
     }
 
 
-def plain(value: Any) -> Any:
+def make_plain_setting(value: Any) -> Any:
     """Make a setting a plain value; what JSON does not have is told by its `repr`.
 
     Examples
     --------
-    >>> plain({"a": np.float64(2.0), "b": (1, None)})
+    >>> make_plain_setting({"a": np.float64(2.0), "b": (1, None)})
     {'a': 2.0, 'b': [1, None]}
     """
     if isinstance(value, np.generic):
@@ -45,16 +45,16 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
-        return {str(key): plain(held) for key, held in value.items()}
+        return {str(key): make_plain_setting(held) for key, held in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(held) for held in value]
+        return [make_plain_setting(held) for held in value]
     return repr(value)
 
 
 def _rows_of(table: Table) -> dict[str, Any]:
     """Tell these rows from others: files by size and time, rows in memory by what is in them."""
     if not table.storage.is_memory:
-        found: dict[str, Any] = plain(cast(PiecedTable, table).identity)
+        found: dict[str, Any] = make_plain_setting(cast(PiecedTable, table).identity)
         return found
     held, digest = cast(TableInMemory, table), blake2b(digest_size=16)
     for chunk in read_chunks(held, ROWS_AT_ONCE):

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from rhale.engines.checkpoint.folder import Checkpoint
-from rhale.engines.checkpoint.identity import digest_of, identify, plain
+from rhale.engines.checkpoint.identity import digest_of, identify, make_plain_setting
 from rhale.errors import BadFileError
 from rhale.kernels import IntArray
 from rhale.models.fitting import Trainer
-from rhale.models.lesson import Lesson
+from rhale.models.lesson import TrainingSet
 from rhale.results import store
 
-EFFECTS, PAIRS = "explanation", "pairs"
+KEPT_EFFECTS_KEY, KEPT_PAIRS_KEY = "explanation", "pairs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,8 @@ class KeptTrainings:
             Pairs that were measured, too.
         """
         content = {
-            EFFECTS: _written(store.pack(explanation)),
-            PAIRS: None if pairs is None else _written(store.pack_interactions(pairs)),
+            KEPT_EFFECTS_KEY: _written(store.pack_explanation(explanation)),
+            KEPT_PAIRS_KEY: None if pairs is None else _written(store.pack_interactions(pairs)),
         }
         text = json.dumps(content, allow_nan=False)
         self.memory.save(name_training(number), 1, text.encode(), is_last=True)
@@ -73,10 +73,10 @@ class KeptTrainings:
             return None
         try:
             content = store.parsed(found.folded.decode())
-            pairs = content[PAIRS]
+            pairs = content[KEPT_PAIRS_KEY]
             return KeptTraining(
-                store.unpack(content[EFFECTS], EFFECTS),
-                None if pairs is None else store.unpack_any(pairs, PAIRS)[1],
+                store.unpack_explanation(content[KEPT_EFFECTS_KEY], KEPT_EFFECTS_KEY),
+                None if pairs is None else store.unpack_any(pairs, KEPT_PAIRS_KEY)[1],
             )
         except (
             AttributeError,
@@ -105,13 +105,13 @@ def name_training(number: int) -> str:
 
 
 def identify_trainings(
-    lesson: Lesson, parts: Sequence[IntArray], said: Mapping[str, Any]
+    lesson: TrainingSet, parts: Sequence[IntArray], said: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Describe a call, so that another one can be told from it.
 
     Parameters
     ----------
-    lesson : Lesson
+    lesson : TrainingSet
         Who learns what from which table.
     parts : sequence of ndarray
         Rows of each training.
@@ -126,8 +126,10 @@ def identify_trainings(
     sizes = np.array([part.size for part in parts], dtype="<i8").tobytes()
     own = {
         "learner": describe_learner(lesson.trainer),
-        "target": describe(lesson.target),
-        "fit_params": {name: describe(held) for name, held in (lesson.params or {}).items()},
+        "target": fingerprint_value(lesson.target),
+        "fit_params": {
+            name: fingerprint_value(held) for name, held in (lesson.params or {}).items()
+        },
         "trainings": len(parts),
         "rows of trainings": digest_of(sizes + rows),
     }
@@ -141,16 +143,16 @@ def describe_learner(trainer: Trainer) -> dict[str, Any]:
     params = ask(deep=True) if callable(ask) else {}
     kind = learner if trainer.renew is None else type(learner)
     where = getattr(kind, "__module__", "")
-    found = {name: describe(held) for name, held in sorted(params.items())}
+    found = {name: fingerprint_value(held) for name, held in sorted(params.items())}
     return {"name": f"{where}.{trainer.name}", "parameters": found}
 
 
-def describe(value: Any) -> Any:
+def fingerprint_value(value: Any) -> Any:
     """A plain value that is the same in another process: arrays by what is in them.
 
     Examples
     --------
-    >>> describe(len), describe(2.0), describe([1, "a"])
+    >>> fingerprint_value(len), fingerprint_value(2.0), fingerprint_value([1, "a"])
     ('builtins.len', 2.0, [1, 'a'])
     """
     if callable(value) and hasattr(value, "__qualname__"):
@@ -158,13 +160,13 @@ def describe(value: Any) -> Any:
     if hasattr(value, "get_params"):
         return type(value).__name__  # its parameters are told beside it
     if isinstance(value, Mapping):
-        return {str(key): describe(held) for key, held in value.items()}
+        return {str(key): fingerprint_value(held) for key, held in value.items()}
     if isinstance(value, list | tuple):
-        return [describe(held) for held in value] if len(value) < 100 else _digest(value)
+        return [fingerprint_value(held) for held in value] if len(value) < 100 else _digest(value)
     return (
         _digest(value)
         if hasattr(value, "__array__") or hasattr(value, "to_numpy")
-        else plain(value)
+        else make_plain_setting(value)
     )
 
 

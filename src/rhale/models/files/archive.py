@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
-MOST_MEMBERS, BLOCK = 100_000, 2**20
-LEAST_ROOM, TIMES = 2**26, 100  # bytes that any archive may have unpacked; more, as so many times
+MOST_MEMBERS, ARCHIVE_READ_BYTES = 100_000, 2**20
+LEAST_ROOM, MAX_ARCHIVE_EXPANSION = (
+    2**26,
+    100,
+)  # bytes that any archive may have unpacked; more, as so many times
 PACKED_ARRAYS = ".npz"
 
 
@@ -39,13 +42,13 @@ def room_of(content: bytes) -> int:
     >>> room_of(b"")
     67108864
     """
-    return max(LEAST_ROOM, TIMES * len(content))
+    return max(LEAST_ROOM, MAX_ARCHIVE_EXPANSION * len(content))
 
 
 def _repack(content: bytes, room: int) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w") as packed:
-        for name, member in unpack(content, room).items():
+        for name, member in unpack_archive(content, room).items():
             if name.endswith(".npy"):
                 check_array(member)
             kept = _repack(member, room) if name.endswith(PACKED_ARRAYS) else member
@@ -54,7 +57,7 @@ def _repack(content: bytes, room: int) -> bytes:
     return held.getvalue()
 
 
-def unpack(content: bytes, room: int | None = None) -> dict[str, bytes]:
+def unpack_archive(content: bytes, room: int | None = None) -> dict[str, bytes]:
     """Unpack an archive; ValueError where its members are too many or too large.
 
     Parameters
@@ -76,17 +79,17 @@ def unpack(content: bytes, room: int | None = None) -> dict[str, bytes]:
             if len(members) > MOST_MEMBERS or sum(m.file_size for m in members) > room:
                 msg = "its members are too many or too large for its size"
                 raise ValueError(msg)
-            return {member.filename: _read(archive, member) for member in members}
+            return {member.filename: _read_member(archive, member) for member in members}
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         msg = f"it is damaged: {error}"
         raise ValueError(msg) from error
 
 
-def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     """A member as long as it says; block by block, because what it says may be too little."""
     parts = []
     with archive.open(member) as file:
-        while block := file.read(BLOCK):
+        while block := file.read(ARCHIVE_READ_BYTES):
             parts.append(block)
     return b"".join(parts)
 

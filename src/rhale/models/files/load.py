@@ -16,7 +16,7 @@ from rhale.errors import BadFileError, MissingExtraError, RhaleError, UnsafeFile
 from rhale.models.files import pickles
 from rhale.models.files.booster_files import load_model
 
-KINDS = {
+MODEL_FORMATS = {
     ".onnx": "ONNX",
     ".json": "XGBoost JSON",
     ".ubj": "XGBoost UBJ",
@@ -31,7 +31,7 @@ LIBRARIES = {  # what reads a kind, and how to get it
     "skops": ("skops", 'pip install "rhale[cli]"'),
 }
 LOCATION = re.compile(rb"\n\x08location\x12([\x01-\x7f])", re.DOTALL)  # then a name so long
-NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+IMPORT_REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def load_file(
@@ -80,10 +80,10 @@ def load_file(
             "to ONNX (torch.onnx.export), or load it yourself and pass the module"
         )
         raise UnsafeFileError(msg)
-    if writer is None and allow_pickle is not None and place.suffix.lower() not in KINDS:
+    if writer is None and allow_pickle is not None and place.suffix.lower() not in MODEL_FORMATS:
         writer = "joblib"  # which reads its own compressed files; no reader of ours would
     if writer and allow_pickle is None:
-        pickles.refuse(str(path), place.read_bytes(), writer)
+        pickles.refuse_pickle(str(path), place.read_bytes(), writer)
     if writer:
         return pickles.load_pickle(str(path), place.read_bytes(), writer, str(allow_pickle))
     kind = kind_of_file(place, content)
@@ -91,7 +91,7 @@ def load_file(
     if library and find_spec(library) is None:
         msg = f"{path} is a file of kind {kind}, which {library} reads: {install}"
         raise MissingExtraError(msg)
-    return _read(kind, place, content, trust)
+    return _read_model(kind, place, content, trust)
 
 
 def files_beside(place: Path) -> list[str]:
@@ -120,11 +120,11 @@ def require_file(place: Path) -> None:
 def _beginning(place: Path) -> bytes:
     """The bytes that tell what a file is: the first ones, and the whole of an archive."""
     with place.open("rb") as file:
-        head = file.read(pickles.HEAD)
+        head = file.read(pickles.MODEL_HEADER_BYTES)
         return head + file.read() if head[:2] == b"PK" else head
 
 
-def _read(kind: str, place: Path, content: bytes, trust: Sequence[str]) -> Any:
+def _read_model(kind: str, place: Path, content: bytes, trust: Sequence[str]) -> Any:
     """Pass a file on to the reader of its kind."""
     if kind == "ONNX":
         return import_module("rhale.models.onnx").load_onnx(place)
@@ -141,7 +141,7 @@ def kind_of_file(path: Path, content: bytes) -> str:
     >>> kind_of_file(Path("m.cbm"), b"CBM1...")
     'CatBoost'
     """
-    by_name, by_content = KINDS.get(path.suffix.lower()), kind_of_content(content)
+    by_name, by_content = MODEL_FORMATS.get(path.suffix.lower()), kind_of_content(content)
     if b'"rhale_format"' in content[:200]:
         msg = f"{path} is a saved explanation, not a model: rhale report {path} shows it"
         raise BadFileError(msg)
@@ -180,7 +180,7 @@ def _kind_of_archive(content: bytes) -> str | None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
-    except pickles.DAMAGED:
+    except pickles.ARCHIVE_ERRORS:
         return None
     if "schema.json" in names:
         return "skops"
@@ -197,7 +197,7 @@ def list_kinds() -> str:
     >>> list_kinds().startswith("ONNX (.onnx), XGBoost JSON (.json)")
     True
     """
-    return ", ".join(f"{kind} ({suffix})" for suffix, kind in KINDS.items())
+    return ", ".join(f"{kind} ({suffix})" for suffix, kind in MODEL_FORMATS.items())
 
 
 def is_named_object(model: str) -> bool:
@@ -208,7 +208,7 @@ def is_named_object(model: str) -> bool:
     >>> is_named_object("shop.models:price"), is_named_object("model.onnx")
     (True, False)
     """
-    return NAMED.fullmatch(model) is not None and not Path(model).exists()
+    return IMPORT_REFERENCE.fullmatch(model) is not None and not Path(model).exists()
 
 
 def load_named(model: str) -> Any:

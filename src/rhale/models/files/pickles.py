@@ -15,9 +15,9 @@ from typing import Any
 
 from rhale.errors import BadFileError, UnsafeFileError
 
-HEAD = 2**16  # bytes that tell what a file is
+MODEL_HEADER_BYTES = 2**16  # bytes that tell what a file is
 OPCODES = 6  # instructions of an old pickle without a mark at its start
-MARKS = ("GLOBAL", "INST", "REDUCE", "PUT", "BINPUT", "STOP")
+PICKLE_OPCODES = ("GLOBAL", "INST", "REDUCE", "PUT", "BINPUT", "STOP")
 WAYS_OUT = {
     "torch": "torch.onnx.export(model, (rows,), 'model.onnx')",
     "joblib": "skops.io.dump(model, 'model.skops')",
@@ -25,7 +25,7 @@ WAYS_OUT = {
 }
 HASH = "sha256:"
 # what a damaged or encrypted archive raises; NotImplementedError is a RuntimeError
-DAMAGED = (
+ARCHIVE_ERRORS = (
     zipfile.BadZipFile,
     RuntimeError,
     OSError,
@@ -52,12 +52,14 @@ def find_pickle(content: bytes) -> str | None:
     """
     if content[:2] == b"PK":
         return _find_in_zip(content)
-    if not _is_stream(content[:HEAD]):
+    if not _is_stream(content[:MODEL_HEADER_BYTES]):
         return None
-    if b"joblib" in content[:HEAD]:
+    if b"joblib" in content[:MODEL_HEADER_BYTES]:
         return "joblib"
     return (
-        "torch" if b"ctorch" in content[:HEAD] or b"\x8a\x0al\xfc\x9c" in content[:16] else "pickle"
+        "torch"
+        if b"ctorch" in content[:MODEL_HEADER_BYTES] or b"\x8a\x0al\xfc\x9c" in content[:16]
+        else "pickle"
     )
 
 
@@ -73,7 +75,7 @@ def _is_stream(head: bytes) -> bool:
                 break
     except (ValueError, OverflowError, UnicodeDecodeError):
         return False
-    return any(name in MARKS for name in seen)
+    return any(name in PICKLE_OPCODES for name in seen)
 
 
 def _find_in_zip(content: bytes) -> str | None:
@@ -85,7 +87,7 @@ def _find_in_zip(content: bytes) -> str | None:
                 return "torch"
             if any(_begins_as_pickle(archive, name) for name in names):
                 return "pickle"
-    except DAMAGED:
+    except ARCHIVE_ERRORS:
         return None  # damaged or encrypted: its reader says so
     return None
 
@@ -107,7 +109,7 @@ def hash_of(content: bytes) -> str:
     return HASH + hashlib.sha256(content).hexdigest()
 
 
-def refuse(path: str, content: bytes, writer: str) -> None:
+def refuse_pickle(path: str, content: bytes, writer: str) -> None:
     """Say why a pickle is not read, and what to do instead."""
     msg = (
         f"{path} is a pickle (written by {writer}), and reading a pickle runs whatever code is in "
@@ -128,13 +130,13 @@ def load_pickle(path: str, content: bytes, writer: str, allowed: str) -> Any:
         )
         raise UnsafeFileError(msg)
     try:
-        return _read(content, writer)
+        return _read_pickle(content, writer)
     except Exception as error:
         msg = f"{path} cannot be unpickled: {type(error).__name__}: {error}"
         raise BadFileError(msg) from error
 
 
-def _read(content: bytes, writer: str) -> Any:
+def _read_pickle(content: bytes, writer: str) -> Any:
     if writer == "torch":
         import torch
 

@@ -11,7 +11,7 @@ from typing import Any
 import skops.io
 
 from rhale.errors import BadFileError, UnsafeFileError
-from rhale.models.files.archive import repack, unpack
+from rhale.models.files.archive import repack, unpack_archive
 from rhale.models.library_errors import first_line
 
 SCHEMA = "schema.json"
@@ -57,14 +57,14 @@ def load_skops(path: Path, content: bytes, trust: Sequence[str] = ()) -> Any:
 
 def _schema_of(content: bytes) -> Any:
     """What the file says it is made of."""
-    return json.loads(unpack(content).get(SCHEMA, b""))
+    return json.loads(unpack_archive(content).get(SCHEMA, b""))
 
 
 def _check_trust(path: Path, missing: Sequence[str], schema: Any) -> None:
     """Refuse names that nobody trusts; only classes are worth an offer."""
     if not missing:
         return
-    named = {_name_of(n) for n in _nodes_of(schema) if n.get("__loader__") in FUNCTION_NODES}
+    named = {_class_path(n) for n in _nodes_of(schema) if n.get("__loader__") in FUNCTION_NODES}
     wild = [n for n in missing if n not in HARMLESS and (n in named or not _is_plain_class(n))]
     if wild:
         msg = (
@@ -80,7 +80,7 @@ def _check_trust(path: Path, missing: Sequence[str], schema: Any) -> None:
     raise UnsafeFileError(msg)
 
 
-def _name_of(node: dict[str, Any]) -> str:
+def _class_path(node: dict[str, Any]) -> str:
     return f"{node.get('__module__')}.{node.get('__class__')}"
 
 

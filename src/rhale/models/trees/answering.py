@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.jumps import WHOLE
+from rhale.kernels.jumps import JUMP_FIXED_POINT_SCALE
 from rhale.models.trees.forest import Forest
 from rhale.models.trees.links import LINKS
 from rhale.models.trees.reading import Reading
 
 PROBABILITIES = ("sigmoid", "multiclass_ova", "softmax", "identity", "identity_multiclass")
 GROWING = ("exponential", "mean_and_variance")  # beyond all bounds that a forest of leaves gives
-USUAL = 2.0**24  # times the usual answer: jumps beyond are refused
+MAX_JUMP_RATIO = 2.0**24  # times the usual answer: jumps beyond are refused
 N_BETWEEN = 65  # places between the extremes
 WIDEST_ODDS = 2.0**11  # log-odds of the smallest float64 and of the largest below 1
 
 
 @dataclass(frozen=True, eq=False)
-class Answering:
+class OutputTransform:
     """How sums of leaves become the answers whose jumps are wanted.
 
     Attributes
@@ -48,7 +48,7 @@ class Answering:
     @property
     def unit(self) -> float:
         """Of the jumps in whole numbers: no sum of shares of them overflows."""
-        return self.bound / WHOLE
+        return self.bound / JUMP_FIXED_POINT_SCALE
 
 
 def bound_jumps(reading: Reading) -> float:
@@ -69,7 +69,7 @@ def bound_jumps(reading: Reading) -> float:
         low, usual, high = LINKS[reading.link](ends, reading.alpha)
         widest = float(np.max(high - low))
     if reading.link in GROWING:
-        widest = float(np.fmin(widest, USUAL * np.max(np.abs(usual))))
+        widest = float(np.fmin(widest, MAX_JUMP_RATIO * np.max(np.abs(usual))))
     return round_up(widest)
 
 
@@ -97,7 +97,7 @@ def bound_mapped(reading: Reading, link: Callable[[FloatArray], FloatArray]) -> 
         widest = float(np.nanmax(between.max(axis=0) - between.min(axis=0)))
         beside = np.fmin(np.abs(usual - between[0]), np.abs(between[-1] - usual))
         size = float(np.nanmax(np.fmax(np.abs(usual), beside)))
-    return round_up(float(np.fmin(widest, USUAL * size)))
+    return round_up(float(np.fmin(widest, MAX_JUMP_RATIO * size)))
 
 
 def sum_leaves(forest: Forest) -> tuple[IntArray, FloatArray, IntArray]:

@@ -18,9 +18,9 @@ from rhale.tables import Chunk, open_table
 from rhale.tables.chunk import Change
 
 Ask = Callable[[Any], Any]
-DOUBLE, SINGLE = 1e-9, 1e-5  # agreement with the library's own answers
+FLOAT64_AGREEMENT, FLOAT32_AGREEMENT = 1e-9, 1e-5  # agreement with the library's own answers
 CHECKED_FEATURES = 100
-LARGEST = float(np.finfo(np.float32).max)
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def check_walker(walker: TreeWalker, ask: Ask, rows: Any, answer: Any) -> int:
@@ -40,7 +40,7 @@ def check_walker(walker: TreeWalker, ask: Ask, rows: Any, answer: Any) -> int:
     changes = choose_changes(walker.reading, chunk)
     try:
         own = check_answer(answer, chunk.n_rows)
-        compare(walker, own, _try_walk(walker.predict, chunk.rows))
+        compare_with_library(walker, own, _try_walk(walker.predict, chunk.rows))
         if not changes:
             return 0
         expected = check_answer(ask(chunk.vary(changes)), chunk.n_rows * len(changes))
@@ -49,7 +49,7 @@ def check_walker(walker: TreeWalker, ask: Ask, rows: Any, answer: Any) -> int:
     except Exception as error:
         msg = f"they cannot be checked ({type(error).__name__}: {first_line(error)})"
         raise CannotReadError(msg) from error
-    compare(
+    compare_with_library(
         walker,
         expected.reshape(len(changes), chunk.n_rows, -1),
         _try_walk(walker.walk, chunk, changes),
@@ -79,7 +79,7 @@ def choose_changes(found: Reading, chunk: Chunk) -> list[Change]:
         if feature < 0 or cannot_change(chunk, column):
             continue
         cuts = forest.cuts[forest.cut_starts[feature] : forest.cut_starts[feature + 1]]
-        cuts = cuts[np.abs(cuts) < LARGEST]  # infinite where only missing values part
+        cuts = cuts[np.abs(cuts) < MAX_FLOAT32]  # infinite where only missing values part
         if not cuts.size or found.transform is not None:
             parts.append([(column, rng.permutation(chunk.column(column)))])
             continue
@@ -106,7 +106,7 @@ def check_missing(walker: TreeWalker, ask: Ask, chunk: Chunk, changes: Sequence[
     except Exception:  # noqa: BLE001 - a model that refuses them will never see one
         return 0
     expected = check_answer(answer, chunk.n_rows * len(missing))
-    compare(
+    compare_with_library(
         walker,
         expected.reshape(len(missing), chunk.n_rows, -1),
         _try_walk(walker.walk, chunk, missing),
@@ -130,14 +130,14 @@ def cannot_change(chunk: Chunk, column: int) -> bool:
     return bool(np.isnan(chunk.column(column)).any()) and not can_miss(chunk, column)
 
 
-def compare(walker: TreeWalker, expected: FloatArray, found: FloatArray) -> None:
+def compare_with_library(walker: TreeWalker, expected: FloatArray, found: FloatArray) -> None:
     """Refuse trees whose answers are not the library's, or raise CannotReadError."""
     if found.shape != expected.shape:
         msg = f"they give {found.shape[-1]} outputs, the model {expected.shape[-1]}"
         raise CannotReadError(msg)
     reading = walker.reading
     size = float(np.abs(expected).max())
-    precision = SINGLE if reading.adds_in_single else DOUBLE
+    precision = FLOAT32_AGREEMENT if reading.adds_in_single else FLOAT64_AGREEMENT
     if walker.response in RAW or reading.link.startswith("identity"):  # sums that cancel
         size = max(size, reading.forest.largest_sum)
         unit = np.finfo(np.float32 if reading.adds_in_single else np.float64).eps

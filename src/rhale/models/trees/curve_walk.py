@@ -12,14 +12,14 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.leaf_dependences import fill_bits, lowest_bit
-from rhale.models.trees.walk import Coding, Sums, Trees, encode, goes_right
+from rhale.models.trees.walk import Coding, LeafSums, Trees, encode, goes_right
 from rhale.system.compiled import njit, will_compile
 
-LOG = logging.getLogger("rhale")
-MOST_ROWS = 2**9  # that walk together: their curves are to stay in the processor's cache
-WORD = 64  # points that one number holds as bits
-NONE, ONE = np.uint64(0), np.uint64(1)
-HALF, LOW = np.uint64(32), np.uint64(2**32 - 1)
+TREE_LOG = logging.getLogger("rhale")
+MAX_CURVE_BLOCK_ROWS = 2**9  # that walk together: their curves are to stay in the processor's cache
+BITS_PER_WORD = 64  # points that one number holds as bits
+NO_BITS, ONE_BIT = np.uint64(0), np.uint64(1)
+WALK_HALF_BITS, WALK_LOW_HALF = np.uint64(32), np.uint64(2**32 - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Way(NamedTuple):
     split: Any
 
 
-class Lists(NamedTuple):
+class CurveBuffers(NamedTuple):
     """Room for rows on their way, by themselves or with one feature held, and for where they end.
 
     Rows that come to a node by themselves lie at `rows[a:b]`. Rows that come with a feature held
@@ -103,7 +103,7 @@ class Lists(NamedTuple):
     ended: Any
 
 
-class Split(NamedTuple):
+class CurveSplit(NamedTuple):
     """What a node asks of rows, and which sides the points of its feature go to, if it is held."""
 
     low: Any
@@ -115,7 +115,7 @@ class Split(NamedTuple):
     some_right: Any
 
 
-class Block(NamedTuple):
+class CurveBlock(NamedTuple):
     """Rows that walk together: their codes, their sums, and how many come before them."""
 
     codes: Any
@@ -159,7 +159,7 @@ def walk_curves(
     whole = np.zeros(len(rows) * int(starts[-1]) * forest.n_outputs, np.int64)
     answers = whole.view(np.float64)
     if will_compile(walk_blocks):
-        LOG.warning("compiling the walk for curves, once and for all (some seconds)")
+        TREE_LOG.warning("compiling the walk for curves, once and for all (some seconds)")
     trees = Trees(
         forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth
     )
@@ -169,9 +169,9 @@ def walk_curves(
         Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single),
         points,
         rows,
-        Sums(base, np.ldexp(1.0, -forest.exponent), whole, answers),
+        LeafSums(base, np.ldexp(1.0, -forest.exponent), whole, answers),
         make_way(forest.depth + 1, points),
-        make_lists(min(MOST_ROWS, max(len(rows), 1)), forest, points),
+        allocate_curve_buffers(min(MAX_CURVE_BLOCK_ROWS, max(len(rows), 1)), forest, points),
     )
     parts = np.split(answers, starts[1:-1] * len(rows) * forest.n_outputs)
     return [
@@ -184,7 +184,7 @@ def find_points(trees: Trees, forest: Forest, question: CurveQuestion, starts: I
     """Where points are, and where splits send them."""
     held_of = np.full(forest.n_features, -1, dtype=np.int64)
     codes = np.zeros(int(starts[-1]), np.uint32)
-    n_words = -(-int(np.diff(starts).max(initial=1)) // WORD)
+    n_words = -(-int(np.diff(starts).max(initial=1)) // BITS_PER_WORD)
     everything = np.zeros((len(starts) - 1, n_words), np.uint64)
     left = np.zeros((len(forest.nodes), n_words), np.uint64)
     for held, (feature, own) in enumerate(zip(question.features, question.points, strict=True)):
@@ -215,19 +215,19 @@ def make_way(n_levels: int, points: Points) -> Way:
     )
 
 
-def make_lists(n_rows: int, forest: Forest, points: Points) -> Lists:
+def allocate_curve_buffers(n_rows: int, forest: Forest, points: Points) -> CurveBuffers:
     """Room for rows on their way: those of a node, and of the nodes that wait."""
     n_held, n_words = points.everything.shape
     most = max(min(forest.depth + 1, n_held), 1)
-    runs = 1 + (n_words * WORD // 2 if forest.bits.size else 0)
-    n_ends = min(int(points.starts[-1]), runs * count_leaves(forest))
-    return Lists(
+    runs = 1 + (n_words * BITS_PER_WORD // 2 if forest.bits.size else 0)
+    n_ends = min(int(points.starts[-1]), runs * count_largest_tree_leaves(forest))
+    return CurveBuffers(
         rows=np.empty(n_rows, np.int64),
         left_rows=np.empty(n_rows + 1, np.int64),
         away=np.empty(n_rows * (forest.depth + 2) + 1, np.uint64),
         left_away=np.empty(n_rows + 1, np.uint64),
         stack=np.empty((forest.depth + 2, 6), np.int64),
-        marks=np.empty((most, n_words * WORD + 2), np.int64),
+        marks=np.empty((most, n_words * BITS_PER_WORD + 2), np.int64),
         n_marks=np.empty(most, np.int64),
         first_of=np.empty(most, np.int64),
         place_of=np.empty(max(n_held, 1), np.int64),
@@ -236,7 +236,7 @@ def make_lists(n_rows: int, forest: Forest, points: Points) -> Lists:
     )
 
 
-def count_leaves(forest: Forest) -> int:
+def count_largest_tree_leaves(forest: Forest) -> int:
     """Leaves of the largest tree."""
     is_leaf = np.append(0, np.cumsum(forest.nodes[:, 0] == LEAF))
     limits = np.append(np.sort(forest.roots), len(forest.nodes))
@@ -255,7 +255,9 @@ def split_points(trees: Any, points: Any, codes: Any) -> None:
         start = points.starts[held]
         for i in range(points.starts[held + 1] - start - 1):
             right = goes_right(np.uint64(codes[start + i]), low, width, trees.bits)
-            points.left[node, i // WORD] |= (ONE - right) << np.uint64(i % WORD)
+            points.left[node, i // BITS_PER_WORD] |= (ONE_BIT - right) << np.uint64(
+                i % BITS_PER_WORD
+            )
 
 
 @njit(cache=True, nogil=True)
@@ -267,13 +269,13 @@ def walk_blocks(
     codes = np.zeros((len(coding.kinds), most), np.uint32)
     total = np.empty((most, len(sums.base)), np.int64)
     for begin in range(0, len(rows), most):
-        block = Block(codes, total, begin, min(most, len(rows) - begin), len(rows))
+        block = CurveBlock(codes, total, begin, min(most, len(rows) - begin), len(rows))
         encode_rows(coding, rows[begin : begin + most], codes)
         total[:] = 0
         for tree in range(len(trees.roots)):
-            n_ended = walk_tree(trees, tree, points, block, way, lists)
-            add_leaves(trees, tree, block, lists, n_ended, sums.whole)
-        finish(points, sums, block)
+            n_ended = walk_curve_tree(trees, tree, points, block, way, lists)
+            add_curve_leaves(trees, tree, block, lists, n_ended, sums.whole)
+        accumulate_curves(points, sums, block)
 
 
 @njit(cache=True, nogil=True)
@@ -288,7 +290,7 @@ def encode_rows(coding: Any, rows: Any, codes: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def walk_tree(trees: Any, tree: Any, points: Any, block: Any, way: Any, lists: Any) -> Any:
+def walk_curve_tree(trees: Any, tree: Any, points: Any, block: Any, way: Any, lists: Any) -> Any:
     """Send rows down a tree, by themselves and with one feature held; list where the latter end.
 
     What goes right moves to the front of its places, what goes left behind it.
@@ -301,7 +303,7 @@ def walk_tree(trees: Any, tree: Any, points: Any, block: Any, way: Any, lists: A
     n_waiting, n_ended = 0, np.int64(0)
     while True:
         if level > 0:
-            enter(way, level, side, points)
+            enter_point_branch(way, level, side, points)
         below = np.int64(nodes[node, 3])
         if nodes[node, 0] == LEAF:
             for i in range(a, b):
@@ -311,15 +313,15 @@ def walk_tree(trees: Any, tree: Any, points: Any, block: Any, way: Any, lists: A
                 n_ended = list_ends(below, away[s:e], points, block, lists, n_ended)
         else:
             split = find_split(trees, node, points, block, way, level)
-            stop, n_left = sort_away(split, s, e, away, lists.left_away)
-            middle = sort_rows(split, a, b, rows, lists.left_rows)
+            stop, n_left = partition_varied_rows(split, s, e, away, lists.left_away)
+            middle = partition_curve_rows(split, a, b, rows, lists.left_rows)
             # with the feature held, rows go to the other side, too
-            stop = hold(rows[middle:b], split.held, split.some_right, away, stop)
+            stop = append_varied_rows(rows[middle:b], split.held, split.some_right, away, stop)
             last = stop
             for i in range(n_left):
                 away[last] = lists.left_away[i]
                 last += 1
-            last = hold(rows[a:middle], split.held, split.some_left, away, last)
+            last = append_varied_rows(rows[a:middle], split.held, split.some_left, away, last)
             if middle > a or stop > s:
                 stack[n_waiting, 0], stack[n_waiting, 1] = below + 1, level + 1
                 stack[n_waiting, 2], stack[n_waiting, 3] = a, middle
@@ -337,15 +339,15 @@ def walk_tree(trees: Any, tree: Any, points: Any, block: Any, way: Any, lists: A
 
 
 @njit(cache=True, nogil=True, inline="always")
-def sort_away(split: Any, start: Any, end: Any, away: Any, left_away: Any) -> Any:
+def partition_varied_rows(split: Any, start: Any, end: Any, away: Any, left_away: Any) -> Any:
     """Sort rows with a feature held by their side: to both, if the split asks for this feature."""
     codes, low, width, bits = split.codes, split.low, split.width, split.bits
     held, some_left, some_right = split.held, split.some_left, split.some_right
     place, n_left = start, np.int64(0)
     for i in range(start, end):
         item = away[i]
-        right = np.int64(goes_right(np.uint64(codes[item & LOW]), low, width, bits))
-        is_held = np.int64(item >> HALF) == held
+        right = np.int64(goes_right(np.uint64(codes[item & WALK_LOW_HALF]), low, width, bits))
+        is_held = np.int64(item >> WALK_HALF_BITS) == held
         away[place] = left_away[n_left] = item
         place += some_right if is_held else right
         n_left += some_left if is_held else 1 - right
@@ -353,7 +355,7 @@ def sort_away(split: Any, start: Any, end: Any, away: Any, left_away: Any) -> An
 
 
 @njit(cache=True, nogil=True, inline="always")
-def sort_rows(split: Any, start: Any, end: Any, rows: Any, left_rows: Any) -> Any:
+def partition_curve_rows(split: Any, start: Any, end: Any, rows: Any, left_rows: Any) -> Any:
     """Sort rows by the side they go to by themselves; tell where those that go left begin."""
     codes, low, width, bits = split.codes, split.low, split.width, split.bits
     middle, n_left = start, np.int64(0)
@@ -369,11 +371,11 @@ def sort_rows(split: Any, start: Any, end: Any, rows: Any, left_rows: Any) -> An
 
 
 @njit(cache=True, nogil=True, inline="always")
-def hold(rows: Any, held: Any, some: Any, away: Any, n_away: Any) -> Any:
+def append_varied_rows(rows: Any, held: Any, some: Any, away: Any, n_away: Any) -> Any:
     """List rows with the feature of a split held, if any of its points go where they do not."""
     if some == 0:
         return n_away
-    upper = np.uint64(held) << HALF
+    upper = np.uint64(held) << WALK_HALF_BITS
     for i in range(len(rows)):
         away[n_away] = upper | np.uint64(rows[i])
         n_away += 1
@@ -402,14 +404,14 @@ def find_split(trees: Any, node: Any, points: Any, block: Any, way: Any, level: 
         if place < way.n_asked[level]:
             come = way.allowed[way.source[level, place]]
         for w in range(len(left)):
-            some_left |= np.int64((come[w] & left[w]) != NONE)
-            some_right |= np.int64((come[w] & ~left[w]) != NONE)
+            some_left |= np.int64((come[w] & left[w]) != NO_BITS)
+            some_right |= np.int64((come[w] & ~left[w]) != NO_BITS)
     low, width = np.uint64(trees.nodes[node, 1]), np.uint64(trees.nodes[node, 2])
-    return Split(low, width, trees.bits, block.codes[feature], held, some_left, some_right)
+    return CurveSplit(low, width, trees.bits, block.codes[feature], held, some_left, some_right)
 
 
 @njit(cache=True, nogil=True)
-def enter(way: Any, level: Any, side: Any, points: Any) -> None:
+def enter_point_branch(way: Any, level: Any, side: Any, points: Any) -> None:
     """Go to one side of the split above, and write which of its points come along."""
     above = level - 1
     n_asked, held = way.n_asked[above], way.split[above]
@@ -447,7 +449,7 @@ def list_ends(leaf: Any, away: Any, points: Any, block: Any, lists: Any, n_ended
     starts, ended, n_outputs = points.starts, lists.ended, block.total.shape[1]
     marks, n_marks, first_of, place_of = lists.marks, lists.n_marks, lists.first_of, lists.place_of
     for i in range(len(away)):
-        held, row = np.int64(away[i] >> HALF), np.int64(away[i] & LOW)
+        held, row = np.int64(away[i] >> WALK_HALF_BITS), np.int64(away[i] & WALK_LOW_HALF)
         t = place_of[held]
         first = first_of[t] + row * (starts[held + 1] - starts[held])
         for m in range(0, n_marks[t], 2):
@@ -461,21 +463,23 @@ def list_ends(leaf: Any, away: Any, points: Any, block: Any, lists: Any, n_ended
 @njit(cache=True, nogil=True)
 def find_marks(allowed: Any, n_points: Any, marks: Any) -> Any:
     """List where runs of points begin and where they end, in turns."""
-    n_marks, before = 0, NONE
+    n_marks, before = 0, NO_BITS
     for w in range(len(allowed)):
         word = allowed[w]
-        changes = word ^ ((word << ONE) | before)
-        before = word >> np.uint64(WORD - 1)
-        while changes != NONE:
-            marks[n_marks] = w * WORD + lowest_bit(changes)
+        changes = word ^ ((word << ONE_BIT) | before)
+        before = word >> np.uint64(BITS_PER_WORD - 1)
+        while changes != NO_BITS:
+            marks[n_marks] = w * BITS_PER_WORD + lowest_bit(changes)
             n_marks += 1
-            changes &= changes - ONE
+            changes &= changes - ONE_BIT
     marks[n_marks] = n_points  # where the last run ends, if that is behind the last word
     return n_marks + n_marks % 2
 
 
 @njit(cache=True, nogil=True)
-def add_leaves(trees: Any, tree: Any, block: Any, lists: Any, n_ended: Any, whole: Any) -> None:
+def add_curve_leaves(
+    trees: Any, tree: Any, block: Any, lists: Any, n_ended: Any, whole: Any
+) -> None:
     """Add what the leaves hold: to the rows, and to curves what another leaf differs by."""
     leaves, leaf_of, target, total = trees.leaves, lists.leaf_of, trees.targets[tree], block.total
     ended = lists.ended
@@ -491,7 +495,7 @@ def add_leaves(trees: Any, tree: Any, block: Any, lists: Any, n_ended: Any, whol
 
 
 @njit(cache=True, nogil=True)
-def finish(points: Any, sums: Any, block: Any) -> None:
+def accumulate_curves(points: Any, sums: Any, block: Any) -> None:
     """Turn steps into curves, and whole numbers into answers on the same memory."""
     base, unit, whole, answers = sums.base, sums.unit, sums.whole, sums.answers
     n_outputs, starts = len(base), points.starts

@@ -14,7 +14,7 @@ FACES = {
     "sklearn.BaseThresholdClassifier": "estimator_",
 }
 # where estimators keep those that they combine
-PARTS = (
+INNER_ESTIMATOR_NAMES = (
     "estimators_",
     "estimator_",
     "estimator",
@@ -25,7 +25,7 @@ PARTS = (
 
 def is_tree_model(model: Any) -> bool:
     """Tell whether a model is a tree ensemble, ends in one, or combines some."""
-    return holds_trees(take_apart(model)[1])
+    return holds_trees(split_pipeline(model)[1])
 
 
 def holds_trees(model: Any, n_levels: int = 3) -> bool:
@@ -34,12 +34,12 @@ def holds_trees(model: Any, n_levels: int = 3) -> bool:
         return True
     if n_levels == 0 or "sklearn.BaseEstimator" not in classes_of(model):
         return False
-    found = [vars(model).get(name) for name in PARTS]
+    found = [vars(model).get(name) for name in INNER_ESTIMATOR_NAMES]
     parts = [p for f in found for p in (f if isinstance(f, list | tuple) else [f])]
-    return any(holds_trees(take_apart(p)[1], n_levels - 1) for p in parts if p is not None)
+    return any(holds_trees(split_pipeline(p)[1], n_levels - 1) for p in parts if p is not None)
 
 
-def take_apart(model: Any) -> tuple[list[Any], Any]:
+def split_pipeline(model: Any) -> tuple[list[Any], Any]:
     """Steps before the last one of pipelines, and the estimator behind all of them."""
     steps: list[Any] = []
     while True:

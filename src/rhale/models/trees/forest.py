@@ -11,7 +11,7 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 
 LEAF = 2**32 - 1  # in place of a feature
 IN_SET = 2**32 - 1  # in place of a width: the node asks whether the code is in a set
-MISSING, OTHER, FIRST_CATEGORY = 0, 1, 2  # codes: no value; a category that no tree knows
+MISSING_CODE, OTHER, FIRST_CATEGORY = 0, 1, 2  # codes: no value; a category that no tree knows
 CODE_BITS = 21  # of the codes of features whose jumps are walked
 MOST_CUTS = 2**CODE_BITS - 4
 NUMBER, ZERO_IS_MISSING, CATEGORY, ROUNDED_TO_ZERO = range(4)  # kinds of features

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rhale.models.trees.forest import NUMBER, Categories, Tree, just_above
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 from rhale.models.trees.reading import CannotReadError, Reading
 
 
@@ -34,7 +34,7 @@ def from_treelite(
         tree = model.get_tree_accessor(i).get_field
         target = max(int(target_of[i]), 0) * n_classes + max(int(class_of[i]), 0)
         trees.append(_treelite_tree(tree, n_outputs if whole else 1, target, factor))
-    forest = plant(
+    forest = build_forest(
         trees,
         int(head("num_feature")[0]),
         n_outputs=n_outputs,

@@ -12,8 +12,8 @@ import numpy as np
 from rhale.errors import BadPredictionError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.jumps import (
-    N_GROUPS,
-    WHOLE,
+    JUMP_FIXED_POINT_SCALE,
+    N_JUMP_GROUPS,
     Cells,
     Ends,
     JumpCells,
@@ -24,27 +24,35 @@ from rhale.kernels.jumps import (
     join_marks,
 )
 from rhale.models.trees import walk
-from rhale.models.trees.answering import Answering
-from rhale.models.trees.forest import CODE_BITS, LEAF, MISSING, Forest
-from rhale.models.trees.walk import encode_block, goes_right, lay_out
-from rhale.system.compiled import INSIDE, njit, will_compile, writable
+from rhale.models.trees.answering import OutputTransform
+from rhale.models.trees.forest import CODE_BITS, LEAF, MISSING_CODE, Forest
+from rhale.models.trees.walk import encode_block, extract_forest_arrays, goes_right
+from rhale.system.compiled import INNER_FUNCTION_OPTIONS, njit, will_compile, writable
 
-LOG = logging.getLogger("rhale")
+TREE_LOG = logging.getLogger("rhale")
 # An item on its way is one number: last and first code, question and row, from high bits to low.
 QUESTION_BITS, ROW_BITS = 11, 11
 MOST_QUESTIONS = 2**QUESTION_BITS - 1  # of one walk
 # Rows that walk together: enough that few lists are short. Their sums are made for fewer at a time,
 # so that they stay in the processor's cache.
-FEWEST_ROWS, MOST_ROWS, NUMBERS_AT_ONCE, PARTS_OF_A_ROW = 16, 2**11, 2**22, 32
+MIN_JUMP_BLOCK_ROWS, MAX_JUMP_BLOCK_ROWS, JUMP_ENTRIES_AT_ONCE, PARTS_OF_A_ROW = (
+    16,
+    2**11,
+    2**22,
+    32,
+)
 WINDOWS_AT_ONCE = 2**18
-SUMS_AT_ONCE = 2**16
-ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
-ROW, QUESTION = np.uint64(2**ROW_BITS - 1), np.uint64(2**QUESTION_BITS - 1)
+JUMP_SUMS_AT_ONCE = 2**16
+WALK_ZERO, WALK_ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+ROW_MASK, QUESTION = np.uint64(2**ROW_BITS - 1), np.uint64(2**QUESTION_BITS - 1)
 CODE = np.uint64(2**CODE_BITS - 1)
 BY_QUESTION = np.uint64(ROW_BITS)
 BY_FIRST, BY_LAST = np.uint64(ROW_BITS + QUESTION_BITS), np.uint64(64 - CODE_BITS)
-HALF, LOW = np.uint64(32), np.uint64(2**32 - 1)  # of a range of codes: the last in the upper half
-WIDTH = 0.35  # share of the cells in the window of a row, roughly
+WALK_HALF_BITS, WALK_LOW_HALF = (
+    np.uint64(32),
+    np.uint64(2**32 - 1),
+)  # of a range of codes: the last in the upper half
+WINDOW_CELL_SHARE = 0.35  # share of the cells in the window of a row, roughly
 ENTRIES = 3  # parts of windows of a row that end in a tree of some leaves, roughly
 NO_ROOM = np.uint64(2**63)
 EVERY_CODE = np.array([0, 2**32], np.uint64)
@@ -78,7 +86,7 @@ class Asked(NamedTuple):
     step_starts: Any
 
 
-class Marks(NamedTuple):
+class JumpMarkTables(NamedTuple):
     """What is asked of rows, by their marks: those of all questions one behind the other.
 
     Attributes
@@ -108,7 +116,7 @@ class Marks(NamedTuple):
     windows: Any
 
 
-class Block(NamedTuple):
+class WindowBlock(NamedTuple):
     """Rows that walk together.
 
     Attributes
@@ -136,7 +144,7 @@ class Block(NamedTuple):
     shift: Any
 
 
-class Changes(NamedTuple):
+class WindowChanges(NamedTuple):
     """Parts of windows, and how the leaves they reach differ from the row's own.
 
     Attributes
@@ -151,7 +159,7 @@ class Changes(NamedTuple):
     ends: Any
 
 
-class Lists(NamedTuple):
+class WindowBuffers(NamedTuple):
     """Room for rows at a node, rows whose window a split cuts, and parts of windows on their way.
 
     Parts that have ended keep the leaf they reached, beside; rows keep theirs. `bounds` are the
@@ -178,7 +186,7 @@ class Weight(NamedTuple):
     share: Any
 
 
-class Ground(NamedTuple):
+class JumpWalkInput(NamedTuple):
     """What is walked, and what is asked."""
 
     trees: Any
@@ -187,7 +195,7 @@ class Ground(NamedTuple):
     marks: Any
 
 
-class Room(NamedTuple):
+class JumpWorkspace(NamedTuple):
     """Memory that is used again and again; lists, entries and sums grow where they must."""
 
     coded: Any
@@ -214,7 +222,7 @@ class Pairs(NamedTuple):
     cells: Any
 
 
-class Steps(NamedTuple):
+class RowJumps(NamedTuple):
     """Jumps: `starts[q * n_rows + r]` is where those of row r and question q begin.
 
     `cells` says where a jump is; -1 stands where no jump is, but the sums before one.
@@ -245,7 +253,7 @@ def walk_jumps(
     questions: Sequence[JumpQuestion],
     features: IntArray,
     rows: JumpRows,
-    answering: Answering,
+    answering: OutputTransform,
 ) -> list[JumpReply]:
     """Sum the jumps of all rows, and take the slopes of each row's own staircase.
 
@@ -261,7 +269,7 @@ def walk_jumps(
         The feature that each column is.
     rows : JumpRows
         How the rows count.
-    answering : Answering
+    answering : OutputTransform
         How sums become answers.
 
     Notes
@@ -296,8 +304,8 @@ def order_rows(forest: Forest, matrix: FloatArray) -> IntArray | None:
     What costs most in a large tree is that few rows of a block pass each of its nodes, however
     few these are. Rows that are alike in the feature of most roots pass fewer nodes, together.
     """
-    is_large = len(forest.nodes) > MOST_ROWS * forest.n_trees
-    if not is_large or len(matrix) <= MOST_ROWS:
+    is_large = len(forest.nodes) > MAX_JUMP_BLOCK_ROWS * forest.n_trees
+    if not is_large or len(matrix) <= MAX_JUMP_BLOCK_ROWS:
         return None
     at_roots = forest.nodes[forest.roots, 0]
     feature = np.bincount(at_roots[at_roots != LEAF]).argmax()
@@ -317,18 +325,18 @@ def _walk_some(
     questions: Sequence[JumpQuestion],
     features: IntArray,
     rows: JumpRows,
-    answering: Answering,
+    answering: OutputTransform,
 ) -> list[JumpReply]:
     """Answer as many questions as one walk can."""
-    if will_compile(walk_trees):
-        LOG.warning("compiling the walk of jumps, once and for all (some seconds)")
-    asked = list_cells(forest, questions, features)
+    if will_compile(walk_window_trees):
+        TREE_LOG.warning("compiling the walk of jumps, once and for all (some seconds)")
+    asked = list_jump_cells(forest, questions, features)
     marks = list_marks(asked, questions)
-    ground = Ground(*lay_out(forest), asked, marks)
+    ground = JumpWalkInput(*extract_forest_arrays(forest), asked, marks)
     counted = make_counted(asked, len(matrix), len(answering.chosen))
     weight = Weight(rows.group.astype(np.uint64), rows.share.astype(np.float64))
-    count_rows(asked, marks, weight, counted)
-    matrix, room = writable(matrix), make_room(forest, asked, len(matrix))
+    count_jump_rows(asked, marks, weight, counted)
+    matrix, room = writable(matrix), allocate_jump_workspace(forest, asked, len(matrix))
     unit, pairs = np.ldexp(1.0, -forest.exponent), make_pairs(asked, 1 << room.block.shift)
     for begin in range(0, len(matrix), len(room.lists.rows)):
         end = min(begin + len(room.lists.rows), len(matrix))
@@ -346,18 +354,18 @@ def _walk_some(
     return split_replies(questions, counted, answering.unit)
 
 
-def find_scales(answering: Answering, unit: float) -> Scales:
+def find_scales(answering: OutputTransform, unit: float) -> Scales:
     """How sums become jumps of answers, without a link."""
     scale = unit * answering.factor
     return Scales(np.array(answering.chosen, dtype=np.uint64), scale, scale / answering.unit)
 
 
 def count_linked(
-    ground: Ground,
+    ground: JumpWalkInput,
     weight: Weight,
-    room: Room,
-    walked: tuple[Changes, Any, int],
-    how: tuple[Answering, float],
+    room: JumpWorkspace,
+    walked: tuple[WindowChanges, Any, int],
+    how: tuple[OutputTransform, float],
     counted: Counted,
 ) -> None:
     """Link the sums of some rows after the others, and count the jumps of answers."""
@@ -373,63 +381,69 @@ def count_linked(
         count_steps(ground.asked, ground.marks, weight, steps, span, 1 / answering.unit, counted)
 
 
-def place_block(ground: Ground, matrix: FloatArray, rows: tuple[int, int], room: Room) -> None:
+def place_block(
+    ground: JumpWalkInput, matrix: FloatArray, rows: tuple[int, int], room: JumpWorkspace
+) -> None:
     """Write codes and ranges of rows, and how many sums they need."""
     n_features, block = len(ground.coding.kinds), room.block
     no_change = np.empty(0, np.uint64)
-    nothing = walk.Changes(no_change, no_change, np.zeros(n_features + 1, np.uint64))
+    nothing = walk.FeatureChanges(no_change, no_change, np.zeros(n_features + 1, np.uint64))
     encode_block(ground.coding, nothing, matrix, np.empty((0, 0)), *rows, room.coded)
     block.sizes[:], block.cells[:], block.ranges[:] = 0, 0, NO_RANGE
     place_windows(ground.asked, ground.marks, *rows, block)
 
 
-def walk_block(ground: Ground, room: Room, total: Any) -> tuple[Changes, Room]:
+def walk_block(
+    ground: JumpWalkInput, room: JumpWorkspace, total: Any
+) -> tuple[WindowChanges, JumpWorkspace]:
     """Add the leaves of all trees to the totals of rows, and list what parts of windows change."""
     trees, block, n_trees = ground.trees, room.block, len(ground.trees.roots)
     ends = np.zeros((n_trees + 1, len(block.sizes)), np.uint64)
-    tree, needed = walk_trees(trees, 0, ground.asked, block, room.lists, room.entries, ends, total)
+    tree, needed = walk_window_trees(
+        trees, 0, ground.asked, block, room.lists, room.entries, ends, total
+    )
     while tree < n_trees:  # more room, and this tree again
-        room = widen(room, int(needed))
-        tree, needed = walk_trees(
+        room = enlarge_jump_workspace(room, int(needed))
+        tree, needed = walk_window_trees(
             trees, tree, ground.asked, block, room.lists, room.entries, ends, total
         )
     size = int(block.sizes.max())
     if size > room.sums.shape[1]:
         room = room._replace(sums=np.zeros((len(room.sums), size + size // 8), np.int64))
-    return Changes(room.entries, ends), room
+    return WindowChanges(room.entries, ends), room
 
 
-def widen(room: Room, needed: int) -> Room:
+def enlarge_jump_workspace(room: JumpWorkspace, needed: int) -> JumpWorkspace:
     """Make lists longer; or entries, where it is known how many are needed."""
     if needed == 0:
         lists = room.lists
         size = len(lists.rows), 2 * len(lists.away), len(lists.stack) - 1, len(lists.bounds)
-        return room._replace(lists=make_lists(*size))
+        return room._replace(lists=allocate_window_buffers(*size))
     n_parts, n_entries, size = room.entries.shape
     wider = np.empty((n_parts, 2 * needed, size), np.uint64)
     wider[:, :n_entries] = room.entries
     return room._replace(entries=wider)
 
 
-def make_room(forest: Forest, asked: Asked, n_rows: int) -> Room:
+def allocate_jump_workspace(forest: Forest, asked: Asked, n_rows: int) -> JumpWorkspace:
     """Room for the rows that walk together."""
     shift, most = choose_shift(asked, forest.n_outputs), choose_rows(forest, asked, n_rows)
-    coded = walk.make_block(forest.n_features, 0, most)
-    block = make_block(coded.codes, len(asked.features), shift)
+    coded = walk.allocate_coded_block(forest.n_features, 0, most)
+    block = allocate_window_block(coded.codes, len(asked.features), shift)
     n_entries = min(int(expect_parts(forest) * forest.n_trees), 2**12) << shift
-    return Room(
+    return JumpWorkspace(
         coded,
         block,
-        make_lists(most, most * PARTS_OF_A_ROW, forest.depth, forest.n_features),
+        allocate_window_buffers(most, most * PARTS_OF_A_ROW, forest.depth, forest.n_features),
         np.empty((len(block.sizes), n_entries, 1 + forest.leaves.shape[1]), np.uint64),
         np.zeros((forest.n_outputs, 0), np.int64),
     )
 
 
-def make_block(codes: Any, n_questions: int, shift: int) -> Block:
+def allocate_window_block(codes: Any, n_questions: int, shift: int) -> WindowBlock:
     """Room for the windows of some rows, beside their codes."""
     n_rows = codes.shape[1]
-    return Block(
+    return WindowBlock(
         codes,
         np.full((n_questions + 1, n_rows), NO_RANGE),
         np.zeros((n_questions, n_rows, 2), np.uint32),
@@ -440,9 +454,11 @@ def make_block(codes: Any, n_questions: int, shift: int) -> Block:
     )
 
 
-def make_lists(n_rows: int, n_parts: int, depth: int, n_features: int) -> Lists:
+def allocate_window_buffers(
+    n_rows: int, n_parts: int, depth: int, n_features: int
+) -> WindowBuffers:
     """Room for what is on its way; one place more for what is not kept."""
-    return Lists(
+    return WindowBuffers(
         np.empty(n_rows, np.uint32),
         np.empty(n_rows + 1, np.uint32),
         np.empty(n_rows + 1, np.uint32),
@@ -467,7 +483,7 @@ def make_pairs(asked: Asked, n_rows: int) -> Pairs:
     )
 
 
-def list_cells(forest: Forest, questions: Sequence[JumpQuestion], features: IntArray) -> Asked:
+def list_jump_cells(forest: Forest, questions: Sequence[JumpQuestion], features: IntArray) -> Asked:
     """Tables of the cells of all questions."""
     question_of = np.full(forest.n_features, len(questions), dtype=np.uint64)
     is_seen = features >= 0
@@ -497,17 +513,17 @@ def _starts(sizes: Sequence[int]) -> Any:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint64)
 
 
-def list_marks(asked: Asked, questions: Sequence[JumpQuestion]) -> Marks:
+def list_marks(asked: Asked, questions: Sequence[JumpQuestion]) -> JumpMarkTables:
     """Tables of the marks of all questions, and the marks of the rows."""
     every = join_marks([q.marks for q in questions])
     n_marks = [q.marks.n_marks for q in questions]
     question = np.repeat(np.arange(len(questions)), n_marks)
-    before = every.part * N_GROUPS  # groups of the parts before
+    before = every.part * N_JUMP_GROUPS  # groups of the parts before
     cells = asked.place_starts.astype(np.int64)[question]
     n_cells = np.diff(asked.place_starts.astype(np.int64))[question]
     cuts = np.concatenate([q.cells.first_cuts for q in questions])  # of cells, and one more each
     codes = [cuts[cells + question + cell] + 1 for cell in every.reach]
-    return Marks(
+    return JumpMarkTables(
         of_rows=np.stack([q.mark for q in questions], dtype=np.int32, casting="same_kind"),
         starts=_starts(n_marks),
         stand=every.stand.astype(np.int64),
@@ -532,16 +548,16 @@ def halve(window: Ends) -> Ends:
 
 def choose_shift(asked: Asked, n_outputs: int) -> int:
     """How many rows have sums at a time, as a power of two: they fit into memory that is near."""
-    sums = max(int(asked.place_starts[-1]) * n_outputs * WIDTH, 1.0)
-    return int(np.clip(np.log2(SUMS_AT_ONCE / sums), 3, 8))
+    sums = max(int(asked.place_starts[-1]) * n_outputs * WINDOW_CELL_SHARE, 1.0)
+    return int(np.clip(np.log2(JUMP_SUMS_AT_ONCE / sums), 3, 8))
 
 
 def choose_rows(forest: Forest, asked: Asked, n_rows: int) -> int:
     """Rows that walk together: what they need fits into memory, and that is not far."""
     entries = max(forest.n_trees * expect_parts(forest) * (1 + forest.leaves.shape[1]), 1)
     windows = WINDOWS_AT_ONCE / max(len(asked.features), 1)
-    most = min(NUMBERS_AT_ONCE / entries, windows, MOST_ROWS)
-    return min(max(int(most), FEWEST_ROWS), max(n_rows, 1))
+    most = min(JUMP_ENTRIES_AT_ONCE / entries, windows, MAX_JUMP_BLOCK_ROWS)
+    return min(max(int(most), MIN_JUMP_BLOCK_ROWS), max(n_rows, 1))
 
 
 def expect_parts(forest: Forest) -> float:
@@ -586,7 +602,7 @@ def split_replies(
     return replies
 
 
-def link_steps(points: Steps, answering: Answering) -> Steps:
+def link_steps(points: RowJumps, answering: OutputTransform) -> RowJumps:
     """Jumps of the answers, from sums before and behind each of them."""
     assert answering.link is not None  # noqa: S101 - our own mistake
     answers = answering.link(points.jumps)[:, list(answering.chosen)]
@@ -595,7 +611,7 @@ def link_steps(points: Steps, answering: Answering) -> Steps:
     jumps[points.cells < 0] = 0.0  # where a row begins
     if not np.all(np.abs(jumps) <= answering.bound):
         refuse_jumps(jumps, answering.bound)
-    return Steps(points.starts, points.cells, jumps)
+    return RowJumps(points.starts, points.cells, jumps)
 
 
 def refuse_jumps(jumps: FloatArray, bound: float) -> None:
@@ -615,18 +631,18 @@ def refuse_jumps(jumps: FloatArray, bound: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def count_rows(asked: Any, marks: Any, weight: Any, counted: Any) -> None:
+def count_jump_rows(asked: Any, marks: Any, weight: Any, counted: Any) -> None:
     """Add the shares of the rows to the cells that they are near to, and where they stand."""
     of_rows, stand, step_starts = marks.of_rows, marks.stand, marks.step_starts
     near, inner, groups, shares = marks.near, marks.inner, weight.group, weight.share
     rows_stand, rows_near, rows_inner = counted.stand, counted.near, counted.inner
     for q in range(len(of_rows)):
-        n = asked.place_starts[q + 1] - asked.place_starts[q] + ONE
+        n = asked.place_starts[q + 1] - asked.place_starts[q] + WALK_ONE
         for r in range(len(shares)):
             if of_rows[q, r] < 0:
                 continue
             mark = marks.starts[q] + np.uint64(of_rows[q, r])
-            share = np.int64(np.rint(shares[r] * WHOLE))
+            share = np.int64(np.rint(shares[r] * JUMP_FIXED_POINT_SCALE))
             row = step_starts[mark] + groups[r] * n
             rows_stand[row + np.uint64(stand[mark])] += share
             rows_near[row + np.uint64(near[mark, 0])] += share
@@ -652,7 +668,7 @@ def place_windows(asked: Any, marks: Any, begin: Any, end: Any, block: Any) -> N
         for r in range(np.uint64(end - begin)):
             mark = of_rows[q, np.uint64(begin) + r]
             own = np.uint64(codes[f, r])
-            if mark < 0 or own == MISSING:
+            if mark < 0 or own == MISSING_CODE:
                 continue
             here = first_mark + np.uint64(mark)
             a, b = np.int64(reach[here, 0]), np.int64(reach[here, 1])
@@ -661,8 +677,8 @@ def place_windows(asked: Any, marks: Any, begin: Any, end: Any, block: Any) -> N
             # the row itself belongs to the range, even if it lies elsewhere in a merged cell
             from_code, to_code = min(mark_codes[here, 0], own), max(mark_codes[here, 1], own)
             a = min(a, np.int64(cells[first_cell + own]))
-            b = max(b, np.int64(cells[first_cell + own + ONE]) - 1)
-            ranges[q, r] = (to_code << HALF) | from_code
+            b = max(b, np.int64(cells[first_cell + own + WALK_ONE]) - 1)
+            ranges[q, r] = (to_code << WALK_HALF_BITS) | from_code
             every_cell[q, r, 0], every_cell[q, r, 1] = a, b
             place = r >> shift
             starts[q, r] = np.uint64(sizes[place] - a)
@@ -670,7 +686,7 @@ def place_windows(asked: Any, marks: Any, begin: Any, end: Any, block: Any) -> N
 
 
 @njit(cache=True, nogil=True)
-def walk_trees(
+def walk_window_trees(
     trees: Any,
     tree: Any,
     asked: Any,
@@ -687,22 +703,22 @@ def walk_trees(
     """
     n_parts = entries.shape[0]
     while tree < len(trees.roots):
-        n_ended = walk_tree(trees, tree, asked, block, len(total), lists)
+        n_ended = walk_window_tree(trees, tree, asked, block, len(total), lists)
         if n_ended == NO_ROOM:
-            return tree, ZERO
-        most = ZERO
+            return tree, WALK_ZERO
+        most = WALK_ZERO
         for i in range(n_parts):
             ends[tree + 1, i] = ends[tree, i]
             most = max(most, ends[tree, i])
         if most + n_ended > entries.shape[1]:
             return tree, most + n_ended
-        add_leaves(trees, tree, block, lists, n_ended, entries, ends, total)
+        add_window_leaves(trees, tree, block, lists, n_ended, entries, ends, total)
         tree += 1
-    return tree, ZERO
+    return tree, WALK_ZERO
 
 
-@njit(**INSIDE)
-def walk_tree(trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists: Any) -> Any:
+@njit(**INNER_FUNCTION_OPTIONS)
+def walk_window_tree(trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists: Any) -> Any:
     """Send rows down a tree, left side first, and parts of their windows on ways of their own.
 
     Returns how many parts have ended, or NO_ROOM if the lists are too short.
@@ -718,8 +734,14 @@ def walk_tree(trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists:
     ended, ended_in, path, bounds = lists.ended, lists.ended_in, lists.path, lists.bounds
     for r in range(n_rows):
         rows[r] = r
-    node, a, b, s, e = np.uint64(trees.roots[tree]), ZERO, np.uint64(n_rows), ZERO, ZERO
-    n_ended, n_waiting, depth = ZERO, ZERO, ZERO
+    node, a, b, s, e = (
+        np.uint64(trees.roots[tree]),
+        WALK_ZERO,
+        np.uint64(n_rows),
+        WALK_ZERO,
+        WALK_ZERO,
+    )
+    n_ended, n_waiting, depth = WALK_ZERO, WALK_ZERO, WALK_ZERO
     most = np.uint64(len(away) - 1)
     while True:
         if s + TWO * (e - s) + (b - a) > most or n_ended + (e - s) > most:
@@ -731,17 +753,17 @@ def walk_tree(trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists:
                 leaf_of[rows[i]] = left
             for i in range(s, e):
                 ended[n_ended], ended_in[n_ended] = away[i], left
-                n_ended += ONE
+                n_ended += WALK_ONE
         else:
             question, cut = question_of[f], low + width
             first, last = bounds[f, 0], bounds[f, 1]
             path[depth, 0], path[depth, 1], path[depth, 2] = f, first, last
-            end, n_left = sort_away(
+            end, n_left = partition_windows(
                 f, low, width, bits, codes, question, cut, s, e, away, left_away
             )
             # a split that all who come to it pass on one side cuts no window
             cutting = question if (first < cut) & (last >= cut) else nobody
-            middle, n_leaving = sort_rows(
+            middle, n_leaving = partition_window_rows(
                 f, low, width, bits, codes, ranges, cutting, cut, a, b, rows, left_rows, leaving
             )
             end, n_left = part(
@@ -751,31 +773,31 @@ def walk_tree(trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists:
             for i in range(n_left):
                 away[end + i] = left_away[i]
             if middle > a or end > s:
-                stack[n_waiting, 0] = left + ONE
+                stack[n_waiting, 0] = left + WALK_ONE
                 stack[n_waiting, 1], stack[n_waiting, 2] = a, middle
                 stack[n_waiting, 3], stack[n_waiting, 4] = s, end
                 stack[n_waiting, 5], stack[n_waiting, 6] = depth, cut
-                n_waiting += ONE
+                n_waiting += WALK_ONE
             if b > middle or n_left > 0:
                 node, a, s, e = left, middle, end, end + n_left
-                bounds[f, 1] = min(last, cut - ONE)
-                depth += ONE
+                bounds[f, 1] = min(last, cut - WALK_ONE)
+                depth += WALK_ONE
                 continue
-        above = ZERO if n_waiting == 0 else stack[n_waiting - ONE, 5]
+        above = WALK_ZERO if n_waiting == 0 else stack[n_waiting - WALK_ONE, 5]
         while depth > above:
-            depth -= ONE
+            depth -= WALK_ONE
             bounds[path[depth, 0], 0], bounds[path[depth, 0], 1] = path[depth, 1], path[depth, 2]
         if n_waiting == 0:
             return n_ended
-        n_waiting -= ONE
+        n_waiting -= WALK_ONE
         node, a, b = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
         s, e = stack[n_waiting, 3], stack[n_waiting, 4]
         bounds[path[depth, 0], 0] = max(path[depth, 1], stack[n_waiting, 6])
-        depth += ONE
+        depth += WALK_ONE
 
 
 @njit(nogil=True, inline="always")
-def sort_rows(
+def partition_window_rows(
     f: Any,
     low: Any,
     width: Any,
@@ -791,24 +813,24 @@ def sort_rows(
     leaving: Any,
 ) -> Any:
     """Sort rows by the side they go to, and list those whose window lies on both."""
-    place, n_left, n_leaving = start, ZERO, ZERO
+    place, n_left, n_leaving = start, WALK_ZERO, WALK_ZERO
     for i in range(start, end):
         r = np.uint64(rows[i])
         right = goes_right(np.uint64(codes[f, r]), low, width, bits)
         leaving[n_leaving] = r
         held = ranges[question, r]
-        is_cut = ((held & LOW) < cut) & ((held >> HALF) >= cut)
+        is_cut = ((held & WALK_LOW_HALF) < cut) & ((held >> WALK_HALF_BITS) >= cut)
         n_leaving += np.uint64(is_cut)
         rows[place] = left_rows[n_left] = r
         place += right
-        n_left += ONE - right
+        n_left += WALK_ONE - right
     for i in range(n_left):
         rows[place + i] = left_rows[i]
     return place, n_leaving
 
 
 @njit(nogil=True, inline="always")
-def sort_away(
+def partition_windows(
     f: Any,
     low: Any,
     width: Any,
@@ -822,18 +844,18 @@ def sort_away(
     left_away: Any,
 ) -> Any:
     """Sort parts by the side they go to; those that lie on both are cut."""
-    place, n_left = start, ZERO
+    place, n_left = start, WALK_ZERO
     for i in range(start, end):
         item = away[i]
-        right = goes_right(np.uint64(codes[f, item & ROW]), low, width, bits)
+        right = goes_right(np.uint64(codes[f, item & ROW_MASK]), low, width, bits)
         first, last = (item >> BY_FIRST) & CODE, item >> BY_LAST
         own = np.uint64(((item >> BY_QUESTION) & QUESTION) == question)
         is_left, is_right = own & np.uint64(first < cut), own & np.uint64(last >= cut)
         away[place] = item + ((is_left * (cut - first)) << BY_FIRST)
-        left_away[n_left] = item - ((is_right * (last + ONE - cut)) << BY_LAST)
-        other = ONE - own
+        left_away[n_left] = item - ((is_right * (last + WALK_ONE - cut)) << BY_LAST)
+        other = WALK_ONE - own
         place += is_right | (other & right)
-        n_left += is_left | (other & (ONE - right))
+        n_left += is_left | (other & (WALK_ONE - right))
     return place, n_left
 
 
@@ -857,12 +879,12 @@ def part(
     for i in range(n_leaving):
         r = np.uint64(leaving[i])
         held = ranges[question, r]
-        first, last = max(held & LOW, lowest), min(held >> HALF, highest)
+        first, last = max(held & WALK_LOW_HALF, lowest), min(held >> WALK_HALF_BITS, highest)
         right = np.uint64(np.uint64(codes[f, r]) >= cut)
-        left = ONE - right
+        left = WALK_ONE - right
         rest = (question << BY_QUESTION) | r
         # a row that goes right sends first .. cut - 1 to the left, one that goes left cut .. last
-        to_left = ((cut - ONE) << BY_LAST) | (first << BY_FIRST) | rest
+        to_left = ((cut - WALK_ONE) << BY_LAST) | (first << BY_FIRST) | rest
         to_right = (last << BY_LAST) | (cut << BY_FIRST) | rest
         away[end], left_away[n_left] = to_right, to_left
         end += left
@@ -870,8 +892,8 @@ def part(
     return end, n_left
 
 
-@njit(**INSIDE)
-def add_leaves(
+@njit(**INNER_FUNCTION_OPTIONS)
+def add_window_leaves(
     trees: Any,
     tree: Any,
     block: Any,
@@ -890,17 +912,17 @@ def add_leaves(
             total[r, target + k] += leaves[np.uint64(leaf_of[r]), k]
     for i in range(n_ended):
         item = ended[i]
-        r = item & ROW
+        r = item & ROW_MASK
         part = r >> shift
         here, there, own = ends[tree + 1, part], np.uint64(ended_in[i]), np.uint64(leaf_of[r])
-        ends[tree + 1, part] = here + ONE
+        ends[tree + 1, part] = here + WALK_ONE
         entries[part, here, 0] = item
         entries[part, here, 1] = np.uint64(leaves[there, 0] - leaves[own, 0])
-        for k in range(ONE, width):
-            entries[part, here, k + ONE] = np.uint64(leaves[there, k] - leaves[own, k])
+        for k in range(WALK_ONE, width):
+            entries[part, here, k + WALK_ONE] = np.uint64(leaves[there, k] - leaves[own, k])
 
 
-@njit(**INSIDE)
+@njit(**INNER_FUNCTION_OPTIONS)
 def make_sums(trees: Any, asked: Any, block: Any, changes: Any, part: Any, sums: Any) -> None:
     """Add what changes at the ends of the parts of windows, for some of the rows."""
     entries, ends, starts = changes.entries, changes.ends, block.starts
@@ -909,13 +931,13 @@ def make_sums(trees: Any, asked: Any, block: Any, changes: Any, part: Any, sums:
     for k in range(np.uint64(entries.shape[2] - 1)):
         for tree in range(np.uint64(len(targets))):
             output = np.uint64(targets[tree]) + k
-            for i in range(ends[tree, part], ends[tree + ONE, part]):
-                item, change = entries[part, i, 0], np.int64(entries[part, i, k + ONE])
+            for i in range(ends[tree, part], ends[tree + WALK_ONE, part]):
+                item, change = entries[part, i, 0], np.int64(entries[part, i, k + WALK_ONE])
                 q = (item >> BY_QUESTION) & QUESTION
-                start, cell = starts[q, item & ROW], cell_starts[q]
+                start, cell = starts[q, item & ROW_MASK], cell_starts[q]
                 low = np.uint64(cells[cell + ((item >> BY_FIRST) & CODE)])
-                high = np.uint64(cells[cell + (item >> BY_LAST) + ONE])
-                touched[q, item & ROW] = True
+                high = np.uint64(cells[cell + (item >> BY_LAST) + WALK_ONE])
+                touched[q, item & ROW_MASK] = True
                 sums[output, start + low] += change
                 sums[output, start + high] -= change
 
@@ -942,7 +964,7 @@ def count_parts(
         count_part(asked, marks, weight, block, sums, span, pairs, scales, counted)
 
 
-@njit(**INSIDE)
+@njit(**INNER_FUNCTION_OPTIONS)
 def count_part(
     asked: Any,
     marks: Any,
@@ -961,8 +983,10 @@ def count_part(
     listed, numbers, ends = pairs.rows, pairs.numbers, pairs.windows
     for q in range(np.uint64(len(slopes))):
         start = place_starts[q]
-        to_inner = (asked.sum_starts[q + ONE] - asked.sum_starts[q]) >> ONE
-        n_listed = list_rows(q, place_starts[q + ONE] - start, marks, weight, block, span, pairs)
+        to_inner = (asked.sum_starts[q + WALK_ONE] - asked.sum_starts[q]) >> WALK_ONE
+        n_listed = list_rows(
+            q, place_starts[q + WALK_ONE] - start, marks, weight, block, span, pairs
+        )
         for n in range(n_listed):
             row = listed[n] + span[2]
             first, last, near, end = numbers[n, 0], numbers[n, 1], numbers[n, 2], numbers[n, 3]
@@ -986,7 +1010,7 @@ def count_part(
                 # least squares over a window weighs a jump by 3/4 (1 - u²), by the half width
                 slopes[q, k, row] = 0.75 * slope * (per * scale)
             for output in range(np.uint64(len(sums))):
-                for i in range(begin + first - ONE, begin + last + ONE):
+                for i in range(begin + first - WALK_ONE, begin + last + WALK_ONE):
                     sums[output, i] = 0
 
 
@@ -999,7 +1023,7 @@ def list_rows(
     of_rows, nears, windows, sum_starts = marks.of_rows, marks.near, marks.windows, marks.sum_starts
     inners = marks.inner
     listed, numbers, ends, first_mark = pairs.rows, pairs.numbers, pairs.windows, marks.starts[q]
-    n_listed = ZERO
+    n_listed = WALK_ZERO
     for r in range(span[0] - span[2], span[1] - span[2]):
         listed[n_listed] = r
         n_listed += np.uint64(touched[q, r])
@@ -1010,7 +1034,7 @@ def list_rows(
         mark = first_mark + np.uint64(of_rows[q, row])
         numbers[i, 0], numbers[i, 1] = np.uint64(cells[q, r, 0]), np.uint64(cells[q, r, 1])
         numbers[i, 2], numbers[i, 3] = np.uint64(nears[mark, 0]), np.uint64(nears[mark, 1])
-        numbers[i, 4] = starts[q, r] + ONE
+        numbers[i, 4] = starts[q, r] + WALK_ONE
         numbers[i, 5] = sum_starts[mark] + groups[row] * n_cells
         numbers[i, 6], numbers[i, 7] = np.uint64(inners[mark, 0]), np.uint64(inners[mark, 1])
         for side in range(np.uint64(2)):
@@ -1021,7 +1045,7 @@ def list_rows(
 @njit(nogil=True, inline="always")
 def list_changes(sums: Any, output: Any, begin: Any, first: Any, last: Any, kept: Any) -> Any:
     """List the cells where something changes."""
-    n_kept = ZERO
+    n_kept = WALK_ZERO
     for cell in range(first, last):
         kept[n_kept] = cell
         n_kept += np.uint64(sums[output, begin + cell] != 0)
@@ -1066,7 +1090,7 @@ def gather_points(
                 n += 1
             begin = n
             for cell in range(first, last if is_touched else first):
-                place = block.starts[q, r] + cell + ONE
+                place = block.starts[q, r] + cell + WALK_ONE
                 is_zero = True
                 for k in range(n_outputs):
                     is_zero &= sums[k, place] == 0
@@ -1079,7 +1103,7 @@ def gather_points(
             starts[q * n_rows + row + 1] = n
             if is_touched:
                 sums[:, below : below + last - first + TWO] = 0
-    return Steps(starts, cells[:n], points[:n])
+    return RowJumps(starts, cells[:n], points[:n])
 
 
 @njit(cache=True, nogil=True)

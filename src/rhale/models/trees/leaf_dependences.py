@@ -14,14 +14,16 @@ from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.walk import Trees, encode, goes_right
 from rhale.system.compiled import njit, will_compile
 
-LOG = logging.getLogger("rhale")
-WORD = 64  # rows, or ranks of codes, that one number holds as bits
-ONE, NONE = np.uint64(1), np.uint64(0)
+TREE_LOG = logging.getLogger("rhale")
+BITS_PER_WORD = 64  # rows, or ranks of codes, that one number holds as bits
+ONE_BIT, NO_BITS = np.uint64(1), np.uint64(0)
 # places of the single bit of a power of two, after a product with a de Bruijn sequence
 DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-TURN = np.uint64(58)
-PLACES = np.zeros(WORD, np.int64)
-PLACES[[((int(DE_BRUIJN) << i) % 2**64) >> int(TURN) for i in range(WORD)]] = np.arange(WORD)
+DE_BRUIJN_SHIFT = np.uint64(58)
+DE_BRUIJN_POSITIONS = np.zeros(BITS_PER_WORD, np.int64)
+DE_BRUIJN_POSITIONS[
+    [((int(DE_BRUIJN) << i) % 2**64) >> int(DE_BRUIJN_SHIFT) for i in range(BITS_PER_WORD)]
+] = np.arange(BITS_PER_WORD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class LeafQuestion:
     factor: float = 1.0
 
 
-class Rows(NamedTuple):
+class RankedRows(NamedTuple):
     """Rows, by the ranks of their codes among those that rows have.
 
     Attributes
@@ -71,7 +73,7 @@ class Rows(NamedTuple):
     is_even: Any
 
 
-class Wanted(NamedTuple):
+class WantedSums(NamedTuple):
     """Which sums are kept; -1 stands for those that are not.
 
     Attributes
@@ -94,7 +96,7 @@ class Wanted(NamedTuple):
     unit: Any
 
 
-class Sums(NamedTuple):
+class LeafDependenceSums(NamedTuple):
     """What leaves add up to.
 
     Attributes
@@ -134,7 +136,7 @@ class Counts(NamedTuple):
     twice: Any
 
 
-class Path(NamedTuple):
+class ConditionPath(NamedTuple):
     """What a node asks of a row, for every level of a tree: one condition for each feature.
 
     Attributes
@@ -144,15 +146,15 @@ class Path(NamedTuple):
     feature, source : ndarray of shape (n_levels, most)
         Which, and the level whose split asked last: there its condition is written.
     fails : ndarray of shape (n_levels, n_words)
-        Rows that a condition sends away, as bits.
+        RankedRows that a condition sends away, as bits.
     allowed : ndarray of shape (n_levels, n_rank_words)
         Ranks that it lets pass, as bits.
     failed : ndarray of shape (n_levels, 3, n_words)
-        Rows that fail no condition, exactly one, exactly two.
+        RankedRows that fail no condition, exactly one, exactly two.
     split : ndarray of shape (n_levels,)
         Feature that the node of a level asks for.
     left, left_ranks : ndarray of shape (n_levels, n_words), (n_levels, n_rank_words)
-        Rows and ranks that it sends left.
+        RankedRows and ranks that it sends left.
     everybody : ndarray of shape (n_words,)
         All rows.
     counts : Counts
@@ -172,7 +174,7 @@ class Path(NamedTuple):
     counts: Any
 
 
-def count_leaves(
+def compute_leaf_dependences(
     forest: Forest, matrix: FloatArray, question: LeafQuestion, shares: FloatArray
 ) -> Dependences:
     """Partial dependences of the sums of leaves, at the rows and averaged over them.
@@ -199,11 +201,11 @@ def count_leaves(
     both of two conditions let pass.
     """
     if will_compile(add_trees):
-        LOG.warning("compiling the count of leaves, once and for all (some seconds)")
+        TREE_LOG.warning("compiling the count of leaves, once and for all (some seconds)")
     rows = rank_rows(forest, matrix, shares)
     n_outputs, most = len(question.outputs), rows.distinct.shape[1]
     n_columns, n_pairs, n_rows = len(question.features), len(question.pairs), len(shares)
-    sums = Sums(
+    sums = LeafDependenceSums(
         np.zeros((n_outputs, n_rows)),
         np.zeros((n_columns, n_outputs, n_rows)),
         np.zeros((n_columns, n_outputs, most + 1)),
@@ -218,7 +220,7 @@ def count_leaves(
     return read_sums(sums, rows, question, shares)
 
 
-def rank_rows(forest: Forest, matrix: FloatArray, shares: FloatArray) -> Rows:
+def rank_rows(forest: Forest, matrix: FloatArray, shares: FloatArray) -> RankedRows:
     """Codes of the rows, and their ranks among those that rows have."""
     n_rows, n_features = len(matrix), forest.n_features
     codes = np.zeros((n_features, n_rows), np.uint32)
@@ -234,10 +236,10 @@ def rank_rows(forest: Forest, matrix: FloatArray, shares: FloatArray) -> Rows:
     for place, own in enumerate(found):
         distinct[place, : own.size] = own
     is_even = bool(np.all(shares == shares[0]))
-    return Rows(codes, ranks, distinct, n_distinct, shares, is_even)
+    return RankedRows(codes, ranks, distinct, n_distinct, shares, is_even)
 
 
-def find_wanted(forest: Forest, question: LeafQuestion) -> Wanted:
+def find_wanted(forest: Forest, question: LeafQuestion) -> WantedSums:
     """Places of what is asked for, by features and outputs of the trees."""
     place_of = np.full(forest.n_features, -1, dtype=np.int64)
     seen = np.flatnonzero(question.features >= 0)
@@ -254,15 +256,15 @@ def find_wanted(forest: Forest, question: LeafQuestion) -> Wanted:
     output_of = np.full(forest.n_outputs, -1, dtype=np.int64)
     output_of[list(question.outputs)] = np.arange(len(question.outputs))
     unit = float(np.ldexp(question.factor, -forest.exponent))
-    return Wanted(place_of, paired_of, pair_of, is_turned, output_of, unit)
+    return WantedSums(place_of, paired_of, pair_of, is_turned, output_of, unit)
 
 
-def make_path(n_levels: int, rows: Rows) -> Path:
+def make_path(n_levels: int, rows: RankedRows) -> ConditionPath:
     """Room for a way through a tree; its beginning asks nothing of any row."""
     n_features, n_rows = rows.codes.shape
     most = max(min(n_levels, n_features), 1)
-    n_words, n_rank_words = (-(-n // WORD) for n in (n_rows, rows.distinct.shape[1]))
-    path = Path(
+    n_words, n_rank_words = (-(-n // BITS_PER_WORD) for n in (n_rows, rows.distinct.shape[1]))
+    path = ConditionPath(
         n_asked=np.zeros(n_levels, np.int64),
         feature=np.zeros((n_levels, most), np.int64),
         source=np.zeros((n_levels, most), np.int64),
@@ -280,7 +282,9 @@ def make_path(n_levels: int, rows: Rows) -> Path:
     return path
 
 
-def read_sums(sums: Sums, rows: Rows, question: LeafQuestion, shares: FloatArray) -> Dependences:
+def read_sums(
+    sums: LeafDependenceSums, rows: RankedRows, question: LeafQuestion, shares: FloatArray
+) -> Dependences:
     """Read sums at the rows, and take means off."""
     features = np.maximum(question.features, 0)  # columns that no tree sees have zeros only
     single = np.empty((len(features), *sums.total.shape))
@@ -305,11 +309,11 @@ def add_trees(trees: Any, rows: Any, path: Any, wanted: Any, sums: Any) -> None:
         while n_waiting > 0:
             n_waiting -= 1
             node, level, side = waiting[n_waiting]
-            if level > 0 and not enter(path, level, side, rows):
+            if level > 0 and not enter_condition_branch(path, level, side, rows):
                 continue
             below = np.int64(trees.nodes[node, 3])
             if trees.nodes[node, 0] == LEAF:
-                count_rows(path, level, rows)
+                count_failing_rows(path, level, rows)
                 target = trees.targets[tree]
                 for i in range(trees.leaves.shape[1]):
                     output = wanted.output_of[target + i]
@@ -317,7 +321,7 @@ def add_trees(trees: Any, rows: Any, path: Any, wanted: Any, sums: Any) -> None:
                     if output >= 0 and value != 0:
                         add_leaf(path, level, value, output, rows, wanted, sums)
                 continue
-            split_rows(trees, node, path, level, rows)
+            split_row_bits(trees, node, path, level, rows)
             for right in (1, 0):
                 waiting[n_waiting, 0], waiting[n_waiting, 1] = below + right, level + 1
                 waiting[n_waiting, 2] = right
@@ -328,40 +332,42 @@ def add_trees(trees: Any, rows: Any, path: Any, wanted: Any, sums: Any) -> None:
 def fill_bits(words: Any, n: Any) -> None:
     """Set the first n bits, and no others."""
     for w in range(len(words)):
-        left = n - w * WORD
-        if left >= WORD:
-            words[w] = ~NONE
+        left = n - w * BITS_PER_WORD
+        if left >= BITS_PER_WORD:
+            words[w] = ~NO_BITS
         else:
-            words[w] = (ONE << np.uint64(max(left, 0))) - ONE
+            words[w] = (ONE_BIT << np.uint64(max(left, 0))) - ONE_BIT
 
 
 @njit(cache=True, nogil=True)
-def split_rows(trees: Any, node: Any, path: Any, level: Any, rows: Any) -> None:
+def split_row_bits(trees: Any, node: Any, path: Any, level: Any, rows: Any) -> None:
     """Write which rows and which ranks a split sends left, and which feature it asks for."""
     feature = np.int64(trees.nodes[node, 0])
-    path.left[level, :] = NONE
-    path.left_ranks[level, :] = NONE
+    path.left[level, :] = NO_BITS
+    path.left_ranks[level, :] = NO_BITS
     low, width = np.uint64(trees.nodes[node, 1]), np.uint64(trees.nodes[node, 2])
     codes, left = rows.codes[feature], path.left[level]
     for w in range(len(left)):
-        word, start = NONE, w * WORD
-        for i in range(start, min(start + WORD, len(codes))):
+        word, start = NO_BITS, w * BITS_PER_WORD
+        for i in range(start, min(start + BITS_PER_WORD, len(codes))):
             side = goes_right(np.uint64(codes[i]), low, width, trees.bits)
-            word |= (ONE - side) << np.uint64(i - start)
+            word |= (ONE_BIT - side) << np.uint64(i - start)
         left[w] = word
     distinct, ranks = rows.distinct[feature], path.left_ranks[level]
     for i in range(rows.n_distinct[feature]):
         side = goes_right(np.uint64(distinct[i]), low, width, trees.bits)
-        ranks[i // WORD] |= (ONE - side) << np.uint64(i % WORD)
+        ranks[i // BITS_PER_WORD] |= (ONE_BIT - side) << np.uint64(i % BITS_PER_WORD)
     path.split[level] = feature
 
 
 @njit(cache=True, nogil=True)
-def enter(path: Any, level: Any, side: Any, rows: Any) -> Any:
+def enter_condition_branch(path: Any, level: Any, side: Any, rows: Any) -> Any:
     """Go to one side of a split; tell whether any row is near enough to count there."""
     above, n_asked = level - 1, path.n_asked[level - 1]
     feature, everybody = path.split[above], path.everybody
-    flip = NONE if side == 1 else ~NONE  # what goes left fails on the right, and the other way
+    flip = (
+        NO_BITS if side == 1 else ~NO_BITS
+    )  # what goes left fails on the right, and the other way
     left, is_asked = path.left[above], False
     for w in range(len(left)):
         is_asked |= ((left[w] ^ flip) & everybody[w]) != 0
@@ -377,7 +383,7 @@ def enter(path: Any, level: Any, side: Any, rows: Any) -> Any:
     if place == n_asked:
         path.n_asked[level] += 1
         path.feature[level, place] = feature
-        path.fails[level, :] = NONE
+        path.fails[level, :] = NO_BITS
         fill_bits(path.allowed[level], rows.n_distinct[feature])
     else:
         path.fails[level, :] = path.fails[path.source[above, place]]
@@ -391,7 +397,7 @@ def add_condition(path: Any, level: Any, flip: Any) -> Any:
     """Send rows and ranks away that a split sends elsewhere; tell whether any are left."""
     left, left_ranks = path.left[level - 1], path.left_ranks[level - 1]
     fails, allowed, failed = path.fails[level], path.allowed[level], path.failed[level]
-    rows_left, ranks_left = NONE, NONE
+    rows_left, ranks_left = NO_BITS, NO_BITS
     for w in range(len(left)):
         newly = (left[w] ^ flip) & path.everybody[w] & ~fails[w]
         fails[w] |= newly
@@ -406,7 +412,7 @@ def add_condition(path: Any, level: Any, flip: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def count_rows(path: Any, level: Any, rows: Any) -> None:
+def count_failing_rows(path: Any, level: Any, rows: Any) -> None:
     """Count the rows near a leaf by the conditions that they fail.
 
     Few rows, as deep leaves have, are taken one by one; of many, all that fail the same two.
@@ -415,10 +421,10 @@ def count_rows(path: Any, level: Any, rows: Any) -> None:
     counts = path.counts
     none, one, two = path.failed[level, 0], path.failed[level, 1], path.failed[level, 2]
     counts.met[0] = weigh(none, none, none, rows)
-    n_two = NONE
+    n_two = NO_BITS
     for w in range(len(two)):
         n_two += count_bits(two[w])
-    is_few = n_two * WORD < n_asked * len(two)
+    is_few = n_two * BITS_PER_WORD < n_asked * len(two)
     for t in range(n_asked):
         own = fails[source[t]]
         counts.alone[t] = weigh(one, own, own, rows)
@@ -436,12 +442,12 @@ def count_one_by_one(path: Any, level: Any, rows: Any) -> None:
     for w in range(len(two)):
         word = two[w]
         while word != 0:
-            bit = word & (~word + ONE)
+            bit = word & (~word + ONE_BIT)
             first, second = -1, -1
             for t in range(n_asked):
                 if path.fails[source[t], w] & bit:
                     first, second = second, t
-            path.counts.twice[first, second] += rows.shares[w * WORD + lowest_bit(word)]
+            path.counts.twice[first, second] += rows.shares[w * BITS_PER_WORD + lowest_bit(word)]
             word ^= bit
 
 
@@ -453,14 +459,14 @@ def add_leaf(
     n_asked, source, feature = path.n_asked[level], path.source[level], path.feature[level]
     none, one, everybody = path.failed[level, 0], path.failed[level, 1], path.everybody
     met, alone, twice = path.counts.met[0], path.counts.alone, path.counts.twice
-    add_rows(sums.total[output], none, everybody, value)
+    add_to_common_rows(sums.total[output], none, everybody, value)
     for t in range(n_asked):
         column, own = wanted.place_of[feature[t]], path.fails[source[t]]
         if column < 0 or met + alone[t] == 0:
             continue
         away = weigh(own, own, own, rows)
-        add_rows(sums.rest[column, output], none, everybody, -value * away)
-        add_rows(sums.rest[column, output], one, own, value * (1 - away))
+        add_to_common_rows(sums.rest[column, output], none, everybody, -value * away)
+        add_to_common_rows(sums.rest[column, output], one, own, value * (1 - away))
         add_ranks(sums.single[column, output], path.allowed[source[t]], value * (met + alone[t]))
     for t in range(n_asked):
         for u in range(t + 1, n_asked):
@@ -482,7 +488,7 @@ def add_leaf(
 def weigh(first: Any, second: Any, third: Any, rows: Any) -> Any:
     """Share of the rows that are in all three sets."""
     if rows.is_even:
-        n = NONE
+        n = NO_BITS
         for w in range(len(first)):
             n += count_bits(first[w] & second[w] & third[w])
         return n * rows.shares[0]
@@ -490,19 +496,19 @@ def weigh(first: Any, second: Any, third: Any, rows: Any) -> Any:
     for w in range(len(first)):
         word = first[w] & second[w] & third[w]
         while word != 0:
-            total += rows.shares[w * WORD + lowest_bit(word)]
-            word &= word - ONE
+            total += rows.shares[w * BITS_PER_WORD + lowest_bit(word)]
+            word &= word - ONE_BIT
     return total
 
 
 @njit(cache=True, nogil=True)
-def add_rows(sums: Any, first: Any, second: Any, amount: Any) -> None:
+def add_to_common_rows(sums: Any, first: Any, second: Any, amount: Any) -> None:
     """Add an amount to the rows that are in both sets."""
     for w in range(len(first)):
         word = first[w] & second[w]
         while word != 0:
-            sums[w * WORD + lowest_bit(word)] += amount
-            word &= word - ONE
+            sums[w * BITS_PER_WORD + lowest_bit(word)] += amount
+            word &= word - ONE_BIT
 
 
 @njit(cache=True, nogil=True)
@@ -511,29 +517,31 @@ def add_met(sums: Any, first: Any, second: Any, everybody: Any, amount: Any) -> 
     for w in range(len(first)):
         word = everybody[w] & ~(first[w] | second[w])
         while word != 0:
-            sums[w * WORD + lowest_bit(word)] += amount
-            word &= word - ONE
+            sums[w * BITS_PER_WORD + lowest_bit(word)] += amount
+            word &= word - ONE_BIT
 
 
 @njit(cache=True, nogil=True)
 def add_ranks(steps: Any, allowed: Any, amount: Any) -> None:
     """Add an amount to the ranks of a set: a step up where a run of them begins, down behind it."""
-    before = NONE
+    before = NO_BITS
     for w in range(len(allowed)):
         word = allowed[w]
-        changes = word ^ ((word << ONE) | before)
-        before = word >> np.uint64(WORD - 1)
+        changes = word ^ ((word << ONE_BIT) | before)
+        before = word >> np.uint64(BITS_PER_WORD - 1)
         while changes != 0:
             bit = lowest_bit(changes)
-            steps[w * WORD + bit] += amount if (word >> np.uint64(bit)) & ONE else -amount
-            changes &= changes - ONE
+            steps[w * BITS_PER_WORD + bit] += (
+                amount if (word >> np.uint64(bit)) & ONE_BIT else -amount
+            )
+            changes &= changes - ONE_BIT
     # a run up to the last rank of the last word ends behind all steps that are read
 
 
 @njit(cache=True, nogil=True)
 def count_bits(word: Any) -> Any:
     """Number of set bits, in a form that compilers know."""
-    word -= (word >> ONE) & np.uint64(0x5555555555555555)
+    word -= (word >> ONE_BIT) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + (
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
     )
@@ -544,4 +552,4 @@ def count_bits(word: Any) -> Any:
 @njit(cache=True, nogil=True)
 def lowest_bit(word: Any) -> Any:
     """Place of the lowest set bit."""
-    return PLACES[((word & (~word + ONE)) * DE_BRUIJN) >> TURN]
+    return DE_BRUIJN_POSITIONS[((word & (~word + ONE_BIT)) * DE_BRUIJN) >> DE_BRUIJN_SHIFT]

@@ -10,7 +10,7 @@ from typing import Any
 
 from rhale.errors import RhaleError
 from rhale.models.adapter import Adapter
-from rhale.models.output_words import ANSWERS, Answer
+from rhale.models.output_words import RESPONSE_WORDS, Answer
 from rhale.models.own_threads import limit_own_threads
 from rhale.models.trees.check_walker import Ask, check_walker
 from rhale.models.trees.read_walker import read_walker
@@ -59,7 +59,7 @@ class TreeModel(Adapter):
     @property
     def answers(self) -> Answer:
         """What the numbers are, for people."""
-        return ANSWERS.get(self.response, "prediction")
+        return RESPONSE_WORDS.get(self.response, "prediction")
 
     @property
     def n_threads(self) -> int:

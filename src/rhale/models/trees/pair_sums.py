@@ -13,14 +13,14 @@ from rhale.kernels.pair_moments import POWERS, PairMoments, measure_pair
 from rhale.kernels.pair_question import PairQuestion
 from rhale.system.compiled import njit, writable
 
-NOWHERE = 2**16 - 1  # of rows that stand in no cell
+NO_PAIR_CELL = 2**16 - 1  # of rows that stand in no cell
 N_POWERS = len(POWERS)
-USUAL = 1e-100, 1e100  # sizes of differences that need no closer look
+SAFE_DIFFERENCE_RANGE = 1e-100, 1e100  # sizes of differences that need no closer look
 NO_WEIGHTS = np.empty(0)
 
 
-class Rows(NamedTuple):
-    """Rows of a pair of numbers.
+class PairCellRows(NamedTuple):
+    """PairCellRows of a pair of numbers.
 
     Attributes
     ----------
@@ -70,10 +70,10 @@ def measure_pairs(
         first, second = question.sides[j], question.sides[k]
         axes, standing = (first.axis, second.axis), (first.standing, second.standing)
         shape = axes[0].n_stands, axes[1].n_stands
-        if axes[0].is_levels or axes[1].is_levels or max(shape) >= NOWHERE:
+        if axes[0].is_levels or axes[1].is_levels or max(shape) >= NO_PAIR_CELL:
             found.append(measure_pair(axes, standing, differences, weights))
             continue
-        rows = Rows((stands[j], stands[k]), (places[j], places[k]), shares)
+        rows = PairCellRows((stands[j], stands[k]), (places[j], places[k]), shares)
         found.append(measure_numbers(shape, rows, differences[..., 0]))
     return found
 
@@ -81,13 +81,15 @@ def measure_pairs(
 def as_small(stand: IntArray, weights: FloatArray | None) -> Any:
     """Cells as numbers of 16 bits; rows that do not matter stand nowhere."""
     is_left_out = stand < 0 if weights is None else (stand < 0) | ~(weights > 0)
-    return np.where(is_left_out, NOWHERE, stand).astype(np.uint16)
+    return np.where(is_left_out, NO_PAIR_CELL, stand).astype(np.uint16)
 
 
-def measure_numbers(shape: tuple[int, int], rows: Rows, differences: FloatArray) -> PairMoments:
+def measure_numbers(
+    shape: tuple[int, int], rows: PairCellRows, differences: FloatArray
+) -> PairMoments:
     """Add up differences (n_outputs, n_rows) of a pair of numbers."""
     *sums, largest = add_pair(rows, writable(differences), shape[0], shape[1])
-    if largest != 0 and not USUAL[0] < largest < USUAL[1]:
+    if largest != 0 and not SAFE_DIFFERENCE_RANGE[0] < largest < SAFE_DIFFERENCE_RANGE[1]:
         check_magnitude(differences)
     return PairMoments(*sums)
 
@@ -97,7 +99,7 @@ def add_pair(rows: Any, differences: Any, n_one: Any, n_two: Any) -> Any:
     """Add up a pair: the fields of PairMoments, and the size of the largest difference."""
     n_outputs, n_cells = len(differences), n_one * n_two
     cells = find_cells(rows.stands[0], rows.stands[1], n_one, n_two)
-    count, first, weight, weight_squares, places = add_rows(
+    count, first, weight, weight_squares, places = sum_pair_cells(
         cells, rows.places, rows.weights, n_cells
     )
     mean, squares = np.zeros((n_outputs, n_cells)), np.zeros((n_outputs, n_cells))
@@ -123,7 +125,7 @@ def find_cells(one: Any, two: Any, n_one: Any, n_two: Any) -> Any:
     """Number the cells of a pair; one more than the last for rows that stand nowhere."""
     cells, nowhere = np.empty(len(one), np.uint32), np.uint32(n_one * n_two)
     for r in range(len(one)):
-        is_known = (one[r] != NOWHERE) & (two[r] != NOWHERE)
+        is_known = (one[r] != NO_PAIR_CELL) & (two[r] != NO_PAIR_CELL)
         cells[r] = np.uint32(one[r]) * np.uint32(n_two) + np.uint32(two[r]) if is_known else nowhere
     return cells
 
@@ -139,7 +141,7 @@ def find_size(deltas: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def add_rows(cells: Any, places: Any, weights: Any, n_cells: Any) -> Any:
+def sum_pair_cells(cells: Any, places: Any, weights: Any, n_cells: Any) -> Any:
     """Count the rows of each cell, find its first, and sum weights, their squares and places."""
     u_of, v_of, is_weighted = places[0], places[1], len(weights) > 0
     count, first = np.zeros(n_cells + 1, np.int64), np.full(n_cells + 1, -1)

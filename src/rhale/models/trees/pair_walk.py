@@ -11,30 +11,30 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.pair_question import PairQuestion, PairReply
-from rhale.models.trees.answering import Answering
+from rhale.models.trees.answering import OutputTransform
 from rhale.models.trees.forest import IN_SET, LEAF, Forest
 from rhale.models.trees.walk import (
-    Changes,
     Coding,
+    FeatureChanges,
     Trees,
+    allocate_coded_block,
     encode_block,
     goes_right,
     leave,
-    make_block,
-    sort_rows,
+    partition_block_rows,
 )
 from rhale.system.compiled import njit, will_compile, writable
 
-LOG = logging.getLogger("rhale")
+TREE_LOG = logging.getLogger("rhale")
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.
-FEWEST_ROWS, MOST_ROWS = 16, 2**10
+MIN_PAIR_BLOCK_ROWS, MAX_PAIR_BLOCK_ROWS = 16, 2**10
 SPARE_BITS = 2  # of the leaves: four sums are added up, and none overflows
-ZERO, ONE, HALF = np.uint64(0), np.uint64(1), np.uint64(32)
-LOW = np.uint64(2**32 - 1)
-NONE = np.uint64(2**63)
+WALK_ZERO, WALK_ONE, WALK_HALF_BITS = np.uint64(0), np.uint64(1), np.uint64(32)
+WALK_LOW_HALF = np.uint64(2**32 - 1)
+NO_EARLIER_CHANGE = np.uint64(2**63)
 
 
-class Slots(NamedTuple):
+class DifferenceIndex(NamedTuple):
     """Where differences are added up; change 2 i is side i at its low value, 2 i + 1 at its high.
 
     Attributes
@@ -44,7 +44,7 @@ class Slots(NamedTuple):
     mixed : ndarray of shape (n_changes, n_changes)
         Of changes of two sides; the last slot where nobody asks.
     ways : ndarray of shape (n_sides,)
-        Slots of each side.
+        DifferenceIndex of each side.
     starts : ndarray of shape (n_pairs + 1,)
         First slot of each pair, and one behind the last.
     """
@@ -60,7 +60,7 @@ class Slots(NamedTuple):
         return int(self.starts[-1]) + 1
 
 
-class Ground(NamedTuple):
+class PairWalkInput(NamedTuple):
     """What is walked, and what is asked."""
 
     trees: Any
@@ -70,7 +70,7 @@ class Ground(NamedTuple):
     mixed: Any
 
 
-class Room(NamedTuple):
+class PairWalkBuffers(NamedTuple):
     """Room for rows at a node, and for changes that leave the path of their row.
 
     Attributes
@@ -106,7 +106,7 @@ class Room(NamedTuple):
     shift: Any
 
 
-class Sums(NamedTuple):
+class PairLeafSums(NamedTuple):
     """What is added up, in whole numbers of a unit.
 
     Attributes
@@ -129,7 +129,7 @@ def walk_pairs(
     inputs: tuple[FloatArray, FloatArray],
     question: PairQuestion,
     features: IntArray,
-    answering: Answering,
+    answering: OutputTransform,
 ) -> PairReply:
     """Find the mixed differences of all pairs, and the differences along each side.
 
@@ -143,7 +143,7 @@ def walk_pairs(
         What is asked.
     features : ndarray of shape (n_sides,)
         The feature that each side is; negative for one that no tree sees.
-    answering : Answering
+    answering : OutputTransform
         How sums become answers: without a link.
 
     Notes
@@ -157,7 +157,7 @@ def walk_pairs(
     a second change leaves it. Sums are whole numbers: pairs that do not interact give exactly 0.
     O(rows x trees x depth), plus the ways of the changes; memory O(block) beside the answers.
     """
-    slots = make_slots(count_ways(question), question.pairs)
+    slots = make_slots(count_side_differences(question), question.pairs)
     walk = BlockWalk.begin(forest, inputs, slots, features)
     outputs = np.full(forest.n_outputs, -1, dtype=np.int64)
     outputs[list(answering.chosen)] = np.arange(len(answering.chosen))
@@ -165,7 +165,7 @@ def walk_pairs(
     changes, own = found.view(np.int64), np.empty((len(inputs[0]), len(answering.chosen)))
     for here in walk.blocks():
         total = np.zeros((forest.n_outputs, here.stop - here.start), np.int64)
-        walk.add_to(Sums(outputs, changes, total), here, here.start)
+        walk.add_to(PairLeafSums(outputs, changes, total), here, here.start)
         own[here] = (total.T * walk.unit + answering.base)[:, list(answering.chosen)]
     scale(changes, walk.unit * answering.factor, found)
     return split_reply(slots, found)._replace(answers=own * answering.factor)
@@ -175,9 +175,9 @@ def walk_pairs(
 class BlockWalk:
     """A walk of some rows after the others."""
 
-    ground: Ground
+    ground: PairWalkInput
     block: Any
-    room: Room
+    room: PairWalkBuffers
     inputs: tuple[FloatArray, FloatArray]
     unit: float
 
@@ -186,33 +186,33 @@ class BlockWalk:
         cls,
         forest: Forest,
         inputs: tuple[FloatArray, FloatArray],
-        slots: Slots,
+        slots: DifferenceIndex,
         features: IntArray,
     ) -> BlockWalk:
         """Lay out what is walked, and make room."""
         if will_compile(walk_pair_rows):
-            LOG.warning("compiling the walk of pairs, once and for all (some seconds)")
+            TREE_LOG.warning("compiling the walk of pairs, once and for all (some seconds)")
         n_changes, n_rows = inputs[1].shape
-        most = min(MOST_ROWS, max(n_rows, 1))
-        block = make_block(forest.n_features, n_changes, most)
-        room = make_room(n_changes, most, forest.depth)
+        most = min(MAX_PAIR_BLOCK_ROWS, max(n_rows, 1))
+        block = allocate_coded_block(forest.n_features, n_changes, most)
+        room = allocate_pair_buffers(n_changes, most, forest.depth)
         unit = float(np.ldexp(1.0, SPARE_BITS - forest.exponent))
         own = writable(inputs[0]), writable(inputs[1])
         return cls(lay_ground(forest, features, slots), block, room, own, unit)
 
-    def blocks(self, most: int = MOST_ROWS) -> Iterator[slice]:
+    def blocks(self, most: int = MAX_PAIR_BLOCK_ROWS) -> Iterator[slice]:
         """Rows that walk together: as many as there is room for, and as said."""
-        size, n_rows = min(max(most, FEWEST_ROWS), len(self.room.rows)), len(self.inputs[0])
+        size, n_rows = min(max(most, MIN_PAIR_BLOCK_ROWS), len(self.room.rows)), len(self.inputs[0])
         for begin in range(0, n_rows, size):
             yield slice(begin, min(begin + size, n_rows))
 
-    def add_to(self, sums: Sums, here: slice, at: int) -> None:
+    def add_to(self, sums: PairLeafSums, here: slice, at: int) -> None:
         """Add up the differences of some rows, in the places of the sums from `at` on."""
         span = here.start, here.stop, at
         walk_pair_rows(self.ground, self.block, self.room, self.inputs, sums, span)
 
 
-def split_reply(slots: Slots, found: FloatArray) -> PairReply:
+def split_reply(slots: DifferenceIndex, found: FloatArray) -> PairReply:
     """Give each side and each pair its slots."""
     ends = np.cumsum(slots.ways)
     return PairReply(
@@ -224,12 +224,12 @@ def split_reply(slots: Slots, found: FloatArray) -> PairReply:
     )
 
 
-def count_ways(question: PairQuestion) -> IntArray:
+def count_side_differences(question: PairQuestion) -> IntArray:
     """Slots that each side needs."""
     return np.array([side.axis.n_ways for side in question.sides], dtype=np.int64)
 
 
-def make_slots(ways: IntArray, pairs: IntArray) -> Slots:
+def make_slots(ways: IntArray, pairs: IntArray) -> DifferenceIndex:
     """Number the slots: those of the sides, then those of the pairs, then one for the rest.
 
     Parameters
@@ -260,28 +260,28 @@ def make_slots(ways: IntArray, pairs: IntArray) -> Slots:
             slot = starts[:-1] + way[one] * ways[second] + way[other]
             mixed[one, other] = mixed[other, one] = slot
     single = np.cumsum(ways)[change // 2] - ways[change // 2] + way
-    return Slots(single, mixed, ways, starts)
+    return DifferenceIndex(single, mixed, ways, starts)
 
 
-def lay_ground(forest: Forest, features: IntArray, slots: Slots) -> Ground:
+def lay_ground(forest: Forest, features: IntArray, slots: DifferenceIndex) -> PairWalkInput:
     """Trees, how values become codes, and the changes by feature."""
     each = np.repeat(features, 2)
     order = np.argsort(each, kind="stable")
     starts = np.searchsorted(each[order], np.arange(forest.n_features + 1))
     leaves = forest.leaves >> SPARE_BITS
-    return Ground(
+    return PairWalkInput(
         Trees(forest.nodes, forest.bits, forest.roots, forest.targets, leaves, forest.depth),
         Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single),
-        Changes(each.astype(np.uint64), order.astype(np.uint64), starts.astype(np.uint64)),
+        FeatureChanges(each.astype(np.uint64), order.astype(np.uint64), starts.astype(np.uint64)),
         slots.single.astype(np.uint64),
         slots.mixed,
     )
 
 
-def make_room(n_changes: int, n_rows: int, depth: int) -> Room:
+def allocate_pair_buffers(n_changes: int, n_rows: int, depth: int) -> PairWalkBuffers:
     """Room for what is on its way; one place more than needed, for what is not kept."""
     n_places = n_rows * n_changes + 1
-    return Room(
+    return PairWalkBuffers(
         rows=np.empty(n_rows, np.uint32),
         left_rows=np.empty(n_rows + 1, np.uint32),
         leaving=np.empty((2, n_rows + 1), np.uint32),
@@ -315,7 +315,7 @@ def walk_pair_rows(
     n_rows = np.uint64(end - begin)
     encode_block(ground.coding, ground.changes, inputs[0], inputs[1], begin, end, block)
     outputs, total = all_sums.outputs, all_sums.total
-    sums = Sums(outputs, all_sums.changes[:, :, at : at + end - begin], total)
+    sums = PairLeafSums(outputs, all_sums.changes[:, :, at : at + end - begin], total)
     leaves, targets, leaf_of = trees.leaves, trees.targets, room.leaf_of
     for tree in range(len(trees.roots)):
         target = targets[tree]
@@ -324,7 +324,7 @@ def walk_pair_rows(
             is_wanted |= outputs[target + k] >= 0
         if is_wanted:
             n_items = list_leaving(trees, tree, ground.changes, block, n_rows, room)
-            follow(ground, tree, block, n_rows, room, n_items, sums)
+            follow_leaving_changes(ground, tree, block, n_rows, room, n_items, sums)
             for r in range(n_rows):
                 for k in range(leaves.shape[1]):
                     total[target + k, r] += leaves[np.uint64(leaf_of[r]), k]
@@ -338,67 +338,67 @@ def list_leaving(trees: Any, tree: Any, changes: Any, block: Any, n_rows: Any, r
     order, starts = changes.order, changes.starts
     rows, left_rows, leaving, stack = room.rows, room.left_rows, room.leaving, room.stack
     items, goes_on, leaf_of = room.items, room.nodes, room.leaf_of
-    shift, now = room.shift, np.uint64(tree) << HALF
+    shift, now = room.shift, np.uint64(tree) << WALK_HALF_BITS
     for r in range(n_rows):
         rows[r] = r
-    node, a, b = np.uint64(trees.roots[tree]), ZERO, np.uint64(n_rows)
-    n_items, n_waiting = ZERO, ZERO
+    node, a, b = np.uint64(trees.roots[tree]), WALK_ZERO, np.uint64(n_rows)
+    n_items, n_waiting = WALK_ZERO, WALK_ZERO
     while True:
         f, left = np.uint64(nodes[node, 0]), np.uint64(nodes[node, 3])
         low, width = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2])
         if f == LEAF:
             for i in range(a, b):
                 leaf_of[rows[i]] = left
-        elif b == a + ONE:  # a row that is alone needs no sorting
+        elif b == a + WALK_ONE:  # a row that is alone needs no sorting
             alone = np.uint64(rows[a])
             right = goes_right(np.uint64(codes[f, alone]), low, width, bits)
             farthest = np.uint64(limits[f, alone, right])
             if (width == IN_SET) | (goes_right(farthest, low, width, bits) != right):
                 leaving[right, 0], begin = alone, n_items
                 n_items = leave(
-                    f, low, width, bits, right, starts, order, can_leave, leaving, ONE,
+                    f, low, width, bits, right, starts, order, can_leave, leaving, WALK_ONE,
                     changed, now, shift, items, n_items,
                 )  # fmt: skip
                 for i in range(begin, n_items):
-                    goes_on[i] = left + ONE - right
+                    goes_on[i] = left + WALK_ONE - right
             node = left + right
             continue
         else:
-            middle, n_from_left, n_from_right = sort_rows(
+            middle, n_from_left, n_from_right = partition_block_rows(
                 f, low, width, bits, codes, limits, a, b, rows, left_rows, leaving
             )
             begin = n_items
             n_items = leave(
-                f, low, width, bits, ZERO, starts, order, can_leave, leaving, n_from_left,
+                f, low, width, bits, WALK_ZERO, starts, order, can_leave, leaving, n_from_left,
                 changed, now, shift, items, n_items,
             )  # fmt: skip
             for i in range(begin, n_items):
-                goes_on[i] = left + ONE
+                goes_on[i] = left + WALK_ONE
             begin = n_items
             n_items = leave(
-                f, low, width, bits, ONE, starts, order, can_leave, leaving, n_from_right,
+                f, low, width, bits, WALK_ONE, starts, order, can_leave, leaving, n_from_right,
                 changed, now, shift, items, n_items,
             )  # fmt: skip
             for i in range(begin, n_items):
                 goes_on[i] = left
             if middle > a:
                 stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2] = (
-                    left + ONE,
+                    left + WALK_ONE,
                     a,
                     middle,
                 )
-                n_waiting += ONE
+                n_waiting += WALK_ONE
             if b > middle:
                 node, a = left, middle
                 continue
         if n_waiting == 0:
             return n_items
-        n_waiting -= ONE
+        n_waiting -= WALK_ONE
         node, a, b = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
 
 
 @njit(cache=True, nogil=True)
-def follow(
+def follow_leaving_changes(
     ground: Any, tree: Any, block: Any, n_rows: Any, room: Any, n_items: Any, sums: Any
 ) -> None:
     """Send the changes on that have left their rows, and add up what they and others change."""
@@ -409,30 +409,30 @@ def follow(
     items, goes_on, before, last = room.items, room.nodes, room.before, room.last
     second, second_nodes, leaf_of = room.second, room.second_nodes, room.leaf_of
     outputs, sums_of = sums.outputs, sums.changes
-    shift, row_bits = room.shift, (ONE << room.shift) - ONE
+    shift, row_bits = room.shift, (WALK_ONE << room.shift) - WALK_ONE
     for r in range(n_rows):
-        last[r] = NONE
+        last[r] = NO_EARLIER_CHANGE
     for i in range(n_items):
         item = items[i]
-        r, c = item & row_bits, (item & LOW) >> shift
+        r, c = item & row_bits, (item & WALK_LOW_HALF) >> shift
         earlier = before[i] = last[r]
         last[r] = i
         leaf, n_second = follow_one(
-            nodes, bits, goes_on[i], features[c], item >> HALF, codes, limits, changed, r,
+            nodes, bits, goes_on[i], features[c], item >> WALK_HALF_BITS, codes, limits, changed, r,
             starts, order, items, before, shift, earlier, second, second_nodes,
         )  # fmt: skip
         own, sign = np.uint64(leaf_of[r]), sign_of(c)
         add(leaves, leaf, own, sign, outputs, target, sums_of, single[c], r)
-        while earlier != NONE:
-            other = (items[earlier] & LOW) >> shift
+        while earlier != NO_EARLIER_CHANGE:
+            other = (items[earlier] & WALK_LOW_HALF) >> shift
             signs = -sign * sign_of(other)
             add(leaves, leaf, own, signs, outputs, target, sums_of, np.uint64(mixed[other, c]), r)
             earlier = before[earlier]
         for k in range(n_second):
             other = second[k]
             end = follow_two(
-                nodes, bits, second_nodes[k], features[c], item >> HALF,
-                features[other], changed[other, r] & LOW, codes, r,
+                nodes, bits, second_nodes[k], features[c], item >> WALK_HALF_BITS,
+                features[other], changed[other, r] & WALK_LOW_HALF, codes, r,
             )  # fmt: skip
             signs = sign * sign_of(other)
             add(leaves, end, leaf, signs, outputs, target, sums_of, np.uint64(mixed[c, other]), r)
@@ -441,7 +441,7 @@ def follow(
 @njit(nogil=True, inline="always")
 def sign_of(change: Any) -> Any:
     """Low values count against high ones."""
-    return np.int64(2) * np.int64(change & ONE) - np.int64(1)
+    return np.int64(2) * np.int64(change & WALK_ONE) - np.int64(1)
 
 
 @njit(nogil=True, inline="always")
@@ -484,7 +484,7 @@ def follow_one(
     second_nodes: Any,
 ) -> Any:
     """Follow a change to its leaf, and list others that leave it on the way."""
-    node, n_second = start, ZERO
+    node, n_second = start, WALK_ZERO
     while nodes[node, 0] != LEAF:
         f, left = np.uint64(nodes[node, 0]), np.uint64(nodes[node, 3])
         low, width = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2])
@@ -493,15 +493,15 @@ def follow_one(
         right = goes_right(code, low, width, bits)
         farthest = code if is_own else np.uint64(limits[f, r, right])
         if (width == IN_SET) | (goes_right(farthest, low, width, bits) != right):
-            for k in range(starts[f], starts[f + ONE] if not is_own else starts[f]):
+            for k in range(starts[f], starts[f + WALK_ONE] if not is_own else starts[f]):
                 other = order[k]
-                to = goes_right(changed[other, r] & LOW, low, width, bits)
+                to = goes_right(changed[other, r] & WALK_LOW_HALF, low, width, bits)
                 if to != right and not (
                     has_left(items, before, shift, earlier, other)
                     or is_listed(second, n_second, other)
                 ):
                     second[n_second], second_nodes[n_second] = other, left + to
-                    n_second += ONE
+                    n_second += WALK_ONE
         node = left + right
     return np.uint64(nodes[node, 3]), n_second
 
@@ -509,8 +509,8 @@ def follow_one(
 @njit(cache=True, nogil=True)
 def has_left(items: Any, before: Any, shift: Any, earlier: Any, change: Any) -> Any:
     """Tell whether a change has left the row before another did."""
-    while earlier != NONE:
-        if (items[earlier] & LOW) >> shift == change:
+    while earlier != NO_EARLIER_CHANGE:
+        if (items[earlier] & WALK_LOW_HALF) >> shift == change:
             return True
         earlier = before[earlier]
     return False

@@ -9,7 +9,7 @@ import numpy as np
 
 from rhale.kernels import IntArray
 
-NOWHERE, MIXED = -1, -2
+DROPPED_COLUMN, MIXED = -1, -2
 # transformers of scikit-learn that treat every column by itself and keep their number and order
 COLUMN_BY_COLUMN = {
     "Binarizer",
@@ -44,17 +44,17 @@ def where_columns_go(steps: Sequence[Any], n_columns: int, names: Sequence[str])
     """
     sources: Sources = [frozenset([i]) for i in range(n_columns)]
     for step in steps:
-        found = sources_of(step, len(sources), names)
+        found = find_step_sources(step, len(sources), names)
         sources = [frozenset().union(*(sources[i] for i in one)) for one in found]
-    places = np.full(n_columns, NOWHERE, dtype=np.int64)
+    places = np.full(n_columns, DROPPED_COLUMN, dtype=np.int64)
     for place, one in enumerate(sources):
         for column in one:
-            alone = len(one) == 1 and places[column] == NOWHERE
+            alone = len(one) == 1 and places[column] == DROPPED_COLUMN
             places[column] = place if alone else MIXED
     return places
 
 
-def sources_of(step: Any, n_columns: int, names: Sequence[str]) -> Sources:
+def find_step_sources(step: Any, n_columns: int, names: Sequence[str]) -> Sources:
     """For each column that a step gives, the columns that it depends on."""
     same: Sources = [frozenset([i]) for i in range(n_columns)]
     name = type(step).__name__
@@ -62,11 +62,11 @@ def sources_of(step: Any, n_columns: int, names: Sequence[str]) -> Sources:
         return same if step is None or isinstance(step, str) else _unknown(step, n_columns)
     if name == "Pipeline":
         for _, inner in step.steps:
-            found = sources_of(inner, len(same), names)
+            found = find_step_sources(inner, len(same), names)
             same = [frozenset().union(*(same[i] for i in one)) for one in found]
         return same
     if name == "FrozenEstimator":
-        return sources_of(step.estimator, n_columns, names)
+        return find_step_sources(step.estimator, n_columns, names)
     if name == "ColumnTransformer":
         return _column_transformer(step, [*getattr(step, "feature_names_in_", names)])
     if name in COLUMN_BY_COLUMN or _is_column_by_column(step, name, n_columns):
@@ -98,7 +98,7 @@ def _column_transformer(step: Any, names: Sequence[str]) -> Sources:
         columns, stretch = _positions(wanted, names), stretches[label]
         if stretch.stop == stretch.start:
             continue
-        inner = sources_of(part, len(columns), [names[i] for i in columns])
+        inner = find_step_sources(part, len(columns), [names[i] for i in columns])
         if len(inner) != stretch.stop - stretch.start:
             inner = [frozenset(range(len(columns)))] * (stretch.stop - stretch.start)
         for place, one in zip(range(stretch.start, stretch.stop), inner, strict=True):

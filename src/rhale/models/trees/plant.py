@@ -14,7 +14,7 @@ from rhale.models.trees.forest import (
     FIRST_CATEGORY,
     IN_SET,
     LEAF,
-    MISSING,
+    MISSING_CODE,
     NUMBER,
     ZERO_IS_MISSING,
     Categories,
@@ -23,10 +23,10 @@ from rhale.models.trees.forest import (
 )
 
 MOST_CATEGORIES = 2**16
-MOST_DIGITS = 1074  # binary, behind the point: as many as a float64 has
+MAX_BINARY_DIGITS = 1074  # binary, behind the point: as many as a float64 has
 
 
-def plant(
+def build_forest(
     trees: Sequence[Tree],
     n_features: int,
     *,
@@ -60,7 +60,7 @@ def plant(
         _require_bounds(tree, n_features, n_outputs)
     sizes = np.array([len(t.feature) for t in trees], dtype=np.int64)
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if len(trees) else np.empty(0, np.int64)
-    joined = _join(trees, roots)
+    joined = _concatenate_trees(trees, roots)
     sets = {
         int(root) + n: s for root, t in zip(roots, trees, strict=True) for n, s in t.sets.items()
     }
@@ -73,13 +73,13 @@ def plant(
         msg = "a feature is split both by thresholds and by categories"
         raise ValueError(msg)
     sizes_of = _set_sizes(joined.feature, sets, n_features)
-    cuts, cut_starts, rank = _rank(joined, is_set, sizes_of, n_features)
+    cuts, cut_starts, rank = _rank_thresholds(joined, is_set, sizes_of, n_features)
     nodes, new = _renumber(joined)
     splits = joined.feature >= 0
     low = np.where(joined.missing_left, 0, 1)
     nodes[new[splits], 1] = low[splits]
     nodes[new[splits], 2] = (rank + 2 - low)[splits]
-    leaves, exponent = _whole(joined.value, ~splits, roots)
+    leaves, exponent = _as_integer_leaves(joined.value, ~splits, roots)
     return Forest(
         nodes=nodes,
         bits=_write_sets(nodes, new, joined, sets, sizes_of),
@@ -113,7 +113,7 @@ def _require_bounds(tree: Tree, n_features: int, n_outputs: int) -> None:
         raise ValueError(msg)
 
 
-def _join(trees: Sequence[Tree], roots: IntArray) -> Tree:
+def _concatenate_trees(trees: Sequence[Tree], roots: IntArray) -> Tree:
     """Put all trees behind each other, as one."""
     if not trees:
         none = np.empty(0, np.int64)
@@ -133,7 +133,7 @@ def _join(trees: Sequence[Tree], roots: IntArray) -> Tree:
     )
 
 
-def _rank(
+def _rank_thresholds(
     joined: Tree, is_set: BoolArray, set_sizes: IntArray, n_features: int
 ) -> tuple[FloatArray, IntArray, IntArray]:
     """Distinct thresholds of each feature, and which of them each split has."""
@@ -181,14 +181,16 @@ def _renumber(joined: Tree) -> tuple[npt.NDArray[np.uint32], IntArray]:
     return nodes, new
 
 
-def _whole(value: FloatArray, is_leaf: BoolArray, roots: IntArray) -> tuple[IntArray, int]:
+def _as_integer_leaves(
+    value: FloatArray, is_leaf: BoolArray, roots: IntArray
+) -> tuple[IntArray, int]:
     """Leaves as whole numbers of a unit, as small as sums without overflow allow."""
     sizes = np.where(is_leaf, np.abs(value).max(axis=1, initial=0.0), 0.0)
     if not np.all(np.isfinite(sizes)):
         msg = "a leaf is not finite"
         raise ValueError(msg)
     largest = float(np.maximum.reduceat(sizes, roots).sum()) if roots.size else 0.0
-    exponent = min(62 - int(np.frexp(largest)[1]), MOST_DIGITS)
+    exponent = min(62 - int(np.frexp(largest)[1]), MAX_BINARY_DIGITS)
     return np.rint(np.ldexp(value[is_leaf], exponent)).astype(np.int64), exponent
 
 
@@ -230,7 +232,7 @@ def _write_sets(
     n_words = 0
     for node, known in sets.items():
         is_left = np.full(FIRST_CATEGORY + sizes[joined.feature[node]], known.other_left)
-        is_left[MISSING] = joined.missing_left[node]
+        is_left[MISSING_CODE] = joined.missing_left[node]
         is_left[FIRST_CATEGORY + known.left] = True
         is_left[FIRST_CATEGORY + known.right] = False
         octets = np.packbits(is_left, bitorder="little")

@@ -11,7 +11,7 @@ import numpy as np
 
 from rhale.models.ancestry import classes_of
 from rhale.models.trees.forest import Tree, just_above
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 from rhale.models.trees.reading import CannotReadError, Reading
 
 
@@ -35,7 +35,7 @@ def read_catboost(model: Any) -> Reading:
     else:
         trees = [_nested_tree(t, floats, n_outputs, scale) for t in exported["trees"]]
     n_features = 1 + max(f["flat_feature_index"] for f in floats.values())
-    forest = plant(trees, n_features, n_outputs=n_outputs, is_single=True)
+    forest = build_forest(trees, n_features, n_outputs=n_outputs, is_single=True)
     base, names = np.asarray(bias, dtype=np.float64), tuple(str(n) for n in model.feature_names_)
     return Reading(forest, base, _catboost_link(model, n_outputs), names=names)
 

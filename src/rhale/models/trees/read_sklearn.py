@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rhale.kernels import IntArray
 from rhale.models.ancestry import classes_of
 from rhale.models.trees.forest import Categories, Tree, just_above
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 from rhale.models.trees.reading import CannotReadError, Reading
 
 
@@ -26,7 +26,8 @@ def read_sklearn_forest(model: Any) -> Reading:
     trees = [_sklearn_tree(m.tree_, classes is not None, 1 / len(members)) for m in members]
     n_outputs = trees[0].value.shape[1]
     return Reading(
-        plant(trees, model.n_features_in_, n_outputs=n_outputs, is_single=True), np.zeros(n_outputs)
+        build_forest(trees, model.n_features_in_, n_outputs=n_outputs, is_single=True),
+        np.zeros(n_outputs),
     )
 
 
@@ -54,7 +55,7 @@ def read_bagging(model: Any) -> Reading:
         feature = np.where(tree.feature < 0, -1, np.asarray(columns)[tree.feature])
         trees.append(replace(tree, feature=feature))
     n_outputs = trees[0].value.shape[1]
-    forest = plant(trees, model.n_features_in_, n_outputs=n_outputs, is_single=True)
+    forest = build_forest(trees, model.n_features_in_, n_outputs=n_outputs, is_single=True)
     return Reading(forest, np.zeros(n_outputs))
 
 
@@ -76,7 +77,7 @@ def read_sklearn_boosting(model: Any) -> Reading:
         for target, member in enumerate(stage):
             tree = _sklearn_tree(member.tree_, False, float(model.learning_rate))  # noqa: FBT003
             trees.append(replace(tree, target=target))
-    forest = plant(trees, model.n_features_in_, n_outputs=len(base), is_single=True)
+    forest = build_forest(trees, model.n_features_in_, n_outputs=len(base), is_single=True)
     link = {"exponential": "sigmoid"}.get(model.loss, "")
     if hasattr(model, "classes_"):
         link = link or ("sigmoid" if len(base) == 1 else "softmax")
@@ -93,7 +94,7 @@ def read_hist_boosting(model: Any) -> Reading:
         for target, member in enumerate(stage):
             trees.append(_hist_tree(member, known, places, target))
     n_features = len(model._bin_mapper.n_bins_non_missing_)  # noqa: SLF001
-    forest = plant(trees, n_features, n_outputs=len(base))
+    forest = build_forest(trees, n_features, n_outputs=len(base))
     link = "identity"
     if hasattr(model, "classes_"):
         link = "sigmoid" if len(base) == 1 else "softmax"

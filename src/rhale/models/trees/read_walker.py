@@ -12,9 +12,9 @@ import numpy as np
 
 from rhale.models.library_errors import first_line
 from rhale.models.sklearn import BY_CLASS
-from rhale.models.trees.ensemble import take_apart
+from rhale.models.trees.ensemble import split_pipeline
 from rhale.models.trees.links import LINKS
-from rhale.models.trees.pipeline import NOWHERE, where_columns_go
+from rhale.models.trees.pipeline import DROPPED_COLUMN, where_columns_go
 from rhale.models.trees.readers import reader_of
 from rhale.models.trees.reading import CLASS_LABEL, CannotReadError, Reading
 from rhale.models.trees.walker import RAW, TreeWalker
@@ -25,7 +25,7 @@ INSTALL = 'pip install "rhale[trees]" makes this many times faster'
 
 def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
     """Read a model's trees, or raise CannotReadError with the reason."""
-    steps, ensemble = take_apart(model)
+    steps, ensemble = split_pipeline(model)
     reader = reader_of(ensemble)
     if reader is None:
         msg = f"they are parts of {type(ensemble).__name__}, which rhale does not take apart"
@@ -87,7 +87,7 @@ def follow_names(found: Reading, table: Table) -> Reading:
     if wanted is None or table.kind == "numpy" or wanted == names or set(wanted) - set(names):
         return found  # by position; a model that minds has said so at the first question
     columns = np.arange(len(wanted)) if found.columns is None else found.columns
-    places = [columns[wanted.index(n)] if n in wanted else NOWHERE for n in names]
+    places = [columns[wanted.index(n)] if n in wanted else DROPPED_COLUMN for n in names]
     transform = found.transform or partial(_pick, list(wanted))
     return replace(found, columns=np.array(places, dtype=np.int64), transform=transform)
 

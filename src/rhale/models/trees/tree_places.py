@@ -8,8 +8,8 @@ import numpy.typing as npt
 from rhale.kernels import FloatArray
 from rhale.models.trees.forest import NUMBER, ROUNDED_TO_ZERO, Forest
 
-NEAR_ZERO = float(np.float32(1e-35))  # LightGBM's zero
-BEYOND = 2.0**128  # where the next float32 would be
+LIGHTGBM_ZERO = float(np.float32(1e-35))  # LightGBM's zero
+FLOAT32_OVERFLOW = 2.0**128  # where the next float32 would be
 
 
 def own_cuts(forest: Forest, feature: int) -> FloatArray | None:
@@ -34,9 +34,9 @@ def own_cuts(forest: Forest, feature: int) -> FloatArray | None:
     if kind not in (NUMBER, ROUNDED_TO_ZERO):
         return None
     if kind == ROUNDED_TO_ZERO:  # tiny numbers are zero, whatever their sign
-        just_above = np.nextafter(NEAR_ZERO, np.inf)
-        cuts = np.where((cuts > 0) & (cuts <= NEAR_ZERO), just_above, cuts)
-        cuts = np.where((cuts <= 0) & (cuts > -NEAR_ZERO), -NEAR_ZERO, cuts)
+        just_above = np.nextafter(LIGHTGBM_ZERO, np.inf)
+        cuts = np.where((cuts > 0) & (cuts <= LIGHTGBM_ZERO), just_above, cuts)
+        cuts = np.where((cuts <= 0) & (cuts > -LIGHTGBM_ZERO), -LIGHTGBM_ZERO, cuts)
     return undo_single(cuts) if forest.is_single else cuts
 
 
@@ -53,18 +53,20 @@ def undo_single(cuts: FloatArray) -> FloatArray:
         above = cuts.astype(np.float32)
         above = np.where(above < cuts, np.nextafter(above, np.float32(np.inf)), above)
         below = np.nextafter(above, np.float32(-np.inf))
-        middle = (_reach(above) + _reach(below)) / 2
+        middle = (_as_bounded_float64(above) + _as_bounded_float64(below)) / 2
         rounded = middle.astype(np.float32)  # ties go to the even one of the two
     place = np.where(rounded >= cuts, middle, np.nextafter(middle, np.inf))
     return np.where(cuts == -np.inf, -np.inf, place)
 
 
-def _reach(single: npt.NDArray[np.float32]) -> FloatArray:
+def _as_bounded_float64(single: npt.NDArray[np.float32]) -> FloatArray:
     """As float64; infinity is where the next number would be."""
-    return np.clip(single.astype(np.float64), -BEYOND, BEYOND)
+    return np.clip(single.astype(np.float64), -FLOAT32_OVERFLOW, FLOAT32_OVERFLOW)
 
 
-def place_between(cuts: FloatArray, seen: FloatArray, values: FloatArray) -> FloatArray | None:
+def interpolate_thresholds(
+    cuts: FloatArray, seen: FloatArray, values: FloatArray
+) -> FloatArray | None:
     """Where thresholds lie among values that become other numbers on their way to the trees.
 
     Parameters
@@ -84,7 +86,7 @@ def place_between(cuts: FloatArray, seen: FloatArray, values: FloatArray) -> Flo
 
     Examples
     --------
-    >>> place_between(np.array([15.0, 40.0]), np.array([0.0, 10.0, 20.0]), np.array([0.0, 1, 2]))
+    >>> interpolate_thresholds(np.array([15.0, 40.0]), np.array([0.0, 10.0, 20.0]), np.array([0.0, 1, 2]))
     array([1.5, inf])
     """
     if np.any(~np.isfinite(seen)) or np.any(np.diff(seen) < 0):

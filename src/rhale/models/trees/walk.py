@@ -13,21 +13,21 @@ from rhale.models.trees.forest import (
     FIRST_CATEGORY,
     IN_SET,
     LEAF,
-    MISSING,
+    MISSING_CODE,
     OTHER,
     ROUNDED_TO_ZERO,
     ZERO_IS_MISSING,
     Forest,
 )
-from rhale.system.compiled import INSIDE, njit, will_compile, writable
+from rhale.system.compiled import INNER_FUNCTION_OPTIONS, njit, will_compile, writable
 
-LOG = logging.getLogger("rhale")
+TREE_LOG = logging.getLogger("rhale")
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.
-FEWEST_ROWS, MOST_ROWS, ANSWERS_AT_ONCE = 16, 2**11, 2**20
-NO_LIMIT = 2**31
-NEAR_ZERO = float(np.float32(1e-35))  # LightGBM's zero
-ZERO, ONE, HALF = np.uint64(0), np.uint64(1), np.uint64(32)
-LOW = np.uint64(2**32 - 1)
+MIN_WALK_BLOCK_ROWS, MAX_WALK_BLOCK_ROWS, ANSWERS_AT_ONCE = 16, 2**11, 2**20
+NO_CODE_LIMIT = 2**31
+LIGHTGBM_ZERO = float(np.float32(1e-35))  # LightGBM's zero
+WALK_ZERO, WALK_ONE, WALK_HALF_BITS = np.uint64(0), np.uint64(1), np.uint64(32)
+WALK_LOW_HALF = np.uint64(2**32 - 1)
 # Indices are unsigned throughout: numba then leaves out the code for negative ones.
 
 
@@ -51,7 +51,7 @@ class Coding(NamedTuple):
     is_single: Any
 
 
-class Changes(NamedTuple):
+class FeatureChanges(NamedTuple):
     """What is replaced: `order[starts[f] : starts[f + 1]]` are the changes of feature f."""
 
     features: Any
@@ -59,7 +59,7 @@ class Changes(NamedTuple):
     starts: Any
 
 
-class Sums(NamedTuple):
+class LeafSums(NamedTuple):
     """What the leaves add up to: whole numbers of a unit first, answers on the same memory then."""
 
     base: Any
@@ -68,7 +68,7 @@ class Sums(NamedTuple):
     answers: Any
 
 
-class Block(NamedTuple):
+class CodedBlock(NamedTuple):
     """Rows that walk together.
 
     Attributes
@@ -94,7 +94,7 @@ class Block(NamedTuple):
     code: Any
 
 
-class Lists(NamedTuple):
+class WalkBuffers(NamedTuple):
     """Room for the rows at a node, for changes that have left their row's path, and for both ends.
 
     `total` has room for the sums of rows as they are.
@@ -154,27 +154,27 @@ def walk(
     n_changes, n_rows = len(features), len(rows)
     order = np.argsort(features, kind="stable")
     starts = np.searchsorted(features[order], np.arange(forest.n_features + 1))
-    changes = Changes(*(one.astype(np.uint64) for one in (features, order, starts)))
-    trees, coding = lay_out(forest)
+    changes = FeatureChanges(*(one.astype(np.uint64) for one in (features, order, starts)))
+    trees, coding = extract_forest_arrays(forest)
     answers = np.zeros((n_changes, n_rows, forest.n_outputs))
-    sums = Sums(base, np.ldexp(1.0, -forest.exponent), answers.view(np.int64), answers)
-    if will_compile(walk_trees):
-        LOG.warning("compiling the walk of trees, once and for all (some seconds)")
-    most = min(max(ANSWERS_AT_ONCE // max(n_changes, 1), FEWEST_ROWS), MOST_ROWS)
+    sums = LeafSums(base, np.ldexp(1.0, -forest.exponent), answers.view(np.int64), answers)
+    if will_compile(walk_change_trees):
+        TREE_LOG.warning("compiling the walk of trees, once and for all (some seconds)")
+    most = min(max(ANSWERS_AT_ONCE // max(n_changes, 1), MIN_WALK_BLOCK_ROWS), MAX_WALK_BLOCK_ROWS)
     most = min(most, max(n_rows, 1))
     block, lists = (
-        make_block(forest.n_features, n_changes, most),
-        make_lists(n_changes, most, forest),
+        allocate_coded_block(forest.n_features, n_changes, most),
+        allocate_walk_buffers(n_changes, most, forest),
     )
     inputs = writable(rows), writable(values)
     for begin in range(0, n_rows, most):
         end = min(begin + most, n_rows)
         encode_block(coding, changes, *inputs, begin, end, block)
-        walk_trees(trees, changes, block, lists, begin, end, sums)
+        walk_change_trees(trees, changes, block, lists, begin, end, sums)
     return answers
 
 
-def lay_out(forest: Forest) -> tuple[Trees, Coding]:
+def extract_forest_arrays(forest: Forest) -> tuple[Trees, Coding]:
     """What compiled functions take of a forest."""
     return (
         Trees(forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth),
@@ -182,9 +182,9 @@ def lay_out(forest: Forest) -> tuple[Trees, Coding]:
     )
 
 
-def make_block(n_features: int, n_changes: int, n_rows: int) -> Block:
+def allocate_coded_block(n_features: int, n_changes: int, n_rows: int) -> CodedBlock:
     """Room for the codes of some rows."""
-    return Block(
+    return CodedBlock(
         np.zeros((n_features, n_rows), np.uint32),
         np.zeros((n_features, n_rows, 2), np.uint32),
         np.zeros((n_changes, n_rows), np.uint64),
@@ -194,9 +194,9 @@ def make_block(n_features: int, n_changes: int, n_rows: int) -> Block:
     )
 
 
-def make_lists(n_changes: int, n_rows: int, forest: Forest) -> Lists:
+def allocate_walk_buffers(n_changes: int, n_rows: int, forest: Forest) -> WalkBuffers:
     """Room for what is on its way; one place more than needed, for what is not kept."""
-    return Lists(
+    return WalkBuffers(
         np.empty(n_rows, np.uint32),
         np.empty(n_rows + 1, np.uint32),
         np.empty((2, n_rows + 1), np.uint32),
@@ -238,15 +238,15 @@ def encode_block(
             encode(x, cuts, kind, coding.is_single, code)
             is_above, is_below = kind == CATEGORY, kind == CATEGORY
             for r in range(n_rows):
-                block.changed[c, r] = (LOW << HALF) | np.uint64(code[r])
+                block.changed[c, r] = (WALK_LOW_HALF << WALK_HALF_BITS) | np.uint64(code[r])
                 limits[r, 0], limits[r, 1] = max(limits[r, 0], code[r]), min(limits[r, 1], code[r])
-                is_missing = (code[r] == MISSING) | (own[r] == MISSING)
+                is_missing = (code[r] == MISSING_CODE) | (own[r] == MISSING_CODE)
                 is_above |= (code[r] > own[r]) | is_missing
                 is_below |= (code[r] < own[r]) | is_missing
             block.can_leave[0, c], block.can_leave[1, c] = is_above, is_below
         for r in range(n_rows):
-            if limits[r, 1] == MISSING and kind != CATEGORY:
-                limits[r, 0], limits[r, 1] = NO_LIMIT, 1  # missing has no place in the order
+            if limits[r, 1] == MISSING_CODE and kind != CATEGORY:
+                limits[r, 0], limits[r, 1] = NO_CODE_LIMIT, 1  # missing has no place in the order
 
 
 @njit(cache=True, nogil=True)
@@ -260,7 +260,7 @@ def encode(x: Any, cuts: Any, kind: Any, is_single: Any, code: Any) -> None:
             x[r] = np.float64(np.float32(x[r]))
     if kind == ROUNDED_TO_ZERO:
         for r in range(len(x)):
-            x[r] = 0.0 if abs(x[r]) <= NEAR_ZERO else x[r]
+            x[r] = 0.0 if abs(x[r]) <= LIGHTGBM_ZERO else x[r]
     if kind == CATEGORY:  # one cut: the number of known ones
         for r in range(len(x)):
             known = x[r] > -1.0 and x[r] < cuts[0]
@@ -270,29 +270,29 @@ def encode(x: Any, cuts: Any, kind: Any, is_single: Any, code: Any) -> None:
             code[r] = 0
         n = np.uint64(len(cuts))
         while n > 0:
-            half = (n + ONE) >> ONE
+            half = (n + WALK_ONE) >> WALK_ONE
             for r in range(len(x)):
                 here = np.uint64(code[r])
-                code[r] = here + (half if cuts[here + half - ONE] <= x[r] else np.uint64(0))
+                code[r] = here + (half if cuts[here + half - WALK_ONE] <= x[r] else np.uint64(0))
             n -= half
         for r in range(len(x)):
             code[r] += 1
     for r in range(len(x)):
-        is_missing = np.isnan(x[r]) or (kind == ZERO_IS_MISSING and abs(x[r]) <= NEAR_ZERO)
-        code[r] = MISSING if is_missing else code[r]
+        is_missing = np.isnan(x[r]) or (kind == ZERO_IS_MISSING and abs(x[r]) <= LIGHTGBM_ZERO)
+        code[r] = MISSING_CODE if is_missing else code[r]
 
 
-@njit(**INSIDE)
+@njit(**INNER_FUNCTION_OPTIONS)
 def goes_right(code: Any, low: Any, width: Any, bits: Any) -> Any:
     """Tell where a split sends a code: 0 left, 1 right; without a branch for thresholds."""
     if width != IN_SET:
         return np.uint64(code - low >= width)
     word = np.uint64(bits[low + (code >> np.uint64(5))])
-    return ONE - ((word >> (code & np.uint64(31))) & ONE)
+    return WALK_ONE - ((word >> (code & np.uint64(31))) & WALK_ONE)
 
 
 @njit(cache=True, nogil=True)
-def walk_trees(
+def walk_change_trees(
     trees: Any, changes: Any, block: Any, lists: Any, begin: Any, end: Any, sums: Any
 ) -> None:
     """Fill `sums` of a block of rows, which are zero, tree after tree."""
@@ -302,16 +302,18 @@ def walk_trees(
         for k in range(n_outputs):
             total[r, k] = 0
     for tree in range(len(trees.roots)):
-        n_ended = walk_tree(trees, tree, changes, block, n_rows, lists)
-        add_leaves(trees, tree, begin, n_rows, lists, n_ended, whole)
+        n_ended = walk_change_tree(trees, tree, changes, block, n_rows, lists)
+        add_change_leaves(trees, tree, begin, n_rows, lists, n_ended, whole)
     for c in range(len(whole)):
         for r in range(n_rows):
             for k in range(n_outputs):
                 answers[c, begin + r, k] = base[k] + unit * (total[r, k] + whole[c, begin + r, k])
 
 
-@njit(**INSIDE)
-def walk_tree(trees: Any, tree: Any, changes: Any, block: Any, n_rows: Any, lists: Any) -> Any:
+@njit(**INNER_FUNCTION_OPTIONS)
+def walk_change_tree(
+    trees: Any, tree: Any, changes: Any, block: Any, n_rows: Any, lists: Any
+) -> Any:
     """Send rows down a tree, left side first; list the changes that end in other leaves.
 
     The rows of a node lie at `rows[a:b]`, changes that pass it without their row at `away[s:e]`;
@@ -322,11 +324,17 @@ def walk_tree(trees: Any, tree: Any, changes: Any, block: Any, n_rows: Any, list
     features, order, starts = changes.features, changes.order, changes.starts
     rows, left_rows, leaving, stack = lists.rows, lists.left_rows, lists.leaving, lists.stack
     away, left_away, ended, leaf_of = lists.away, lists.left_away, lists.ended, lists.leaf_of
-    shift, now = lists.shift, np.uint64(tree) << HALF
+    shift, now = lists.shift, np.uint64(tree) << WALK_HALF_BITS
     for r in range(n_rows):
         rows[r] = r
-    node, a, b, s, e = np.uint64(trees.roots[tree]), ZERO, np.uint64(n_rows), ZERO, ZERO
-    n_ended, n_waiting = ZERO, ZERO
+    node, a, b, s, e = (
+        np.uint64(trees.roots[tree]),
+        WALK_ZERO,
+        np.uint64(n_rows),
+        WALK_ZERO,
+        WALK_ZERO,
+    )
+    n_ended, n_waiting = WALK_ZERO, WALK_ZERO
     while True:
         f, left = np.uint64(nodes[node, 0]), np.uint64(nodes[node, 3])
         low, width = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2])
@@ -334,42 +342,42 @@ def walk_tree(trees: Any, tree: Any, changes: Any, block: Any, n_rows: Any, list
             for i in range(a, b):
                 leaf_of[rows[i]] = left
             for i in range(s, e):
-                ended[n_ended] = (left << HALF) | (away[i] & LOW)
-                n_ended += ONE
+                ended[n_ended] = (left << WALK_HALF_BITS) | (away[i] & WALK_LOW_HALF)
+                n_ended += WALK_ONE
         else:
-            middle, n_from_left, n_from_right = sort_rows(
+            middle, n_from_left, n_from_right = partition_block_rows(
                 f, low, width, bits, codes, limits, a, b, rows, left_rows, leaving
             )
-            end, n_left = sort_away(
+            end, n_left = partition_changes(
                 f, low, width, bits, codes, features, shift, s, e, away, left_away
             )
             end = leave(
-                f, low, width, bits, ZERO, starts, order, can_leave, leaving, n_from_left,
+                f, low, width, bits, WALK_ZERO, starts, order, can_leave, leaving, n_from_left,
                 changed, now, shift, away, end,
             )  # fmt: skip
             n_left = leave(
-                f, low, width, bits, ONE, starts, order, can_leave, leaving, n_from_right,
+                f, low, width, bits, WALK_ONE, starts, order, can_leave, leaving, n_from_right,
                 changed, now, shift, left_away, n_left,
             )  # fmt: skip
             for i in range(n_left):
                 away[end + i] = left_away[i]
             if middle > a or end > s:
-                stack[n_waiting, 0] = left + ONE
+                stack[n_waiting, 0] = left + WALK_ONE
                 stack[n_waiting, 1], stack[n_waiting, 2] = a, middle
                 stack[n_waiting, 3], stack[n_waiting, 4] = s, end
-                n_waiting += ONE
+                n_waiting += WALK_ONE
             if b > middle or n_left > 0:
                 node, a, s, e = left, middle, end, end + n_left
                 continue
         if n_waiting == 0:
             return n_ended
-        n_waiting -= ONE
+        n_waiting -= WALK_ONE
         node, a, b = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
         s, e = stack[n_waiting, 3], stack[n_waiting, 4]
 
 
 @njit(nogil=True, inline="always")
-def sort_rows(
+def partition_block_rows(
     f: Any,
     low: Any,
     width: Any,
@@ -384,25 +392,25 @@ def sort_rows(
 ) -> Any:
     """Sort rows by the side they go to, and list those whose changes may go to the other."""
     is_set = np.uint64(width == IN_SET)
-    place, n_left, n_from_left, n_from_right = start, ZERO, ZERO, ZERO
+    place, n_left, n_from_left, n_from_right = start, WALK_ZERO, WALK_ZERO, WALK_ZERO
     for i in range(start, end):
         r = np.uint64(rows[i])
         right = goes_right(np.uint64(codes[f, r]), low, width, bits)
         farthest = np.uint64(limits[f, r, right])
         leaves = is_set | (right ^ goes_right(farthest, low, width, bits))
         leaving[0, n_from_left] = leaving[1, n_from_right] = r
-        n_from_left += leaves & (ONE - right)
+        n_from_left += leaves & (WALK_ONE - right)
         n_from_right += leaves & right
         rows[place] = left_rows[n_left] = r
         place += right
-        n_left += ONE - right
+        n_left += WALK_ONE - right
     for i in range(n_left):
         rows[place + i] = left_rows[i]
     return place, n_from_left, n_from_right
 
 
 @njit(nogil=True, inline="always")
-def sort_away(
+def partition_changes(
     f: Any,
     low: Any,
     width: Any,
@@ -416,16 +424,16 @@ def sort_away(
     left_away: Any,
 ) -> Any:
     """Sort changes that have left their row's path by the side they go to."""
-    row_bits = (ONE << shift) - ONE
-    place, n_left = start, ZERO
+    row_bits = (WALK_ONE << shift) - WALK_ONE
+    place, n_left = start, WALK_ZERO
     for i in range(start, end):
         item = away[i]
         code = np.uint64(codes[f, item & row_bits])
-        code = item >> HALF if features[(item & LOW) >> shift] == f else code
+        code = item >> WALK_HALF_BITS if features[(item & WALK_LOW_HALF) >> shift] == f else code
         right = goes_right(code, low, width, bits)
         away[place] = left_away[n_left] = item
         place += right
-        n_left += ONE - right
+        n_left += WALK_ONE - right
     return place, n_left
 
 
@@ -448,34 +456,34 @@ def leave(
     n_away: Any,
 ) -> Any:
     """List the changes that leave the paths of rows here, unless they have left before."""
-    n_changes = starts[f + ONE] if n_leaving > 0 else starts[f]
+    n_changes = starts[f + WALK_ONE] if n_leaving > 0 else starts[f]
     for k in range(starts[f], n_changes):
         c = order[k]
         if can_leave[right, c]:
             for i in range(n_leaving):
                 r = np.uint64(leaving[right, i])
                 change = changed[c, r]
-                code = change & LOW
+                code = change & WALK_LOW_HALF
                 leaves = (goes_right(code, low, width, bits) != right) & (change - code != now)
-                away[n_away] = (code << HALF) | (c << shift) | r
+                away[n_away] = (code << WALK_HALF_BITS) | (c << shift) | r
                 n_away += np.uint64(leaves)
                 changed[c, r] = now | code if leaves else change
     return n_away
 
 
-@njit(**INSIDE)
-def add_leaves(
+@njit(**INNER_FUNCTION_OPTIONS)
+def add_change_leaves(
     trees: Any, tree: Any, begin: Any, n_rows: Any, lists: Any, n_ended: Any, moved: Any
 ) -> None:
     """Add what the leaves hold: to one output, or to all of them."""
     leaves, leaf_of, target = trees.leaves, lists.leaf_of, trees.targets[tree]
     ended, total, shift = lists.ended, lists.total, lists.shift
-    row_bits, first = (ONE << shift) - ONE, np.uint64(begin)
+    row_bits, first = (WALK_ONE << shift) - WALK_ONE, np.uint64(begin)
     for k in range(leaves.shape[1]):
         for r in range(n_rows):
             total[r, target + k] += leaves[np.uint64(leaf_of[r]), k]
         for i in range(n_ended):
             item = ended[i]
-            r, c = item & row_bits, (item & LOW) >> shift
+            r, c = item & row_bits, (item & WALK_LOW_HALF) >> shift
             old = leaves[np.uint64(leaf_of[r]), k]
-            moved[c, first + r, target + k] += leaves[item >> HALF, k] - old
+            moved[c, first + r, target + k] += leaves[item >> WALK_HALF_BITS, k] - old

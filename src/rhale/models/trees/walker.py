@@ -13,12 +13,18 @@ from rhale.kernels.dependences import DependenceQuestion, Dependences, HeldPoint
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.sklearn import log_odds
-from rhale.models.trees.answering import WIDEST_ODDS, Answering, bound_jumps, bound_mapped, round_up
+from rhale.models.trees.answering import (
+    WIDEST_ODDS,
+    OutputTransform,
+    bound_jumps,
+    bound_mapped,
+    round_up,
+)
 from rhale.models.trees.forest import MOST_CUTS
 from rhale.models.trees.links import LINKS, identity
 from rhale.models.trees.pipeline import MIXED
 from rhale.models.trees.reading import Reading
-from rhale.models.trees.tree_places import own_cuts, place_between
+from rhale.models.trees.tree_places import interpolate_thresholds, own_cuts
 from rhale.tables import Chunk, as_matrix
 from rhale.tables.chunk import Change
 
@@ -95,7 +101,7 @@ class TreeWalker:
     def matrix(self, rows: Any) -> FloatArray:
         """The user's rows as the trees see them."""
         transform = self.reading.transform
-        matrix = numbers_of(rows if transform is None else transform(rows))
+        matrix = read_step_output(rows if transform is None else transform(rows))
         is_missing = self.stands_for_missing(matrix)
         return matrix if is_missing is None else np.where(is_missing, np.nan, matrix)
 
@@ -159,7 +165,7 @@ class TreeWalker:
         seen = self.numbers_seen(column, feature, chunk, values)
         if seen.min() <= found.missing <= seen.max():
             return None
-        return cuts if np.array_equal(seen, values) else place_between(cuts, seen, values)
+        return cuts if np.array_equal(seen, values) else interpolate_thresholds(cuts, seen, values)
 
     def numbers_seen(
         self, column: int, feature: int, chunk: Chunk, values: FloatArray
@@ -206,21 +212,23 @@ class TreeWalker:
         walk = walk_pairs if answering.link is None else walk_linked_pairs
         return walk(found.forest, (rows, values), question, features, answering)
 
-    def answering(self, chosen: tuple[int, ...]) -> Answering:
+    def answering(self, chosen: tuple[int, ...]) -> OutputTransform:
         """How sums of leaves become answers, and how far these can jump."""
         found, forest = self.reading, self.reading.forest
         if self.after is not None:
-            return Answering(found.base, self.link, 1.0, chosen, bound_mapped(found, self.link))
+            return OutputTransform(
+                found.base, self.link, 1.0, chosen, bound_mapped(found, self.link)
+            )
         is_raw = self.response in RAW
         factor = found.raw_factor if is_raw else 1.0
         is_sum = LINKS.get(found.link) is identity and not self.is_pair
         if is_raw or (is_sum and self.response != "log_odds"):
             bound = round_up(2 * forest.largest_sum * abs(factor))
-            return Answering(found.base, None, factor, chosen, bound)
+            return OutputTransform(found.base, None, factor, chosen, bound)
         if self.response == "log_odds":
-            return Answering(found.base, self.link, 1.0, chosen, WIDEST_ODDS)
+            return OutputTransform(found.base, self.link, 1.0, chosen, WIDEST_ODDS)
         bound = bound_jumps(found)
-        return Answering(found.base, self.link, 1.0, chosen, bound)
+        return OutputTransform(found.base, self.link, 1.0, chosen, bound)
 
     def link(self, sums: FloatArray) -> FloatArray:
         """Turn sums of leaves into the answers that are wanted."""
@@ -239,7 +247,7 @@ class TreeWalker:
         self, chunk: Chunk, question: DependenceQuestion, chosen: tuple[int, ...]
     ) -> Dependences | None:
         """Partial dependences at the rows, from the leaves; None if answers are no sums of them."""
-        from rhale.models.trees.leaf_dependences import LeafQuestion, count_leaves
+        from rhale.models.trees.leaf_dependences import LeafQuestion, compute_leaf_dependences
 
         found, answering = self.reading, self.answering(chosen)
         columns = np.array(question.columns, dtype=np.int64)
@@ -247,10 +255,12 @@ class TreeWalker:
         if answering.link is not None or np.any(features == MIXED):
             return None
         wanted = LeafQuestion(features, question.pairs, chosen, answering.factor)
-        return count_leaves(found.forest, self.matrix(chunk.rows), wanted, question.shares)
+        return compute_leaf_dependences(
+            found.forest, self.matrix(chunk.rows), wanted, question.shares
+        )
 
 
-def numbers_of(rows: Any) -> FloatArray:
+def read_step_output(rows: Any) -> FloatArray:
     """What a step gives, as a matrix of floats."""
     dense = rows.toarray() if hasattr(rows, "toarray") else rows
     return np.ascontiguousarray(as_matrix(dense), dtype=np.float64)

@@ -14,17 +14,17 @@ from rhale.system.flatbuffers import BYTE, LONG, WORD, FlatTable
 from rhale.tables.files.expanding import require_likely
 from rhale.tables.files.regular import RegularFile
 
-FOOTER_END = 10  # bytes behind a footer: its length, and six letters
+ARROW_TRAILER_BYTES = 10  # bytes behind a footer: its length, and six letters
 CONTINUED = 0xFFFFFFFF  # stands before the length of a message, but not in files of old versions
 PREFIX = 8  # bytes before a compressed buffer: its length when it is not
-DICTIONARY, RECORDS = 2, 3  # kinds of messages
-NUMBER = 8  # bytes
-BLOCK = np.dtype([("place", "<i8"), ("head", "<i4"), ("", "<i4"), ("body", "<i8")])
-BUFFER = np.dtype([("place", "<i8"), ("size", "<i8")])
+DICTIONARY_MESSAGE, RECORD_BATCH_MESSAGE = 2, 3  # kinds of messages
+NUMBER_BYTES = 8  # bytes
+ARROW_BLOCK_DTYPE = np.dtype([("place", "<i8"), ("head", "<i4"), ("", "<i4"), ("body", "<i8")])
+ARROW_BUFFER_DTYPE = np.dtype([("place", "<i8"), ("size", "<i8")])
 Records = npt.NDArray[np.void]
 
 
-def measure(file: RegularFile, kind: str) -> tuple[Any, int]:
+def measure_arrow(file: RegularFile, kind: str) -> tuple[Any, int]:
     """Columns and number of rows; rows are not read.
 
     What the file says about the sizes of its parts is compared with its own size here, as Arrow
@@ -32,7 +32,7 @@ def measure(file: RegularFile, kind: str) -> tuple[Any, int]:
     """
     heads = _list_bodies(file) if kind == "arrow" else _walk_stream(file)
     n_rows = _count_rows(file, heads)
-    return _open(file, kind).schema, n_rows
+    return _open_arrow_reader(file, kind).schema, n_rows
 
 
 def require_likely_stream(data: bytes) -> None:
@@ -64,7 +64,7 @@ def _count_rows(file: RegularFile | HeldBytes, heads: Iterable[tuple[int, bytes,
     return n_rows
 
 
-def read(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[Any]:
+def read_arrow_batches(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[Any]:
     """Read rows in record batches of at most `size` rows; only these columns are touched.
 
     Notes
@@ -74,9 +74,9 @@ def read(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[
     """
     import pyarrow as pa
 
-    place = {name: place for place, name in enumerate(_open(file, kind).schema.names)}
+    place = {name: place for place, name in enumerate(_open_arrow_reader(file, kind).schema.names)}
     wanted = pa.ipc.IpcReadOptions(included_fields=[place[name] for name in names])
-    found = _open(file, kind, options=wanted)
+    found = _open_arrow_reader(file, kind, options=wanted)
     batches = found if kind == "stream" else map(found.get_batch, range(found.num_record_batches))
     for batch in batches:
         require_likely_values(validate(batch), file.size)
@@ -114,9 +114,11 @@ def own_bytes(values: Any, *, inside: bool = False) -> int:
         longest = _text_lengths(texts).max(initial=0) if inside else 0
         return n_values * int(longest)
     if is_a.is_list_view(kind) or is_a.is_large_list_view(kind):
-        return int(values.sizes.to_numpy().sum()) * (NUMBER + own_bytes(values.values, inside=True))
+        return int(values.sizes.to_numpy().sum()) * (
+            NUMBER_BYTES + own_bytes(values.values, inside=True)
+        )
     if is_a.is_null(kind):
-        return NUMBER * n_values
+        return NUMBER_BYTES * n_values
     if is_a.is_struct(kind) or is_a.is_union(kind):
         parts = [values.field(i) for i in range(kind.num_fields)]
     elif is_a.is_run_end_encoded(kind):
@@ -126,7 +128,7 @@ def own_bytes(values: Any, *, inside: bool = False) -> int:
         n_values += len(parts[0])
     else:
         return int(values.nbytes)
-    return NUMBER * n_values + sum(own_bytes(part, inside=True) for part in parts)
+    return NUMBER_BYTES * n_values + sum(own_bytes(part, inside=True) for part in parts)
 
 
 def _text_lengths(values: Any) -> npt.NDArray[np.int64]:
@@ -153,7 +155,7 @@ def skip_rows(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
         n_rows = max(n_rows - batch.num_rows, 0)
 
 
-def _open(file: RegularFile, kind: str, **options: Any) -> Any:
+def _open_arrow_reader(file: RegularFile, kind: str, **options: Any) -> Any:
     """The reader of pyarrow."""
     import pyarrow as pa
 
@@ -177,10 +179,12 @@ def _require_likely(file: RegularFile | HeldBytes, batch: Head, place: int, body
 
 def _list_bodies(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
     """Places of the bodies of a file, their heads and sizes, from the footer."""
-    (size,) = WORD.unpack(file.read_at(file.size - FOOTER_END, WORD.size))
-    footer = FlatTable.root(file.read_at(file.size - FOOTER_END - size, size))
+    (size,) = WORD.unpack(file.read_at(file.size - ARROW_TRAILER_BYTES, WORD.size))
+    footer = FlatTable.root(file.read_at(file.size - ARROW_TRAILER_BYTES - size, size))
     for slot in (2, 3):  # dictionaries, then rows
-        for place, head, body in footer.array(slot, BLOCK)[["place", "head", "body"]].tolist():
+        for place, head, body in footer.array(slot, ARROW_BLOCK_DTYPE)[
+            ["place", "head", "body"]
+        ].tolist():
             message = _after_length(file.read_at(place, head))
             if FlatTable.root(message).number(3, LONG) != body:
                 msg = f"its footer and the batch at byte {place} say different sizes"
@@ -247,10 +251,10 @@ def read_head(message: bytes) -> Head | None:
     """Read what Arrow writes before a batch; None for messages of other kinds."""
     root = FlatTable.root(message)
     kind = root.number(1, BYTE)
-    if kind not in (DICTIONARY, RECORDS):
+    if kind not in (DICTIONARY_MESSAGE, RECORD_BATCH_MESSAGE):
         return None
     batch = root.table(2)
-    if batch is not None and kind == DICTIONARY:
+    if batch is not None and kind == DICTIONARY_MESSAGE:
         batch = batch.table(1)
     if batch is None:
         return None
@@ -259,4 +263,8 @@ def read_head(message: bytes) -> Head | None:
         msg = f"it has a batch of {n_rows} rows"
         raise ValueError(msg)
     is_compressed = batch.table(3) is not None
-    return Head(n_rows if kind == RECORDS else 0, is_compressed, batch.array(2, BUFFER))
+    return Head(
+        n_rows if kind == RECORD_BATCH_MESSAGE else 0,
+        is_compressed,
+        batch.array(2, ARROW_BUFFER_DTYPE),
+    )

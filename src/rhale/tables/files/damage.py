@@ -7,10 +7,16 @@ from contextlib import contextmanager
 
 from rhale.errors import BadTableError, RhaleError, excerpt
 
-SHOWN = 10  # names of columns
+MAX_TABLE_COLUMNS_NAMED = 10  # names of columns
 # What pyarrow, narwhals and pandas raise for bytes that nobody wrote on purpose.
-DAMAGED: tuple[type[Exception], ...] = (OSError, ValueError, LookupError, TypeError, AttributeError)
-DAMAGED += (ArithmeticError, NotImplementedError, RecursionError, MemoryError)
+DAMAGED_TABLE_ERRORS: tuple[type[Exception], ...] = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+)
+DAMAGED_TABLE_ERRORS += (ArithmeticError, NotImplementedError, RecursionError, MemoryError)
 
 
 @contextmanager
@@ -38,7 +44,7 @@ def naming_failure(what: str) -> Iterator[None]:
 def is_damage(error: Exception) -> bool:
     """Tell whether an error is one that damaged bytes give; pyarrow need not be there for that."""
     is_of_arrow = any(kind.__name__ == "ArrowException" for kind in type(error).__mro__)
-    return is_of_arrow or isinstance(error, DAMAGED)
+    return is_of_arrow or isinstance(error, DAMAGED_TABLE_ERRORS)
 
 
 def shown_names(names: Sequence[str]) -> str:
@@ -49,5 +55,9 @@ def shown_names(names: Sequence[str]) -> str:
     >>> shown_names([f"x{i}" for i in range(12)])
     'x0, x1, x2, x3, x4, x5, x6, x7, x8, x9 and 2 more'
     """
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(excerpt(name, 60) for name in names[:SHOWN]) + more
+    more = (
+        f" and {len(names) - MAX_TABLE_COLUMNS_NAMED} more"
+        if len(names) > MAX_TABLE_COLUMNS_NAMED
+        else ""
+    )
+    return ", ".join(excerpt(name, 60) for name in names[:MAX_TABLE_COLUMNS_NAMED]) + more

@@ -12,7 +12,7 @@ from rhale.tables.files.damage import naming_file
 from rhale.tables.files.formats import without_index
 from rhale.tables.files.regular import Stamp
 
-AHEAD = 1  # batches and fragments that pyarrow reads before they are asked for
+DATASET_READ_AHEAD = 1  # batches and fragments that pyarrow reads before they are asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +54,8 @@ class Fragment:
                 schema=self.schema,
                 columns=schema.names,
                 batch_size=size,
-                batch_readahead=AHEAD,
-                fragment_readahead=AHEAD,
+                batch_readahead=DATASET_READ_AHEAD,
+                fragment_readahead=DATASET_READ_AHEAD,
                 use_threads=False,
             )
             yield from skip_rows(map(validate, found.to_batches()), skip)

@@ -11,16 +11,16 @@ from typing import Any
 from rhale.tables.files.expanding import most_from
 from rhale.tables.files.regular import RegularFile
 
-BLOCK = 2**21  # bytes that are parsed at a time
+CSV_BLOCK_BYTES = 2**21  # bytes that are parsed at a time
 TOO_LONG = {  # how it says that a row does not fit into a block
     "straddl": "it has a row",
     "Empty CSV file or block": "it has no rows, or a first one",
 }
-COLUMN = 2**13  # bytes that Arrow takes for a column, whatever is in it
+CSV_COLUMN_BYTES = 2**13  # bytes that Arrow takes for a column, whatever is in it
 FAILED = re.compile(r"In CSV column #(\d+):")  # how Arrow says which column has another type
 
 
-def settle(file: RegularFile) -> tuple[Any, int]:
+def measure_delimited(file: RegularFile) -> tuple[Any, int]:
     """Types of all columns and the number of rows; reads the whole file, at most twice.
 
     Notes
@@ -31,34 +31,34 @@ def settle(file: RegularFile) -> tuple[Any, int]:
     """
     _require_likely_width(file)
     try:
-        found = read(file)
+        found = open_delimited(file)
         return found.schema, sum(batch.num_rows for batch in found)
     except ValueError as error:
         for sign, words in TOO_LONG.items():
             if sign in str(error):
-                msg = f"{words} of more than {BLOCK:,} bytes, or a quote is not closed"
+                msg = f"{words} of more than {CSV_BLOCK_BYTES:,} bytes, or a quote is not closed"
                 raise ValueError(msg) from error
         if FAILED.search(str(error)) is None:
             raise
-    return _settle_from_text(file, found.schema.names)
+    return _infer_types_from_text(file, found.schema.names)
 
 
 def _require_likely_width(file: RegularFile) -> None:
     """Refuse a header of more columns than the file can fill: Arrow takes 8 kB for each of them."""
     file.seek(0)
-    head = file.read(BLOCK)
+    head = file.read(CSV_BLOCK_BYTES)
     name = str(file.name).lower()
     if name.endswith(".gz"):
         with suppress(zlib.error):  # the reader says what is wrong with it
-            head = zlib.decompressobj(31).decompress(head, BLOCK)
+            head = zlib.decompressobj(31).decompress(head, CSV_BLOCK_BYTES)
     delimiter = b"\t" if name.removesuffix(".gz").endswith(".tsv") else b","
     n_columns = head.partition(b"\n")[0].count(delimiter) + 1
-    if COLUMN * n_columns > most_from(file.size):
+    if CSV_COLUMN_BYTES * n_columns > most_from(file.size):
         msg = f"its header names {n_columns:,} columns, far more than its {file.size:,} bytes fill"
         raise ValueError(msg)
 
 
-def read(file: RegularFile, schema: Any = None) -> Any:
+def open_delimited(file: RegularFile, schema: Any = None) -> Any:
     """Open a file; a schema names the columns to read and gives their types."""
     from pyarrow import csv
 
@@ -66,7 +66,7 @@ def read(file: RegularFile, schema: Any = None) -> Any:
     options = csv.ConvertOptions(
         column_types=schema, include_columns=names, strings_can_be_null=True
     )
-    return _open(file, options)
+    return _open_csv_reader(file, options)
 
 
 def guesses() -> Iterator[Any]:
@@ -79,7 +79,7 @@ def guesses() -> Iterator[Any]:
     yield from (pa.float64(), pa.string(), pa.binary())
 
 
-def _open(file: RegularFile, options: Any) -> Any:
+def _open_csv_reader(file: RegularFile, options: Any) -> Any:
     """The reader of pyarrow, at the first row."""
     import pyarrow as pa
     from pyarrow import csv
@@ -89,7 +89,9 @@ def _open(file: RegularFile, options: Any) -> Any:
     tabs = name.removesuffix(".gz").endswith(".tsv")
     return csv.open_csv(
         pa.CompressedInputStream(source, "gzip") if packed else source,
-        read_options=csv.ReadOptions(block_size=BLOCK, use_threads=False),  # errors tell the row
+        read_options=csv.ReadOptions(
+            block_size=CSV_BLOCK_BYTES, use_threads=False
+        ),  # errors tell the row
         parse_options=csv.ParseOptions(delimiter="\t" if tabs else ",", newlines_in_values=True),
         convert_options=options,
     )
@@ -98,7 +100,7 @@ def _open(file: RegularFile, options: Any) -> Any:
 # --- types of all rows ---------------------------------------------------------------------------
 
 
-def _settle_from_text(file: RegularFile, names: list[str]) -> tuple[Any, int]:
+def _infer_types_from_text(file: RegularFile, names: list[str]) -> tuple[Any, int]:
     """Types that hold for all rows, and how many these are; reads the file once."""
     import pyarrow as pa
     from pyarrow import csv
@@ -107,7 +109,7 @@ def _settle_from_text(file: RegularFile, names: list[str]) -> tuple[Any, int]:
         column_types=dict.fromkeys(names, pa.binary()), null_values=[]
     )
     left, n_rows = [list(guesses()) for _ in names], 0
-    for batch in _open(file, cells_as_they_are):
+    for batch in _open_csv_reader(file, cells_as_they_are):
         n_rows += batch.num_rows
         left = [possible(cells, types) for cells, types in zip(batch.columns, left, strict=True)]
     return pa.schema([(name, types[0]) for name, types in zip(names, left, strict=True)]), n_rows

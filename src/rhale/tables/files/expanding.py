@@ -5,7 +5,9 @@ from __future__ import annotations
 from rhale.errors import BadTableError
 
 HELD = 2**28  # bytes that any file may ask for
-TIMES = 256  # beyond that, so many times its own bytes: more than LZ4 and snappy can do
+MAX_TABLE_EXPANSION = (
+    256  # beyond that, so many times its own bytes: more than LZ4 and snappy can do
+)
 ROWS_IN_BYTE = 2**20  # a column of one value takes some hundred bytes for 67 million rows
 
 
@@ -17,7 +19,7 @@ def most_from(n_bytes: int) -> int:
     >>> most_from(1000) == 2**28, most_from(2**30) == 2**38
     (True, True)
     """
-    return max(HELD, TIMES * n_bytes)
+    return max(HELD, MAX_TABLE_EXPANSION * n_bytes)
 
 
 def require_likely(expanded: int, n_bytes: int, what: str) -> None:

@@ -13,11 +13,18 @@ from rhale.tables.files import arrow, delimited, parquet
 from rhale.tables.files.damage import naming_file, shown_names
 from rhale.tables.files.expanding import require_likely_rows
 from rhale.tables.files.pages import footer_of
-from rhale.tables.files.regular import RegularFile, Stamp, look, stamp
+from rhale.tables.files.regular import RegularFile, Stamp, stamp, stat_path
 
-KINDS = "Parquet (.parquet), CSV (.csv, .csv.gz, .tsv), Arrow (.arrow, .ipc) and Feather (.feather)"
-MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream", b"FEA1": "feather"}
-NAMED = (".parquet", ".arrow", ".ipc", ".feather")
+TABLE_FORMATS = (
+    "Parquet (.parquet), CSV (.csv, .csv.gz, .tsv), Arrow (.arrow, .ipc) and Feather (.feather)"
+)
+MAGIC_BYTES = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "stream",
+    b"FEA1": "feather",
+}
+BINARY_TABLE_SUFFIXES = (".parquet", ".arrow", ".ipc", ".feather")
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 
@@ -71,10 +78,10 @@ class TableFile:
     def _read(self, file: RegularFile, schema: Any, size: int, skip: int) -> Iterator[Any]:
         """Batches of the file."""
         if self.kind == "parquet":
-            return parquet.read(file, schema.names, size, skip)
+            return parquet.read_parquet_batches(file, schema.names, size, skip)
         if self.kind == "csv":
-            return arrow.skip_rows(delimited.read(file, schema), skip)
-        return arrow.skip_rows(arrow.read(file, self.kind, schema.names, size), skip)
+            return arrow.skip_rows(delimited.open_delimited(file, schema), skip)
+        return arrow.skip_rows(arrow.read_arrow_batches(file, self.kind, schema.names, size), skip)
 
     @property
     def identity(self) -> list[Any]:
@@ -87,7 +94,7 @@ class TableFile:
 
     def require_unchanged(self) -> None:
         """Refuse a file that is not as it was when it was opened."""
-        if stamp(look(self.path)) != self.stamp:
+        if stamp(stat_path(self.path)) != self.stamp:
             msg = f"{self.path} changed while it was being explained; let it rest, and start again"
             raise BadTableError(msg)
 
@@ -97,7 +104,7 @@ def open_file(path: str) -> TableFile:
     with naming_file(path, "table"), RegularFile(path) as file:
         kind = kind_of_table(file, path)
         with naming_file(path, kind):
-            schema, n_rows = _measure(file, kind)
+            schema, n_rows = _measure_table(file, kind)
             schema = without_index(schema, path)
             repeated = repeated_in(schema.names)
         if repeated:
@@ -108,11 +115,11 @@ def open_file(path: str) -> TableFile:
         return TableFile(path, kind, file.stamp, schema, n_rows)
 
 
-def _measure(file: RegularFile, kind: str) -> tuple[Any, int]:
+def _measure_table(file: RegularFile, kind: str) -> tuple[Any, int]:
     """Columns and number of rows."""
     if kind == "csv":
-        return delimited.settle(file)
-    return parquet.measure(file) if kind == "parquet" else arrow.measure(file, kind)
+        return delimited.measure_delimited(file)
+    return parquet.measure_parquet(file) if kind == "parquet" else arrow.measure_arrow(file, kind)
 
 
 def footer_digest(path: str) -> str:
@@ -131,7 +138,7 @@ def is_table(path: str) -> bool:
 
 def is_named_as_table(path: str) -> bool:
     """Tell whether a file is named as a table."""
-    return path.lower().endswith((*NAMED, *DELIMITED))
+    return path.lower().endswith((*BINARY_TABLE_SUFFIXES, *DELIMITED))
 
 
 def kind_of_table(file: RegularFile, path: str) -> str:
@@ -147,10 +154,10 @@ def kind_of_table(file: RegularFile, path: str) -> str:
         raise BadTableError(msg)
     if name.endswith(DELIMITED):
         return "csv"
-    if name.endswith(NAMED):
+    if name.endswith(BINARY_TABLE_SUFFIXES):
         msg = f"{path} is named as a table, but its content is none: it may be damaged"
         raise BadTableError(msg)
-    msg = f"{path} is no table that rhale reads; it reads {KINDS}"
+    msg = f"{path} is no table that rhale reads; it reads {TABLE_FORMATS}"
     raise BadTableError(msg)
 
 
@@ -158,7 +165,7 @@ def _read_mark(file: RegularFile) -> str | None:
     """What the first bytes of a file say."""
     file.seek(0)
     head = file.read(8)
-    return next((kind for mark, kind in MARKS.items() if head.startswith(mark)), None)
+    return next((kind for mark, kind in MAGIC_BYTES.items() if head.startswith(mark)), None)
 
 
 def without_index(schema: Any, path: str) -> Any:

@@ -13,13 +13,13 @@ from typing import Any
 
 from rhale.tables.files.regular import RegularFile
 
-FOOTER_END = 8  # bytes behind a footer: its length, and four letters
+PARQUET_TRAILER_BYTES = 8  # bytes behind a footer: its length, and four letters
 WINDOWS = (2**8, 2**12, 2**16, 2**24)  # bytes; Arrow reads no head of a page that is larger
-DICTIONARY = 2  # a kind of page
+DICTIONARY_PAGE = 2  # a kind of page
 HEADS = (5, 7, 8)  # fields of a page that hold what is said of its kind
-TEXT, UNPACKED = 6, 0  # a type of values, and no compression
-DEEPEST = 16  # structures in structures; Parquet has six
-FEW = 15  # elements of a list whose number stands in its first byte
+BYTE_ARRAY_TYPE, UNPACKED = 6, 0  # a type of values, and no compression
+MAX_THRIFT_NESTING = 16  # structures in structures; Parquet has six
+LONG_LIST_MARK = 15  # elements of a list whose number stands in its first byte
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Group:
+class RowGroup:
     """A row group."""
 
     n_rows: int
@@ -52,7 +52,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Page:
+class ParquetPage:
     """A page: how many values it says it has, its bytes unpacked and as stored, where it ends."""
 
     is_dictionary: bool
@@ -64,17 +64,17 @@ class Page:
 
 def footer_of(file: RegularFile) -> bytes:
     """The bytes at the end of a file that say where everything is, and its ranges."""
-    place = file.size - FOOTER_END
+    place = file.size - PARQUET_TRAILER_BYTES
     n_bytes = int.from_bytes(file.read_at(place, 4), "little")
     return file.read_at(place - n_bytes, n_bytes)
 
 
-def read_groups(footer: bytes) -> list[Group]:
+def read_row_groups(footer: bytes) -> list[RowGroup]:
     """Row groups of a file; columns that are encrypted are left out."""
     try:
         said, _ = read_structure(footer)
         return [
-            Group(group.get(3, 0), tuple(_stored(c[3]) for c in group.get(1, []) if 3 in c))
+            RowGroup(group.get(3, 0), tuple(_stored(c[3]) for c in group.get(1, []) if 3 in c))
             for group in said.get(4, [])
         ]
     except (IndexError, KeyError, TypeError, AttributeError) as error:
@@ -88,7 +88,7 @@ def _stored(said: dict[int, Any]) -> Stored:
     return Stored(tuple(said.get(3, ())), said.get(1, 0), said.get(4, 0), place, said.get(7, 0))
 
 
-def read_pages(file: RegularFile, column: Stored) -> Iterator[Page]:
+def read_pages(file: RegularFile, column: Stored) -> Iterator[ParquetPage]:
     """Pages of a stored column; none after bytes that are no page, where Arrow stops as well."""
     place, end = column.place, min(column.place + column.size, file.size)
     while 0 <= place < end:
@@ -99,7 +99,7 @@ def read_pages(file: RegularFile, column: Stored) -> Iterator[Page]:
         place = page.end
 
 
-def read_page(file: RegularFile, place: int) -> Page | None:
+def read_page(file: RegularFile, place: int) -> ParquetPage | None:
     """Read what stands before a page; None if it is no page."""
     for window in WINDOWS:
         try:
@@ -114,7 +114,9 @@ def read_page(file: RegularFile, place: int) -> Page | None:
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
         else:
-            return Page(said.get(1) == DICTIONARY, n_values, expanded, size, place + length + size)
+            return ParquetPage(
+                said.get(1) == DICTIONARY_PAGE, n_values, expanded, size, place + length + size
+            )
     return None
 
 
@@ -135,24 +137,26 @@ def read_structure(content: bytes, place: int = 0, depth: int = 0) -> tuple[dict
         if header >> 4:
             number += header >> 4
         else:
-            number, place = _whole(content, place)
+            number, place = _read_zigzag_integer(content, place)
         found[number], place = _value(content, place, header & 15, depth)
     return found, place + 1
 
 
 def _value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
     """A value of some type, and where it ends."""
-    if depth > DEEPEST:
+    if depth > MAX_THRIFT_NESTING:
         msg = "it has structures in structures in structures"
         raise ValueError(msg)
     if kind in (4, 5, 6):  # numbers of 16, 32 and 64 bits
-        return _whole(content, place)
+        return _read_zigzag_integer(content, place)
     if kind == 8:  # text
         size, place = _length(content, place)
         return content[place : place + size], place + size
     if kind in (9, 10):  # lists and sets
         count, of = content[place] >> 4, content[place] & 15
-        count, place = _length(content, place + 1) if count == FEW else (count, place + 1)
+        count, place = (
+            _length(content, place + 1) if count == LONG_LIST_MARK else (count, place + 1)
+        )
         if count > len(content) - place:  # each takes a byte at least
             raise IndexError(count)
         values = []
@@ -169,7 +173,7 @@ def _value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]
     return None, place + sizes[kind]
 
 
-def _whole(content: bytes, place: int) -> tuple[int, int]:
+def _read_zigzag_integer(content: bytes, place: int) -> tuple[int, int]:
     """A number whose last bit is its sign."""
     found, place = _length(content, place)
     return (found >> 1) ^ -(found & 1), place

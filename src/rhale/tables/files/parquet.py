@@ -9,42 +9,48 @@ from typing import Any
 from rhale.tables.files.arrow import skip_rows, validate
 from rhale.tables.files.expanding import HELD, most_from, require_likely
 from rhale.tables.files.pages import (
-    TEXT,
+    BYTE_ARRAY_TYPE,
     UNPACKED,
-    Group,
+    RowGroup,
     Stored,
     footer_of,
-    read_groups,
     read_pages,
+    read_row_groups,
 )
 from rhale.tables.files.regular import RegularFile
 
-BUFFER = 2**20  # bytes of a column that are read at a time
-OPTIONS = {"buffer_size": BUFFER, "pre_buffer": False, "page_checksum_verification": True}
-NUMBER = 8  # bytes
+PARQUET_BUFFER_BYTES = 2**20  # bytes of a column that are read at a time
+PARQUET_OPTIONS = {
+    "buffer_size": PARQUET_BUFFER_BYTES,
+    "pre_buffer": False,
+    "page_checksum_verification": True,
+}
+NUMBER_BYTES = 8  # bytes
 
 
-def measure(file: RegularFile) -> tuple[Any, int]:
+def measure_parquet(file: RegularFile) -> tuple[Any, int]:
     """Columns and number of rows, from the footer."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file.native()) as table:
         schema, said = table.schema_arrow, table.metadata.num_rows
-    rows = [group.n_rows for group in read_groups(footer_of(file))]
+    rows = [group.n_rows for group in read_row_groups(footer_of(file))]
     if said != sum(rows) or min(rows, default=0) < 0:
         msg = f"it says that it has {said:,} rows, and {sum(rows):,} in its row groups"
         raise ValueError(msg)
     return schema, said
 
 
-def read(file: RegularFile, names: list[str], size: int, skip: int) -> Iterator[Any]:
+def read_parquet_batches(
+    file: RegularFile, names: list[str], size: int, skip: int
+) -> Iterator[Any]:
     """Read row groups from the one where the first wanted row is; columns through small buffers."""
     import pyarrow.parquet as pq
 
-    groups = read_groups(footer_of(file))
+    groups = read_row_groups(footer_of(file))
     starts = list(accumulate((group.n_rows for group in groups), initial=0))
     first = max((g for g, start in enumerate(starts[:-1]) if start <= skip), default=0)
-    with pq.ParquetFile(file.native(), **OPTIONS) as table:
+    with pq.ParquetFile(file.native(), **PARQUET_OPTIONS) as table:
         whole = {field.name for field in table.schema_arrow if is_dictionary(field.type)}
         safe = size
         wanted = range(first, len(groups))
@@ -52,11 +58,11 @@ def read(file: RegularFile, names: list[str], size: int, skip: int) -> Iterator[
             safe = min(safe, safe_rows(file, groups[place], place, set(names), whole, size))
         batches = table.iter_batches(safe, row_groups=wanted, columns=names, use_threads=False)
         if safe < size:
-            batches = _narrow(batches, min(size, starts[-1]), file.size)
+            batches = _require_narrow_rows(batches, min(size, starts[-1]), file.size)
         yield from skip_rows(map(validate, batches), skip - starts[first])
 
 
-def _narrow(batches: Iterable[Any], size: int, n_bytes: int) -> Iterator[Any]:
+def _require_narrow_rows(batches: Iterable[Any], size: int, n_bytes: int) -> Iterator[Any]:
     """Refuse rows so large that as many as are worked on together cannot come from these bytes."""
     for batch in batches:
         plain = [column for column in batch.columns if not is_dictionary(column.type)]
@@ -69,7 +75,7 @@ def _narrow(batches: Iterable[Any], size: int, n_bytes: int) -> Iterator[Any]:
 
 
 def safe_rows(
-    file: RegularFile, group: Group, place: int, names: set[str], whole: set[str], size: int
+    file: RegularFile, group: RowGroup, place: int, names: set[str], whole: set[str], size: int
 ) -> int:
     """How many rows of a group can be read at a time, however long their text may turn out to be.
 
@@ -77,7 +83,7 @@ def safe_rows(
     ----------
     file : RegularFile
         The file.
-    group : Group
+    group : RowGroup
         One of its row groups.
     place : int
         Which one.
@@ -91,7 +97,7 @@ def safe_rows(
     rows = size
     for column in group.columns:
         name = column.path[0].decode(errors="replace") if column.path else ""
-        is_text = column.kind == TEXT and name not in whole
+        is_text = column.kind == BYTE_ARRAY_TYPE and name not in whole
         is_plain = column.codec == UNPACKED and len(column.path) == 1
         if name in names and (is_text or not is_plain):
             longest, total = look_at_pages(file, column, group.n_rows)
@@ -117,7 +123,7 @@ def look_at_pages(file: RegularFile, column: Stored, n_rows: int) -> tuple[tuple
         n_values += page.n_values
         total, largest = total + page.expanded, max(largest, page.expanded)
     if n_values > n_rows:
-        require_likely(NUMBER * n_values, file.size, what)
+        require_likely(NUMBER_BYTES * n_values, file.size, what)
     return (dictionary, largest), total
 
 
@@ -139,7 +145,7 @@ def longest_entry(file: RegularFile, column: Stored, place: int) -> int:
     if len(column.path) > 1:
         return HELD
     name = column.path[0].decode()
-    with pq.ParquetFile(file.native(), read_dictionary=[name], **OPTIONS) as table:
+    with pq.ParquetFile(file.native(), read_dictionary=[name], **PARQUET_OPTIONS) as table:
         batches = table.iter_batches(1, row_groups=[place], columns=[name], use_threads=False)
         first = next(batches).column(0)
     if not is_dictionary(first.type):

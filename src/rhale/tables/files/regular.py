@@ -13,7 +13,7 @@ from typing import Any
 from rhale.errors import BadTableError
 
 Stamp = tuple[int, int]
-NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # to open a pipe would wait for a writer
+NONBLOCKING_FLAG = getattr(os, "O_NONBLOCK", 0)  # to open a pipe would wait for a writer
 SPECIAL: dict[Callable[[int], bool], str] = {
     stat.S_ISDIR: "a folder",
     stat.S_ISFIFO: "a pipe",
@@ -27,9 +27,9 @@ class RegularFile(FileIO):
     """A file whose kind was looked at again after it was opened, so that nobody can swap it."""
 
     def __init__(self, path: str) -> None:
-        require_regular(path, look(path).st_mode)  # to open a device may already do something
+        require_regular(path, stat_path(path).st_mode)  # to open a device may already do something
         self._native = list[Any]()
-        super().__init__(path, opener=_open)
+        super().__init__(path, opener=_open_nonblocking)
         found = os.fstat(self.fileno())
         self.stamp: Stamp = stamp(found)
         self.size = found.st_size
@@ -84,8 +84,8 @@ class RegularFile(FileIO):
         return self.peek(place, size)
 
 
-def _open(path: str, flags: int) -> int:
-    return os.open(path, flags | NO_WAITING)
+def _open_nonblocking(path: str, flags: int) -> int:
+    return os.open(path, flags | NONBLOCKING_FLAG)
 
 
 def stamp(found: os.stat_result) -> Stamp:
@@ -93,7 +93,7 @@ def stamp(found: os.stat_result) -> Stamp:
     return found.st_size, found.st_mtime_ns
 
 
-def look(path: str) -> os.stat_result:
+def stat_path(path: str) -> os.stat_result:
     """What the system says of a path; links are followed, and named where they lead nowhere."""
     try:
         return Path(path).stat()

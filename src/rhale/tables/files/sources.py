@@ -23,10 +23,10 @@ from rhale.tables.chunk import Chunk
 from rhale.tables.files.damage import naming_failure, shown_names
 from rhale.tables.files.datasets import Fragment, is_dataset, open_dataset
 from rhale.tables.files.formats import TableFile, is_named_as_table, is_table, open_file
-from rhale.tables.files.regular import look, require_regular
+from rhale.tables.files.regular import require_regular, stat_path
 from rhale.tables.frame import FrameTable
 from rhale.tables.open import require_two_rows
-from rhale.tables.pieces.reader import naming
+from rhale.tables.pieces.reader import naming_source
 from rhale.tables.pieces.table import PiecedTable
 
 Part = TableFile | Fragment
@@ -71,7 +71,7 @@ def open_files(data: Any) -> PiecedTable:
     else:
         parts = [open_file(path) for path in find_files(data)]
     schema, n_rows = unite_columns(parts), sum(part.n_rows for part in parts)
-    with naming(_places(parts)):
+    with naming_source(_describe_files(parts)):
         require_two_rows(n_rows)
     head = FrameTable(nw.from_native(empty_table(schema, parts[0].path), eager_only=True))
     return PiecedTable(head, head.names, Files(tuple(parts), schema), n_rows=n_rows)
@@ -83,7 +83,7 @@ def open_files(data: Any) -> PiecedTable:
 def find_files(asked: str | Path | Sequence[str | Path]) -> list[str]:
     """The files that paths and patterns name."""
     patterns = [asked] if isinstance(asked, str | Path) else asked
-    paths = [path for pattern in patterns for path in _find(str(pattern))]
+    paths = [path for pattern in patterns for path in _find_files(str(pattern))]
     known = set[Path]()
     for path in paths:
         place = Path(path).resolve()
@@ -94,17 +94,17 @@ def find_files(asked: str | Path | Sequence[str | Path]) -> list[str]:
     return paths
 
 
-def _find(pattern: str) -> list[str]:
+def _find_files(pattern: str) -> list[str]:
     """The files that a path or a pattern names, in order of their names."""
     if os.path.lexists(pattern):
-        return _below(pattern) if S_ISDIR(look(pattern).st_mode) else [pattern]
+        return _below(pattern) if S_ISDIR(stat_path(pattern).st_mode) else [pattern]
     if "**" in pattern:
         require_tree(pattern[: pattern.index("**")] or ".")
     matches = sorted(glob(pattern, recursive=True))  # noqa: PTH207 - keeps paths as they are written
     if not matches:
         msg = f"the table {pattern!r} names no file"
         raise BadTableError(msg)
-    paths = [path for path in matches if not S_ISDIR(look(path).st_mode)]
+    paths = [path for path in matches if not S_ISDIR(stat_path(path).st_mode)]
     return paths or [path for folder in matches for path in _below(folder)]
 
 
@@ -116,7 +116,7 @@ def _below(folder: str) -> list[str]:
         if any(name.startswith((".", "_")) for name in below) or path.is_dir():
             continue
         if is_named_as_table(str(path)):
-            require_regular(str(path), look(str(path)).st_mode)
+            require_regular(str(path), stat_path(str(path)).st_mode)
         elif not path.is_file():
             continue
         if any("=" in name for name in below[:-1]):
@@ -261,7 +261,7 @@ class Files:
 
     def _chunks(self, table: PiecedTable, size: int, first: int) -> Iterator[Chunk]:
         rows = self._wanted_rows(table)
-        for group in together(rows, size):
+        for group in group_small_files(rows, size):
             n_chunks = -(-sum(rows[place] for place in group) // size)
             if first < n_chunks:
                 yield from self._read(group, table, size, first * size)
@@ -277,7 +277,7 @@ class Files:
             table, n_known = replace(table, drawn=drawn), int(drawn[n_known]) if n_known else 0
         schema = self._schema_of(table.wanted)
         pieces = _pieces(parts, schema, size, n_known)
-        where = _places(parts, ", rows counted through")
+        where = _describe_files(parts, ", rows counted through")
         yield from table.cut(pieces, size, where=where, first_row=n_known, start=n_known)
 
     def _schema_of(self, names: Sequence[str]) -> Any:
@@ -313,18 +313,18 @@ class Files:
         return np.concatenate(found)
 
 
-def _places(parts: Sequence[Part], more: str = "") -> str:
+def _describe_files(parts: Sequence[Part], more: str = "") -> str:
     """Say which files are meant."""
     first, last = parts[0].path, parts[-1].path
     return first if len(parts) == 1 else f"{first} to {last} ({len(parts)} files{more})"
 
 
-def together(rows: Sequence[int], size: int) -> Iterator[list[int]]:
+def group_small_files(rows: Sequence[int], size: int) -> Iterator[list[int]]:
     """Files that are read together: neighbours of at most `size` rows in all, large ones alone.
 
     Examples
     --------
-    >>> list(together([2, 3, 9, 1, 0, 4], 5))
+    >>> list(group_small_files([2, 3, 9, 1, 0, 4], 5))
     [[0, 1], [2], [3, 5]]
     """
     held, n_held = list[int](), 0

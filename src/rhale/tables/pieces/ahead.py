@@ -9,10 +9,10 @@ from threading import Event, Thread
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
-AHEAD = 1  # chunks, and one more that waits for its place
+CHUNKS_READ_AHEAD = 1  # chunks, and one more that waits for its place
 
 
-def read_ahead(items: Iterable[Item], n_ahead: int = AHEAD) -> Generator[Item]:
+def read_ahead(items: Iterable[Item], n_ahead: int = CHUNKS_READ_AHEAD) -> Generator[Item]:
     """Pass items on in order, and fetch a few more in a thread meanwhile.
 
     Examples

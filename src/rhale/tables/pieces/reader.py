@@ -18,7 +18,7 @@ Rows = tuple[Any, IntArray]  # a frame or an array, and the numbers of its rows
 
 
 @contextmanager
-def naming(where: str) -> Iterator[None]:
+def naming_source(where: str) -> Iterator[None]:
     """Put the name of a file or a partition before whatever goes wrong with its rows."""
     try:
         yield
@@ -105,16 +105,16 @@ def cut(rows: Iterable[Rows], size: int) -> Iterator[Rows]:
         n_held += len(piece[1])
         if n_held < size:
             continue
-        whole, numbers = _join(held)
+        whole, numbers = _join_pieces(held)
         n_cut = n_held - n_held % size
         for start in range(0, n_cut, size):
             yield whole[start : start + size], numbers[start : start + size]
         held, n_held = [(whole[n_cut:], numbers[n_cut:])], n_held - n_cut
     if n_held:
-        yield _join(held)
+        yield _join_pieces(held)
 
 
-def _join(pieces: list[Rows]) -> Rows:
+def _join_pieces(pieces: list[Rows]) -> Rows:
     some = [piece for piece in pieces if len(piece[1])]
     if len(some) == 1:
         return some[0]

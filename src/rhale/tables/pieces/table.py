@@ -15,7 +15,7 @@ from rhale.errors import BadSettingError, BadTableError
 from rhale.kernels import IntArray
 from rhale.tables.array import ArrayChunk, ArrayTable
 from rhale.tables.chunk import Chunk, find_columns
-from rhale.tables.columns import NAMES, Holds, Labels, column_at, numbers_of
+from rhale.tables.columns import NAME_KINDS, Holds, Labels, column_at, read_column_floats
 from rhale.tables.frame import FrameChunk, FrameTable
 from rhale.tables.open import recognise
 from rhale.tables.pieces.ahead import closing_of
@@ -25,7 +25,7 @@ from rhale.tables.pieces.reader import (
     Rows,
     bring_to_types,
     cut,
-    naming,
+    naming_source,
     select_from_array,
     select_from_frame,
 )
@@ -216,7 +216,7 @@ class PiecedTable:
         start : int
             Its place in the whole table, for a draw of rows.
         """
-        with naming(where):
+        with naming_source(where):
             for rows, numbers in cut(self._rows(pieces, first_row, start), size):
                 chunk = self._weigh(rows, numbers)
                 if chunk.n_rows:
@@ -245,7 +245,7 @@ class PiecedTable:
         """The rows of positive weight."""
         is_array, weights = isinstance(rows, np.ndarray), None
         if self.weights is not None:
-            column = rows[:, -1].astype(np.float64) if is_array else numbers_of(rows[:, -1])
+            column = rows[:, -1].astype(np.float64) if is_array else read_column_floats(rows[:, -1])
             weights, rows = check_pieced_weights(column, numbers), rows[:, :-1]
         chunk = (
             ArrayChunk(rows, numbers, weights)
@@ -273,7 +273,7 @@ def with_numbers(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         for chunk in chunks:
             if isinstance(chunk, FrameChunk):
                 columns = range(len(chunk.frame.columns))
-                for index in (i for i in columns if chunk.holds(i) not in (*NAMES, None)):
+                for index in (i for i in columns if chunk.holds(i) not in (*NAME_KINDS, None)):
                     chunk.column(index)
             yield chunk
 

@@ -15,15 +15,20 @@ import pyarrow as pa
 import pytest
 
 import rhale
-from rhale.engines.checkpoint.bytes import NoPlainFormError, pack, read_arrow, unpack
+from rhale.engines.checkpoint.bytes import (
+    NoPlainFormError,
+    decode_checkpoint_value,
+    encode_checkpoint_value,
+    read_arrow,
+)
 from rhale.features.survey import Census, Survey
 from rhale.kernels.grid import Grid
 from rhale.kernels.records import CROSSING
 from rhale.kernels.sample import collect
-from rhale.measures.measure import Sums
+from rhale.measures.measure import MeasureSums
 
 N = 150
-PIECES = (Survey, Sums)
+PIECES = (Survey, MeasureSums)
 
 
 def same(a, b):
@@ -121,7 +126,7 @@ def through_bytes(monkeypatch):
         plus = kind.__add__
 
         def packed_plus(self, other):
-            again = unpack(pack(self))
+            again = decode_checkpoint_value(encode_checkpoint_value(self))
             assert same(self, again)
             done.append(kind)
             return plus(again, other)
@@ -152,15 +157,15 @@ def test_a_run_whose_sums_are_all_packed_ends_with_the_same_bits(
     stopped = explain(library, method, weights=weights, bins=bins)
     assert all(map(same, stopped.effects, straight.effects))
     assert done.count(Survey) == 3
-    assert done.count(Sums) == 3
+    assert done.count(MeasureSums) == 3
 
 
 def test_values_kept_for_later_are_not_packed():
     grid = Grid(np.linspace(0, 1, 300))
-    before = len(pack(grid))
+    before = len(encode_checkpoint_value(grid))
     grid.locate_covered(np.linspace(0, 1, 100_000))
     assert "_bucket_cells" in grid.__dict__
-    assert len(pack(grid)) == before
+    assert len(encode_checkpoint_value(grid)) == before
 
 
 def test_every_class_in_the_table_is_a_frozen_record():
@@ -181,8 +186,11 @@ VALUES = [
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_plain_values_come_back_with_type_and_bits(value):
-    assert same(unpack(pack(value)), value)
-    assert same(unpack(pack([value, value, "other"])), [value, value, "other"])
+    assert same(decode_checkpoint_value(encode_checkpoint_value(value)), value)
+    assert same(
+        decode_checkpoint_value(encode_checkpoint_value([value, value, "other"])),
+        [value, value, "other"],
+    )
 
 
 ARRAYS = [
@@ -202,11 +210,11 @@ ARRAYS = [
 
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda a: f"{a.dtype}{a.shape}")
 def test_arrays_come_back_with_type_shape_order_and_bits(array):
-    assert same(unpack(pack(array)), array.copy(order="K"))
+    assert same(decode_checkpoint_value(encode_checkpoint_value(array)), array.copy(order="K"))
 
 
 def test_arrays_come_back_to_be_written_into():
-    back = unpack(pack(np.zeros(3)))
+    back = decode_checkpoint_value(encode_checkpoint_value(np.zeros(3)))
     back[0] = 1.0
     assert back[0] == 1.0
 
@@ -236,12 +244,12 @@ def test_arrays_come_back_to_be_written_into():
 )
 def test_anything_else_is_refused_with_its_type(value):
     with pytest.raises(NoPlainFormError, match="a checkpoint keeps no"):
-        pack([1, (value, 2)])
+        encode_checkpoint_value([1, (value, 2)])
 
 
 def test_a_record_that_nobody_declared_is_our_own_mistake():
     with pytest.raises(TypeError, match="declare it with"):
-        pack([rhale.Fixed(3)])
+        encode_checkpoint_value([rhale.Fixed(3)])
 
 
 # --- rows --------------------------------------------------------------------------------------
@@ -265,19 +273,19 @@ OTHER_ROWS = [
 @pytest.mark.parametrize("native", ARROW_ROWS, ids=range(len(ARROW_ROWS)))
 def test_rows_that_arrow_holds_come_back(native):
     frame = nw.from_native(native, eager_only=True)
-    assert same(unpack(pack(frame)), frame)
+    assert same(decode_checkpoint_value(encode_checkpoint_value(frame)), frame)
 
 
 @pytest.mark.parametrize("native", OTHER_ROWS, ids=range(len(OTHER_ROWS)))
 def test_rows_that_would_come_back_as_others_are_not_kept(native):
     with pytest.raises(NoPlainFormError):
-        pack(nw.from_native(native, eager_only=True))
+        encode_checkpoint_value(nw.from_native(native, eager_only=True))
 
 
 def test_rows_of_other_libraries_are_not_kept():
     polars = pytest.importorskip("polars")
     with pytest.raises(NoPlainFormError, match="rows of polars"):
-        pack(nw.from_native(polars.DataFrame({"a": [1]}), eager_only=True))
+        encode_checkpoint_value(nw.from_native(polars.DataFrame({"a": [1]}), eager_only=True))
 
 
 # --- bytes of others ---------------------------------------------------------------------------
@@ -305,12 +313,12 @@ def hand_made(tree, *blobs):
 )
 def test_bytes_made_by_others_get_no_further_than_an_error(tree):
     with pytest.raises((KeyError, TypeError, ValueError, AttributeError)):
-        unpack(hand_made(tree, b"12345678"))
+        decode_checkpoint_value(hand_made(tree, b"12345678"))
 
 
 def test_bytes_that_are_too_many_are_refused():
     with pytest.raises(ValueError, match="announced"):
-        unpack(pack(1) + b"x")
+        decode_checkpoint_value(encode_checkpoint_value(1) + b"x")
 
 
 @pytest.mark.parametrize("times", [[300_000_000], [-1], [60] * 10], ids=str)
@@ -319,7 +327,7 @@ def test_values_are_not_repeated_more_often_than_a_file_has_bytes(times):
     data = hand_made(tree)
     assert len(data) < max(sum(times), 600)
     with pytest.raises(ValueError, match="it repeats a value"):
-        unpack(data)
+        decode_checkpoint_value(data)
 
 
 def test_rows_that_say_they_become_far_larger_than_their_bytes_are_refused(monkeypatch):
@@ -337,7 +345,7 @@ def test_rows_that_say_they_become_far_larger_than_their_bytes_are_refused(monke
 def test_bytes_that_were_put_aside_are_taken_once():
     numbers = {"array": ["<f8", [1], [0], 0]}
     with pytest.raises(KeyError):
-        unpack(hand_made({"list": [numbers, numbers]}, b"12345678"))
+        decode_checkpoint_value(hand_made({"list": [numbers, numbers]}, b"12345678"))
 
 
 def shared_values():
@@ -372,23 +380,26 @@ def test_rows_whose_values_share_their_bytes_are_refused(kind):
 def test_many_names_take_little_time_and_room():
     found = {(str, f"name {k}"): (k, k / 7) for k in range(20_000)}
     census = Census(found, None)
-    data = pack(census)
+    data = encode_checkpoint_value(census)
     assert len(data) < 40 * len(found)
-    assert unpack(data).found == found
+    assert decode_checkpoint_value(data).found == found
 
 
 def test_the_sum_of_unpacked_pieces_is_the_sum_of_the_pieces():
     found = [Census({(str, "b"): (1, 0.1), (int, 3): (2, 0.2)}, 20), Census({(str, "a"): (1, 0.3)}, 20)]  # fmt: skip
-    assert same(reduce(add, map(unpack, map(pack, found))), reduce(add, found))
+    assert same(
+        reduce(add, map(decode_checkpoint_value, map(encode_checkpoint_value, found))),
+        reduce(add, found),
+    )
 
 
 def test_samples_that_were_kept_before_parts_sent_fewer_rows_are_read():
     kept = collect(np.arange(4, dtype=np.uint64), np.eye(4), np.ones(4), size=3)
-    data = pack(kept)
+    data = encode_checkpoint_value(kept)
     start = 8 + int.from_bytes(data[:8], "little")
     sizes, tree = json.loads(data[8:start])
     del tree["record"][1]["known_to"]  # the last of its fields
     head = json.dumps([sizes, tree]).encode()
-    again = unpack(len(head).to_bytes(8, "little") + head + data[start:])
+    again = decode_checkpoint_value(len(head).to_bytes(8, "little") + head + data[start:])
     assert same(again, kept)
     assert again.is_sure

@@ -284,7 +284,7 @@ def test_a_pass_from_another_folder_is_refused(folder, tmp_path):
 
 
 def test_a_sound_file_of_unsound_content_is_refused(point, monkeypatch):
-    monkeypatch.setattr(checkpoint, "pack", lambda _: b"no such thing")
+    monkeypatch.setattr(checkpoint, "encode_checkpoint_value", lambda _: b"no such thing")
     point.save("survey", 1, 0)
     with pytest.raises(CheckpointError, match=r"survey.checkpoint is damaged"):
         point.load("survey")

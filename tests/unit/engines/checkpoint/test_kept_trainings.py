@@ -10,7 +10,7 @@ import pytest
 
 import rhale
 from rhale.engines.checkpoint.folder import Checkpoint
-from rhale.engines.checkpoint.kept_trainings import KeptTrainings, describe, name_training
+from rhale.engines.checkpoint.kept_trainings import KeptTrainings, fingerprint_value, name_training
 from rhale.errors import CheckpointError
 from rhale.system.writing import replace_durably
 
@@ -236,7 +236,15 @@ def test_a_disk_that_says_no_is_no_failure_of_the_learner(folder, monkeypatch):
 
 
 def test_values_are_described_alike_in_every_process():
-    assert describe(np.arange(3)) == describe(np.arange(3)) != describe(np.arange(3.0))
-    assert describe(["a"] * 200) == describe(("a",) * 200) != describe(["b"] * 200)
-    assert describe({"a": Learner(), "b": None}) == {"a": "Learner", "b": None}
-    assert "0x" not in json.dumps(describe([Learner, np.mean, describe]))
+    assert (
+        fingerprint_value(np.arange(3))
+        == fingerprint_value(np.arange(3))
+        != fingerprint_value(np.arange(3.0))
+    )
+    assert (
+        fingerprint_value(["a"] * 200)
+        == fingerprint_value(("a",) * 200)
+        != fingerprint_value(["b"] * 200)
+    )
+    assert fingerprint_value({"a": Learner(), "b": None}) == {"a": "Learner", "b": None}
+    assert "0x" not in json.dumps(fingerprint_value([Learner, np.mean, fingerprint_value]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rhale.models.files import archive
-from rhale.models.files.archive import check_array, repack, unpack
+from rhale.models.files.archive import check_array, repack, unpack_archive
 
 
 def packed(**members):
@@ -25,8 +25,8 @@ def saved(values, **options):
 
 def test_members_stay_as_they_are_but_without_compression():
     whole = repack(packed(a_txt=b"x" * 1000, b_npy=saved(np.arange(3)), c_npz=packed(d_txt=b"y")))
-    assert unpack(whole)["a.txt"] == b"x" * 1000
-    assert unpack(unpack(whole)["c.npz"]) == {"d.txt": b"y"}
+    assert unpack_archive(whole)["a.txt"] == b"x" * 1000
+    assert unpack_archive(unpack_archive(whole)["c.npz"]) == {"d.txt": b"y"}
     with zipfile.ZipFile(io.BytesIO(whole)) as file:
         assert {m.compress_type for m in file.infolist()} == {zipfile.ZIP_STORED}
 

@@ -3,7 +3,13 @@ from pathlib import Path
 import pytest
 
 from rhale.errors import BadFileError
-from rhale.models.files.load import KINDS, kind_of_content, kind_of_file, list_kinds, load_named
+from rhale.models.files.load import (
+    MODEL_FORMATS,
+    kind_of_content,
+    kind_of_file,
+    list_kinds,
+    load_named,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +52,7 @@ def test_name_and_content_must_agree(name, content, message):
 
 
 def test_every_kind_is_listed_with_its_ending():
-    assert all(f"{kind} ({suffix})" in list_kinds() for suffix, kind in KINDS.items())
+    assert all(f"{kind} ({suffix})" in list_kinds() for suffix, kind in MODEL_FORMATS.items())
 
 
 def test_an_object_is_imported_by_its_name():

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from rhale.models.trees.answering import Answering, bound_jumps, bound_mapped, sum_leaves
+from rhale.models.trees.answering import OutputTransform, bound_jumps, bound_mapped, sum_leaves
 from rhale.models.trees.forest import Tree
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 from rhale.models.trees.reading import Reading
 
 
@@ -16,11 +16,11 @@ def stump(*leaves, target=0):
 
 
 def reading(link, *trees, base=0.0, n_outputs=1):
-    return Reading(plant(trees, 1, n_outputs=n_outputs), np.full(n_outputs, base), link)
+    return Reading(build_forest(trees, 1, n_outputs=n_outputs), np.full(n_outputs, base), link)
 
 
 def test_the_unit_leaves_room_for_all_rows():
-    answering = Answering(np.zeros(1), None, 1.0, (0,), 8.0)
+    answering = OutputTransform(np.zeros(1), None, 1.0, (0,), 8.0)
     assert answering.unit == 2.0**-58
 
 
@@ -30,12 +30,14 @@ def test_probabilities_jump_by_one_at_most(link):
 
 
 def test_leaves_are_added_over_the_trees_of_each_output():
-    forest = plant([stump(1.0, 3.0), stump(-2.0, 0.0), stump(5.0, 5.0, target=1)], 1, n_outputs=2)
+    forest = build_forest(
+        [stump(1.0, 3.0), stump(-2.0, 0.0), stump(5.0, 5.0, target=1)], 1, n_outputs=2
+    )
     least, mean, most = (v * 2.0**-forest.exponent for v in sum_leaves(forest))
     assert least.tolist() == [-1.0, 5.0]
     assert mean.tolist() == [1.0, 5.0]
     assert most.tolist() == [3.0, 5.0]
-    assert [v.tolist() for v in sum_leaves(plant([], 1))] == [[0], [0.0], [0]]
+    assert [v.tolist() for v in sum_leaves(build_forest([], 1))] == [[0], [0.0], [0]]
 
 
 @pytest.mark.parametrize(

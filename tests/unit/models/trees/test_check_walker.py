@@ -6,7 +6,7 @@ pytest.importorskip("numba")
 import rhale
 from rhale.models.trees.check_walker import can_miss, check_walker
 from rhale.models.trees.forest import Tree
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 from rhale.models.trees.reading import CannotReadError, Reading
 from rhale.models.trees.walker import TreeWalker
 from rhale.tables import open_table
@@ -24,7 +24,9 @@ def stump(**other):
         missing_left=np.array([True, False, False]),
         value=np.array([[0.0], [3.0], [5.0]]),
     )
-    return TreeWalker(Reading(plant([tree], 2), np.zeros(1), **other), "predict", is_pair=False)
+    return TreeWalker(
+        Reading(build_forest([tree], 2), np.zeros(1), **other), "predict", is_pair=False
+    )
 
 
 def as_the_stump(rows):

@@ -6,7 +6,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rhale.models.trees.ensemble import is_tree_model, take_apart
+from rhale.models.trees.ensemble import is_tree_model, split_pipeline
 
 X = np.random.default_rng(0).normal(size=(30, 2))
 FOREST = RandomForestRegressor(n_estimators=2)
@@ -21,7 +21,7 @@ FOREST = RandomForestRegressor(n_estimators=2)
     ],
 )
 def test_the_ensemble_is_found_behind_steps_and_searches(model, n_steps):
-    steps, ensemble = take_apart(model.fit(X, X[:, 0]))
+    steps, ensemble = split_pipeline(model.fit(X, X[:, 0]))
     assert type(ensemble) is RandomForestRegressor
     assert len(steps) == n_steps
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from rhale.models.trees.forest import LEAF, Tree, just_above
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 
 
 def test_at_most_is_below_the_next_number():
@@ -19,7 +19,7 @@ def test_a_forest_knows_its_size():
         missing_left=np.zeros(3, np.bool_),
         value=np.array([[0.0], [1.0], [-2.0]]),
     )
-    forest = plant([stump] * 4, 3)
+    forest = build_forest([stump] * 4, 3)
     assert (forest.n_trees, forest.n_features, forest.depth) == (4, 3, 1)
     assert np.count_nonzero(forest.nodes[:, 0] == LEAF) == len(forest.leaves) == 8
     assert forest.largest_sum >= 4 * 2

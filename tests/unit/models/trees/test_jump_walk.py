@@ -13,13 +13,13 @@ from tests.jumps_by_hand import ask_about, assert_same_jumps, count_some, jumps_
 from tests.unit.models.trees.test_walk import N_FEATURES, grow
 
 from rhale.errors import BadPredictionError
-from rhale.kernels.jumps import N_GROUPS, JumpRows
+from rhale.kernels.jumps import N_JUMP_GROUPS, JumpRows
 from rhale.models.trees import jump_walk
-from rhale.models.trees.answering import Answering
+from rhale.models.trees.answering import OutputTransform
 from rhale.models.trees.forest import Tree
 from rhale.models.trees.jump_walk import walk_jumps
 from rhale.models.trees.links import LINKS
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 from rhale.models.trees.walk import walk
 
 N_ROWS = 60
@@ -53,7 +53,7 @@ def plainly(forest, *, link=None, factor=1.0, chosen=None):
     chosen = tuple(range(forest.n_outputs)) if chosen is None else chosen
     bound = 1.0 if link else 2 * forest.largest_sum * factor
     function = None if link is None else (lambda sums: LINKS[link](sums, 1.0))
-    return Answering(np.full(forest.n_outputs, 0.25), function, factor, chosen, bound)
+    return OutputTransform(np.full(forest.n_outputs, 0.25), function, factor, chosen, bound)
 
 
 def predict_by_walk(forest, rows, feature, answering):
@@ -87,7 +87,7 @@ def check(forest, rows, answering, features=(1, 2), **windows):
 def test_jumps_and_slopes_are_differences_of_predictions(seed, n_trees, depth, category, most):
     rng = np.random.default_rng(seed)
     trees = [grow(rng, depth, category=category) for _ in range(n_trees)]
-    forest = plant([spread_thresholds(rng, t) for t in trees], N_FEATURES)
+    forest = build_forest([spread_thresholds(rng, t) for t in trees], N_FEATURES)
     features = (1, 2) if category else (2, 0, 1)
     rows = table(rng, category=category)
     check(forest, rows, plainly(forest, factor=3.0), features, most=most, share=0.3)
@@ -104,20 +104,22 @@ def test_several_outputs_are_linked_together(seed, link, chosen, leaf_size):
     trees = [spread_thresholds(rng, grow(rng, 4, leaf_size)) for _ in range(6)]
     if leaf_size == 1:
         trees = [replace(t, target=i % 3) for i, t in enumerate(trees)]
-    forest = plant(trees, N_FEATURES, n_outputs=3)
+    forest = build_forest(trees, N_FEATURES, n_outputs=3)
     check(forest, table(rng), plainly(forest, link=link, chosen=chosen), (0, 1, 2), wide=0.6)
 
 
 @given(seed=st.integers(0, 10**6), wide=st.floats(0, 1))
 def test_windows_of_any_width_are_answered(seed, wide):
     rng = np.random.default_rng(seed)
-    forest = plant([spread_thresholds(rng, grow(rng, 5)) for _ in range(4)], N_FEATURES)
+    forest = build_forest([spread_thresholds(rng, grow(rng, 5)) for _ in range(4)], N_FEATURES)
     check(forest, table(rng), plainly(forest), (0, 1, 2), wide=wide, most=4)
 
 
 def big_case(seed=0, n_trees=12):
     rng = np.random.default_rng(seed)
-    forest = plant([spread_thresholds(rng, grow(rng, 6)) for _ in range(n_trees)], N_FEATURES)
+    forest = build_forest(
+        [spread_thresholds(rng, grow(rng, 6)) for _ in range(n_trees)], N_FEATURES
+    )
     rows = np.vstack([table(rng) for _ in range(10)])
     questions = [ask_about(f, rows[:, f], cuts_of(forest, f)) for f in range(3)]
     return forest, rows, questions, count_some(len(rows))
@@ -159,7 +161,7 @@ def test_rows_of_several_blocks_are_answered_like_rows_of_one(monkeypatch):
     forest, rows, questions, shares = big_case(3)
     results = []
     for most in (512, 17):
-        monkeypatch.setattr(jump_walk, "MOST_ROWS", most)
+        monkeypatch.setattr(jump_walk, "MAX_JUMP_BLOCK_ROWS", most)
         answering = plainly(forest)
         results.append(walk_jumps(forest, rows, questions, np.arange(3), shares, answering))
     for one, other in zip(*results, strict=True):
@@ -179,12 +181,12 @@ def full_tree(depth):
 
 @pytest.mark.parametrize("link", [None, "sigmoid"])
 def test_rows_that_are_sorted_for_large_trees_are_answered_like_any(monkeypatch, link):
-    forest = plant([full_tree(6)] * 3, N_FEATURES)
+    forest = build_forest([full_tree(6)] * 3, N_FEATURES)
     rows = np.vstack([table(np.random.default_rng(seed)) for seed in range(4)])
     questions = [ask_about(f, rows[:, f], cuts_of(forest, f)) for f in range(3)]
     results, orders = [], []
     for most in (512, 126):  # of the 127 nodes of a tree
-        monkeypatch.setattr(jump_walk, "MOST_ROWS", most)
+        monkeypatch.setattr(jump_walk, "MAX_JUMP_BLOCK_ROWS", most)
         orders.append(jump_walk.order_rows(forest, rows))
         asked = forest, rows, questions, np.arange(3), count_some(len(rows))
         results.append(walk_jumps(*asked, plainly(forest, link=link)))
@@ -200,8 +202,8 @@ def test_rows_that_are_sorted_for_large_trees_are_answered_like_any(monkeypatch,
 
 @pytest.mark.parametrize(("depth", "n_rows"), [(5, 240), (6, 126)])
 def test_rows_of_small_trees_and_of_one_block_stay_in_order(monkeypatch, depth, n_rows):
-    monkeypatch.setattr(jump_walk, "MOST_ROWS", 126)
-    forest = plant([full_tree(depth)] * 3, N_FEATURES)
+    monkeypatch.setattr(jump_walk, "MAX_JUMP_BLOCK_ROWS", 126)
+    forest = build_forest([full_tree(depth)] * 3, N_FEATURES)
     assert jump_walk.order_rows(forest, np.zeros((n_rows, N_FEATURES))) is None
 
 
@@ -238,7 +240,7 @@ def stump(low, high):
 
 @pytest.mark.parametrize("n_trees", [1, 7])
 def test_the_largest_jumps_of_a_million_rows_do_not_overflow(n_trees):
-    forest = plant([stump(-(2.0**40), 2.0**40)] * n_trees, 1)
+    forest = build_forest([stump(-(2.0**40), 2.0**40)] * n_trees, 1)
     rows = np.linspace(-1, 1, 64)[:, None]
     question = ask_about(0, rows[:, 0], cuts_of(forest, 0), share=1.0, wide=1.0)
     # as if each of the 64 rows stood for 2**14 others in one group
@@ -247,27 +249,27 @@ def test_the_largest_jumps_of_a_million_rows_do_not_overflow(n_trees):
     first, last = question.marks.near
     counted = (first == 0) & (last == 1) & (question.mark >= 0)
     expected = n_trees * 2.0**41 * counted.sum() / 64
-    assert reply.sums.jumps.shape == (N_GROUPS, 1, 1)
+    assert reply.sums.jumps.shape == (N_JUMP_GROUPS, 1, 1)
     assert reply.sums.jumps[0, 0, 0] * reply.sums.unit == pytest.approx(expected, rel=1e-12)
     full = 2 * forest.largest_sum / reply.sums.unit  # a sum of shares of 1 of the largest jump
     assert full < 2**62
 
 
 def test_a_column_that_no_tree_sees_has_no_jumps():
-    forest = plant([stump(1.0, 2.0)], 2)
+    forest = build_forest([stump(1.0, 2.0)], 2)
     rows = np.random.default_rng(0).normal(size=(40, 2))
     questions = [ask_about(1, rows[:, 1], np.empty(0)), ask_about(0, rows[:, 0], np.zeros(1))]
     shares = count_some(40)
     for features in ([1, 0], [-1, 0]):
         replies = walk_jumps(forest, rows, questions, np.array(features), shares, plainly(forest))
-        assert replies[0].sums.jumps.shape == (N_GROUPS, 0, 1)
+        assert replies[0].sums.jumps.shape == (N_JUMP_GROUPS, 0, 1)
         assert not replies[0].slopes.any()
         assert replies[0].sums.stand.sum() > 0
         assert replies[1].sums.jumps.sum() > 0
 
 
 def test_jumps_that_cancel_are_exactly_zero():
-    forest = plant([stump(0.1, 0.7), stump(0.7, 0.1)], 1)
+    forest = build_forest([stump(0.1, 0.7), stump(0.7, 0.1)], 1)
     rows = np.random.default_rng(0).normal(size=(40, 1))
     question = ask_about(0, rows[:, 0], np.zeros(1), wide=1.0)
     reply = walk_jumps(forest, rows, [question], np.array([0]), count_some(40), plainly(forest))[0]
@@ -277,20 +279,20 @@ def test_jumps_that_cancel_are_exactly_zero():
 
 @pytest.mark.parametrize(("high", "words"), [(720.0, "nan or infinity"), (30.0, "jumps by 1.07e")])
 def test_answers_beyond_all_bounds_are_refused(high, words):
-    forest = plant([stump(0.0, high)], 1)
+    forest = build_forest([stump(0.0, high)], 1)
     rows = np.random.default_rng(0).normal(size=(40, 1))
     question = ask_about(0, rows[:, 0], np.zeros(1), wide=1.0)
 
     def link(sums):
         return LINKS["exponential"](sums, 1.0)
 
-    answering = Answering(np.zeros(1), link, 1.0, (0,), 2.0**20)
+    answering = OutputTransform(np.zeros(1), link, 1.0, (0,), 2.0**20)
     with pytest.raises(BadPredictionError, match=words):
         walk_jumps(forest, rows, [question], np.array([0]), count_some(40), answering)
 
 
 def walk_little():
-    forest = plant([stump(1.0, 2.0)], 1)
+    forest = build_forest([stump(1.0, 2.0)], 1)
     rows = np.random.default_rng(0).normal(size=(40, 1))
     question = ask_about(0, rows[:, 0], np.zeros(1))
     walk_jumps(forest, rows, [question], np.array([0]), count_some(40), plainly(forest))

@@ -11,18 +11,18 @@ pytest.importorskip("numba")
 
 from tests.unit.models.trees.test_walk import VALUES, grow
 
-from rhale.kernels.dependences import centre, share_rows
+from rhale.kernels.dependences import centre, normalise_row_weights
 from rhale.models.trees import leaf_dependences
 from rhale.models.trees.forest import Tree
 from rhale.models.trees.leaf_dependences import (
     LeafQuestion,
     add_ranks,
+    compute_leaf_dependences,
     count_bits,
-    count_leaves,
     fill_bits,
     lowest_bit,
 )
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 from rhale.models.trees.walk import walk
 
 PAIRS = np.array(list(combinations(range(3), 2)))
@@ -68,12 +68,14 @@ def test_leaves_give_the_means_of_all_combinations(
     seed, n_trees, depth, category, weighted, n_rows
 ):
     rng = np.random.default_rng(seed)
-    forest = plant([grow(rng, depth, category=category) for _ in range(n_trees)], 3)
+    forest = build_forest([grow(rng, depth, category=category) for _ in range(n_trees)], 3)
     rows = rng.choice([*VALUES, *rng.normal(size=5)], (n_rows, 3))
     if category:
         rows[:, 0] = rng.choice([np.nan, *range(-3, 90)], n_rows)
-    shares = share_rows(n_rows, rng.uniform(0.1, 2, n_rows) if weighted else None)
-    assert_equal(count_leaves(forest, rows, EVERYTHING, shares), by_hand(forest, rows, shares))
+    shares = normalise_row_weights(n_rows, rng.uniform(0.1, 2, n_rows) if weighted else None)
+    assert_equal(
+        compute_leaf_dependences(forest, rows, EVERYTHING, shares), by_hand(forest, rows, shares)
+    )
 
 
 def test_more_codes_than_a_word_holds_are_told_apart():
@@ -83,10 +85,12 @@ def test_more_codes_than_a_word_holds_are_told_apart():
         Tree(t.feature, t.threshold + rng.normal(size=len(t.feature)), *list(vars(t).values())[2:])
         for t in trees
     ]
-    rows, shares = rng.normal(0, 3, (130, 3)), share_rows(130, None)
-    forest = plant(trees, 3)
+    rows, shares = rng.normal(0, 3, (130, 3)), normalise_row_weights(130, None)
+    forest = build_forest(trees, 3)
     assert np.diff(forest.cut_starts).min() > 64
-    assert_equal(count_leaves(forest, rows, EVERYTHING, shares), by_hand(forest, rows, shares))
+    assert_equal(
+        compute_leaf_dependences(forest, rows, EVERYTHING, shares), by_hand(forest, rows, shares)
+    )
 
 
 @pytest.mark.parametrize("leaf_size", [1, 3])
@@ -96,19 +100,19 @@ def test_outputs_are_chosen_and_scaled(leaf_size):
     if leaf_size == 1:
         trees = [Tree(*list(vars(t).values())[:6], {}, i % 3) for i, t in enumerate(trees)]
     forest, rows, shares = (
-        plant(trees, 3, n_outputs=3),
+        build_forest(trees, 3, n_outputs=3),
         rng.normal(size=(20, 3)),
-        share_rows(20, None),
+        normalise_row_weights(20, None),
     )
     question = LeafQuestion(np.arange(3), PAIRS, (2, 0), factor=10.0)
     expected = [10 * part[:, [2, 0]] for part in by_hand(forest, rows, shares)]
-    assert_equal(count_leaves(forest, rows, question, shares), expected)
+    assert_equal(compute_leaf_dependences(forest, rows, question, shares), expected)
 
 
 def test_some_columns_and_pairs_are_some_of_all():
     rng = np.random.default_rng(2)
-    forest = plant([grow(rng, 5) for _ in range(9)], 3)
-    rows, shares = rng.normal(size=(25, 3)), share_rows(25, None)
+    forest = build_forest([grow(rng, 5) for _ in range(9)], 3)
+    rows, shares = rng.normal(size=(25, 3)), normalise_row_weights(25, None)
     single, rest, pure = by_hand(forest, rows, shares)
     question = LeafQuestion(np.array([2, -1, 0]), np.array([[2, 0], [0, 1]]), (0,))
     nothing, total = np.zeros((1, 25)), centre(answer(forest, rows), shares)
@@ -117,14 +121,17 @@ def test_some_columns_and_pairs_are_some_of_all():
         np.array([rest[2], total, rest[0]]),
         np.array([pure[1], nothing]),
     )
-    assert_equal(count_leaves(forest, rows, question, shares), expected)
+    assert_equal(compute_leaf_dependences(forest, rows, question, shares), expected)
 
 
 def test_trees_of_one_feature_each_have_exactly_no_pairs():
     rng = np.random.default_rng(3)
     trees = [grow(rng, 1) for _ in range(30)]
-    found = count_leaves(
-        plant(trees, 3), rng.normal(size=(40, 3)), EVERYTHING, share_rows(40, None)
+    found = compute_leaf_dependences(
+        build_forest(trees, 3),
+        rng.normal(size=(40, 3)),
+        EVERYTHING,
+        normalise_row_weights(40, None),
     )
     assert not found.pure.any()
     assert found.single.any()
@@ -154,11 +161,14 @@ def test_the_first_bits_are_filled(n):
 
 
 def test_the_first_compilation_is_announced_and_later_runs_are_not(monkeypatch, caplog):
-    forest, shares = plant([grow(np.random.default_rng(0), 2)], 3), share_rows(4, None)
-    count_leaves(forest, np.zeros((4, 3)), EVERYTHING, shares)
+    forest, shares = (
+        build_forest([grow(np.random.default_rng(0), 2)], 3),
+        normalise_row_weights(4, None),
+    )
+    compute_leaf_dependences(forest, np.zeros((4, 3)), EVERYTHING, shares)
     caplog.clear()
-    count_leaves(forest, np.zeros((4, 3)), EVERYTHING, shares)
+    compute_leaf_dependences(forest, np.zeros((4, 3)), EVERYTHING, shares)
     assert not caplog.text
     monkeypatch.setattr(leaf_dependences, "will_compile", lambda _: True)
-    count_leaves(forest, np.zeros((4, 3)), EVERYTHING, shares)
+    compute_leaf_dependences(forest, np.zeros((4, 3)), EVERYTHING, shares)
     assert "compiling the count of leaves" in caplog.text

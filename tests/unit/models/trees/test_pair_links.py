@@ -22,7 +22,7 @@ from tests.unit.models.trees.test_walk import N_FEATURES
 
 from rhale.models.trees import pair_links
 from rhale.models.trees.pair_links import walk_linked_pairs
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 
 
 def ask_linked(forest, rows, question, answering):
@@ -43,7 +43,7 @@ def test_differences_are_those_of_linked_corners(seed, link, chosen, leaf_size, 
     trees = grow_some(rng, 4, 4, leaf_size)
     if leaf_size == 1:
         trees = [replace(t, target=i % 2) for i, t in enumerate(trees)]
-    forest, rows = plant(trees, N_FEATURES, n_outputs=2), table(rng, 30)
+    forest, rows = build_forest(trees, N_FEATURES, n_outputs=2), table(rng, 30)
     question, answering = ask(rows, levels), plainly(2, link=link, chosen=chosen)
     found = ask_linked(forest, rows, question, answering)
     assert_same_reply(found, by_hand(walked_sums(forest), rows, question, answering), 1e-11)
@@ -53,7 +53,7 @@ def test_differences_are_those_of_linked_corners(seed, link, chosen, leaf_size, 
 def test_a_column_that_no_split_asks_for_has_pairs_of_exactly_nothing(seed, levels):
     rng = np.random.default_rng(seed)
     trees = [replace(t, feature=np.where(t.feature == 1, 2, t.feature)) for t in grow_some(rng, 6)]
-    forest, rows = plant(trees, N_FEATURES), table(rng, 40)
+    forest, rows = build_forest(trees, N_FEATURES), table(rng, 40)
     question = ask(rows, levels)
     found = ask_linked(forest, rows, question, plainly(1, link="sigmoid"))
     for pair, mixed in zip(question.pairs, found.mixed, strict=True):
@@ -62,10 +62,10 @@ def test_a_column_that_no_split_asks_for_has_pairs_of_exactly_nothing(seed, leve
 
 def test_rows_and_pairs_of_several_blocks_are_answered_like_those_of_one(monkeypatch):
     rng = np.random.default_rng(4)
-    forest, rows = plant(grow_some(rng, 8), N_FEATURES), table(rng, 100)
+    forest, rows = build_forest(grow_some(rng, 8), N_FEATURES), table(rng, 100)
     question, answering = ask(rows, {2}), plainly(1, link="sigmoid")
     whole = ask_linked(forest, rows, question, answering)
-    monkeypatch.setattr(pair_links, "SUMS_AT_ONCE", 1)
+    monkeypatch.setattr(pair_links, "PAIR_SUMS_AT_ONCE", 1)
     monkeypatch.setattr(pair_links, "LINKED_AT_ONCE", 1)
     pieces = ask_linked(forest, rows, question, answering)
     assert [m.tolist() for m in pieces.mixed] == [m.tolist() for m in whole.mixed]

@@ -12,7 +12,7 @@ pytest.importorskip("numba")
 from tests.pair_corners import ask_pairs, ask_side, levels_of
 
 from rhale.errors import RhaleError
-from rhale.kernels.pair_axis import PairAxis, Standing
+from rhale.kernels.pair_axis import CellPositions, PairAxis
 from rhale.kernels.pair_moments import measure_pair
 from rhale.models.trees.pair_sums import add_pair, measure_pairs
 
@@ -72,7 +72,7 @@ def test_equal_differences_deviate_by_nothing(seed, value, weighted):
 
 def take(side, rows):
     """The same question about some of the rows."""
-    standing = Standing(*(values[rows] for values in side.standing))
+    standing = CellPositions(*(values[rows] for values in side.standing))
     return replace(side, standing=standing, low=side.low[rows], high=side.high[rows])
 
 

@@ -21,11 +21,11 @@ from tests.pair_corners import (
 from tests.unit.models.trees.test_walk import N_FEATURES, answers_by_hand, grow
 
 from rhale.models.trees import pair_walk
-from rhale.models.trees.answering import Answering
+from rhale.models.trees.answering import OutputTransform
 from rhale.models.trees.forest import Tree
 from rhale.models.trees.links import LINKS
 from rhale.models.trees.pair_walk import walk_pairs
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 from rhale.models.trees.walk import walk
 
 N_ROWS = 14
@@ -63,7 +63,7 @@ def plainly(n_outputs, *, link=None, factor=1.0, chosen=None):
     """How sums become answers."""
     chosen = tuple(range(n_outputs)) if chosen is None else chosen
     function = None if link is None else (lambda sums: LINKS[link](sums, 1.0))
-    return Answering(np.full(n_outputs, 0.25), function, factor, chosen, 1.0)
+    return OutputTransform(np.full(n_outputs, 0.25), function, factor, chosen, 1.0)
 
 
 def ask_forest(forest, rows, question, answering):
@@ -103,7 +103,7 @@ def test_differences_are_those_of_the_corners_by_hand(
     trees = grow_some(rng, n_trees, depth, category=category)
     rows, answering = table(rng, category=category), plainly(1, factor=3.0)
     question = ask(rows, levels, n_cells)
-    found = ask_forest(plant(trees, N_FEATURES), rows, question, answering)
+    found = ask_forest(build_forest(trees, N_FEATURES), rows, question, answering)
     expected = by_hand(lambda z: answers_by_hand(trees, z, 1), rows, question, answering)
     assert_same_reply(found, expected, 1e-12)
     own = 3.0 * (answers_by_hand(trees, rows, 1) + answering.base)
@@ -130,7 +130,7 @@ def test_leaves_add_to_one_output_or_to_all(seed, chosen, leaf_size):
     trees = grow_some(rng, 6, 4, leaf_size)
     if leaf_size == 1:
         trees = [replace(t, target=i % 3) for i, t in enumerate(trees)]
-    forest, rows = plant(trees, N_FEATURES, n_outputs=3), table(rng, 60)
+    forest, rows = build_forest(trees, N_FEATURES, n_outputs=3), table(rng, 60)
     question, answering = ask(rows, {1}), plainly(3, chosen=chosen)
     found = ask_forest(forest, rows, question, answering)
     expected = by_hand(walked_sums(forest), rows, question, answering)
@@ -142,7 +142,7 @@ def test_leaves_add_to_one_output_or_to_all(seed, chosen, leaf_size):
 @given(seed=st.integers(0, 10**6), n_cells=st.integers(1, 9))
 def test_trees_of_one_split_have_no_pairs_at_all(seed, n_cells):
     rng = np.random.default_rng(seed)
-    forest, rows = plant(grow_some(rng, 40, 1), N_FEATURES), table(rng, 50)
+    forest, rows = build_forest(grow_some(rng, 40, 1), N_FEATURES), table(rng, 50)
     question = ask(rows, {2}, n_cells)
     found = ask_forest(forest, rows, question, plainly(1))
     assert not any(mixed.any() for mixed in found.mixed)
@@ -156,7 +156,7 @@ def test_what_two_other_columns_do_together_changes_nothing_of_a_pair(seed):
     rows = table(rng, 50)
     question = ask(rows, n_cells=4)
     alone, beside = (
-        ask_forest(plant(some, N_FEATURES), rows, question, plainly(1))
+        ask_forest(build_forest(some, N_FEATURES), rows, question, plainly(1))
         for some in (trees, [*trees, *others])
     )
     for pair, one, other in zip(question.pairs, alone.mixed, beside.mixed, strict=True):
@@ -166,7 +166,7 @@ def test_what_two_other_columns_do_together_changes_nothing_of_a_pair(seed):
 
 def test_only_the_pairs_that_are_asked_for_are_answered_either_way_round():
     rng = np.random.default_rng(5)
-    forest, rows = plant(grow_some(rng, 9), N_FEATURES), table(rng, 80)
+    forest, rows = build_forest(grow_some(rng, 9), N_FEATURES), table(rng, 80)
     every = ask_forest(forest, rows, ask(rows, {1}), plainly(1))
     some = ask_forest(forest, rows, ask(rows, {1}, pairs=[(2, 0), (1, 0)]), plainly(1))
     assert len(some.mixed) == 2
@@ -177,7 +177,10 @@ def test_only_the_pairs_that_are_asked_for_are_answered_either_way_round():
 
 def test_two_sides_with_levels_number_their_ways_first_side_first():
     rng = np.random.default_rng(6)
-    forest, rows = plant(grow_some(rng, 9), N_FEATURES), rng.integers(-2, 3, (80, 3)).astype(float)
+    forest, rows = (
+        build_forest(grow_some(rng, 9), N_FEATURES),
+        rng.integers(-2, 3, (80, 3)).astype(float),
+    )
     one = ask_forest(forest, rows, ask(rows, {0, 1}, pairs=[(0, 1)]), plainly(1)).mixed[0]
     other = ask_forest(forest, rows, ask(rows, {0, 1}, pairs=[(1, 0)]), plainly(1)).mixed[0]
     assert one.tolist() == other[..., [0, 2, 1, 3]].tolist()
@@ -186,11 +189,11 @@ def test_two_sides_with_levels_number_their_ways_first_side_first():
 
 def test_rows_of_several_blocks_are_answered_like_rows_of_one(monkeypatch):
     rng = np.random.default_rng(4)
-    forest = plant(grow_some(rng, 12, category=True), N_FEATURES)
+    forest = build_forest(grow_some(rng, 12, category=True), N_FEATURES)
     rows = table(rng, 150, category=True)
     question = ask(rows, {0}, n_cells=4)
     whole = ask_forest(forest, rows, question, plainly(1))
-    monkeypatch.setattr(pair_walk, "MOST_ROWS", 17)
+    monkeypatch.setattr(pair_walk, "MAX_PAIR_BLOCK_ROWS", 17)
     pieces = ask_forest(forest, rows, question, plainly(1))
     assert [m.tolist() for m in pieces.mixed] == [m.tolist() for m in whole.mixed]
     assert [s.tolist() for s in pieces.single] == [s.tolist() for s in whole.single]
@@ -198,7 +201,7 @@ def test_rows_of_several_blocks_are_answered_like_rows_of_one(monkeypatch):
 
 def test_chunks_that_are_walked_at_a_time_do_not_disturb_each_other():
     rng = np.random.default_rng(8)
-    forest = plant(grow_some(rng, 30), N_FEATURES)
+    forest = build_forest(grow_some(rng, 30), N_FEATURES)
     tables = [table(rng, 400) for _ in range(4)]
 
     def work(rows):
@@ -212,7 +215,7 @@ def test_chunks_that_are_walked_at_a_time_do_not_disturb_each_other():
 
 def test_rows_that_cannot_be_written_are_walked_without_compiling_anew():
     rng = np.random.default_rng(9)
-    forest, rows = plant(grow_some(rng, 5), N_FEATURES), table(rng, 40)
+    forest, rows = build_forest(grow_some(rng, 5), N_FEATURES), table(rng, 40)
     question = ask(rows)
     before = ask_forest(forest, rows, question, plainly(1))
     n_compiled = len(pair_walk.walk_pair_rows.signatures)
@@ -230,7 +233,7 @@ def test_more_features_than_a_word_has_bits_are_answered():
         replace(t, feature=np.where(t.feature < 0, -1, rng.integers(0, n, len(t.feature))))
         for t in grow_some(rng, 60, 6)
     ]
-    forest, rows = plant(trees, n), rng.normal(size=(40, n))
+    forest, rows = build_forest(trees, n), rng.normal(size=(40, n))
     question = ask(rows, {5, 100}, columns=tuple(range(n)))
     found = ask_forest(forest, rows, question, plainly(1))
     touched = [p for p, m in enumerate(found.mixed) if m.any()]
@@ -261,7 +264,7 @@ def test_differences_of_sums_that_are_as_large_as_can_be_do_not_overflow(size):
     # 1 in one corner, -1 beside it, 1 opposite: four sums of full size add up
     trees = [corner(size)] * 3
     flipped = replace(corner(0.0), value=np.array([[0.0], [size], [0], [-size], [size]]))
-    found = ask_forest(plant([*trees, flipped], 2), rows, question, plainly(1))
+    found = ask_forest(build_forest([*trees, flipped], 2), rows, question, plainly(1))
     sums = np.array([[size, size], [-size, 4 * size]])
     expected = sums[1, 1] - sums[1, 0] - sums[0, 1] + sums[0, 0]
     assert found.mixed[0].ravel() / size == pytest.approx([expected / size] * 2, rel=1e-9)
@@ -269,7 +272,7 @@ def test_differences_of_sums_that_are_as_large_as_can_be_do_not_overflow(size):
 
 def test_a_side_that_no_tree_sees_changes_nothing():
     rng = np.random.default_rng(3)
-    forest, rows = plant(grow_some(rng, 4), N_FEATURES), table(rng, 30)
+    forest, rows = build_forest(grow_some(rng, 4), N_FEATURES), table(rng, 30)
     question = ask(rows)
     values = np.array([v for s in question.sides for v in (s.low, s.high)])
     features = np.array([0, -1, 2])
@@ -281,7 +284,7 @@ def test_a_side_that_no_tree_sees_changes_nothing():
 
 
 def test_no_rows_have_no_differences():
-    forest = plant(grow_some(np.random.default_rng(0), 3), N_FEATURES)
+    forest = build_forest(grow_some(np.random.default_rng(0), 3), N_FEATURES)
     rows = table(np.random.default_rng(1), 30)
     question = ask(rows)
     none = ask_pairs([ask_side(s.column, np.empty(0), s.axis) for s in question.sides])
@@ -293,6 +296,6 @@ def test_the_first_compilation_is_announced_to_whoever_listens(monkeypatch, capl
     monkeypatch.setattr(pair_walk, "will_compile", lambda _: True)
     rng = np.random.default_rng(0)
     rows = table(rng, 5)
-    ask_forest(plant(grow_some(rng, 1), N_FEATURES), rows, ask(rows), plainly(1))
+    ask_forest(build_forest(grow_some(rng, 1), N_FEATURES), rows, ask(rows), plainly(1))
     assert [r.name for r in caplog.records] == ["rhale"]
     assert "compiling the walk of pairs" in caplog.text

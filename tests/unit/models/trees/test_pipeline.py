@@ -16,7 +16,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from rhale.models.trees.pipeline import MIXED, NOWHERE, where_columns_go
+from rhale.models.trees.pipeline import DROPPED_COLUMN, MIXED, where_columns_go
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -51,8 +51,11 @@ STAY = [0, 1, 2, 3]
         (TargetEncoder(), STAY),
         (PCA(2), [MIXED] * 4),
         (Doubled(), [MIXED] * 4),
-        (SelectKBest(f_regression, k=2), [NOWHERE, 0, NOWHERE, 1]),
-        (make_pipeline(StandardScaler(), SelectKBest(f_regression, k=2)), [NOWHERE, 0, NOWHERE, 1]),
+        (SelectKBest(f_regression, k=2), [DROPPED_COLUMN, 0, DROPPED_COLUMN, 1]),
+        (
+            make_pipeline(StandardScaler(), SelectKBest(f_regression, k=2)),
+            [DROPPED_COLUMN, 0, DROPPED_COLUMN, 1],
+        ),
         (FrozenEstimator(StandardScaler().fit(X)), STAY),
         (FrozenEstimator(PCA(2).fit(X)), [MIXED] * 4),
     ],
@@ -88,7 +91,7 @@ def test_columns_that_are_left_out_twice_taken_or_spread_are_told_apart():
     parts = transformer(
         (StandardScaler(), [0, 1]), (MinMaxScaler(), [1]), (OneHotEncoder(), [2]), ("drop", [3])
     )
-    assert places(parts, x=np.round(X)) == [0, MIXED, MIXED, NOWHERE]
+    assert places(parts, x=np.round(X)) == [0, MIXED, MIXED, DROPPED_COLUMN]
 
 
 def test_names_are_those_of_the_step_s_own_table():
@@ -99,4 +102,4 @@ def test_names_are_those_of_the_step_s_own_table():
     second = transformer((MinMaxScaler(), ["b"]), ("passthrough", ["d"]))
     steps = (first.set_output(transform="pandas"), second)
     # c, d, b after the first; b, d after the second
-    assert places(*steps, x=frame) == [NOWHERE, 0, NOWHERE, 1]
+    assert places(*steps, x=frame) == [DROPPED_COLUMN, 0, DROPPED_COLUMN, 1]

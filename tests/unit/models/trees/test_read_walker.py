@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 pytest.importorskip("numba")
 pytest.importorskip("treelite")
 
-from rhale.models.trees.pipeline import MIXED, NOWHERE
+from rhale.models.trees.pipeline import DROPPED_COLUMN, MIXED
 from rhale.models.trees.read_walker import read_walker
 from rhale.models.trees.reading import CannotReadError
 from rhale.tables import open_table
@@ -22,7 +22,7 @@ def test_columns_of_a_pipeline_are_found_by_name():
     model = make_pipeline(StandardScaler(), TREE).fit(X, X["a"])
     more = X[["b"]].assign(c=0.0, a=X["a"])
     walker = read_walker(model, "predict", open_table(more))
-    assert walker.reading.columns.tolist() == [1, NOWHERE, 0]
+    assert walker.reading.columns.tolist() == [1, DROPPED_COLUMN, 0]
 
 
 def test_steps_that_mix_columns_are_known():

@@ -9,7 +9,7 @@ pytest.importorskip("numba")
 from rhale.errors import RhaleError
 from rhale.models.trees.forest import Tree
 from rhale.models.trees.links import LINKS
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 from rhale.models.trees.reading import CLASS_LABEL, CannotReadError, Reading
 from rhale.models.trees.walker import TreeWalker
 
@@ -21,7 +21,7 @@ LEAF = Tree(
     missing_left=np.zeros(1, np.bool_),
     value=np.array([[3.0]]),
 )
-PLAIN = Reading(plant([LEAF], 2), np.array([0.5]))
+PLAIN = Reading(build_forest([LEAF], 2), np.array([0.5]))
 
 
 def answer(reading, response="predict"):

@@ -4,7 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.models.trees.forest import CATEGORY, NUMBER, ROUNDED_TO_ZERO, ZERO_IS_MISSING, Forest
-from rhale.models.trees.tree_places import NEAR_ZERO, own_cuts, place_between, undo_single
+from rhale.models.trees.tree_places import (
+    LIGHTGBM_ZERO,
+    interpolate_thresholds,
+    own_cuts,
+    undo_single,
+)
 
 floats = st.floats(allow_nan=False, width=64)
 
@@ -40,7 +45,7 @@ def test_features_that_are_no_ordinary_numbers_have_no_places(kind):
     assert own_cuts(forest_of([], kind), 0).size == 0
 
 
-CLOSE = [0.0, 1e-40, 5e-36, NEAR_ZERO, np.nextafter(NEAR_ZERO, 1), 2e-35, 1.0]
+CLOSE = [0.0, 1e-40, 5e-36, LIGHTGBM_ZERO, np.nextafter(LIGHTGBM_ZERO, 1), 2e-35, 1.0]
 
 
 @pytest.mark.parametrize("cut", [*CLOSE, *(-c for c in CLOSE)])
@@ -58,13 +63,15 @@ def test_values_at_or_above_a_place_are_those_that_are_coded_behind_it(cut, kind
 
 def test_places_lie_between_the_values_that_differ():
     values = np.array([1.0, 2.0, 4.0, 8.0])
-    found = place_between(np.array([-1.0, 0.0, 0.5, 1.0, 2.5, 3.0, 3.1]), np.log2(values), values)
+    found = interpolate_thresholds(
+        np.array([-1.0, 0.0, 0.5, 1.0, 2.5, 3.0, 3.1]), np.log2(values), values
+    )
     assert found.tolist() == [-np.inf, -np.inf, 1.5, 2.0, 6.0, 8.0, np.inf]
 
 
 @pytest.mark.parametrize("seen", [[0.0, 2.0, 1.0], [0.0, np.nan, 1.0], [0.0, 1.0, np.inf]])
 def test_values_in_another_order_have_no_places(seen):
-    assert place_between(np.array([0.5]), np.array(seen), np.arange(3.0)) is None
+    assert interpolate_thresholds(np.array([0.5]), np.array(seen), np.arange(3.0)) is None
 
 
 @given(
@@ -74,6 +81,6 @@ def test_values_in_another_order_have_no_places(seen):
 def test_the_given_values_are_on_the_right_side(values, cuts):
     values, cuts = np.sort(values), np.sort(cuts)
     seen = values**3
-    found = place_between(cuts, seen, values)
+    found = interpolate_thresholds(cuts, seen, values)
     assert np.all(np.diff(found[np.isfinite(found)]) >= 0)
     assert ((values[:, None] >= found) == (seen[:, None] >= cuts)).all()

@@ -9,7 +9,7 @@ pytest.importorskip("numba")
 
 from rhale.models.trees import walk as tree_walk
 from rhale.models.trees.forest import Categories, Tree
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 from rhale.models.trees.walk import walk
 
 N_FEATURES = 3
@@ -83,7 +83,7 @@ def test_every_change_reaches_the_leaves_it_reaches_by_hand(
     if category:
         rows[:, 0] = rng.choice([np.nan, *range(-3, 90)], 40)
         values[features == 0] = rng.choice([np.nan, *range(-3, 90)], 40)
-    found = walk(plant(trees, N_FEATURES), rows, features, values, np.full(1, 5.0))
+    found = walk(build_forest(trees, N_FEATURES), rows, features, values, np.full(1, 5.0))
     for answer, feature, value in zip(found, features, values, strict=True):
         varied = rows.copy()
         varied[:, feature] = value
@@ -96,9 +96,9 @@ def test_rows_of_several_blocks_are_answered_like_rows_of_one(monkeypatch):
     rows, values = rng.choice(VALUES, (50, 3)), rng.choice(VALUES, (4, 50))
     rows[:, 0] = rng.integers(0, 70, 50)
     features = np.array([2, 1, 2, 1])
-    whole = walk(plant(trees, 3), rows, features, values, np.zeros(1))
-    monkeypatch.setattr(tree_walk, "MOST_ROWS", 17)
-    pieces = walk(plant(trees, 3), rows, features, values, np.zeros(1))
+    whole = walk(build_forest(trees, 3), rows, features, values, np.zeros(1))
+    monkeypatch.setattr(tree_walk, "MAX_WALK_BLOCK_ROWS", 17)
+    pieces = walk(build_forest(trees, 3), rows, features, values, np.zeros(1))
     assert pieces.tolist() == whole.tolist()
 
 
@@ -109,7 +109,7 @@ def test_leaves_add_to_one_output_or_to_all(leaf_size):
     if leaf_size == 1:
         trees = [Tree(*list(vars(t).values())[:6], {}, i % 3) for i, t in enumerate(trees)]
     rows, values = rng.normal(size=(30, 3)), rng.normal(size=(1, 30))
-    found = walk(plant(trees, 3, n_outputs=3), rows, np.array([1]), values, np.zeros(3))
+    found = walk(build_forest(trees, 3, n_outputs=3), rows, np.array([1]), values, np.zeros(3))
     varied = np.column_stack([rows[:, 0], values[0], rows[:, 2]])
     assert found[0] == pytest.approx(answers_by_hand(trees, varied, 3), abs=1e-12)
 
@@ -117,7 +117,7 @@ def test_leaves_add_to_one_output_or_to_all(leaf_size):
 def test_the_same_leaves_give_the_same_bits_whatever_the_path():
     rng = np.random.default_rng(1)
     trees = [grow(rng, 5) for _ in range(30)]
-    forest, rows = plant(trees, 3), rng.normal(size=(50, 3))
+    forest, rows = build_forest(trees, 3), rng.normal(size=(50, 3))
     values = rng.normal(size=(3, 50))
     changed = walk(forest, rows, np.arange(3), values, np.zeros(1))
     for feature in range(3):
@@ -134,7 +134,8 @@ def test_leaves_of_any_size_add_up(scale):
     scaled = [Tree(*list(vars(t).values())[:5], t.value * scale) for t in trees]
     rows, values = rng.normal(size=(20, 3)), rng.normal(size=(1, 20))
     plain, found = (
-        walk(plant(ts, 3), rows, np.array([2]), values, np.zeros(1)) for ts in (trees, scaled)
+        walk(build_forest(ts, 3), rows, np.array([2]), values, np.zeros(1))
+        for ts in (trees, scaled)
     )
     assert found == pytest.approx(plain * scale, rel=1e-9, abs=1e-14 * scale)
 
@@ -147,14 +148,14 @@ def test_single_precision_rounds_rows_before_they_are_compared():
     )  # fmt: skip
     rows = np.array([[0.1], [0.2]])  # 0.1 < float32(0.1) as a double, equal to it in single
     for is_single, expected in ((False, 1.0), (True, 2.0)):
-        forest = plant([tree], 1, is_single=is_single)
+        forest = build_forest([tree], 1, is_single=is_single)
         found = walk(forest, rows, np.zeros(1, int), rows.T.copy(), np.zeros(1))
         assert found[0, 0, 0] == expected
 
 
 def test_a_change_of_a_column_that_no_tree_sees_changes_nothing():
     rng = np.random.default_rng(3)
-    forest, rows = plant([grow(rng, 4)], 3), rng.normal(size=(10, 3))
+    forest, rows = build_forest([grow(rng, 4)], 3), rng.normal(size=(10, 3))
     found = walk(forest, rows, np.array([-1, 0]), np.zeros((2, 10)), np.zeros(1))
     own = walk(forest, rows, np.array([0]), rows[:, 0][None].copy(), np.zeros(1))
     assert found[0].tolist() == own[0].tolist()
@@ -164,6 +165,6 @@ def test_the_first_compilation_is_announced_to_whoever_listens(monkeypatch, capl
     monkeypatch.setattr(tree_walk, "will_compile", lambda _: True)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(4, 3))
-    walk(plant([grow(rng, 3)], 3), rows, np.array([0]), rows[:, :1].T.copy(), np.zeros(1))
+    walk(build_forest([grow(rng, 3)], 3), rows, np.array([0]), rows[:, :1].T.copy(), np.zeros(1))
     assert [r.name for r in caplog.records] == ["rhale"]
     assert "compiling the walk of trees" in caplog.text

@@ -9,7 +9,7 @@ from tests.jumps_by_hand import ask_about, count_some
 from tests.pair_corners import ask_pairs, ask_side, cells_of
 
 from rhale.models.trees.forest import Tree
-from rhale.models.trees.plant import plant
+from rhale.models.trees.plant import build_forest
 from rhale.models.trees.reading import Reading
 from rhale.models.trees.walker import TreeWalker
 from rhale.tables import open_table
@@ -27,7 +27,9 @@ def stump(**other):
         missing_left=np.array([True, False, False]),
         value=np.array([[0.0], [3.0], [5.0]]),
     )
-    return TreeWalker(Reading(plant([tree], 2), np.zeros(1), **other), "predict", is_pair=False)
+    return TreeWalker(
+        Reading(build_forest([tree], 2), np.zeros(1), **other), "predict", is_pair=False
+    )
 
 
 def test_rows_and_their_changes_are_answered():
@@ -134,7 +136,9 @@ def corner(**other):
         missing_left=np.ones(5, dtype=bool),
         value=np.array([[0.0], [3.0], [0.0], [3.0], [5.0]]),
     )
-    return TreeWalker(Reading(plant([tree], 2), np.zeros(1), **other), "predict", is_pair=False)
+    return TreeWalker(
+        Reading(build_forest([tree], 2), np.zeros(1), **other), "predict", is_pair=False
+    )
 
 
 def ask_corner(walker, chosen=(0,)):

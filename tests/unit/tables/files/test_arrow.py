@@ -44,20 +44,20 @@ def messages(compression=None):
 
 
 def test_columns_and_rows_are_told_without_reading_any(file, kind):
-    schema, n_rows = arrow.measure(file, kind)
+    schema, n_rows = arrow.measure_arrow(file, kind)
     assert schema.equals(ROWS.schema)
     assert n_rows == 40
 
 
 @pytest.mark.parametrize("size", [5, 16, 100])
 def test_rows_come_in_order_and_never_more_than_wanted_at_a_time(file, kind, size):
-    batches = list(arrow.read(file, kind, ["n", "x", "c"], size))
+    batches = list(arrow.read_arrow_batches(file, kind, ["n", "x", "c"], size))
     assert pa.Table.from_batches(batches).equals(ROWS)
     assert max(batch.num_rows for batch in batches) == min(size, 16)
 
 
 def test_only_the_wanted_columns_come(file, kind):
-    batches = arrow.read(file, kind, ["x"], 100)
+    batches = arrow.read_arrow_batches(file, kind, ["x"], 100)
     assert {tuple(batch.schema.names) for batch in batches} == {("x",)}
 
 
@@ -101,4 +101,4 @@ def test_a_dictionary_has_no_rows_and_a_schema_is_no_batch():
 def test_a_file_that_is_cut_off_is_refused(file, kind, tmp_path):
     (tmp_path / "cut").write_bytes(file.read_at(0, file.size // 2))
     with RegularFile(str(tmp_path / "cut")) as cut, pytest.raises((ValueError, OSError)):
-        arrow.measure(cut, kind)
+        arrow.measure_arrow(cut, kind)

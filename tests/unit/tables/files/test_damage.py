@@ -144,7 +144,7 @@ def test_more_rows_than_bytes_can_hold_are_refused(path):
 @pytest.mark.parametrize("path", KINDS)
 def test_rows_are_counted_without_reading_them(path, monkeypatch):
     write(path, table(), compression="zstd")
-    monkeypatch.setattr("rhale.tables.files.arrow.read", None)
+    monkeypatch.setattr("rhale.tables.files.arrow.read_arrow_batches", None)
     assert open_files(path).n_rows == N
 
 
@@ -269,7 +269,8 @@ def test_a_file_with_other_rows_than_it_says_is_named(monkeypatch):
     write("r.parquet", pa.table({"x": np.arange(10.0)}))
     opened = open_files("r.parquet")
     monkeypatch.setattr(
-        "rhale.tables.files.parquet.read", lambda *_: pa.table({"x": [1.0]}).to_batches()
+        "rhale.tables.files.parquet.read_parquet_batches",
+        lambda *_: pa.table({"x": [1.0]}).to_batches(),
     )
     with pytest.raises(BadTableError, match=r"^r.parquet says that it has 10 rows, but has 1$"):
         list(opened.chunks(5))

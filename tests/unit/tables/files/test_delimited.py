@@ -29,7 +29,7 @@ KINDS = {  # cells of each type that Arrow tells apart, and some that belong to 
 @pytest.fixture(autouse=True)
 def in_own_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(delimited, "BLOCK", 512)
+    monkeypatch.setattr(delimited, "CSV_BLOCK_BYTES", 512)
 
 
 def quoted(cell):
@@ -68,19 +68,19 @@ def test_types_of_columns_that_change_late_are_those_of_all_rows(columns):
     cells = [[cell for kind in column for cell in kind] for column in columns]
     write([(column * 40)[:40] for column in cells])
     with RegularFile("r.csv") as file:
-        schema, n_rows = delimited.settle(file)
+        schema, n_rows = delimited.measure_delimited(file)
     assert schema == found_by_arrow()
     assert n_rows == 40
 
 
 def count_readings(monkeypatch):
-    opened, real = [], delimited._open
+    opened, real = [], delimited._open_csv_reader
 
     def counted(file, options):
         opened.append(options)
         return real(file, options)
 
-    monkeypatch.setattr(delimited, "_open", counted)
+    monkeypatch.setattr(delimited, "_open_csv_reader", counted)
     return opened
 
 
@@ -117,7 +117,7 @@ def test_types_that_are_struck_out_are_not_tried_again(monkeypatch):
 def test_bytes_that_are_no_text_are_bytes():
     Path("r.csv").write_bytes(b"x,y\n" + b"1,a\n" * 200 + b"1,\xff\xfe\n")
     with RegularFile("r.csv") as file:
-        schema, n_rows = delimited.settle(file)
+        schema, n_rows = delimited.measure_delimited(file)
     assert schema == pa.schema([("x", pa.int64()), ("y", pa.binary())])
     assert n_rows == 201
 
@@ -147,18 +147,18 @@ def test_guesses_are_tried_in_the_order_of_arrow():
 @pytest.mark.parametrize("name", ["wide.csv", "wide.tsv", "wide.csv.gz"])
 def test_a_header_that_the_rows_cannot_fill_is_refused_before_arrow_reads_it(name, monkeypatch):
     """Arrow takes 8 kB for a column: half a megabyte of commas took two gigabytes."""
-    monkeypatch.setattr(delimited, "BLOCK", 2**21)
+    monkeypatch.setattr(delimited, "CSV_BLOCK_BYTES", 2**21)
     sign = "\t" if ".tsv" in name else ","
     text = sign.join(f"c{i}" for i in range(100_000)) + "\n1\n"
     content = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
     Path(name).write_bytes(content)
-    monkeypatch.setattr(delimited, "_open", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr(delimited, "_open_csv_reader", lambda *_: pytest.fail("it was read"))
     with pytest.raises(BadTableError, match=rf"{name} cannot be read .* names 100,000 columns"):
         open_files(name)
 
 
 def test_wide_rows_that_are_there_are_read(monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCK", 2**21)
+    monkeypatch.setattr(delimited, "CSV_BLOCK_BYTES", 2**21)
     names, row = ",".join(f"c{i}" for i in range(3000)), ",".join(["1.5"] * 3000)
     Path("wide.csv").write_text(f"{names}\n{row}\n{row}\n")
     assert len(open_files("wide.csv").names) == 3000

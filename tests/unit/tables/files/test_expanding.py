@@ -5,21 +5,21 @@ import pytest
 from rhale.errors import BadTableError
 from rhale.tables.files.expanding import (
     HELD,
+    MAX_TABLE_EXPANSION,
     ROWS_IN_BYTE,
-    TIMES,
     most_from,
     require_likely,
     require_likely_rows,
 )
 
 
-@pytest.mark.parametrize("n_bytes", [0, 1, HELD // TIMES])
+@pytest.mark.parametrize("n_bytes", [0, 1, HELD // MAX_TABLE_EXPANSION])
 def test_few_bytes_may_become_what_any_file_may_ask_for(n_bytes):
     assert most_from(n_bytes) == HELD
 
 
 def test_many_bytes_may_become_so_many_times_as_many():
-    assert most_from(HELD) == TIMES * HELD
+    assert most_from(HELD) == MAX_TABLE_EXPANSION * HELD
 
 
 @pytest.mark.parametrize("n_bytes", [10, HELD])
@@ -35,7 +35,7 @@ def test_no_compression_that_arrow_knows_gets_near():
     pa = pytest.importorskip("pyarrow")
     plain = bytes(2**22)
     for codec in ("lz4", "snappy"):
-        assert len(plain) < TIMES * len(pa.compress(plain, codec))
+        assert len(plain) < MAX_TABLE_EXPANSION * len(pa.compress(plain, codec))
 
 
 def test_rows_that_a_file_cannot_hold_name_it():

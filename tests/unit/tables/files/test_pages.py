@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.tables.files.pages import (
-    TEXT,
+    BYTE_ARRAY_TYPE,
     UNPACKED,
     footer_of,
-    read_groups,
     read_page,
     read_pages,
+    read_row_groups,
     read_structure,
 )
 from rhale.tables.files.regular import RegularFile
@@ -63,19 +63,19 @@ def test_the_footer_is_what_stands_before_its_length_and_four_letters(file):
 
 
 def test_groups_and_columns_are_those_of_pyarrow(file):
-    groups = read_groups(footer_of(file))
+    groups = read_row_groups(footer_of(file))
     assert [group.n_rows for group in groups] == [200, 200, 100]
     for group, (_, columns) in zip(groups, judged(file), strict=True):
         for found, told in zip(group.columns, columns, strict=True):
             assert b".".join(found.path).decode() == told.path_in_schema
             assert found.size == told.total_compressed_size
             assert found.place == (told.dictionary_page_offset or told.data_page_offset)
-            assert (found.kind == TEXT) == (told.physical_type == "BYTE_ARRAY")
+            assert (found.kind == BYTE_ARRAY_TYPE) == (told.physical_type == "BYTE_ARRAY")
             assert (found.codec == UNPACKED) == (told.compression == "UNCOMPRESSED")
 
 
 def test_the_pages_of_a_column_follow_each_other_to_its_end(file):
-    for group, (_, columns) in zip(read_groups(footer_of(file)), judged(file), strict=True):
+    for group, (_, columns) in zip(read_row_groups(footer_of(file)), judged(file), strict=True):
         for stored, told in zip(group.columns, columns, strict=True):
             pages = list(read_pages(file, stored))
             data = [page for page in pages if not page.is_dictionary]
@@ -86,7 +86,7 @@ def test_the_pages_of_a_column_follow_each_other_to_its_end(file):
 
 
 def test_pages_that_are_not_packed_have_one_size(file):
-    numbers = read_groups(footer_of(file))[0].columns[0]
+    numbers = read_row_groups(footer_of(file))[0].columns[0]
     pages = list(read_pages(file, numbers))
     assert all(page.expanded == page.size for page in pages)
     assert sum(page.size for page in pages) >= 8 * 200
@@ -101,7 +101,7 @@ def test_bytes_that_are_no_page_are_none(file):
 def test_a_footer_that_is_cut_off_is_refused(file, share):
     footer = footer_of(file)
     with pytest.raises(ValueError, match=r"ends too early|it has"):
-        read_groups(footer[: int(share * len(footer))])
+        read_row_groups(footer[: int(share * len(footer))])
 
 
 @given(st.binary(max_size=60))

@@ -5,7 +5,7 @@ import pytest
 
 from rhale.tables.files import parquet
 from rhale.tables.files.expanding import HELD
-from rhale.tables.files.pages import footer_of, read_groups
+from rhale.tables.files.pages import footer_of, read_row_groups
 from rhale.tables.files.regular import RegularFile
 
 pa = pytest.importorskip("pyarrow")
@@ -29,16 +29,16 @@ def write(tmp_path):
 
 
 def read(file, names=("n", "t"), size=7, skip=0):
-    return list(parquet.read(file, list(names), size, skip))
+    return list(parquet.read_parquet_batches(file, list(names), size, skip))
 
 
 def safe_rows(file, size, whole=()):
-    (group,) = read_groups(footer_of(file))
+    (group,) = read_row_groups(footer_of(file))
     return parquet.safe_rows(file, group, 0, {"n", "t"}, set(whole), size)
 
 
 def test_columns_and_rows_are_told_without_reading_any(write):
-    schema, n_rows = parquet.measure(write())
+    schema, n_rows = parquet.measure_parquet(write())
     assert schema.names == ["n", "x", "t"]
     assert n_rows == 100
 
@@ -54,7 +54,7 @@ def test_rows_come_in_order_after_those_that_are_left_out(write, skip):
 
 def test_groups_before_the_first_wanted_row_are_not_touched(write):
     file = write(row_group_size=50, compression="snappy")
-    stored = read_groups(footer_of(file))[0].columns[0]
+    stored = read_row_groups(footer_of(file))[0].columns[0]
     with open(file.name, "r+b") as damaged:  # noqa: PTH123 - its name is a text
         damaged.seek(stored.place)
         damaged.write(b"\xff" * stored.size)
@@ -65,14 +65,16 @@ def test_groups_before_the_first_wanted_row_are_not_touched(write):
 
 def test_numbers_and_categories_are_as_safe_as_any_number_of_rows(write):
     file = write(ROWS)
-    assert parquet.safe_rows(file, read_groups(footer_of(file))[0], 0, {"n", "x"}, set(), 50) == 50
+    assert (
+        parquet.safe_rows(file, read_row_groups(footer_of(file))[0], 0, {"n", "x"}, set(), 50) == 50
+    )
     assert safe_rows(file, 50, whole=["t"]) == 50
 
 
 def test_text_is_safe_where_all_rows_at_their_longest_fit(write, monkeypatch):
     file = write()
     assert safe_rows(file, 50) == 50
-    monkeypatch.setattr("rhale.tables.files.expanding.TIMES", 1)
+    monkeypatch.setattr("rhale.tables.files.expanding.MAX_TABLE_EXPANSION", 1)
     for module in ("expanding", "parquet"):
         monkeypatch.setattr(f"rhale.tables.files.{module}.HELD", 1_000)
     assert safe_rows(file, 50) == 3  # of 300 letters each, in 1,000 bytes
@@ -80,13 +82,13 @@ def test_text_is_safe_where_all_rows_at_their_longest_fit(write, monkeypatch):
 
 def test_the_longest_text_of_a_dictionary_is_measured(write):
     file = write()
-    (group,) = read_groups(footer_of(file))
+    (group,) = read_row_groups(footer_of(file))
     assert parquet.longest_entry(file, group.columns[2], 0) == 300
 
 
 def test_nested_text_could_be_of_any_length(write):
     file = write(pa.table({"l": [["a"], ["b"]]}))
-    (group,) = read_groups(footer_of(file))
+    (group,) = read_row_groups(footer_of(file))
     assert parquet.longest_entry(file, group.columns[0], 0) == HELD
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rhale.errors import BadTableError
-from rhale.tables.files.regular import RegularFile, look
+from rhale.tables.files.regular import RegularFile, stat_path
 from rhale.tables.files.sources import open_files
 
 pa = pytest.importorskip("pyarrow")
@@ -85,10 +85,10 @@ def test_a_pipe_in_a_dataset_is_named():
 def test_a_pipe_that_takes_the_place_of_a_file_is_refused_after_it_was_opened(monkeypatch):
     """Nobody waits: a pipe that is opened without waiting for a writer is there at once."""
     write("r.csv")
-    regular = look("r.csv")
+    regular = stat_path("r.csv")
     Path("r.csv").unlink()
     make_pipe("r.csv")
-    monkeypatch.setattr("rhale.tables.files.regular.look", lambda _: regular)
+    monkeypatch.setattr("rhale.tables.files.regular.stat_path", lambda _: regular)
     with pytest.raises(BadTableError, match=r"r.csv is a pipe"):
         RegularFile("r.csv")
 

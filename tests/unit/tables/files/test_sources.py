@@ -248,7 +248,7 @@ def test_columns_may_stand_in_another_order():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("rhale.tables.files.delimited.BLOCK", 64)
+    monkeypatch.setattr("rhale.tables.files.delimited.CSV_BLOCK_BYTES", 64)
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from rhale.tables.pieces import ahead
-from rhale.tables.pieces.ahead import AHEAD, read_ahead
+from rhale.tables.pieces.ahead import CHUNKS_READ_AHEAD, read_ahead
 
 PATIENCE = 120  # seconds: they bound a hang, and nothing else
 
@@ -38,7 +38,7 @@ def test_a_few_items_are_fetched_while_one_is_worked_on_and_no_more(monkeypatch)
 
     class Told(queue.Queue):
         def put(self, item, **settings):
-            if self.full() and item == ("item", 1 + AHEAD):
+            if self.full() and item == ("item", 1 + CHUNKS_READ_AHEAD):
                 is_full.set()
             super().put(item, **settings)
 
@@ -53,7 +53,9 @@ def test_a_few_items_are_fetched_while_one_is_worked_on_and_no_more(monkeypatch)
     assert next(found) == 0
     is_used.set()
     assert is_full.wait(PATIENCE)
-    assert len(fetched) == 2 + AHEAD  # one in use, the queue, one that waits for a place
+    assert (
+        len(fetched) == 2 + CHUNKS_READ_AHEAD
+    )  # one in use, the queue, one that waits for a place
     found.close()
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rhale.errors import ModelFailedError
-from rhale.tables.pieces.reader import cut, naming
+from rhale.tables.pieces.reader import cut, naming_source
 
 
 def test_arrays_are_cut_alike():
@@ -14,9 +14,9 @@ def test_arrays_are_cut_alike():
 def test_errors_name_their_piece_once():
     with (
         pytest.raises(ModelFailedError, match=r"^file 1: broken$"),
-        naming("file 1"),
-        naming("file 1"),
+        naming_source("file 1"),
+        naming_source("file 1"),
     ):
         raise ModelFailedError("broken")  # noqa: EM101
-    with pytest.raises(ModelFailedError, match=r"^broken$"), naming(""):
+    with pytest.raises(ModelFailedError, match=r"^broken$"), naming_source(""):
         raise ModelFailedError("broken")  # noqa: EM101

@@ -154,7 +154,7 @@ def test_numbers_are_made_before_a_chunk_is_handed_over_and_names_are_not(monkey
     chunks = with_numbers(pieced(table).cut([table], 2))
 
     (first, second) = chunks
-    monkeypatch.setattr("rhale.tables.frame.numbers_of", made.append)
+    monkeypatch.setattr("rhale.tables.frame.read_column_floats", made.append)
 
     assert [first.column(index).tolist() for index in range(4)] == [
         *[[1.0, 2.0], [4.0, 5.0], [1.0, 0.0]],
@@ -176,7 +176,7 @@ def test_files_are_closed_where_numbers_cannot_be_made(monkeypatch):
     def fails(column):
         raise OverflowError(column.name)
 
-    monkeypatch.setattr("rhale.tables.frame.numbers_of", fails)
+    monkeypatch.setattr("rhale.tables.frame.read_column_floats", fails)
     with pytest.raises(OverflowError) as caught:  # whose traceback keeps all that was at work
         next(with_numbers(chunks()))
     assert closed == [True]
