@@ -10,8 +10,7 @@ from tests.pairs_by_hand import make_interactions
 
 import rhale
 from rhale.errors import BadFileError, BadSettingError
-from rhale.explanation import load_explanation
-from rhale.explanation import restore_explanation
+from rhale.explanation import load_explanation, restore_explanation
 from rhale.results import store
 from rhale.results.missing import Missing
 from rhale.results.note import Note
