@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from parts import FloatArray
 
-from rhale.kernels import IntArray
-from rhale.models.trees.readers import reader_of
+from rhale.models.trees.ensemble import reader_of
+from rhale.stats.arrays import IntArray
 
 N_HALVES = 2  # of the rows: what they differ by is the noise
 SHARE, LEAST = 0.02, 25  # of the rows around a threshold, and how many on each side at least

@@ -27,7 +27,7 @@ from report import table
 import problems
 import rhale
 from problems import PairedProblem
-from rhale.results.pair_effect import can_be_ranked
+from rhale.interaction.pair_effect import can_be_ranked
 
 FIRST = 7000  # seed
 Row = dict[str, Any]

@@ -28,8 +28,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
 import rhale
-from rhale.kernels.splits import Scheme
-from rhale.kernels.student import student_quantile
+from rhale.stability.splits import Scheme
+from rhale.stats.distributions import student_quantile
 
 FIRST = 8000  # seed
 ELSEWHERE = 500_000  # seeds of the trainings that tell the truth

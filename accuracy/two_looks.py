@@ -10,7 +10,7 @@ from random_problems import LEAST, MOST, Task, draw_task, errors
 from report import table
 
 import rhale
-from rhale.kernels import two_looks
+from rhale.effects.binning import segments as two_looks
 
 SEEDS, N_PROBLEMS = (11, 12, 13), 60
 SIZES = (5_000, 10_000, 30_000, 100_000)

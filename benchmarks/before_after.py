@@ -31,9 +31,9 @@ def measure():
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     import rhale
-    from rhale.kernels import when_compiled
-    from rhale.kernels.grid import Grid
-    from rhale.kernels.moments import measure_moments as moments
+    from rhale.effects.binning.cells import Grid
+    from rhale.effects.binning.moments import measure_moments as moments
+    from rhale.stats import jit as when_compiled
 
     torch.set_num_threads(1)
     torch.manual_seed(0)

@@ -20,7 +20,7 @@ from measuring import Ledger, table_of
 from networks import network
 
 import rhale
-from rhale.gpu.device_moments import copy_to_device
+from rhale.execution.gpu.moments import copy_to_device
 
 N_FEATURES = 8
 LEAST_THERE, LEAST_SENT = 115, 90  # million rows a second: rows on the device, on the host

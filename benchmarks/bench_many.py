@@ -8,7 +8,7 @@ from known_curves import Sines, check_rise
 from measuring import race_of_processor, seconds
 
 import rhale
-from rhale.kernels import when_compiled
+from rhale.stats import jit as when_compiled
 
 N_MORE = 20  # features or outputs; then twice as many
 ONE_MORE = {100_000: 6e-3, 300: 4e-3}  # seconds for one more effect, by rows

@@ -9,10 +9,10 @@ import pytest
 from measuring import race_of_processor
 
 import rhale
-from rhale.kernels import when_compiled
-from rhale.kernels.grid import Grid, uniform_edges
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.sample import column_keys
+from rhale.effects.binning.cells import Grid, uniform_edges
+from rhale.effects.binning.moments import measure_moments
+from rhale.stats import jit as when_compiled
+from rhale.stats.sampling import column_keys
 
 N_FEATURES, N_ROWS, CHUNK = 10, 10_000_000, 2**16
 PASSES = {"NumPy alone": 30, "compiled loop": 15}

@@ -10,14 +10,13 @@ from effector.axis_partitioning import DynamicProgramming
 from measuring import race, race_of_processor, seconds
 
 import rhale
-from rhale.kernels import when_compiled
-from rhale.kernels.adaptive import MeanSearch
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.axis_row import BatchedCells
-from rhale.kernels.grid import Grid, uniform_edges
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.noise import local_noise
-from rhale.kernels.pure_error import NonEmptyCells
+from rhale.effects.binning.adaptive import MeanSearch
+from rhale.effects.binning.axis import BatchedCells, FeatureAxis
+from rhale.effects.binning.cells import Grid, uniform_edges
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.noise import local_noise
+from rhale.effects.binning.pure_error import NonEmptyCells
+from rhale.stats import jit as when_compiled
 
 DISCOUNT = 0.3
 FASTER_AT_1000 = 50

@@ -7,7 +7,7 @@ import pytest
 from measuring import Counted, race_of_processor, seconds
 
 import rhale
-from rhale.kernels.splits import Scheme
+from rhale.stability.splits import Scheme
 
 N_REFITS = 6
 

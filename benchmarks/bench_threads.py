@@ -8,11 +8,11 @@ import xgboost
 from measuring import race, seconds
 from networks import network
 
-from rhale.engines import map_in_threads
-from rhale.engines.thread_limits import limit_threads
+from rhale.data import open_table
+from rhale.data.table import read_chunks
+from rhale.execution import map_in_threads
+from rhale.execution.threads import limit_threads
 from rhale.models import wrap
-from rhale.tables import open_table
-from rhale.tables.chunk import read_chunks
 
 TARGET = 1.6
 N_THREADS, N_CHUNKS = 2, 16

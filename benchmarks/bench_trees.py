@@ -13,8 +13,10 @@ from measuring import Counted, best_time, race, race_of_processor, seconds
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 import rhale
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.jumps import (
+from rhale.data import open_table
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.models import wrap
+from rhale.models.trees.jumps import (
     JumpMarks,
     JumpQuestion,
     find_jump_cells,
@@ -22,8 +24,6 @@ from rhale.kernels.jumps import (
     make_jump_rows,
     near_share,
 )
-from rhale.models import wrap
-from rhale.tables import open_table
 
 lightgbm = pytest.importorskip("lightgbm")
 xgboost = pytest.importorskip("xgboost")
@@ -196,7 +196,7 @@ def test_cost_grows_with_rows_and_trees_and_hardly_with_features(ledger, what):
 
 def walk_alone(model, x, n_rows=5_000):
     """Four changes of every column, in pieces as explain takes them."""
-    from rhale.models.trees.read_walker import read_walker
+    from rhale.models.trees.read_model import read_walker
     from rhale.models.trees.walk import walk
 
     reading = read_walker(model, "predict", open_table(x[:2])).reading
@@ -239,7 +239,7 @@ def ask_about(walker, x, column):
 @pytest.mark.parametrize("name", MODELS)
 def test_jumps_cost_about_what_four_changes_cost(benchmark, ledger, name):
     from rhale.models.trees.jump_walk import walk_jumps
-    from rhale.models.trees.read_walker import read_walker
+    from rhale.models.trees.read_model import read_walker
     from rhale.models.trees.walk import walk
 
     x, model = table(5_000), fitted(name)
@@ -298,7 +298,7 @@ START = """
 import sys, time
 import numpy as np
 from rhale.models.trees.forest import Tree
-from rhale.models.trees.plant import plant
+from rhale.models.trees.forest import plant
 start = time.perf_counter()
 from rhale.models.trees.walk import walk
 tree = Tree(*(np.array(v) for v in ([0, -1, -1], [0.5, 0, 0], [1, -1, -1], [2, -1, -1],

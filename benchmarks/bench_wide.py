@@ -9,8 +9,8 @@ import pytest
 from measuring import race, seconds
 
 import rhale
-from rhale.tables.files.arrow import validate
-from rhale.tables.files.sources import open_files
+from rhale.data.files.arrow import validate
+from rhale.data.files.open import open_files
 
 N_ROWS, N_COLUMNS = 40, 2000
 DOUBLED = 2.4  # twice the columns, with room for what the machine does meanwhile
@@ -101,8 +101,8 @@ def test_checks_cost_little_of_reading(benchmark, ledger, tmp_path, kind, ending
         with pytest.MonkeyPatch.context() as patch:
             if not checked:
                 for module in ("arrow", "parquet"):
-                    patch.setattr(f"rhale.tables.files.{module}.validate", lambda batch: batch)
-                patch.setattr("rhale.tables.files.parquet.safe_rows", lambda *a: a[-1])
+                    patch.setattr(f"rhale.data.files.{module}.validate", lambda batch: batch)
+                patch.setattr("rhale.data.files.parquet.safe_rows", lambda *a: a[-1])
             for batch in table.source.parts[0].batches(table.source.schema, 2**16):
                 n_rows += batch.num_rows
         return n_rows

@@ -13,10 +13,10 @@ from time import process_time
 import numpy as np
 
 import rhale
-from rhale._run import MAX_RESULT_SAMPLE_ROWS
-from rhale.engines import fold as passes
-from rhale.kernels.sample import MAX_ROW_HASH
-from rhale.tables.array import ArrayTable
+from rhale.data.array import ArrayTable
+from rhale.execution import fold as passes
+from rhale.pipeline import MAX_RESULT_SAMPLE_ROWS
+from rhale.stats.sampling import MAX_ROW_HASH
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "scale.md"
 MARKS = "<!-- on paper: start -->\n", "<!-- on paper: end -->"

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 import rhale
 from problems import FloatArray, Problem
 from rhale import plots
-from rhale.plots.fields import ContinuousAxis
+from rhale.plots.axes import ContinuousAxis
 
 COLUMN, PAGE_WIDTH = 3.4, 7.0  # inches in print
 PRINT = {

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rhale.kernels.region_finding import SearchRows, Target
+from rhale.regions.settings import SearchRows, Target
 
 
 def rows_of(values, *, n_levels=None, weight=None, checks=None):

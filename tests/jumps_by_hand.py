@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.jumps import (
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.models.trees.jumps import (
     N_JUMP_GROUPS,
     JumpMarks,
     JumpQuestion,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_question import PairQuestion, PairReply, PairSide
+from rhale.interaction.cells import PairAxis
+from rhale.models.questions import PairQuestion, PairReply, PairSide
 
 
 def cells_of(x, n_cells=5):

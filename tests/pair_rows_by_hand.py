@@ -4,10 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_moments import measure_pair
-from rhale.kernels.pair_steps import find_filling
-from rhale.kernels.pair_strength import PairFit
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import find_filling, measure_pair
+from rhale.interaction.strength import PairFit
 
 
 def cells_of(x, n_cells, closed="left"):

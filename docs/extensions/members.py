@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from sphinx.application import Sphinx
 
-from rhale.kernels import partitions
+from rhale.effects.binning import choose as partitions
 
-BUILT = ("rhale.kernels.regions", "rhale.models")
+BUILT = ("rhale.regions.settings", "rhale.models")
 
 
 class Default(NamedTuple):

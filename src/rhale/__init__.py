@@ -3,26 +3,26 @@
 import typing as _typing
 from importlib import import_module as _import_module
 
+from rhale.effects.binning import choose as _partitions
+from rhale.effects.binning.choose import *  # a new one is named in that list alone
 from rhale.errors import RhaleError
-from rhale.kernels import partitions as _partitions
-from rhale.kernels.partitions import *  # a new one is named in that list alone
-from rhale.kernels.regions import By, Regions
+from rhale.regions.settings import By, Regions
 
 if _typing.TYPE_CHECKING:
     from rhale import models
-    from rhale._explain import effect, explain
-    from rhale._interact import interactions
-    from rhale._refit import refit, refits
-    from rhale.comparison import Comparison, compare
-    from rhale.explanation import Explanation
-    from rhale.pairs import Interactions
-    from rhale.results.effect import Effect
-    from rhale.results.level_effect import LevelEffect
-    from rhale.results.pair_effect import PairEffect
-    from rhale.results.profile import Profile
-    from rhale.results.refit_effect import RefitEffect
-    from rhale.results.region_tree import RegionTree
-    from rhale.trainings import Refits, load
+    from rhale.api import effect, explain
+    from rhale.comparison.result import Comparison, compare
+    from rhale.effects.effect import Effect
+    from rhale.effects.explanation import Explanation
+    from rhale.effects.level_effect import LevelEffect
+    from rhale.effects.profile import Profile
+    from rhale.interaction.api import interactions
+    from rhale.interaction.pair_effect import PairEffect
+    from rhale.interaction.result import Interactions
+    from rhale.regions.result import RegionTree
+    from rhale.stability.api import refit, refits
+    from rhale.stability.refit_effect import RefitEffect
+    from rhale.stability.result import Refits, load
 
 __all__ = [
     "By",
@@ -51,28 +51,28 @@ __all__ += _partitions.__all__
 
 # What `import rhale` does not wait for, as type checkers read it above: each name and its room.
 _ROOMS = {
-    "Comparison": "comparison",
-    "Effect": "results.effect",
-    "Explanation": "explanation",
-    "Interactions": "pairs",
-    "LevelEffect": "results.level_effect",
-    "PairEffect": "results.pair_effect",
-    "Profile": "results.profile",
-    "RefitEffect": "results.refit_effect",
-    "Refits": "trainings",
-    "RegionTree": "results.region_tree",
-    "compare": "comparison",
-    "effect": "_explain",
-    "explain": "_explain",
-    "interactions": "_interact",
-    "load": "trainings",
-    "refit": "_refit",
-    "refits": "_refit",
+    "Comparison": "comparison.result",
+    "Effect": "effects.effect",
+    "Explanation": "effects.explanation",
+    "Interactions": "interaction.result",
+    "LevelEffect": "effects.level_effect",
+    "PairEffect": "interaction.pair_effect",
+    "Profile": "effects.profile",
+    "RefitEffect": "stability.refit_effect",
+    "Refits": "stability.result",
+    "RegionTree": "regions.result",
+    "compare": "comparison.result",
+    "effect": "api",
+    "explain": "api",
+    "interactions": "interaction.api",
+    "load": "stability.result",
+    "refit": "stability.api",
+    "refits": "stability.api",
     "style": "plots.theme",
 }
 _MODULES = (
-    *("comparison", "engines", "explanation", "features", "gpu", "measures", "models", "names"),
-    *("pairs", "plots", "results", "settings", "system", "tables", "trainings"),
+    *("comparison", "data", "effects", "execution", "features", "interaction", "models", "naming"),
+    *("output", "plots", "regions", "report", "settings", "stability", "stats", "system"),
 )
 
 
@@ -85,7 +85,7 @@ def __getattr__(name: str) -> _typing.Any:
     if name in _MODULES:
         return _import_module(f"rhale.{name}")
     if name == "__version__":
-        return _import_module("rhale._run").own_version()
+        return _import_module("rhale.pipeline").own_version()
     msg = f"module 'rhale' has no attribute {name!r}"
     raise AttributeError(msg)
 

@@ -8,14 +8,14 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
+from rhale.effects.binning.adaptive import Adaptive
+from rhale.effects.binning.choose import PARTITIONS
+from rhale.effects.binning.fixed import Edges, Fixed, Quantile
+from rhale.effects.binning.partition import Partition, require_count
 from rhale.errors import BadSettingError, warn_caller
-from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.fixed import Edges, Fixed, Quantile
-from rhale.kernels.pair_settings import PairSettings
-from rhale.kernels.partition import Partition, require_count
-from rhale.kernels.partitions import PARTITIONS
-from rhale.kernels.regions import By, Regions, parse_regions_option
-from rhale.names import find, find_feature, list_asked, read_word
+from rhale.interaction.settings import PairSettings
+from rhale.naming import find, find_feature, list_asked, read_word
+from rhale.regions.settings import By, Regions, parse_regions_option
 
 Method = Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"]
 Local = Literal["auto", "gradient", "secant"]

@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import rhale
-from rhale.kernels import when_compiled
+from rhale.stats import jit as when_compiled
 
 pytest.importorskip("numba")
 X = np.random.default_rng(3).normal(size=(4_000, 4))

@@ -239,9 +239,9 @@ def test_types_are_those_of_all_files_together(tmp_path):
 
 def test_a_damaged_file_names_itself_and_the_run_goes_on_once_it_is_whole(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("rhale.engines.checkpoint.folder.EVERY_SECONDS", 0)
+    monkeypatch.setattr("rhale.execution.checkpoint.folder.EVERY_SECONDS", 0)
     monkeypatch.setattr(
-        "rhale.engines.checkpoint.folder.SPARED_SHARE", 0
+        "rhale.execution.checkpoint.folder.SPARED_SHARE", 0
     )  # however long a disk takes
     rng = np.random.default_rng(3)
     for part in range(4):
@@ -257,11 +257,10 @@ def test_a_damaged_file_names_itself_and_the_run_goes_on_once_it_is_whole(tmp_pa
     n_asked = sum(asked)
     content = Path("2.parquet").read_bytes()
     place = pq.ParquetFile("2.parquet").metadata.row_group(0).column(0).data_page_offset
-    damaged = (
-        content[:place] + bytes([255] * 100) + content[place + 100 :]
-    )  # what a page says it is
+    # What a page says it is.
+    damaged = content[:place] + bytes([255] * 100) + content[place + 100 :]
     with monkeypatch.context() as patch:  # damage it between the two readings, unseen
-        patch.setattr("rhale.tables.files.formats.TableFile.require_unchanged", lambda _: None)
+        patch.setattr("rhale.data.files.open.TableFile.require_unchanged", lambda _: None)
 
         def spoil(rows):
             if Path("2.parquet").read_bytes() == content:

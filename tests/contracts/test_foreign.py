@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 import rhale
-from rhale.engines import open_parts, pack, work
+from rhale.data.array import ArrayChunk
+from rhale.data.columns import Labels
+from rhale.data.table import IN_MEMORY
+from rhale.effects.binning.partition import constant_cuts
 from rhale.errors import BadSettingError, BadTableError
-from rhale.kernels.partition import constant_cuts
-from rhale.tables.array import ArrayChunk
-from rhale.tables.columns import Labels
-from rhale.tables.storage import IN_MEMORY
+from rhale.execution import open_parts, pack, work
 
 N = 600
 RNG = np.random.default_rng(3)

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.kernels import moments
+from rhale.effects.binning import moments
 
 HOUSE = Path(rhale.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(HOUSE.rglob("*.py"))
 RESULTS = {"Effect", "LevelEffect", "Profile"}
 COMPILED = {
-    "kernels/keys_loop.py",
-    "kernels/moments_loop.py",
-    "kernels/search_loop.py",
+    "stats/hash_loop.py",
+    "effects/binning/moments_loop.py",
+    "effects/binning/search_loop.py",
     "models/trees/walk.py",
     "models/trees/jump_walk.py",
     "models/trees/pair_walk.py",
@@ -70,7 +70,7 @@ def test_the_kernel_is_five_hops_from_the_public_call(monkeypatch):
         frame, names = sys._getframe(1), []
         while frame is not None:
             module = frame.f_globals.get("__name__", "")
-            is_door = module in ("rhale.names", "rhale._contained")  # no step
+            is_door = module in ("rhale.naming", "rhale.models.files.sandbox")  # no step
             if module.startswith("rhale.") and not is_door:
                 names.append(
                     frame.f_code.co_qualname if hasattr(frame.f_code, "co_qualname") else ""
@@ -79,7 +79,7 @@ def test_the_kernel_is_five_hops_from_the_public_call(monkeypatch):
         depths.append(names)
         return measure(*arguments)
 
-    monkeypatch.setattr("rhale.measures.binned.measure_moments", counted)
+    monkeypatch.setattr("rhale.effects.local.binned.measure_moments", counted)
     rhale.explain(lambda rows: rows[:, 0], np.random.default_rng(0).normal(size=(100, 2)))
     assert len(depths) == 2
     assert len(depths[0]) <= 5, depths[0]

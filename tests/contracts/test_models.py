@@ -185,7 +185,7 @@ def test_answers_have_one_row_per_row_and_one_column_per_output(case):
 
 
 def open_chunk(rows):
-    return rhale.tables.open_table(rows).chunk(0, len(rows))
+    return rhale.data.open_table(rows).chunk(0, len(rows))
 
 
 @each_sloped

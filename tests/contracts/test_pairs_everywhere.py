@@ -14,8 +14,8 @@ from tests.contracts.engine_cases import assert_close
 
 import rhale
 from rhale.errors import CheckpointError
-from rhale.measures.pair_task import PairTask
-from rhale.measures.pair_tracing import PairTracing
+from rhale.interaction.estimate import PairTask
+from rhale.interaction.partial_dependence import PairTracing
 
 N = 320
 RNG = np.random.default_rng(41)
@@ -97,8 +97,8 @@ KEPT += ("rows_asked", "method", "model")
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
     """Chunks may be small, too."""
-    monkeypatch.setattr("rhale._run.FEWEST_WALKED", 50)
-    monkeypatch.setattr("rhale.measures.pair_task.MIN_PAIR_CHUNK_ROWS", 50)
+    monkeypatch.setattr("rhale.pipeline.FEWEST_WALKED", 50)
+    monkeypatch.setattr("rhale.interaction.estimate.MIN_PAIR_CHUNK_ROWS", 50)
 
 
 def measured(name, *, data=None, **more):

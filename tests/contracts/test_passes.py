@@ -10,14 +10,13 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.kernels.cells import Cells
-from rhale.kernels.fixed import Fixed
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.measures.choose import Choice
-from rhale.measures.gradient import Gradient
-from rhale.measures.measure import ChunkResult, Conclusion, Questions
-from rhale.results.fit import bin_cells
+from rhale.effects.binning.cells import Cells, Grid
+from rhale.effects.binning.fit import bin_cells
+from rhale.effects.binning.fixed import Fixed
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.local.choose import Choice
+from rhale.effects.local.gradient import Gradient
+from rhale.effects.local.measure import ChunkResult, Conclusion, Questions
 
 N = 900
 RNG = np.random.default_rng(6)
@@ -84,7 +83,7 @@ def three_passes(monkeypatch):
     def choose(columns, asker, settings):  # noqa: ARG001
         return Choice((ByAnother(columns.features[0], 1),), {}, 0)
 
-    monkeypatch.setattr("rhale._explain.choose_measures", choose)
+    monkeypatch.setattr("rhale.api.choose_measures", choose)
 
 
 def places(tmp_path):

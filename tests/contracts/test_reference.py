@@ -10,9 +10,9 @@ import pytest
 
 import rhale
 from rhale import errors, models, plots
-from rhale.kernels import partitions
-from rhale.results.pair_effect import PairIndex
-from rhale.results.pair_profile import PairProfile
+from rhale.effects.binning import choose as partitions
+from rhale.interaction.pair_effect import PairIndex
+from rhale.interaction.pair_profile import PairProfile
 
 docscrape = pytest.importorskip("numpydoc.docscrape")
 validate = pytest.importorskip("numpydoc.validate")

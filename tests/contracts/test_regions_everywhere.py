@@ -13,8 +13,8 @@ from tests.contracts.engine_cases import assert_same
 
 import rhale
 from rhale.errors import CheckpointError
-from rhale.kernels.records import same_fields
-from rhale.measures.grouped import Grouped
+from rhale.output.frozen import same_fields
+from rhale.regions.groups import Grouped
 
 N = 500
 RNG = np.random.default_rng(31)
@@ -101,7 +101,7 @@ WANTED = {
 @pytest.fixture(autouse=True)
 def small_walks(monkeypatch):
     """Chunks that trees are walked for may be small, too."""
-    monkeypatch.setattr("rhale._run.FEWEST_WALKED", 50)
+    monkeypatch.setattr("rhale.pipeline.FEWEST_WALKED", 50)
 
 
 def explained(name, *, regions=True, data=None, **more):
@@ -120,7 +120,7 @@ def in_memory(name):
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
     """A chunk for every batch: sixteen of them would be the whole table."""
-    monkeypatch.setattr("rhale._run.CHUNK_BATCHES", 1)
+    monkeypatch.setattr("rhale.pipeline.CHUNK_BATCHES", 1)
 
 
 @pytest.mark.parametrize(("name", "feature"), WANTED)
@@ -179,7 +179,7 @@ def test_who_does_not_ask_for_regions_gets_the_same_effects(name):
 @pytest.fixture
 def third_pass(monkeypatch):
     """As where not every row of the table is among those that something is kept of."""
-    monkeypatch.setattr("rhale.measures.grouped.count_alike", lambda *_: None)
+    monkeypatch.setattr("rhale.regions.groups.count_alike", lambda *_: None)
 
 
 @pytest.mark.parametrize("name", ["gradients", "secants", "levels", "outputs", "groups"])

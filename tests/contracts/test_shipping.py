@@ -33,9 +33,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, PolynomialFeatures, StandardScaler
 
 import rhale
-from rhale.engines.parcel import pack
+from rhale.effects.local.measure import MeasureTask
+from rhale.execution.worker import pack
 from rhale.features.survey import SurveyTask
-from rhale.measures.measure import MeasureTask
 from rhale.models.onnx import TAKES_WEIGHTS
 
 X = np.random.default_rng(1).normal(size=(120, 3))
@@ -54,7 +54,7 @@ class Question:
     rows: Any
 
     def __call__(self):
-        chunk = rhale.tables.open_table(self.rows).chunk(0, ROWS)
+        chunk = rhale.data.open_table(self.rows).chunk(0, ROWS)
         changes = [(c, np.roll(chunk.column(c), 1)) for c in range(3)]
         found = {"predict": self.predictor.predict(chunk.rows, ROWS)}
         if self.predictor.adapter.is_differentiable:
@@ -250,7 +250,7 @@ def shipped(tmp_path_factory):
     try:
         for case in [*CASES, *from_files(folder)]:
             adapter = rhale.models.wrap(case.model, **case.options)
-            probe = rhale.tables.open_table(case.rows).chunk(0, ROWS)
+            probe = rhale.data.open_table(case.rows).chunk(0, ROWS)
             with adapter.session():
                 question = Question(rhale.models.meet(adapter, probe)[0], case.rows)
                 here[case.name], can[case.name] = question(), case.can
@@ -271,7 +271,7 @@ def shipped(tmp_path_factory):
 
 def test_trees_that_were_read_travel_alone_and_are_not_read_again():
     model = xgboost.XGBRegressor(n_estimators=5, n_jobs=1).fit(X, Y)
-    probe = rhale.tables.open_table(X).chunk(0, ROWS)
+    probe = rhale.data.open_table(X).chunk(0, ROWS)
     predictor, _ = rhale.models.meet(rhale.models.wrap(model), probe)
     content = pickle.dumps(predictor)
     assert b"xgboost.sklearn" not in content
@@ -326,7 +326,7 @@ def test_tasks_chunks_and_pieces_travel_without_a_change(kind, method, dumps, mo
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_surveys_add_up_after_a_journey_as_before(kind):
-    table = rhale.tables.open_table(TABLES[kind])
+    table = rhale.data.open_table(TABLES[kind])
     look = SurveyTask(columns=[0, 1], names=table.names, sizes=(90, 30), seed=0)
     here = [look(table.chunk(0, 50)), look(table.chunk(50, 120))]
     there = [pickle.loads(cloudpickle.dumps(piece)) for piece in here]  # noqa: S301 - our own

@@ -24,10 +24,10 @@ from tests.contracts.test_trees import (
 )
 
 import rhale
-from rhale.kernels.dependences import HeldPoints
-from rhale.measures.questions import BatchedModel
+from rhale.data import open_table
+from rhale.effects.local.queries import BatchedModel
 from rhale.models import wrap
-from rhale.tables import open_table
+from rhale.models.dependences import HeldPoints
 
 
 def held_at(x, column):
@@ -117,9 +117,9 @@ def test_chunks_and_groups_of_features_make_no_difference(monkeypatch):
     model = lightgbm.LGBMRegressor(n_estimators=9, min_child_samples=3, **QUIET)
     model.fit(x, target(x, 0))
     whole = rhale.explain(model, x, method="pdp", bins=9)
-    monkeypatch.setattr("rhale.measures.questions.WALKED_ANSWERS", 300 * 20)
-    monkeypatch.setattr("rhale.measures.questions.FEWEST_WALKED", 64)
-    monkeypatch.setattr("rhale.measures.questions.WALKED_CHANGES", 1)
+    monkeypatch.setattr("rhale.effects.local.queries.WALKED_ANSWERS", 300 * 20)
+    monkeypatch.setattr("rhale.effects.local.queries.FEWEST_WALKED", 64)
+    monkeypatch.setattr("rhale.effects.local.queries.WALKED_CHANGES", 1)
     parts = rhale.explain(model, x, method="pdp", bins=9)
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one.mean, other.mean, rtol=1e-12)

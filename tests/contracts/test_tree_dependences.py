@@ -21,10 +21,10 @@ from tests.contracts.test_trees import (
 )
 from tests.unit.measures.askers import asker_for
 
-from rhale.measures.h_statistic import h_statistics
-from rhale.measures.questions import BatchedModel
-from rhale.tables import open_table
-from rhale.tables.columns import Labels
+from rhale.data import open_table
+from rhale.data.columns import Labels
+from rhale.effects.local.queries import BatchedModel
+from rhale.interaction.h_statistic import h_statistics
 
 N_ROWS = 25
 
@@ -130,7 +130,7 @@ def test_pairs_in_blocks_are_the_same_as_all_at_once(monkeypatch):
     asker = BatchedModel(walked(model.fit(x, target(x, 0)), x), tuple("abcde"), 10_000)
     chunk, pairs = open_table(x).chunk(0, 40), list(combinations(range(5), 2))
     whole = h_statistics(asker, chunk, range(5), pairs)
-    monkeypatch.setattr("rhale.measures.h_statistic.MAX_DEPENDENCE_NUMBERS", 3 * 40)
+    monkeypatch.setattr("rhale.interaction.h_statistic.MAX_DEPENDENCE_NUMBERS", 3 * 40)
     blocks = h_statistics(asker, chunk, range(5), pairs)
     turned = h_statistics(asker, chunk, range(5), [pair[::-1] for pair in pairs])
     for other in (blocks, turned):

@@ -16,7 +16,7 @@ from tests.contracts.test_trees import (
 
 from rhale.errors import BadFileError
 from rhale.models import wrap
-from rhale.models.files.booster_files import load_model
+from rhale.models.files.load import load_model
 
 X = table(0)
 Y = target(X, 0)

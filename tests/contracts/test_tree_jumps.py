@@ -30,8 +30,8 @@ from tests.contracts.test_trees import (
     walked,
 )
 
+from rhale.data import open_table
 from rhale.models import wrap
-from rhale.tables import open_table
 
 N_SEEN = 60  # rows that brute force is done for
 

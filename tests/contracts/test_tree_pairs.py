@@ -40,9 +40,9 @@ from tests.contracts.test_trees import (
 )
 
 import rhale
+from rhale.data import open_table
+from rhale.data.columns import Labels
 from rhale.models import wrap
-from rhale.tables import open_table
-from rhale.tables.columns import Labels
 
 N_SEEN = 90  # rows that brute force is done for
 

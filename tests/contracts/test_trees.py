@@ -29,10 +29,10 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import rhale
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.jumps import find_near, near_share
+from rhale.data import open_table
+from rhale.effects.binning.axis import FeatureAxis
 from rhale.models import meet, wrap
-from rhale.tables import open_table
+from rhale.models.trees.jumps import find_near, near_share
 
 pytest.importorskip("numba")
 pytest.importorskip("treelite")
@@ -592,7 +592,7 @@ def test_trees_that_do_not_give_the_model_s_answers_are_not_walked():
 
 @pytest.mark.parametrize("library", ["numba", "treelite"])
 def test_without_the_extra_the_notes_say_what_to_install(library, monkeypatch):
-    from rhale.models.trees import read_walker as reading
+    from rhale.models.trees import read_model as reading
 
     real = reading.find_spec
     monkeypatch.setattr(reading, "find_spec", lambda name: None if name == library else real(name))

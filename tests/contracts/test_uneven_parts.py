@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.engines import open_parts
-from rhale.features.first_pass import SURVEY_ROWS
+from rhale.execution import open_parts
+from rhale.features.feature import SURVEY_ROWS
 
 N_ROWS = 30_000
 ROWS = np.random.default_rng(4).normal(size=(N_ROWS, 8)).astype(np.float32)

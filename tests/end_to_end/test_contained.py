@@ -21,13 +21,8 @@ from sklearn.tree import DecisionTreeRegressor
 from tests.children import PATIENCE
 
 import rhale
-from rhale import _contained
-from rhale.errors import (
-    BadSettingError,
-    CheckpointError,
-    ModelStoppedError,
-    RhaleError,
-)
+from rhale.errors import BadSettingError, CheckpointError, ModelStoppedError, RhaleError
+from rhale.models.files import sandbox as _contained
 from rhale.models.files.load import load_file
 from rhale.system import closed
 

@@ -36,7 +36,7 @@ from sklearn.preprocessing import (
 )
 
 import rhale
-from rhale.results.level_effect import LevelEffect
+from rhale.effects.level_effect import LevelEffect
 
 ROOT = Path(__file__).resolve().parents[2]
 BESIDE = ROOT.parent / "shared" / "data" / "california_housing.csv"

@@ -11,7 +11,7 @@ import pytest
 from tests.children import PATIENCE, wait_until
 
 import rhale
-from rhale.trainings import restore_result
+from rhale.stability.result import restore_result
 
 pytest.importorskip("typer")
 pd = pytest.importorskip("pandas")

@@ -8,7 +8,7 @@ import pytest
 
 import rhale
 from rhale.report.page import MOST_WITH_ROWS, make_page
-from rhale.report.wording import fixed, format_report_number
+from rhale.report.sentences import fixed, format_report_number
 
 pytestmark = pytest.mark.browser
 MEGABYTE = 1_000_000
@@ -369,7 +369,7 @@ def test_names_that_want_to_be_more_than_names_are_harmless(page, tmp_path):
 @pytest.fixture(scope="module")
 def stepped(tmp_path_factory):
     """A page of a model that jumps up by 2 at 1 and down by 1 at 3; smooth, it rises evenly."""
-    from rhale.report.chart_numbers import Line
+    from rhale.report.numbers import Line
     from rhale.report.render import render
 
     path = tmp_path_factory.mktemp("stepped") / "stepped.html"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.report.chart_numbers import shape_of
+from rhale.report.numbers import shape_of
 
 pytestmark = pytest.mark.browser
 DOWN, HOME = "\ue015", "\ue011"

@@ -6,7 +6,7 @@ import pytest
 from tests.compared_by_hand import explained, straight, with_everything
 
 import rhale
-from rhale.report.wording import format_report_number
+from rhale.report.sentences import format_report_number
 
 pytestmark = pytest.mark.browser
 NASTY = (

@@ -6,8 +6,8 @@ from tests.unit.report.pair_cases import make_interactions, with_a_hole, with_le
 from tests.unit.report.test_pair_page import indices
 from tests.unit.report.test_pair_render import renamed
 
-from rhale.report.wording import format_report_number
-from rhale.results.pair_sections import lay_along, read_surface_cells
+from rhale.interaction.pair_profile import lay_along, read_surface_cells
+from rhale.report.sentences import format_report_number
 
 pytestmark = pytest.mark.browser
 NASTY = (

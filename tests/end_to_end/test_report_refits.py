@@ -10,7 +10,7 @@ from tests.unit.report.refit_cases import (
     with_pairs,
 )
 
-from rhale.report.wording import format_report_number
+from rhale.report.sentences import format_report_number
 
 pytestmark = pytest.mark.browser
 NASTY = (

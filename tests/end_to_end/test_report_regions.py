@@ -8,10 +8,10 @@ from tests.unit.conftest import make
 from tests.unit.report.conftest import divide
 
 import rhale
-from rhale.report.chart_numbers import Line
+from rhale.regions.report import RegionPath
+from rhale.regions.result import Partner, Region, RegionTree
+from rhale.report.numbers import Line
 from rhale.report.page import make_page
-from rhale.report.region_numbers import RegionPath
-from rhale.results.region_tree import Partner, Region, RegionTree
 
 pytestmark = pytest.mark.browser
 X = np.linspace(0.0, 10.0, 401)

@@ -26,7 +26,7 @@ SCRIPT = textwrap.dedent(
     from dataclasses import replace
     import numpy as np, pandas as pd
     import rhale
-    from rhale.engines.checkpoint import folder as kept
+    from rhale.execution.checkpoint import folder as kept
 
     data, method, folder, last_call, out = sys.argv[1:]
     kept.EVERY_SECONDS = kept.SPARED_SHARE = 0

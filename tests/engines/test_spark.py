@@ -20,15 +20,10 @@ from tests.engines.faults import (
 )
 
 import rhale
-from rhale.engines import open_on_engine
-from rhale.engines import spark as engine
-from rhale.engines.worker import count_task
-from rhale.errors import (
-    BadSettingError,
-    BadTableError,
-    ModelFailedError,
-    ModelStoppedError,
-)
+from rhale.errors import BadSettingError, BadTableError, ModelFailedError, ModelStoppedError
+from rhale.execution import open_on_engine
+from rhale.execution import spark as engine
+from rhale.execution.worker import count_task
 
 TYPES = "a double, b bigint, c string, s string, d timestamp_ntz, m double, t boolean, w double"
 RUNS = [(case, 7) for case in CASES] + [(CASES[0], 1), (CASES[0], 100)]

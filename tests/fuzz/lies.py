@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.fuzz.mutations import BITE, IN_PLACE, TEXT, WRITTEN, lie_in_json, truncate
 
-from rhale.engines.checkpoint.folder import CHECKPOINT_MAGIC, DIGEST_BYTES
+from rhale.execution.checkpoint.folder import CHECKPOINT_MAGIC, DIGEST_BYTES
 
 ODD_FIELDS = (b'"', b'""x', b"\0", b"late text", b"\xff\xfe", b"=1+1", b"1e400", b"2020-13-45")
 ODD_FIELDS += (b'"a\nb"', b"x" * 100_000, b"9" * 400)

@@ -17,11 +17,10 @@ from tests.fuzz import mutations as m
 from tests.fuzz.mutations import Mutation
 
 import rhale
-from rhale.cli.parent import ask_child
-from rhale.cli.request import Request
+from rhale.cli.parent import Request, ask_child
+from rhale.data.files.open import open_files
 from rhale.errors import BadFileError, RhaleError
 from rhale.models.files.load import load_file
-from rhale.tables.files.sources import open_files
 
 TRUSTED = (  # what the good skops files need
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",

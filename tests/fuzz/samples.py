@@ -279,7 +279,7 @@ def resume(folder, *, stop=False):
 
 
 def make_checkpoints(folder):
-    checkpoint = import_module("rhale.engines.checkpoint.folder")
+    checkpoint = import_module("rhale.execution.checkpoint.folder")
     checkpoint.EVERY_SECONDS = checkpoint.SPARED_SHARE = 0  # in a process that ends soon
     for variant in ("array", "pandas", "file"):
         (folder / variant).mkdir(parents=True)

@@ -5,8 +5,8 @@ import pytest
 from tests.peers.r_numbers import FOLDER, black_box, read, table
 from tests.unit.measures.askers import asker_for
 
-from rhale.measures.h_statistic import h_statistics
-from rhale.tables import open_table
+from rhale.data import open_table
+from rhale.interaction.h_statistic import h_statistics
 
 FILES = [path.stem for path in sorted(FOLDER.glob("h_statistic__*.json"))] or [
     pytest.param(

@@ -9,14 +9,14 @@ from tests.peers.r_numbers import MISSING, black_box, cases, read, within
 from tests.unit.measures.askers import asker_for, replies_to, rows_of
 
 import rhale
-from rhale.features.levels import Levels
-from rhale.kernels.level_moments import measure_levels
-from rhale.kernels.level_order import level_distances, order_levels_by_distance
-from rhale.kernels.spread import lay_band
-from rhale.measures.nearby import Nearby
-from rhale.measures.steps import LevelDifferences, row_steps
-from rhale.tables import open_table
-from rhale.tables.columns import Labels
+from rhale.data import open_table
+from rhale.data.columns import Labels
+from rhale.effects.level_moments import measure_levels
+from rhale.effects.level_order import level_distances, order_levels_by_distance
+from rhale.effects.local.category_steps import LevelDifferences, row_steps
+from rhale.effects.local.nearby import Nearby
+from rhale.effects.spread import lay_band
+from rhale.features.categories import Levels
 
 pytestmark = pytest.mark.peer
 

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from tests.peers.r_numbers import cases, read, within
 
-from rhale.kernels.ale_statistics import read_cells, read_levels, summarise_ale_bins
-from rhale.results.effect_statistics import Size, gather_statistics
+from rhale.effects.statistics import (
+    Size,
+    gather_statistics,
+    read_cells,
+    read_levels,
+    summarise_ale_bins,
+)
 
 pytestmark = pytest.mark.peer
 

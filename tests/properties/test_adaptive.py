@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.properties.strategies import generators, matrices, models, tables
 
 import rhale
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.results.bin_fits import fit_effect
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.fit import fit_effect
+from rhale.effects.binning.moments import measure_moments
 
 KINDS = [
     rhale.Adaptive(),

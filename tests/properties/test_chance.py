@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.partition import Cuts
-from rhale.results.bin_fits import fit_effect
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.fit import fit_effect
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.partition import Cuts
 
 
 def most(rate, runs):

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rhale.engines.checkpoint.bytes import decode_checkpoint_value, encode_checkpoint_value
+from rhale.data.array import ArrayTable
+from rhale.execution.checkpoint.bytes import decode_checkpoint_value, encode_checkpoint_value
 from rhale.features.survey import Census, SurveyTask
-from rhale.tables.array import ArrayTable
 
 NUMPY_TYPES = st.one_of(
     hnp.boolean_dtypes(),

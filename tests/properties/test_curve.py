@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.properties.strategies import filled_bins, generators
 
 import rhale
-from rhale.kernels.gaps import NO_GAPS
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.partition import Cuts
-from rhale.results.bin_fits import fit_effect
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.fit import fit_effect
+from rhale.effects.binning.gaps import NO_GAPS
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.partition import Cuts
 
 CENTERS = ("mean", "start", "uniform")
 centers = st.sampled_from(CENTERS)

@@ -20,9 +20,9 @@ pytest.importorskip("pandas")
 from tests.properties.damage import HUGE, damaged, explanations
 
 import rhale
+from rhale.effects.level_effect import LevelEffect
 from rhale.errors import BadFileError, RhaleError
-from rhale.results.level_effect import LevelEffect
-from rhale.results.rules_in_words import short_rules
+from rhale.regions.wording import short_rules
 
 KINDS = ("outputs", "right", "ale", "own", "frame", "ice", "frame pdp", "frame ice", "frame mplot",
          "regions", "format_1", "format_2", "format_3")  # fmt: skip

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.properties.strategies import Rows, generators, tables
 
 import rhale
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.results.fit import bin_cells
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.fit import bin_cells
+from rhale.effects.binning.moments import measure_moments
 
 AWKWARD = [0.1, 0.2, 1 / 3, -0.7, 1e8 / 3, 1e-5 / 7, 12345.678]
 

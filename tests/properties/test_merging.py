@@ -18,15 +18,15 @@ from tests.properties.strategies import (
 )
 
 import rhale
-from rhale.engines.worker import PartTask
+from rhale.data import open_table
+from rhale.data.array import ArrayTable
+from rhale.data.pieces.table import PiecedTable
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.moments import empty, measure_moments
+from rhale.effects.curve_sums import measure_curves
+from rhale.execution.worker import PartTask
 from rhale.features.survey import SurveyTask
-from rhale.kernels.curve_moments import measure_curves
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import empty, measure_moments
-from rhale.kernels.sample import collect, hash_rows
-from rhale.tables import open_table
-from rhale.tables.array import ArrayTable
-from rhale.tables.pieces.table import PiecedTable
+from rhale.stats.sampling import collect, hash_rows
 
 NAMES = ("weight", "weight_squares", "mean_x", "mean", "sxx", "sxd", "sdd")
 
@@ -273,7 +273,7 @@ def assert_same_explanation(a, b):
 def test_batches_change_nothing_but_rounding(table, model, local, batch_size, n_batches):
     ask = {"gradient": model.gradient, "local": local}
     whole = rhale.explain(model.predict, table, **ask)
-    with patch("rhale._run.CHUNK_BATCHES", n_batches):
+    with patch("rhale.pipeline.CHUNK_BATCHES", n_batches):
         other = rhale.explain(model.predict, table, batch_size=batch_size, **ask)
     assert_same_explanation(other, whole)
 

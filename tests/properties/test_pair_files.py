@@ -21,8 +21,8 @@ from tests.properties.damage import HUGE, VALUES, damaged
 
 import rhale
 from rhale.errors import BadFileError, BadSettingError
-from rhale.results.note import Note
-from rhale.results.pair_effect import PairIndex
+from rhale.interaction.pair_effect import PairIndex
+from rhale.output.note import Note
 
 CITY = {"city": ("Rome", "<b>", "\ud800")}
 NAMES = ["größe", "a\nb", "city"]

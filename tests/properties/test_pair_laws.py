@@ -19,8 +19,8 @@ from tests.pair_rows_by_hand import (
 )
 from tests.properties.strategies import WEIGHTS, generators
 
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_strength import PairFit, find_squares
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.strength import PairFit, find_squares
 
 few = settings(max_examples=20, deadline=None)
 SIDES = {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.properties.strategies import FEATURES, WEIGHTS, generators
 
 import rhale
-from rhale.kernels.student import student_quantile
+from rhale.stats.distributions import student_quantile
 
 
 @st.composite

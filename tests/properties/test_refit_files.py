@@ -25,8 +25,8 @@ from tests.refits_by_hand import make_frame, make_refits, of_frame, refits_of_ev
 
 import rhale
 from rhale.errors import BadFileError, BadSettingError
-from rhale.results.array_pool import write_array
-from rhale.trainings import Failure
+from rhale.output.storage.arrays import write_array
+from rhale.stability.result import Failure
 
 KINDS = ("outputs", "frame", "regions", "search", "ale", "pdp", "ice", "mplot", "sample")
 SAMPLE = Path(__file__).parents[1] / "unit" / "results" / "samples" / "format_9_refits.json"

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.properties.strategies import generators, models, seeds
 
 import rhale
-from rhale.kernels.overlap import Overlap
-from rhale.kernels.replication import replicate
-from rhale.kernels.splits import Scheme
+from rhale.stability.overlap import Overlap
+from rhale.stability.replication import replicate
+from rhale.stability.splits import Scheme
 
 N_ROWS, N_MODELS = 60, 4
 FEW = settings(max_examples=5, deadline=None)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhale.kernels.splits import REFIT_SCHEMES, Scheme, check_indices
+from rhale.stability.splits import REFIT_SCHEMES, Scheme, check_indices
 
 few = settings(max_examples=40, deadline=None)
 seeds = st.integers(0, 2**32 - 1)

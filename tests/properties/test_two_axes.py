@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.strategies import cell_edges, generators, tables
 
-from rhale.kernels.cells import Cells
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import SUMS, empty, measure_moments
+from rhale.effects.binning.cells import Cells, Grid
+from rhale.effects.binning.moments import SUMS, empty, measure_moments
 
 
 class Pair(NamedTuple):

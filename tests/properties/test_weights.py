@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.properties.strategies import cell_edges, generators, matrices, models, tables
 
 import rhale
-from rhale.results.effect import Effect
+from rhale.effects.effect import Effect
 
 NUMBERS = ("edges", "count", "mean", "slope", "std", "std_plain", "standard_error", "mean_x")
 

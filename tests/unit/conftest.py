@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.kernels.level_moments import measure_levels
-from rhale.kernels.staircase import Staircase
-from rhale.results.level_effect import LevelEffect
+from rhale.effects.level_effect import LevelEffect
+from rhale.effects.level_moments import measure_levels
+from rhale.effects.staircase import Staircase
 
 
 def make(levels, step, *, name="city", output="y0", rows=10, noise=0.0, edges=None, **fields):

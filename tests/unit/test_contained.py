@@ -9,12 +9,17 @@ from pathlib import Path
 import pytest
 from tests.children import PATIENCE
 
-from rhale import _contained
-from rhale._child import described
-from rhale._contained import INTERRUPTED_REFIT_MESSAGE, ChildLimits, retold, run_child, stopped
-from rhale.cli.parent import limits_of
-from rhale.cli.request import Request
+from rhale.child import described
+from rhale.cli.parent import Request, limits_of
 from rhale.errors import BadFileError, BadTableError, ModelStoppedError
+from rhale.models.files import sandbox as _contained
+from rhale.models.files.sandbox import (
+    INTERRUPTED_REFIT_MESSAGE,
+    ChildLimits,
+    retold,
+    run_child,
+    stopped,
+)
 from rhale.system import closed
 from rhale.system.processes import ExitedError, NotUnderstoodError, SilentError, TooLongError
 
@@ -215,7 +220,7 @@ def test_what_a_closed_child_compiled_is_compiled_again_once_by_a_process_of_our
     Path(places["XDG_CACHE_HOME"], folder, "new.nbi").write_text("code of a stranger")
     for ending in (".onnx", ".txt", ".txt"):
         _contained.keep_compiled_tree_loops(str(own), ending, "explain", {})
-    assert ran == ["from rhale._child import compile_again; compile_again('.txt', 'explain')"]
+    assert ran == ["from rhale.child import compile_again; compile_again('.txt', 'explain')"]
     assert sorted(one.name for one in (kept / folder).iterdir()) == ["again-explain", "old.nbi"]
 
 

@@ -14,10 +14,10 @@ from scipy import sparse
 
 import rhale
 from rhale import errors
-from rhale._run import _keep
-from rhale.gpu.tensor_table import TensorTable
+from rhale.data.table import Storage
+from rhale.execution.gpu.table import TensorTable
+from rhale.pipeline import _keep
 from rhale.settings import Settings
-from rhale.tables.storage import Storage
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(200, 3))
@@ -883,7 +883,7 @@ def test_the_sample_of_an_effect_of_levels_holds_the_steps_of_its_rows():
     assert [d for _, d in found] == pytest.approx([d for _, d in first + second])
 
 
-@pytest.mark.parametrize("step", ["rhale._explain.conclude", "rhale._run.conclude_all"])
+@pytest.mark.parametrize("step", ["rhale.api.conclude", "rhale.pipeline.conclude_all"])
 @pytest.mark.parametrize("error", [OverflowError, errors.BadSettingError])
 def test_sums_of_a_checkpoint_that_nothing_can_be_made_of_are_blamed(
     tmp_path, monkeypatch, step, error

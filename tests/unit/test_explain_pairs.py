@@ -5,9 +5,9 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import rhale
-from rhale._interact import pairs_among
 from rhale.errors import BadSettingError, UnknownFeatureError
-from rhale.pairs import Interactions
+from rhale.interaction.api import pairs_among
+from rhale.interaction.result import Interactions
 
 ROWS = np.random.default_rng(3).normal(size=(60, 3))
 

@@ -9,17 +9,12 @@ import pytest
 from tests.unit.results.with_regions import make_regional
 
 import rhale
-from rhale.errors import (
-    BadSettingError,
-    ReadOnlyError,
-    UnknownFeatureError,
-    UnknownOutputError,
-)
-from rhale.kernels.fixed import Edges, Fixed
+from rhale.effects.binning.fixed import Edges, Fixed
+from rhale.effects.effect import Effect
+from rhale.effects.profile import Profile
+from rhale.effects.result import heights
+from rhale.errors import BadSettingError, ReadOnlyError, UnknownFeatureError, UnknownOutputError
 from rhale.report.page import make_page
-from rhale.results.effect import Effect
-from rhale.results.profile import Profile
-from rhale.results.result import heights
 from rhale.settings import partition_for
 
 pd = pytest.importorskip("pandas")

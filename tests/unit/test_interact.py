@@ -12,7 +12,7 @@ from rhale.errors import (
     ModelFailedError,
     UnknownFeatureError,
 )
-from rhale.results.pair_effect import can_be_ranked
+from rhale.interaction.pair_effect import can_be_ranked
 
 
 @pytest.fixture

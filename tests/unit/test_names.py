@@ -12,8 +12,8 @@ from rhale.errors import (
     UnknownFeatureError,
     UnknownOutputError,
 )
-from rhale.kernels.pair_settings import PairMethod
-from rhale.names import (
+from rhale.interaction.settings import PairMethod
+from rhale.naming import (
     ARGUMENT_SYNONYMS,
     OPTION_VALUE_SYNONYMS,
     answering_unknown,

@@ -6,8 +6,8 @@ import pytest
 from tests.pairs_by_hand import grid, make_interactions
 
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError
-from rhale.pairs import Interactions
-from rhale.results.pair_effect import PairEffect, PairIndex
+from rhale.interaction.pair_effect import PairEffect, PairIndex
+from rhale.interaction.result import Interactions
 
 pd = pytest.importorskip("pandas")
 A, B, C = np.arange(6.0), np.arange(5.0), np.arange(3.0)
@@ -152,7 +152,7 @@ def test_print_shows_the_ranked_table(ix, two):
 
 
 def test_print_finds_errors_for_those_shown_alone(ix, monkeypatch):
-    from rhale.results import pair_effect
+    from rhale.interaction import pair_effect
 
     asked, real = [], pair_effect.PairFit
 

@@ -27,9 +27,9 @@ from rhale.errors import (
     UnknownFeatureError,
     UnknownModelError,
 )
-from rhale.features.rows_apart import read_explained_rows
-from rhale.kernels.splits import Scheme
+from rhale.features.row_columns import read_explained_rows
 from rhale.settings import Settings
+from rhale.stability.splits import Scheme
 
 N = 60
 SLOPES = np.array([2.0, -1.0, 0.5])

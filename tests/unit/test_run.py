@@ -13,8 +13,13 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 
 import rhale
-from rhale import _run
-from rhale._run import (
+from rhale import pipeline as _run
+from rhale.effects.local.choose import choose_measures
+from rhale.effects.local.measure import Conclusion, SampleParts
+from rhale.effects.local.tree_steps import JumpEffects
+from rhale.errors import UnknownFeatureError
+from rhale.features.feature import FirstPass
+from rhale.pipeline import (
     FEWEST_SAMPLED,
     MAX_RESULT_SAMPLE_ROWS,
     Run,
@@ -25,13 +30,8 @@ from rhale._run import (
     own_version,
     plain_regions,
 )
-from rhale.errors import UnknownFeatureError
-from rhale.features.first_pass import FirstPass
-from rhale.kernels.regions import By, Regions
-from rhale.measures.choose import choose_measures
-from rhale.measures.measure import Conclusion, SampleParts
-from rhale.measures.walked import JumpEffects
-from rhale.results.region_tree import Region, RegionTree, Split
+from rhale.regions.result import Region, RegionTree, Split
+from rhale.regions.settings import By, Regions
 from rhale.settings import Settings
 
 X = np.random.default_rng(2).normal(size=(300, 3))
@@ -169,7 +169,7 @@ def test_rows_that_the_model_sees_are_counted():
     ],  # a row has two a feature
 )
 def test_the_sample_is_bounded_in_rows_and_in_numbers(n_numbers, n_sampled, monkeypatch):
-    monkeypatch.setattr("rhale._run.SAMPLE_NUMBERS", n_numbers)
+    monkeypatch.setattr("rhale.pipeline.SAMPLE_NUMBERS", n_numbers)
     rows = np.random.default_rng(0).normal(size=(2_500, 2))
     with opened(rows, bins=1) as run:
         columns, asker = met(run)

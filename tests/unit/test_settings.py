@@ -10,14 +10,7 @@ import pytest
 
 import rhale
 from rhale.errors import BadSettingError, UnknownFeatureError
-from rhale.settings import (
-    IDENTITY,
-    Settings,
-    describe_bins,
-    name_keys,
-    partition_for,
-    source_of,
-)
+from rhale.settings import IDENTITY, Settings, describe_bins, name_keys, partition_for, source_of
 
 X = np.random.default_rng(0).normal(size=(200, 3))
 FX = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], X, bins=4)

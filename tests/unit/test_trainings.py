@@ -8,8 +8,8 @@ from tests.unit.results.refitted import N_ROWS, SLOPES, TRAIN, line, make_table,
 
 import rhale
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError
-from rhale.kernels.splits import Scheme
-from rhale.trainings import Failure, lighten, select_pairs
+from rhale.stability.result import Failure, lighten, select_pairs
+from rhale.stability.splits import Scheme
 
 N_MODELS = SLOPES.size
 

@@ -13,31 +13,30 @@ from typing import Annotated, Any
 
 import typer
 
-from rhale._contained import TERMINAL_CONTROL_CHARACTERS
 from rhale.cli import options as opt
+from rhale.cli.compare import read_files, write_all
 from rhale.cli.output import (
     Destinations,
     check_endings,
     error_line,
     note_line,
     show_check,
+    show_progress,
     write_explanation,
     write_interactions,
     write_refits,
 )
-from rhale.cli.parent import ask_child
+from rhale.cli.parent import Request, ask_child
 from rhale.cli.pictures import read_typed_view
-from rhale.cli.progress import show_progress
-from rhale.cli.request import Request
-from rhale.cli.side_by_side import read_files, write_all
+from rhale.effects.explanation import restore_explanation
 from rhale.errors import BadFileError, MissingExtraError, RhaleError
-from rhale.explanation import restore_explanation
-from rhale.pairs import Interactions
-from rhale.results.note import Note
+from rhale.interaction.result import Interactions
+from rhale.models.files.sandbox import TERMINAL_CONTROL_CHARACTERS
+from rhale.output.note import Note
+from rhale.stability.result import Refits
+from rhale.stability.result import load as load_any
+from rhale.stability.result import restore_result as unpacked_any
 from rhale.system.processes import can_limit
-from rhale.trainings import Refits
-from rhale.trainings import load as load_any
-from rhale.trainings import restore_result as unpacked_any
 
 app = typer.Typer(
     name="rhale",
@@ -65,7 +64,7 @@ def _start(
 ) -> None:
     STATE["debug"] = debug
     if version:
-        from rhale._run import own_version
+        from rhale.pipeline import own_version
 
         typer.echo(own_version())
         raise typer.Exit

@@ -12,20 +12,20 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from rhale._child import packed, serve
-from rhale._explain import explain
-from rhale._interact import interactions
-from rhale._refit import refit
-from rhale.cli.learner import find_learner
+from rhale.api import explain
+from rhale.child import packed, serve
+from rhale.cli.parent import Request, read_request
+from rhale.cli.refit_options import find_learner
 from rhale.cli.rehearse import rehearse
-from rhale.cli.request import Request, read_request
+from rhale.data.files.open import least_size, open_files, read_all
+from rhale.data.pieces.table import PiecedTable
 from rhale.errors import BadTableError
-from rhale.models.expected_columns import columns_for
+from rhale.interaction.api import interactions
+from rhale.models.columns import columns_for
 from rhale.models.files.load import is_named_object, load_file, load_named
-from rhale.names import near_names
+from rhale.naming import near_names
+from rhale.stability.api import refit
 from rhale.system.processes import Say, written_size
-from rhale.tables.files.sources import least_size, open_files, read_all
-from rhale.tables.pieces.table import PiecedTable
 
 DOING = {
     "explain": "explaining",

@@ -9,17 +9,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from rhale.cli.bins import KNOWN_BINS_TEXT
-from rhale.cli.learner import require_named
-from rhale.cli.request import Request, Task
-from rhale.cli.sizes import parse_byte_size
-from rhale.cli.typed_names import names_as_typed
-from rhale.cli.which_pairs import pairs_as_typed
-from rhale.cli.which_trainings import DRAWN, read_scheme, trainings_as_typed
-from rhale.cli.who_differs import regions_as_typed
+from rhale.cli.pair_options import pairs_as_typed
+from rhale.cli.parent import Request, Task
+from rhale.cli.refit_options import DRAWN, read_scheme, require_named, trainings_as_typed
+from rhale.cli.region_options import regions_as_typed
+from rhale.cli.values import KNOWN_BINS_TEXT, names_as_typed, parse_byte_size
 from rhale.errors import BadSettingError
-from rhale.kernels.pair_settings import PairSettings
-from rhale.kernels.regions import MAX_REGION_DEPTH
+from rhale.interaction.settings import PairSettings
+from rhale.regions.settings import MAX_REGION_DEPTH
 from rhale.settings import Settings
 from rhale.system.processes import usual_memory
 

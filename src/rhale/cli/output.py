@@ -5,17 +5,27 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column, Table
 from rich.text import Text
 
-from rhale._contained import TERMINAL_CONTROL_CHARACTERS
 from rhale.cli.pictures import (
     DEFAULT_PICTURE_OPTIONS,
     PictureOptions,
@@ -24,12 +34,14 @@ from rhale.cli.pictures import (
     write_pictures,
     write_refit_pictures,
 )
-from rhale.explanation import Explanation
-from rhale.pairs import Interactions
-from rhale.results import listing, pair_listing, store, summary
-from rhale.results.numerals import write_number
-from rhale.system.writing import whole, write_text
-from rhale.trainings import Refits
+from rhale.effects import listing, store, summary
+from rhale.effects.explanation import Explanation
+from rhale.interaction import table as pair_listing
+from rhale.interaction.result import Interactions
+from rhale.models.files.sandbox import TERMINAL_CONTROL_CHARACTERS
+from rhale.output.number_format import write_number
+from rhale.stability.result import Refits
+from rhale.system.files import whole, write_text
 
 MAX_MESSAGE_LENGTH = 2_000  # letters of a message
 PAGE_ENDINGS, JSON_ENDINGS = (".html", ".htm"), (".json",)  # endings of files
@@ -361,3 +373,77 @@ def error_line(text: str) -> None:
     """Tell an error in one paragraph, on standard error."""
     line = Text.assemble(("error: ", "bold red"), harmless(text))
     Console(stderr=True, soft_wrap=not sys.stderr.isatty(), highlight=False).print(line)
+
+
+# --- How far the work is, for those who watch a terminal
+
+
+COUNT_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+class RateColumn(ProgressColumn):
+    """Rows, or trainings, done, and those in a second."""
+
+    def render(self, task: Task) -> Text:
+        """Nothing before the number of rows is known."""
+        if task.total is None:
+            return Text("")
+        speed = task.finished_speed or task.speed
+        rate = f", {write_short_count(speed)}/s" if speed else ""
+        unit = task.fields["unit"]
+        return Text(
+            f"{write_short_count(task.completed)} of {write_short_count(task.total)} {unit}{rate}"
+        )
+
+
+class LeftColumn(TimeRemainingColumn):
+    """Time that remains, once there is something to tell it from."""
+
+    def render(self, task: Task) -> Text:
+        """Nothing before the number of rows is known."""
+        if task.total is None:
+            return Text("")
+        return Text.assemble(super().render(task), " left")
+
+
+def write_short_count(number: float) -> str:
+    """Write a large number in few letters.
+
+    Examples
+    --------
+    >>> write_short_count(950), write_short_count(12_345), write_short_count(2_500_000)
+    ('950', '12.3k', '2.5M')
+    """
+    for size, unit in COUNT_UNITS:
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return f"{number:.3g}"
+
+
+@contextmanager
+def show_progress() -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Give a function that hears what a child says; without a terminal only its notes are told."""
+    if not sys.stderr.isatty():
+        yield lambda words: note_line(f"note: {words['note']}") if "note" in words else None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        RateColumn(table_column=Column(no_wrap=True)),
+        LeftColumn(compact=True, table_column=Column(no_wrap=True)),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as bar:
+        task = bar.add_task("starting", total=None, unit="rows")
+
+        def hear(words: dict[str, Any]) -> None:
+            if "note" in words:
+                bar.console.print(Text(harmless(f"note: {words['note']}"), style="yellow"))
+            if "doing" in words:
+                bar.update(task, description=words["doing"])
+            if "of" in words:
+                unit = words.get("unit", "rows")
+                bar.update(task, completed=words["done"], total=words["of"], unit=unit)
+
+        yield hear

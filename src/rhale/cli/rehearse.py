@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from rhale._explain import explain
-from rhale.explanation import Explanation
-from rhale.measures.nearby import rows_to_move
+from rhale.api import explain
+from rhale.data.files.open import names_files, open_files, read_some
+from rhale.effects.explanation import Explanation
+from rhale.effects.local.nearby import rows_to_move
 from rhale.models.trees.model import BLACK_BOX
-from rhale.results.note import Note
-from rhale.tables.files.sources import names_files, open_files, read_some
+from rhale.output.note import Note
 
 SMALL_TRIAL_ROWS, LARGE_TRIAL_ROWS = 250, 1_000  # rows of the two trials
 N_SHOWN_PREDICTIONS = 5

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from rhale.data.columns import repeated_in
+from rhale.data.table import NumbersAlone, Table, TableInMemory
 from rhale.errors import BadSettingError
 from rhale.models import Predictor
-from rhale.names import find, near_names
-from rhale.results.captions import Captions
+from rhale.naming import find, near_names
+from rhale.output.labels import Captions
 from rhale.settings import Settings, name_all
-from rhale.tables.chunk import NumbersAlone, Table, TableInMemory
-from rhale.tables.columns import repeated_in
 
 
 def name_columns(table: TableInMemory, asked: Settings) -> TableInMemory:

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from rhale.data.table import NO_FACTS, Chunk, ColumnFacts
+from rhale.effects.binning.axis import FeatureAxis
 from rhale.errors import BadTableError
-from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.records import crosses_processes
-from rhale.kernels.sample import MAX_ROW_HASH, KeyArray, Sample, collect, column_keys, small_keys
-from rhale.tables.chunk import Chunk
-from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
+from rhale.output.frozen import crosses_processes
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.sampling import MAX_ROW_HASH, KeyArray, Sample, collect, column_keys, small_keys
 
 MAX_FEATURE_VALUE = 1e150  # squares of feature values must stay finite
 MIN_FEATURE_RANGE, MAX_FEATURE_RANGE = (
@@ -27,9 +26,8 @@ BLURRED = 2.0**-20  # of the range: rounding beyond makes one of values that dif
 MAX_COUNTED_VALUES = (
     60  # numbers are counted up to here: minutes are the longest of the usual scales
 )
-MAX_CATEGORY_LETTERS = (
-    2**16
-)  # letters of a category: it is written into every row that is moved to it
+# Letters of a category: it is written into every row that is moved to it.
+MAX_CATEGORY_LETTERS = 2**16
 FIRST_VALUES = 1_000  # tell of most columns that there are more
 Facts = tuple[int, float, float, float, float, bool]
 PART_SAMPLE_FACTOR = 4  # times its share of the sample is what a part sends

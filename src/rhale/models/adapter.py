@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from rhale.data.table import Change, Chunk
 from rhale.errors import BadSettingError, NotDifferentiableError
-from rhale.kernels import FloatArray
-from rhale.kernels.dependences import DependenceQuestion, Dependences, HeldPoints
-from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
-from rhale.kernels.pair_question import PairQuestion, PairReply
-from rhale.models.output_words import Answer
-from rhale.results.note import Note
-from rhale.tables.chunk import Change, Chunk
+from rhale.models.dependences import DependenceQuestion, Dependences, HeldPoints
+from rhale.models.libraries import Answer
+from rhale.models.questions import PairQuestion, PairReply
+from rhale.models.trees.jumps import JumpQuestion, JumpReply, JumpRows
+from rhale.output.note import Note
+from rhale.stats.arrays import FloatArray
 
 
 @runtime_checkable

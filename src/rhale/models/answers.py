@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.errors import BadPredictionError, ModelFailedError, RhaleError, WrongShapeError, excerpt
-from rhale.kernels import FloatArray
+from rhale.stats.arrays import FloatArray
 
 REPEATABLE = 1e-5  # relative; far above float32 rounding, far below dropout
 MAX_MODEL_MESSAGE = 1000  # letters of what a model says; its own error is the cause of ours

@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from rhale.errors import BadTableError
-from rhale.models.ancestry import classes_of
+from rhale.models.libraries import classes_of
 from rhale.models.trees.ensemble import split_pipeline
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from rhale.errors import WrongShapeError
 from rhale.models.adapter import Adapter
 from rhale.models.answers import as_prediction_array
-from rhale.models.output_words import Answer
+from rhale.models.libraries import Answer
 
 
 @dataclass(frozen=True, eq=False)

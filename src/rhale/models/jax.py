@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from rhale.data import as_matrix
 from rhale.errors import BadSettingError, NotDifferentiableError
 from rhale.models.adapter import Adapter
-from rhale.tables import as_matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,16 +12,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import onnxruntime
 
-from rhale.errors import (
-    BadFileError,
-    BadTableError,
-    UnknownModelError,
-    excerpt,
-)
+from rhale.data import as_matrix
+from rhale.errors import BadFileError, BadTableError, UnknownModelError, excerpt
 from rhale.models.adapter import Adapter
 from rhale.models.files.load import files_beside
-from rhale.models.output_words import Answer
-from rhale.tables import as_matrix
+from rhale.models.libraries import Answer
 
 ERRORS_ONLY = 3  # level of onnxruntime's own log
 ONNX_TYPES: dict[str, Any] = {

@@ -8,7 +8,7 @@ from functools import partial
 from types import MethodType
 from typing import Any
 
-from rhale.models.ancestry import classes_of
+from rhale.models.libraries import classes_of
 
 QUESTIONS = ("predict", "predict_proba", "predict_log_proba")
 MAX_ESTIMATOR_NESTING = 8  # estimators in estimators

@@ -11,11 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from rhale.data.table import Change, Chunk
 from rhale.errors import BadPredictionError, BadSettingError, WrongShapeError
-from rhale.kernels import FloatArray
-from rhale.kernels.dependences import DependenceQuestion, Dependences, HeldPoints
-from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
-from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.adapter import Adapter, GivesSlopes, Walker
 from rhale.models.answers import (
     check_answer,
@@ -24,10 +21,13 @@ from rhale.models.answers import (
     has_bad_numbers,
     wrap_model_errors,
 )
-from rhale.models.output_words import word_class, word_number
-from rhale.names import find_output, list_asked
-from rhale.results.note import Note
-from rhale.tables.chunk import Change, Chunk
+from rhale.models.dependences import DependenceQuestion, Dependences, HeldPoints
+from rhale.models.libraries import word_class, word_number
+from rhale.models.questions import PairQuestion, PairReply
+from rhale.models.trees.jumps import JumpQuestion, JumpReply, JumpRows
+from rhale.naming import find_output, list_asked
+from rhale.output.note import Note
+from rhale.stats.arrays import FloatArray
 
 FIRST_ROWS = 32
 Answers = tuple[FloatArray, FloatArray]
@@ -52,7 +52,7 @@ class Predictor:
     Examples
     --------
     >>> from rhale.models import wrap
-    >>> from rhale.tables import open_table
+    >>> from rhale.data import open_table
     >>> x = np.arange(6.0).reshape(3, 2)
     >>> chunk = open_table(x).chunk(0, 3)
     >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
@@ -84,7 +84,7 @@ class Predictor:
         Examples
         --------
         >>> from rhale.models import wrap
-        >>> from rhale.tables import open_table
+        >>> from rhale.data import open_table
         >>> x = np.arange(6.0).reshape(3, 2)
         >>> chunk = open_table(x).chunk(0, 3)
         >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
@@ -143,7 +143,7 @@ class Predictor:
         Examples
         --------
         >>> from rhale.models import wrap
-        >>> from rhale.tables import open_table
+        >>> from rhale.data import open_table
         >>> x = np.arange(6.0).reshape(3, 2)
         >>> chunk = open_table(x).chunk(0, 3)
         >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
@@ -179,7 +179,7 @@ class Predictor:
         Examples
         --------
         >>> from rhale.models import wrap
-        >>> from rhale.tables import open_table
+        >>> from rhale.data import open_table
         >>> x = np.arange(6.0).reshape(3, 2)
         >>> chunk = open_table(x).chunk(0, 3)
         >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
@@ -220,7 +220,7 @@ class Predictor:
         Examples
         --------
         >>> from rhale.models import wrap
-        >>> from rhale.tables import open_table
+        >>> from rhale.data import open_table
         >>> x = np.arange(6.0).reshape(3, 2)
         >>> chunk = open_table(x).chunk(0, 3)
         >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
@@ -272,7 +272,7 @@ class Predictor:
         Examples
         --------
         >>> from rhale.models import wrap
-        >>> from rhale.tables import open_table
+        >>> from rhale.data import open_table
         >>> x = np.arange(6.0).reshape(3, 2)
         >>> chunk = open_table(x).chunk(0, 3)
         >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
@@ -317,7 +317,7 @@ class Predictor:
         Examples
         --------
         >>> from rhale.models import wrap
-        >>> from rhale.tables import open_table
+        >>> from rhale.data import open_table
         >>> x = np.arange(6.0).reshape(3, 2)
         >>> chunk = open_table(x).chunk(0, 3)
         >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
@@ -358,7 +358,7 @@ class Predictor:
         Examples
         --------
         >>> from rhale.models import wrap
-        >>> from rhale.tables import open_table
+        >>> from rhale.data import open_table
         >>> chunk = open_table(np.arange(6.0).reshape(3, 2)).chunk(0, 3)
         >>> model = wrap(lambda rows: 2 * rows[:, 0], gradient=lambda rows: rows * 0 + [2.0, 0.0])
         >>> predictor, _ = meet(model, chunk)
@@ -392,7 +392,7 @@ class Predictor:
         Examples
         --------
         >>> from rhale.models import wrap
-        >>> from rhale.tables import open_table
+        >>> from rhale.data import open_table
         >>> chunk = open_table(np.arange(6.0).reshape(3, 2)).chunk(0, 3)
         >>> model = wrap(lambda rows: 2 * rows[:, 0], gradient=lambda rows: rows * 0 + [2.0, 0.0])
         >>> predictor, _ = meet(model, chunk)
@@ -422,7 +422,7 @@ class Predictor:
         Examples
         --------
         >>> from rhale.models import wrap
-        >>> from rhale.tables import open_table
+        >>> from rhale.data import open_table
         >>> x = np.arange(6.0).reshape(3, 2)
         >>> chunk = open_table(x).chunk(0, 3)
         >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
@@ -497,7 +497,7 @@ def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor,
     Examples
     --------
     >>> from rhale.models import wrap
-    >>> from rhale.tables import open_table
+    >>> from rhale.data import open_table
     >>> x = np.arange(6.0).reshape(3, 2)
     >>> chunk = open_table(x).chunk(0, 3)
     >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)

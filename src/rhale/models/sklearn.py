@@ -9,11 +9,11 @@ from typing import Any, get_args
 import numpy as np
 
 from rhale.errors import BadPredictionError, UnknownModelError
-from rhale.kernels import FloatArray
 from rhale.models.function import FunctionModel
-from rhale.models.output_words import RESPONSE_WORDS
-from rhale.names import read_word
+from rhale.models.libraries import RESPONSE_WORDS
+from rhale.naming import read_word
 from rhale.settings import Response
+from rhale.stats.arrays import FloatArray
 
 BY_CLASS = ("predict_proba", "log_odds")  # one number for each class
 MARGIN_ARGUMENTS: dict[str, dict[str, Any]] = {

@@ -13,14 +13,13 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
+from rhale.data import as_matrix
 from rhale.errors import BadSettingError, NotDifferentiableError, WrongShapeError
 from rhale.models.adapter import Adapter
-from rhale.tables import as_matrix
 
 Found = TypeVar("Found")
-CACHED = (
-    2**21
-)  # bytes of a batch, and of what all layers make of it, that a processor's cache holds
+# Bytes of a batch, and of what all layers make of it, that a processor's cache holds.
+CACHED = 2**21
 FEWEST_CACHED, USUAL_CACHED, MOST_CACHED = (
     2**9,
     2**12,

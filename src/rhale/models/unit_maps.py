@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rhale.errors import BadSettingError, excerpt
-from rhale.kernels import FloatArray
+from rhale.stats.arrays import FloatArray
 
 Map = Callable[[Any], Any]
 LINE_TOLERANCE = 1e-9  # of the range: what differs less lies on a line

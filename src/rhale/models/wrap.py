@@ -12,7 +12,7 @@ from typing import Any, cast
 from rhale.errors import BadSettingError, UnknownModelError
 from rhale.models.adapter import Adapter
 from rhale.models.boosters import as_estimator, check_column_order
-from rhale.models.expected_columns import columns_of
+from rhale.models.columns import columns_of
 from rhale.models.function import FunctionModel
 from rhale.models.sklearn import choose_response, estimator_model
 from rhale.models.trees.ensemble import is_tree_model

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from rhale.plots.compare import plot_compare
-from rhale.plots.effect_plot import plot_effect
-from rhale.plots.outputs import plot_outputs
-from rhale.plots.pair_lines import plot_pair_lines
-from rhale.plots.pair_map import plot_pair_map
-from rhale.plots.pair_overview import plot_interactions
-from rhale.plots.profile_plot import plot_profile
-from rhale.plots.refit_plot import plot_refits
-from rhale.plots.region_plot import plot_regions
-from rhale.plots.replication_plot import plot_replication
-from rhale.plots.small_pictures import plot_all
-from rhale.plots.strength_matrix import plot_matrix
-from rhale.plots.strength_ranking import plot_ranking
+from rhale.comparison.overlay import plot_compare
+from rhale.interaction.plot import plot_pair_lines, plot_pair_map
+from rhale.interaction.plot_all import plot_interactions, plot_matrix, plot_ranking
+from rhale.plots.effect import plot_effect
+from rhale.plots.overview import plot_all, plot_outputs
+from rhale.plots.profile import plot_profile
+from rhale.regions.plot import plot_regions
+from rhale.stability.plot import plot_refits, plot_replication
 
 __all__ = [
     "plot_all",

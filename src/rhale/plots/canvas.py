@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -24,9 +24,49 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.errors import BadSettingError
 from rhale.plots import style, theme
-from rhale.plots.axes_array import TwoPanels
-from rhale.plots.lettering import LITERAL, fit_name, folded, format_label_number
+from rhale.plots.labels import LITERAL, drawable, fit_name, folded, format_label_number
 from rhale.plots.view import PLAIN_VIEW, AxisView
+
+# --- What plots of several panels give back: axes that a notebook prints on one line
+
+
+MAX_AXES_IN_REPR = 4
+
+
+class AxesArray(np.ndarray):
+    """An array of axes, which says how many there are instead of listing them."""
+
+    def __repr__(self) -> str:
+        names = [name for ax in self.ravel()[:MAX_AXES_IN_REPR] if (name := read_axes_name(ax))]
+        more = ", ..." if names and self.size > MAX_AXES_IN_REPR else ""
+        told = f": {', '.join(names)}{more}" if names else ""
+        return f"<{self.size} panel{'' if self.size == 1 else 's'}{told}>"
+
+    __str__ = __repr__
+
+
+class TwoPanels(NamedTuple):
+    """The two panels of one feature: its curve, and what it is made of."""
+
+    top: Axes
+    bottom: Axes
+
+    def __repr__(self) -> str:
+        return f"<2 panels: {read_axes_name(self.bottom) or read_axes_name(self.top)}>"
+
+
+def read_axes_name(ax: Any) -> str:
+    """Name axes by their title, or by what stands along x."""
+    return " ".join((ax.get_title("left") or ax.get_xlabel()).split())
+
+
+def as_axes_array(panels: Iterable[Axes]) -> AxesArray:
+    """Put axes into an array of shape (n_panels,)."""
+    panels = list(panels)
+    array = np.empty(len(panels), dtype=object)
+    array[:] = panels
+    return array.view(AxesArray)
+
 
 MANY_LINES = ("rhale:rows", "rhale:trainings")
 BESIDE_LEGEND = 0.8  # inches of a figure beside a legend above its axes
@@ -448,3 +488,68 @@ def write_labels(legend: Legend, artists: Sequence[Artist], title: str, length: 
     if title:
         legend.set_title(title)
         legend.get_title().set(fontsize=style.LEGEND_TEXT, **LITERAL)
+
+
+# --- What every picture may be given, whatever it shows: colours, size, legend, title
+
+
+FRAME = ("colors", "figsize", "legend", "title")
+AXES_OPTIONS = ("ax", "axes")  # where a plot draws, if not on a new figure
+
+
+class Frame(NamedTuple):
+    """Colours, size and legend as changes of the theme, and the title."""
+
+    changes: dict[str, Any]
+    title: str | None
+
+    @property
+    def figsize(self) -> tuple[float, float] | None:
+        """Inches of the new figure, where they are asked for."""
+        return self.changes.get("figsize")
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Let the theme be so inside of a block."""
+        return theme.changed(**self.changes)
+
+    def write_title(self, drawn: Any, *, is_new: bool) -> None:
+        """Write the title above a new figure, or above the one panel that was given."""
+        if self.title is None:
+            return
+        panels = np.ravel(np.asarray(drawn, dtype=object))
+        if is_new:
+            figure = panels[0].figure
+            said = "\n".join(filter(None, [self.title, figure.get_suptitle()]))
+            figure.suptitle(said, fontsize="large", **LITERAL)
+        elif len(panels) == 1:
+            note = panels[0].get_title("left")  # how large the effect is: below the title
+            lines = len(note.splitlines())
+            panels[0].set_title(self.title + "\n" * lines, **LITERAL)
+        else:
+            msg = (
+                f"title= stands above a new figure or one panel, and ax= has {len(panels)}; "
+                "write it yourself: ax[0].figure.suptitle(...)"
+            )
+            raise BadSettingError(msg)
+
+
+def read_frame(options: Mapping[str, Any]) -> Frame:
+    """Read the options of every plot; those that were not given change nothing."""
+    changes = theme.read_colors(options.get("colors"))
+    if options.get("figsize") is not None:
+        changes["figsize"] = theme.require_size(options["figsize"])
+    if options.get("legend") is not None:
+        changes["legend"] = require_flag("legend", options["legend"])
+    title = options.get("title")
+    if title is not None and not isinstance(title, str):
+        msg = f"title={title!r} is no text"
+        raise BadSettingError(msg)
+    return Frame(changes, None if title is None else drawable(title))
+
+
+def require_flag(name: str, flag: Any) -> bool:
+    """Refuse what is neither True nor False."""
+    if not isinstance(flag, bool | np.bool_):
+        msg = f"{name}={flag!r} is neither True nor False"
+        raise BadSettingError(msg)
+    return bool(flag)

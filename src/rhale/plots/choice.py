@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from rhale.effects.result import Parts, Result
 from rhale.errors import BadSettingError
-from rhale.names import near_names
-from rhale.plots.effect_plot import plot_effect
-from rhale.plots.pair_lines import plot_pair_lines
-from rhale.plots.pair_map import plot_pair_map
-from rhale.plots.pair_sides import DrawnPair
-from rhale.plots.picture_frame import AXES_OPTIONS, FRAME, read_frame
-from rhale.plots.profile_plot import plot_profile
-from rhale.plots.refit_plot import plot_refits
-from rhale.plots.region_plot import plot_regions
-from rhale.results.refit_effect import RefitEffect
-from rhale.results.result import Parts, Result
+from rhale.interaction.plot import DrawnPair, plot_pair_lines, plot_pair_map
+from rhale.naming import near_names
+from rhale.plots.canvas import AXES_OPTIONS, FRAME, read_frame
+from rhale.plots.effect import plot_effect
+from rhale.plots.profile import plot_profile
+from rhale.regions.plot import plot_regions
+from rhale.stability.plot import plot_refits
+from rhale.stability.refit_effect import RefitEffect
 
 Plot = Callable[..., Any]
 DETAILS: dict[Parts, Plot] = {"bins": plot_effect, "levels": plot_effect, "points": plot_profile}

@@ -9,9 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
-from rhale.plots import canvas, dots, style
-from rhale.plots.board import OrientedAxes
-from rhale.results.result import Result, Trace, is_constant
+from rhale.effects.result import Result, Trace, is_constant
+from rhale.plots import canvas, style
+from rhale.plots import marks as dots
+from rhale.plots.categorical_axis import OrientedAxes
 
 PANEL = "rhale:missing-panel"
 

@@ -18,20 +18,20 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import is_color_like, to_rgb
 from matplotlib.lines import Line2D
 
+from rhale.effects.curve import Center
+from rhale.effects.effect import Effect
+from rhale.effects.level_effect import LevelEffect
+from rhale.effects.result import Result, find_result_axis_kind, is_constant
+from rhale.effects.spread import ShownRows
+from rhale.effects.support import has_free_order
 from rhale.errors import BadSettingError
-from rhale.kernels import FloatArray
-from rhale.kernels.curve import Center
-from rhale.kernels.spread import ShownRows
-from rhale.kernels.times import format_axis_value
-from rhale.names import find_feature, near_names
+from rhale.naming import find_feature, near_names
+from rhale.output.times import format_axis_value
 from rhale.plots import style
-from rhale.plots.fields import CategoricalAxis, ContinuousAxis, Item
-from rhale.plots.lettering import fit_name, format_label_number
-from rhale.results.effect import Effect
-from rhale.results.level_effect import LevelEffect
-from rhale.results.partners import Partners
-from rhale.results.result import Result, find_result_axis_kind, is_constant
-from rhale.results.row_quantiles import has_free_order
+from rhale.plots.axes import CategoricalAxis, ContinuousAxis, Item
+from rhale.plots.labels import fit_name, format_label_number
+from rhale.regions.partners import Partners
+from rhale.stats.arrays import FloatArray
 
 USUAL_ROWS = 50
 COLOUR_QUANTILES = (0.05, 0.5, 0.95)  # of the values that colours tell apart: low, middle, high

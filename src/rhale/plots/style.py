@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matplotlib.colors import LinearSegmentedColormap
 
+from rhale.output import colours as inks
 from rhale.plots import theme
-from rhale.results import inks
 
 SPREAD_ALPHA = 0.20
 UNCERTAINTY_ALPHA = 0.45

@@ -12,8 +12,8 @@ import matplotlib as mpl
 from matplotlib.colors import is_color_like
 
 from rhale.errors import BadSettingError
-from rhale.names import near_names
-from rhale.results import inks
+from rhale.naming import near_names
+from rhale.output import colours as inks
 
 Colors = str | Sequence[str] | Mapping[str, Any]  # the effect, several curves, or by role
 MOST_INCHES = 100.0

@@ -17,9 +17,9 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from rhale.kernels.times import AxisKind, format_axis_value
-from rhale.plots.lettering import MINUS_SIGN, fit_name, format_rounded_number
-from rhale.results.result import Result, find_result_axis_kind, reach
+from rhale.effects.result import Result, find_result_axis_kind, reach
+from rhale.output.times import AxisKind, format_axis_value
+from rhale.plots.labels import MINUS_SIGN, fit_name, format_rounded_number
 
 CALENDAR = (-719_162.0, 2_932_896.0)  # days from 1970 to the years 1 and 9999
 FEWEST_DATES = 5  # ticks: with fewer Matplotlib finds no step for 19 to 23 months, and warns

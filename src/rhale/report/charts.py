@@ -8,9 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from typing import Any
 
-from rhale.report.extras import import_report_library
+from rhale.errors import MissingExtraError
+
+# --- Optional libraries of the report, and what to do where one is missing
+
+
+def import_report_library(name: str) -> Any:
+    """Import a library of the extra `report`, or say how to install it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        msg = f"the report needs {name}, which is not installed: pip install 'rhale[report]'"
+        raise MissingExtraError(msg) from error
+
 
 alt = import_report_library("altair")
 vl_convert = import_report_library("vl_convert")

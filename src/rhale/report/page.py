@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rhale.report.chart_numbers import (
+from rhale.effects.listing import count_some, differs_by
+from rhale.effects.result import Result, is_constant, reach
+from rhale.effects.support import find_shown_part
+from rhale.output.note import Note
+from rhale.regions.report import RegionPart, regions_of
+from rhale.regions.wording import call_features
+from rhale.report.notebook import write_sparkline_path
+from rhale.report.numbers import (
     MAX_CHART_LEVEL_LETTERS,
     Bins,
     Line,
@@ -21,28 +28,25 @@ from rhale.report.chart_numbers import (
     simplify_parts,
     trace_along,
 )
-from rhale.report.region_numbers import RegionPart, regions_of
-from rhale.report.sentences import at, curve_range, describe_effect, output_of, with_unit
-from rhale.report.sparkline import write_sparkline_path
-from rhale.report.wording import (
+from rhale.report.sentences import (
+    at,
     clean,
+    curve_range,
+    describe_effect,
     format_report_number,
     isolated,
     listed,
+    output_of,
     straight,
     unbroken,
+    with_unit,
     without_steering,
 )
-from rhale.results.listing import count_some, differs_by
-from rhale.results.note import Note
-from rhale.results.result import Result, is_constant, reach
-from rhale.results.row_quantiles import find_shown_part
-from rhale.results.rules_in_words import call_features
 
 if TYPE_CHECKING:
-    from rhale.report.compare_page import ComparePage
-    from rhale.report.pair_page import PairPage
-    from rhale.report.refit_page import RefitPage
+    from rhale.comparison.report import ComparePage
+    from rhale.interaction.report import PairPage
+    from rhale.stability.report import RefitPage
 
 EFFECT_METHODS = {
     "rhale": "RHALE: accumulated local effects with bins chosen from the data",

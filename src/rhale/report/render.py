@@ -12,17 +12,21 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from rhale.report.charts import compile_charts, vl_convert
-from rhale.report.compare_charts import COMPARE_DASHES, compile_compare_charts
-from rhale.report.compare_page import ComparePage
-from rhale.report.extras import import_report_library
+from rhale.comparison.charts import COMPARE_DASHES, compile_compare_charts
+from rhale.comparison.report import ComparePage
+from rhale.interaction.charts import compile_pair_charts
+from rhale.interaction.report import (
+    OutputPart,
+    PairPage,
+    format_variance_percent,
+    strength_in_words,
+)
+from rhale.output import colours as inks
+from rhale.report.charts import compile_charts, import_report_library, vl_convert
 from rhale.report.page import EffectPage, EffectPart, Section
-from rhale.report.pair_charts import compile_pair_charts
-from rhale.report.pair_page import OutputPart, PairPage, format_variance_percent, strength_in_words
-from rhale.report.refit_charts import compile_refit_charts
-from rhale.report.refit_page import RefitPage, replicated_in_words, size_with_interval
-from rhale.report.wording import breakable, clean, fixed_or_dash, shorten_middle
-from rhale.results import inks
+from rhale.report.sentences import breakable, clean, fixed_or_dash, shorten_middle
+from rhale.stability.charts import compile_refit_charts
+from rhale.stability.report import RefitPage, replicated_in_words, size_with_interval
 
 jinja2 = import_report_library("jinja2")
 

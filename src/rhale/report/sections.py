@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rhale.comparison.report import make_compare_page
 from rhale.errors import BadSettingError
-from rhale.report.compare_page import make_compare_page
+from rhale.interaction.report import PairPageLimits, make_pair_page
 from rhale.report.page import EffectPage
-from rhale.report.pair_page import PairPageLimits, make_pair_page
-from rhale.report.refit_page import make_refit_page
+from rhale.stability.report import make_refit_page
 
 if TYPE_CHECKING:
-    from rhale.comparison import Comparison
-    from rhale.pairs import Interactions
-    from rhale.trainings import Refits
+    from rhale.comparison.result import Comparison
+    from rhale.interaction.result import Interactions
+    from rhale.stability.result import Refits
 
 SECTION_PAIR_LIMITS = PairPageLimits(
     rows=10, pairs=3

@@ -1,7 +1,7 @@
 import pytest
 
 import rhale
-from rhale.cli.bins import parse_bins_option
+from rhale.cli.values import parse_bins_option
 from rhale.errors import BadSettingError
 
 

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale._child import forward_warnings
+from rhale.child import forward_warnings
 from rhale.cli.child import columns_left, columns_needed, read_training_rows, run_request
-from rhale.cli.request import Request
+from rhale.cli.parent import Request
+from rhale.data.files.open import open_files
+from rhale.effects.explanation import restore_explanation
 from rhale.errors import BadTableError
-from rhale.explanation import restore_explanation
-from rhale.tables.files.sources import open_files
-from rhale.trainings import restore_result as unpacked_any
+from rhale.stability.result import restore_result as unpacked_any
 
 LEARNER = """
 import numpy as np

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.explanation import restore_explanation
-from rhale.trainings import restore_result as unpacked_any
+from rhale.effects.explanation import restore_explanation
+from rhale.stability.result import restore_result as unpacked_any
 
 typer = pytest.importorskip("typer")
 

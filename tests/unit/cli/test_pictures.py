@@ -27,8 +27,8 @@ from rhale.cli.pictures import (
     write_refit_pictures,
 )
 from rhale.errors import BadSettingError, UnknownFeatureError
-from rhale.results.region_tree import Region, RegionTree
-from rhale.system.writing import whole
+from rhale.regions.result import Region, RegionTree
+from rhale.system.files import whole
 
 X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
 

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("rich")
 
-from rhale.cli.progress import LeftColumn, RateColumn, show_progress, write_short_count
+from rhale.cli.output import LeftColumn, RateColumn, show_progress, write_short_count
 
 
 def task(**fields):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhale
-from rhale.cli.request import Request, read_request
+from rhale.cli.parent import Request, read_request
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 REQUESTS = st.builds(

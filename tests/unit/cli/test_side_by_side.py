@@ -7,8 +7,8 @@ typer = pytest.importorskip("typer")
 
 from tests.compared_by_hand import explained, straight
 
+from rhale.cli.compare import name_files, read_files, show_comparison, write_all
 from rhale.cli.output import Destinations
-from rhale.cli.side_by_side import name_files, read_files, show_comparison, write_all
 
 NOWHERE = Destinations(None, None, None)
 

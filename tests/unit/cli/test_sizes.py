@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.cli.sizes import parse_byte_size
+from rhale.cli.values import parse_byte_size
 
 
 @pytest.mark.parametrize(

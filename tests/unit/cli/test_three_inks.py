@@ -5,8 +5,8 @@ from matplotlib.collections import PolyCollection
 from sklearn.linear_model import LinearRegression
 
 import rhale
-from rhale.cli.three_inks import draw_spread_and_intervals
-from rhale.results import inks
+from rhale.cli.pictures import draw_spread_and_intervals
+from rhale.output import colours as inks
 
 X = np.random.default_rng(0).normal(size=(200, 2))
 Y = X[:, 0] + np.random.default_rng(1).normal(size=200)

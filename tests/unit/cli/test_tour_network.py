@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rhale.cli import tour_network
+from rhale.cli import tour as tour_network
 
 ROWS = np.random.default_rng(0).normal([50.0, 200.0], [10.0, 30.0], (120, 2))
 

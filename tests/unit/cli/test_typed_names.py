@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.cli.typed_names import names_as_typed, read_equations
+from rhale.cli.values import names_as_typed, read_equations
 from rhale.errors import BadSettingError
 
 WORDS = st.text(min_size=1).map(str.strip).filter(bool)

@@ -5,9 +5,9 @@ import json
 import pytest
 
 import rhale
-from rhale.cli.which_trainings import read_scheme, read_typed_trainings, trainings_as_typed
+from rhale.cli.refit_options import read_scheme, read_typed_trainings, trainings_as_typed
 from rhale.errors import BadSettingError
-from rhale.kernels.splits import Scheme
+from rhale.stability.splits import Scheme
 
 
 def test_what_was_not_given_is_left_to_refit():

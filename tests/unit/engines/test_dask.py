@@ -12,11 +12,10 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.engines import dask as engine
-from rhale.engines.dask import Dask, _graph, open_dask_table
-from rhale.engines.parcel import Parcel
-from rhale.engines.worker import PartTask, count_task
 from rhale.errors import BadTableError, ModelFailedError
+from rhale.execution import dask as engine
+from rhale.execution.dask import Dask, _graph, open_dask_table
+from rhale.execution.worker import Parcel, PartTask, count_task
 
 N = 120
 RNG = np.random.default_rng(11)
@@ -60,8 +59,8 @@ def test_partitions_are_worked_on_in_their_order():
 def test_an_interrupted_run_goes_on_behind_the_partitions_that_are_done(
     tmp_path, monkeypatch, share
 ):
-    monkeypatch.setattr("rhale.engines.checkpoint.folder.EVERY_SECONDS", 0)
-    monkeypatch.setattr("rhale.engines.checkpoint.folder.SPARED_SHARE", 0)
+    monkeypatch.setattr("rhale.execution.checkpoint.folder.EVERY_SECONDS", 0)
+    monkeypatch.setattr("rhale.execution.checkpoint.folder.SPARED_SHARE", 0)
     frame = pd.DataFrame({"a": RNG.normal(size=400), "b": RNG.normal(size=400)})
     table = dd.from_pandas(frame, npartitions=20, sort=False)
     calls, last = [], float("inf")

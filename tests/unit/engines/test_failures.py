@@ -1,7 +1,7 @@
 import pytest
 
-from rhale.engines.failures import describe_loss, find_error_line
 from rhale.errors import BadSettingError, BadTableError, ModelStoppedError
+from rhale.execution.worker import describe_loss, find_error_line
 
 TRACE = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
@@ -24,7 +24,7 @@ def test_words_without_an_error_end_with_the_last_line():
     [
         (TRACE, False, BadTableError, "Spark could not compute it: PriceError"),
         (TRACE, True, ModelStoppedError, "the workers of Spark died"),
-        ("No module named 'rhale.engines'", False, BadSettingError, "do not have rhale"),
+        ("No module named 'rhale.execution'", False, BadSettingError, "do not have rhale"),
         ("No module named 'rhale'", True, BadSettingError, "do not have rhale"),
     ],
 )

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rhale.engines import Work
-from rhale.engines.fold import FIRST_LOOK, FIRST_LOOK_AGAIN, SECOND_LOOK, Passes, name_pass
+from rhale.data.array import ArrayTable
+from rhale.data.columns import read_column_floats
+from rhale.data.files.open import open_files
 from rhale.errors import BadTableError, CheckpointError, RhaleError
-from rhale.tables.array import ArrayTable
-from rhale.tables.columns import read_column_floats
-from rhale.tables.files.sources import open_files
+from rhale.execution import Work
+from rhale.execution.fold import FIRST_LOOK, FIRST_LOOK_AGAIN, SECOND_LOOK, Passes, name_pass
 
 TABLE = ArrayTable(np.arange(20.0).reshape(10, 2))
 
@@ -138,7 +138,7 @@ def test_a_failing_save_does_not_hide_why_a_pass_failed():
 def test_a_finished_pass_is_not_even_begun_again(monkeypatch):
     rows = Passes(TABLE, 3, memory=Kept())
     first = rows.fold(total, SECOND_LOOK)
-    monkeypatch.delattr("rhale.engines.fold.list_work")  # no file is opened, no engine is started
+    monkeypatch.delattr("rhale.execution.fold.list_work")  # no file is opened, no engine is started
     assert rows.fold(total, SECOND_LOOK) == first == 190.0
 
 
@@ -209,21 +209,22 @@ def test_a_first_look_at_rows_in_memory_is_too_short_to_be_shown():
     ],
 )
 def test_both_readings_of_a_table_in_pieces_count(monkeypatch, name, expected):
-    from rhale.tables.pieces.table import PiecedTable
+    from rhale.data.pieces.table import PiecedTable
 
     def two(*_, **__):
         yield Work(4, "", lambda: 1.0)
         yield Work(6, "", lambda: 2.0)
 
-    monkeypatch.setattr("rhale.engines.fold.list_work", two)
+    monkeypatch.setattr("rhale.execution.fold.list_work", two)
     assert progress_of(name, PiecedTable(TABLE, ()), 10) == expected
 
 
 def test_the_end_of_a_table_of_unknown_length_moves_on(monkeypatch):
-    from rhale.tables.pieces.table import PiecedTable
+    from rhale.data.pieces.table import PiecedTable
 
     monkeypatch.setattr(
-        "rhale.engines.fold.list_work", lambda *_, **__: (s for s in [Work(4, "", lambda: 1.0)] * 2)
+        "rhale.execution.fold.list_work",
+        lambda *_, **__: (s for s in [Work(4, "", lambda: 1.0)] * 2),
     )
     assert progress_of(
         FIRST_LOOK, PiecedTable(TABLE, (), engine=SimpleNamespace(name="any", no_resume="")), None
@@ -234,12 +235,12 @@ def test_the_end_of_a_table_of_unknown_length_moves_on(monkeypatch):
     ("engine", "first"), [(None, 3 * 2 + 4), (SimpleNamespace(name="any", no_resume=""), 4)]
 )
 def test_a_resumed_pass_tells_the_rows_before_it_where_they_are_known(monkeypatch, engine, first):
-    from rhale.tables.pieces.table import PiecedTable
+    from rhale.data.pieces.table import PiecedTable
 
     memory, calls = Kept(), []
     memory.save("first-look-3", 2, 1.0)
     monkeypatch.setattr(
-        "rhale.engines.fold.list_work", lambda *_, **__: (s for s in [Work(4, "", lambda: 1.0)])
+        "rhale.execution.fold.list_work", lambda *_, **__: (s for s in [Work(4, "", lambda: 1.0)])
     )
     table = PiecedTable(TABLE, (), engine=engine)
     rows = Passes(table, 3, lambda done, _: calls.append(done), memory=memory)
@@ -249,7 +250,7 @@ def test_a_resumed_pass_tells_the_rows_before_it_where_they_are_known(monkeypatc
 
 def test_a_part_without_rows_adds_nothing(monkeypatch):
     found = [Work(0, "", lambda: None), Work(4, "", lambda: 1.5), Work(0, "", lambda: None)]
-    monkeypatch.setattr("rhale.engines.fold.list_work", lambda *_, **__: (s for s in found))
+    monkeypatch.setattr("rhale.execution.fold.list_work", lambda *_, **__: (s for s in found))
     assert Passes(TABLE, 3).fold(total, SECOND_LOOK) == 1.5
 
 
@@ -269,7 +270,7 @@ def test_numbers_of_files_are_made_by_who_reads_unless_several_threads_work(
         return read_column_floats(column)
 
     pq.write_table(pa.table({"a": np.arange(10.0)}), tmp_path / "rows.parquet")
-    monkeypatch.setattr("rhale.tables.frame.read_column_floats", noted)
+    monkeypatch.setattr("rhale.data.frame.read_column_floats", noted)
     rows = Passes(open_files(tmp_path / "rows.parquet"), 3, n_threads=n_threads)
 
     assert rows.fold(lambda chunk: chunk.column(0).sum(), SECOND_LOOK) == 45

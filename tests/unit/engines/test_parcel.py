@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import cloudpickle
 import pytest
 
-from rhale.engines import parcel as shipping
-from rhale.engines.parcel import Parcel, pack
 from rhale.errors import BadTableError, ModelFailedError
+from rhale.execution import worker as shipping
+from rhale.execution.worker import Parcel, pack
 
 MADE = []
 PATIENCE = 120  # seconds: they bound a hang, and nothing else

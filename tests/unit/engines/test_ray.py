@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rhale.engines import ray as engine
-from rhale.engines.ray import Ray, open_ray_table
-from rhale.engines.worker import PartTask
+from rhale.data.frame import FrameTable
+from rhale.data.pieces.table import PiecedTable
 from rhale.errors import BadTableError, ModelStoppedError, RhaleError
-from rhale.tables.frame import FrameTable
-from rhale.tables.pieces.table import PiecedTable
+from rhale.execution import ray as engine
+from rhale.execution.ray import Ray, open_ray_table
+from rhale.execution.worker import PartTask
 
 pa = pytest.importorskip("pyarrow")
 

@@ -10,13 +10,12 @@ from types import ModuleType, SimpleNamespace
 import narwhals.stable.v2 as nw
 import pytest
 
-from rhale.engines import spark as engine
-from rhale.engines.parcel import pack
-from rhale.engines.spark import Jobs, contents, open_spark_table, summarise_spark_partition
-from rhale.engines.worker import count_task
+from rhale.data.frame import FrameTable
+from rhale.data.pieces.table import PiecedTable
 from rhale.errors import BadSettingError, BadTableError, ModelStoppedError
-from rhale.tables.frame import FrameTable
-from rhale.tables.pieces.table import PiecedTable
+from rhale.execution import spark as engine
+from rhale.execution.spark import Jobs, contents, open_spark_table, summarise_spark_partition
+from rhale.execution.worker import count_task, pack
 
 pa = pytest.importorskip("pyarrow")
 

@@ -15,13 +15,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rhale.engines import map_in_threads
-from rhale.engines import thread_limits as limits
-from rhale.engines.thread_limits import limit_threads
-from rhale.engines.threads import count_jobs
+from rhale.data import open_table
 from rhale.errors import MissingExtraError
+from rhale.execution import map_in_threads
+from rhale.execution import threads as limits
+from rhale.execution.threads import count_jobs, limit_threads
 from rhale.models import meet, wrap
-from rhale.tables import open_table
 
 MANY = 4  # threads that every library would take by itself
 CHUNK_SECONDS = 0.03  # that one thread works on a chunk; there are four

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import sklearn
 
-from rhale.engines import map_in_threads
-from rhale.engines.threads import count_jobs, once
+from rhale.data import open_table
 from rhale.errors import BadSettingError
+from rhale.execution import map_in_threads
+from rhale.execution.threads import count_jobs, once
 from rhale.models import Predictor, wrap
 from rhale.models.predictor import STOP
-from rhale.tables import open_table
 
 PATIENCE = 120  # seconds: they bound a hang, and nothing else
 
@@ -123,7 +123,7 @@ def test_an_interrupt_ends_the_work_before_the_next_question():
     code = """
 import os, signal, threading
 import numpy as np
-from rhale.engines import map_in_threads
+from rhale.execution import map_in_threads
 from rhale.models import Predictor, wrap
 from rhale.models.predictor import STOP
 asked, both = [], threading.Barrier(2, timeout=120)

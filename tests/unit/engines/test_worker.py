@@ -7,18 +7,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rhale.engines.parcel import Parcel, pack
-from rhale.engines.worker import (
+from rhale.data.frame import FrameTable
+from rhale.data.pieces.table import PiecedTable
+from rhale.errors import BadTableError, ModelFailedError
+from rhale.execution.worker import (
     AdaptiveTask,
+    Parcel,
     PartTask,
     Summary,
     count_task,
+    pack,
     unite,
     work,
 )
-from rhale.errors import BadTableError, ModelFailedError
-from rhale.tables.frame import FrameTable
-from rhale.tables.pieces.table import PiecedTable
 
 FRAME = pd.DataFrame({"a": np.arange(5.0), "w": [1.0, 0.0, 1.0, 0.0, 1.0]})
 HEAD = FrameTable(nw.from_native(FRAME[:0], eager_only=True))

@@ -5,11 +5,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from rhale.features.feature import Reader, read_categorical
-from rhale.features.first_pass import SURVEY_ROWS
+from rhale.data import open_table
+from rhale.features.feature import SURVEY_ROWS, Reader, read_categorical
 from rhale.features.survey import SurveyTask
 from rhale.settings import Settings
-from rhale.tables import open_table
 
 RNG = np.random.default_rng(5)
 N = 120

@@ -10,12 +10,17 @@ import pyarrow as pa
 import pytest
 from tests.unit.features.readers import DECLARED, NUMBER, N, cycle, feature, reader
 
+from rhale.data import open_table
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
-from rhale.features.feature import are_steps, check_columns, has_no_order, read_categorical
-from rhale.features.first_pass import FirstPass
+from rhale.features.feature import (
+    FirstPass,
+    are_steps,
+    check_columns,
+    has_no_order,
+    read_categorical,
+)
 from rhale.features.survey import Census, count_values
 from rhale.settings import Settings
-from rhale.tables import open_table
 
 KINDS = {
     "real numbers": (NUMBER, "number"),

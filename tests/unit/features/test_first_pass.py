@@ -2,12 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rhale.data import open_table
 from rhale.errors import BadTableError, UnknownFeatureError
-from rhale.features.feature import Reader
-from rhale.features.first_pass import FirstPass, parse_limits_setting
-from rhale.kernels.regions import Regions
+from rhale.features.feature import FirstPass, Reader, parse_limits_setting
+from rhale.regions.settings import Regions
 from rhale.settings import Settings
-from rhale.tables import open_table
 
 X = np.random.default_rng(8).uniform(-1, 1, size=(100, 2))
 TABLE = open_table(pd.DataFrame(X, columns=["a", "b"]))
@@ -37,7 +36,7 @@ def test_columns_beside_the_explained_ones_are_sampled():
 
 
 def test_columns_of_wide_tables_are_sampled_where_levels_need_an_order(monkeypatch):
-    monkeypatch.setattr("rhale.features.first_pass.MOST_COMBINED", 2)
+    monkeypatch.setattr("rhale.features.feature.MOST_COMBINED", 2)
     assert FirstPass.plan(NAMED, Settings(features="a")).beside == []
     assert FirstPass.plan(NAMED, Settings(features="c")).beside == [0, 2]
     given = Settings(features="c", categorical={"c": ["v", "u"]})

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.features.readers import DECLARED, RNG, N, cycle, feature, reader
 
 from rhale.errors import BadSettingError
-from rhale.features.level_reader import LevelReader, plain_key, split_rare, write_number_in_full
+from rhale.features.categories import LevelReader, plain_key, split_rare, write_number_in_full
 
 
 def test_steps_stand_at_their_values_in_increasing_order():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rhale.features.levels import Levels
+from rhale.features.categories import Levels
 
 POOLED = Levels(
     ("b", "other (3 levels)", "a"),

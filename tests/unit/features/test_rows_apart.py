@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
-from rhale.features.rows_apart import open_in_memory, read_column, read_explained_rows
+from rhale.features.row_columns import open_in_memory, read_column, read_explained_rows
 from rhale.settings import Settings
 
 TABLE = pd.DataFrame(

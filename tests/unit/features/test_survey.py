@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rhale.data import open_table
+from rhale.data.array import ArrayTable
 from rhale.errors import BadTableError
 from rhale.features import survey
 from rhale.features.survey import SurveyTask, check_column, check_exact, check_range
-from rhale.kernels.sample import hash_rows
-from rhale.tables import open_table
-from rhale.tables.array import ArrayTable
+from rhale.stats.sampling import hash_rows
 
 X = np.random.default_rng(0).normal(size=(500, 2))
 X[:, 1] = np.rint(3 * X[:, 1])

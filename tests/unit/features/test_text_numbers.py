@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 import rhale
-from rhale.features.text_numbers import describe_numbers, reads_as_number
+from rhale.features.categories import describe_numbers, reads_as_number
 
 N = 200
 RNG = np.random.default_rng(0)

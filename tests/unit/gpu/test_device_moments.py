@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from rhale.gpu import device_moments as ops
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.sample import hash_rows
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.moments import measure_moments
+from rhale.execution.gpu import moments as ops
+from rhale.stats.sampling import hash_rows
 
 HERE = torch.device("cpu")
 DEVICES = [HERE] + ([torch.device("cuda", 0)] if torch.cuda.is_available() else [])

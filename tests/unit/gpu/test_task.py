@@ -8,6 +8,16 @@ import pytest
 import torch
 
 import rhale
+from rhale.data import open_table
+from rhale.data.array import ArrayTable
+from rhale.data.table import Storage
+from rhale.effects.binning.cells import Grid
+from rhale.effects.local.binned import BinnedEffects, CellChoice
+from rhale.effects.local.gradient import Gradient
+from rhale.effects.local.measure import MeasureTask
+from rhale.effects.local.nearby import Nearby
+from rhale.effects.local.queries import BatchedModel
+from rhale.effects.spread import lay_band
 from rhale.errors import (
     BadEffectsError,
     BadPredictionError,
@@ -15,23 +25,13 @@ from rhale.errors import (
     BadTableError,
     ModelFailedError,
 )
-from rhale.gpu import task as placing
-from rhale.gpu.task import DeviceTask, cuda_of, most_rows, move_to_device, on_device
-from rhale.gpu.tensor_table import TensorChunk, TensorTable
-from rhale.kernels.grid import Grid
-from rhale.kernels.spread import lay_band
-from rhale.measures.binned import BinnedEffects, CellChoice
-from rhale.measures.gradient import Gradient
-from rhale.measures.measure import MeasureTask
-from rhale.measures.nearby import Nearby
-from rhale.measures.questions import BatchedModel
+from rhale.execution.gpu import task as placing
+from rhale.execution.gpu.table import TensorChunk, TensorTable
+from rhale.execution.gpu.task import DeviceTask, cuda_of, most_rows, move_to_device, on_device
 from rhale.models import wrap
 from rhale.models.jax import JaxModel
 from rhale.models.predictor import Predictor
 from rhale.models.torch import TorchModel
-from rhale.tables import open_table
-from rhale.tables.array import ArrayTable
-from rhale.tables.storage import Storage
 
 HERE = torch.device("cpu")
 DEVICES = [HERE] + ([torch.device("cuda", 0)] if torch.cuda.is_available() else [])

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
+from rhale.data.array import ArrayTable
 from rhale.errors import BadTableError
+from rhale.execution.gpu.table import TensorSurveyTask, TensorTable, open_tensor, send_to
 from rhale.features.survey import SurveyTask
-from rhale.gpu.tensor_table import TensorSurveyTask, TensorTable, open_tensor, send_to
-from rhale.tables.array import ArrayTable
 
 N = 5000
 NAMES = ["x0", "x1", "x2", "x3"]

@@ -5,17 +5,17 @@ import numpy as np
 import pytest
 
 import rhale
+from rhale.effects.binning import adaptive
+from rhale.effects.binning import segments as two_looks
+from rhale.effects.binning.adaptive import Adaptive, move_to_near, spread_paths
+from rhale.effects.binning.axis import BatchedCells, FeatureAxis
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.gaps import are_gaps
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.noise import cut_outliers, excess, local_noise, residual_squares
+from rhale.effects.binning.partition import Partition
+from rhale.effects.binning.pure_error import NonEmptyCells
 from rhale.errors import BadSettingError
-from rhale.kernels import adaptive, two_looks
-from rhale.kernels.adaptive import Adaptive, move_to_near, spread_paths
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.axis_row import BatchedCells
-from rhale.kernels.empty_cells import are_gaps
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.noise import cut_outliers, excess, local_noise, residual_squares
-from rhale.kernels.partition import Partition
-from rhale.kernels.pure_error import NonEmptyCells
 
 INF = np.inf
 

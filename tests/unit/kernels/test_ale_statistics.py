@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.ale_statistics import (
+from rhale.effects.statistics import (
     HalfPercentiles,
     read_cells,
     read_levels,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import MOST_EMPTY, FeatureAxis, nearest
+from rhale.effects.binning.axis import MOST_EMPTY, FeatureAxis, nearest
 
 CLOUDS = np.concatenate([np.linspace(0, 1, 300), np.linspace(9, 10, 300)])
 

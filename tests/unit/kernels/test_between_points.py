@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.between_points import (
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.quadrature import build_quadrature
+from rhale.stats.interpolation import (
     interpolate_points,
     locate_between_points,
     share_out,
     variance_between,
 )
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.row_places import build_quadrature
 
 RNG = np.random.default_rng(0)
 POINTS = np.array([-1.0, 0.0, 0.5, 4.0])

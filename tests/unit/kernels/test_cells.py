@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.cells import Cells, as_axis_cells
-from rhale.kernels.grid import Grid
+from rhale.effects.binning.cells import Cells, Grid, as_axis_cells
 
 FIRST, SECOND = Grid(np.array([0.0, 1.0, 3.0])), Grid(np.array([0.0, 2.0, 4.0, 6.0]), "right")
 BOTH = Cells((FIRST, SECOND))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.chance_size import ChanceSize, covariance_from_changes, size_by_chance
+from rhale.effects.variance import ChanceSize, covariance_from_changes, size_by_chance
 
 
 def test_the_covariance_follows_from_the_variances_of_differences():

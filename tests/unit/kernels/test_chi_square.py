@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from rhale.kernels.chi_square import chi_square_tail
+from rhale.stats.distributions import chi_square_tail
 
 
 def test_two_degrees_of_freedom_are_exponential():

@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.choosing import choose_all
-from rhale.kernels.fixed import Fixed
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.optimal import Optimal
-from rhale.kernels.partition import constant_cuts
-from rhale.kernels.segments import (
+from rhale.effects.binning.adaptive import Adaptive
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.choose import choose_all
+from rhale.effects.binning.fixed import Fixed
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.optimal import Optimal
+from rhale.effects.binning.partition import constant_cuts
+from rhale.effects.binning.point_masses import BetweenStretches, ReservedIntervals
+from rhale.effects.binning.segments import (
+    MAX_EXHAUSTIVE_CELLS,
     PATH_BATCH_CELLS,
     RUN_BATCH_CELLS,
     RUN_BLOCK_ENDS,
     alike,
     batch_axes_by_cells,
 )
-from rhale.kernels.stretches import BetweenStretches, ReservedIntervals
-from rhale.kernels.two_looks import MAX_EXHAUSTIVE_CELLS
 
 
 def axis(seed, n_rows, n_cells, *, weighted=False, stepped=False):

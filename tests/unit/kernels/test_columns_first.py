@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.columns_first import TRANSPOSE_BLOCK_ROWS, lay_columns
+from rhale.stats.arrays import TRANSPOSE_BLOCK_ROWS, lay_columns
 
 
 @given(

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rhale.errors import BadSettingError
-from rhale.kernels.curve import (
+from rhale.effects.binning.gaps import Crossings, Gaps
+from rhale.effects.curve import (
     CURVE_BLOCK_ROWS,
     BinFits,
     CellMeans,
@@ -15,9 +15,9 @@ from rhale.kernels.curve import (
     known_center,
     middles,
 )
-from rhale.kernels.gaps import Crossings, Gaps
-from rhale.kernels.row_places import RowPlaces, scatter_rows
-from rhale.kernels.uncertainty import Uncertainty, bridge_levels
+from rhale.effects.quadrature import RowPlaces, scatter_rows
+from rhale.effects.variance import Uncertainty, bridge_levels
+from rhale.errors import BadSettingError
 
 NAN = np.nan
 

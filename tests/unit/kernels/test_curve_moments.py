@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.curve_moments import deviate_curves, measure_curves, split_shapes
+from rhale.effects.curve_sums import deviate_curves, measure_curves, split_shapes
 
 RNG = np.random.default_rng(0)
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.between_points import locate_between_points, share_out
-from rhale.kernels.curve_moments import measure_curves
-from rhale.kernels.curve_places import CurvePlaces, place_curves, stand_beside
+from rhale.effects.curve_sums import CurvePlaces, measure_curves, place_curves, stand_beside
+from rhale.stats.interpolation import locate_between_points, share_out
 
 RNG = np.random.default_rng(0)
 POINTS = np.array([-1.0, 0.0, 0.5, 4.0])

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
+from rhale.effects.curve_sums import stand_beside, sum_curves
 from rhale.errors import BadEffectsError
-from rhale.kernels.between_points import locate_between_points
-from rhale.kernels.curve_places import stand_beside
-from rhale.kernels.curve_sums import sum_curves
+from rhale.stats.interpolation import locate_between_points
 
 RNG = np.random.default_rng(0)
 POINTS = np.array([-1.0, 0.0, 0.5, 4.0])

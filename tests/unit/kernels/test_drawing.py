@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.drawing import Drawing, calibrate_quadrature
-from rhale.kernels.real_jumps import Jump
-from rhale.kernels.row_places import RowPlaces
-from rhale.kernels.staircase import Staircase
+from rhale.effects.quadrature import RowPlaces
+from rhale.effects.smoothing import Drawing, calibrate_quadrature
+from rhale.effects.staircase import Jump, Staircase
 
 CENTERS = ("mean", "start", "uniform")
 SEEDS = st.integers(0, 10_000)

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.empty_cells import are_gaps, cut_gaps, locate_gaps
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import SUMS, measure_moments
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.gaps import are_gaps, cut_gaps, locate_gaps
+from rhale.effects.binning.moments import SUMS, measure_moments
 
 
 def wide_empty_cells(moments):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.f_tail import f_tail
+from rhale.stats.distributions import f_tail
 
 stats = pytest.importorskip("scipy.stats")
 

@@ -3,12 +3,12 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.fixed import Edges, Fixed, Quantile
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.optimal import Optimal
 from rhale.errors import BadSettingError
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.fixed import Edges, Fixed, Quantile
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.optimal import Optimal
 
 
 def axis(values, weight=None, low=None, high=None):

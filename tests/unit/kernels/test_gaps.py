@@ -1,8 +1,8 @@
 import numpy as np
 
-from rhale.kernels.gaps import NO_GAPS, find_gaps
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.gaps import NO_GAPS, find_gaps
+from rhale.effects.binning.moments import measure_moments
 
 LEFT, RIGHT = np.linspace(0.0, 2.0, 21), np.linspace(6.0, 8.0, 21)
 X = np.concatenate([LEFT, RIGHT])

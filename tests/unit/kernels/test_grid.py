@@ -3,8 +3,8 @@ import pickle
 import numpy as np
 import pytest
 
+from rhale.effects.binning.cells import BUCKETS_PER_CELL, MOST_BUCKETS, Grid, uniform_edges
 from rhale.errors import BadSettingError
-from rhale.kernels.grid import BUCKETS_PER_CELL, MOST_BUCKETS, Grid, uniform_edges
 
 RNG = np.random.default_rng(42)
 

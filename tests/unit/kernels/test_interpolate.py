@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.interpolate import BucketedLimits, Knots
+from rhale.stats.interpolation import BucketedLimits, Knots
 
 numbers = st.floats(-1e9, 1e9, allow_subnormal=False)
 wild = st.one_of(numbers, st.sampled_from([0.0, 5e-324, -1e-300, 1e300, -1e300]))

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.jumps import (
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.models.trees.jumps import (
     N_JUMP_GROUPS,
     JumpMarks,
     JumpSums,

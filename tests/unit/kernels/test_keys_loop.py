@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhale.kernels import when_compiled
-from rhale.kernels.sample import HASH_BLOCK_ROWS, column_keys, hash_rows
+from rhale.stats import jit as when_compiled
+from rhale.stats.sampling import HASH_BLOCK_ROWS, column_keys, hash_rows
 
 pytest.importorskip("numba")
 WORD = 2**64

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from rhale.effects.level_moments import measure_levels
 from rhale.errors import BadEffectsError
-from rhale.kernels.level_moments import measure_levels
 
 LEVEL = np.array([0, 0, 1, 1, 1, 2, 2, 3])
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rhale.kernels.local_lines import detrend, mean_leverage
+from rhale.regions.residuals import detrend, mean_leverage
 
 
 def by_hand(x, d, w, half):

@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhale.errors import BadEffectsError
-from rhale.kernels.cells import Cells
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import (
+from rhale.effects.binning.cells import Cells, Grid
+from rhale.effects.binning.moments import (
     MOMENT_BLOCK_ROWS,
     SUMS,
     Moments,
@@ -17,6 +15,7 @@ from rhale.kernels.moments import (
     empty,
     measure_moments,
 )
+from rhale.errors import BadEffectsError
 
 EDGES = np.array([0.0, 1.0, 2.0, 4.0, 5.0])
 FIELDS = ("count", "weight", "weight_squares", "mean_x", "sxx", "low", "high", "mean", "sxd", "sdd")

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rhale.effects.binning import moments
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.moments import SUMS, measure_moments
 from rhale.errors import BadEffectsError
-from rhale.kernels import moments, when_compiled
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import SUMS, measure_moments
+from rhale.stats import jit as when_compiled
 
 pytest.importorskip("numba")
 N_CELLS = 16
@@ -35,7 +36,7 @@ def assert_same_bits(one, two):
 @pytest.fixture(autouse=True)
 def _the_loop_is_asked(monkeypatch):
     """A grid as fine as this has its table of buckets for any number of rows."""
-    monkeypatch.setattr("rhale.kernels.grid.BUCKETS_PER_SEARCH", np.inf)
+    monkeypatch.setattr("rhale.effects.binning.cells.BUCKETS_PER_SEARCH", np.inf)
 
 
 @pytest.mark.parametrize("closed", ["left", "right"])

@@ -3,10 +3,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rhale.kernels.axis_row import BatchedCells
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.noise import (
+from rhale.effects.binning.axis import BatchedCells
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.noise import (
     LARGEST_STEP,
     cut_outliers,
     departure,
@@ -16,7 +16,7 @@ from rhale.kernels.noise import (
     pool_sparse_cells,
     residual_squares,
 )
-from rhale.kernels.pure_error import NonEmptyCells
+from rhale.effects.binning.pure_error import NonEmptyCells
 
 
 def filled(moments):

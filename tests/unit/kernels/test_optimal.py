@@ -3,11 +3,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.optimal import Optimal
 from rhale.errors import BadSettingError
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.optimal import Optimal
 
 INF = np.inf
 

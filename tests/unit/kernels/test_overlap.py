@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.overlap import Overlap, as_deviations
-from rhale.kernels.splits import Scheme
+from rhale.stability.overlap import Overlap, as_deviations
+from rhale.stability.splits import Scheme
 
 N_ROWS, N_DRAWS = 60, 40_000
 

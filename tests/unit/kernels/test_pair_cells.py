@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 from tests.pair_rows_by_hand import PairRows
 
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.fixed import Quantile
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_cells import PairCells, cell_shares
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.binning.fixed import Quantile
+from rhale.interaction.cells import PairAxis, PairCells, cell_shares
 
 
 def axis_of(x):

@@ -5,8 +5,8 @@ import pytest
 from tests.pair_rows_by_hand import KINDS, random_rows, twisted
 
 from rhale.errors import BadEffectsError
-from rhale.kernels.pair_moments import POWERS, measure_pair
-from rhale.kernels.records import same_fields
+from rhale.interaction.moments import POWERS, measure_pair
+from rhale.output.frozen import same_fields
 
 each_kind = pytest.mark.parametrize("kinds", KINDS)
 

@@ -1,7 +1,7 @@
 import numpy as np
 
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_question import PairQuestion, PairSide
+from rhale.interaction.cells import PairAxis
+from rhale.models.questions import PairQuestion, PairSide
 
 
 def test_a_question_has_each_side_once_and_pairs_by_place():

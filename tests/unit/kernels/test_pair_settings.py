@@ -2,7 +2,7 @@ import pytest
 
 import rhale
 from rhale.errors import BadSettingError
-from rhale.kernels.pair_settings import PairSettings, read_pairs
+from rhale.interaction.settings import PairSettings, read_pairs
 
 
 def test_pairs_are_named_counted_or_all():

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from tests.pair_rows_by_hand import fill_of, levels_of, random_rows, twisted
 
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_smooth import PRICES, Smoothing, smooth_steps
-from rhale.kernels.pair_steps import PairSteps
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairSteps
+from rhale.interaction.surface import PRICES, Smoothing, smooth_steps
 
 CELLS = PairAxis(np.array([0.0, 1.0, 3.0, 4.0, 10.0]))
 

@@ -12,7 +12,7 @@ from tests.pair_rows_by_hand import (
     twisted,
 )
 
-from rhale.kernels.pair_stack import PairStack, stack_pairs
+from rhale.interaction.strength import PairStack, stack_pairs
 
 
 def holey(kinds, seed=0, **settings):

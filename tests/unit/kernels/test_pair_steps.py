@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from tests.pair_rows_by_hand import KINDS, cells_of, levels_of, random_rows, step_means, twisted
 
-from rhale.kernels.pair_steps import (
+from rhale.interaction.moments import (
     GROWTHS,
     POOLED_ROWS,
     Covariances,

@@ -14,8 +14,8 @@ from tests.pair_rows_by_hand import (
     twisted,
 )
 
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_strength import PairFit, find_squares
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.strength import PairFit, find_squares
 
 each_kind = pytest.mark.parametrize("kinds", KINDS)
 each_way = pytest.mark.parametrize("smooth", [False, True])

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from rhale.effects.binning.fixed import Edges, Fixed, Quantile
+from rhale.effects.binning.optimal import Optimal
+from rhale.effects.binning.partition import Cuts, Partition, check_cuts, constant_cuts
 from rhale.errors import BadSettingError
-from rhale.kernels.fixed import Edges, Fixed, Quantile
-from rhale.kernels.optimal import Optimal
-from rhale.kernels.partition import Cuts, Partition, check_cuts, constant_cuts
 
 
 @pytest.mark.parametrize("partition", [Optimal(), Fixed(), Quantile(), Edges([0, 1])])

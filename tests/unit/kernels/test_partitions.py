@@ -1,9 +1,9 @@
 import pytest
 
 import rhale
-from rhale.kernels import partitions
-from rhale.kernels.partition import Partition
-from rhale.kernels.partitions import PARTITIONS
+from rhale.effects.binning import choose as partitions
+from rhale.effects.binning.choose import PARTITIONS
+from rhale.effects.binning.partition import Partition
 
 
 def test_the_package_offers_every_partition_of_the_list():

@@ -1,12 +1,7 @@
 import numpy as np
 
-from rhale.kernels.partner_cells import (
-    add_up_cells,
-    code_partners,
-    count_own_cells,
-    cut_own,
-)
-from rhale.kernels.region_finding import SearchRows, Target
+from rhale.regions.partner_cells import add_up_cells, code_partners, count_own_cells, cut_own
+from rhale.regions.settings import SearchRows, Target
 
 
 def rows_of(values, n_levels=None, weight=None):

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.partner_cells import add_up_cells, code_partners, cut_own
-from rhale.kernels.partner_order import MAX_JOINT_PARTNERS, tell_proxies
-from rhale.kernels.region_finding import SearchRows, Target
+from rhale.regions.partner_cells import add_up_cells, code_partners, cut_own
+from rhale.regions.partner_shares import MAX_JOINT_PARTNERS, tell_proxies
+from rhale.regions.settings import SearchRows, Target
 
 
 def order_of(values, effects, share, weight=None):

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.partner_cells import add_up_cells, code_partners, cut_own
-from rhale.kernels.partner_shares import find_chances, measure_partners, split_squares
-from rhale.kernels.region_finding import SearchRows, Target
+from rhale.regions.partner_cells import add_up_cells, code_partners, cut_own
+from rhale.regions.partner_shares import find_chances, measure_partners, split_squares
+from rhale.regions.settings import SearchRows, Target
 
 stats = pytest.importorskip("scipy.stats")
 SEEDS = range(500, 520)

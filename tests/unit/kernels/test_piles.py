@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.piles import NO_PILES, find_point_masses
-from rhale.kernels.windows import even_window, window
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.binning.point_masses import NO_PILES, find_point_masses
+from rhale.effects.local.finite_difference import even_window, window
 
 
 def axis_with(*piles, n=200, weight=100.0):

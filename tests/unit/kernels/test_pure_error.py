@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rhale.kernels.axis_row import BatchedCells
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.pure_error import (
+from rhale.effects.binning.axis import BatchedCells
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.pure_error import (
     VARIANCE_LIMIT_QUANTILE,
     NonEmptyCells,
     Pool,

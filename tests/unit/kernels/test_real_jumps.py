@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.real_jumps import find_jumps
-from rhale.kernels.staircase import Staircase
+from rhale.effects.staircase import Staircase, find_jumps
 
 SEEDS = st.integers(0, 10_000)
 N = 1000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.kernels.region_check import (
+from rhale.regions.holdout import (
     Bar,
     Common,
     check_tree,
@@ -14,13 +14,11 @@ from rhale.kernels.region_check import (
     drop_by_groups,
     fit_curves,
 )
-from rhale.kernels.region_codes import CodedRows
-from rhale.kernels.region_finding import Target
-from rhale.kernels.region_gains import Histogram
-from rhale.kernels.region_search import SplitSearch
-from rhale.kernels.regions import Regions
-from rhale.kernels.residuals import take_residuals
-from rhale.kernels.rules import Branch, Rule
+from rhale.regions.residuals import take_residuals
+from rhale.regions.rules import Branch, Rule
+from rhale.regions.search import Histogram, SplitSearch
+from rhale.regions.settings import Regions, Target
+from rhale.regions.splitters import CodedRows
 
 
 def search_in(values, effects, **how):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of
 
-from rhale.kernels.region_codes import (
+from rhale.regions.splitters import (
     FINE,
     N_COARSE_CELLS,
     CodedRows,

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, splitters_of, target_of, uniform
 
-from rhale.kernels.region_check import Checked
-from rhale.kernels.region_codes import CodedRows
-from rhale.kernels.region_find import check_groups, find_joint, find_regions
-from rhale.kernels.region_finding import Target
-from rhale.kernels.regions import Regions
-from rhale.kernels.rules import locate_rows
+from rhale.regions.find import check_groups, find_joint, find_regions
+from rhale.regions.holdout import Checked
+from rhale.regions.rules import locate_rows
+from rhale.regions.settings import Regions, Target
+from rhale.regions.splitters import CodedRows
 
 
 def find(values, effects, settings=None, **how):
@@ -307,7 +306,7 @@ def test_halves_that_change_places_find_more_in_few_rows(monkeypatch):
     rngs = [np.random.default_rng(seed) for seed in range(12)]
     problems = [(rng.uniform(-1, 1, (300, 4)), 0.84 * rng.normal(size=300)) for rng in rngs]
     both_ways = count()
-    monkeypatch.setattr("rhale.kernels.region_find._confirm_both_ways", lambda *_: Checked(None))
+    monkeypatch.setattr("rhale.regions.find._confirm_both_ways", lambda *_: Checked(None))
     assert both_ways > count()
 
 

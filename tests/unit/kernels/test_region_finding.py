@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rhale.kernels.region_finding import Finding
+from rhale.regions.settings import Finding
 
 
 def test_a_finding_without_rules_explains_nothing():

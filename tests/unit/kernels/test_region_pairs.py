@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.kernels.region_codes import CodedRows
-from rhale.kernels.region_pairs import find_first_split_of_pair
-from rhale.kernels.residuals import take_residuals
+from rhale.regions.residuals import take_residuals
+from rhale.regions.search import find_first_split_of_pair
+from rhale.regions.splitters import CodedRows
 
 LEAST = 0.05
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.kernels.region_codes import CodedRows
-from rhale.kernels.region_partners import find_partners
-from rhale.kernels.residuals import take_residuals
+from rhale.regions.partner_cells import find_partners
+from rhale.regions.residuals import take_residuals
+from rhale.regions.splitters import CodedRows
 
 
 def partners_of(values, effects, n_levels=None):

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.kernels.region_codes import CodedRows
-from rhale.kernels.region_gains import Histogram
-from rhale.kernels.region_search import (
+from rhale.regions.residuals import take_residuals
+from rhale.regions.rules import Branch, Rule, list_rules
+from rhale.regions.search import (
     Cut,
+    Histogram,
     SearchNode,
     SplitSearch,
     best_of,
@@ -17,9 +18,8 @@ from rhale.kernels.region_search import (
     order_levels_by_residual,
     refine_thresholds,
 )
-from rhale.kernels.regions import Regions
-from rhale.kernels.residuals import take_residuals
-from rhale.kernels.rules import Branch, Rule, list_rules
+from rhale.regions.settings import Regions
+from rhale.regions.splitters import CodedRows
 
 
 def search_in(values, effects, *, n_levels=None, settings=None):
@@ -133,8 +133,8 @@ def test_trees_are_no_deeper_than_asked_for():
 
 
 def test_many_splitters_are_looked_at_in_pairs_by_what_they_explain(monkeypatch):
-    monkeypatch.setattr("rhale.kernels.region_search.MOST_PAIRED", 4)
-    monkeypatch.setattr("rhale.kernels.region_search.LOOKED_AT", 300)
+    monkeypatch.setattr("rhale.regions.search.MOST_PAIRED", 4)
+    monkeypatch.setattr("rhale.regions.search.LOOKED_AT", 300)
     values = uniform(2_000, 8, seed=3)
     effects = np.sign(values[:, 1]) * np.sign(values[:, 2]) + 0.3 * np.sign(values[:, 1])
     effects += 0.3 * np.sign(values[:, 2])

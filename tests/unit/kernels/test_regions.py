@@ -3,7 +3,7 @@
 import pytest
 
 from rhale.errors import BadSettingError
-from rhale.kernels.regions import By, Regions, parse_regions_option
+from rhale.regions.settings import By, Regions, parse_regions_option
 
 
 @pytest.mark.parametrize(

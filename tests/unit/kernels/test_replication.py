@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.overlap import Overlap, as_deviations
-from rhale.kernels.replication import NOT_KNOWN, estimate_effective_rank, replicate
-from rhale.kernels.splits import Scheme
+from rhale.stability.overlap import Overlap, as_deviations
+from rhale.stability.replication import NOT_KNOWN, estimate_effective_rank, replicate
+from rhale.stability.splits import Scheme
 
 stats = pytest.importorskip("scipy.stats")
 N_ROWS = 60

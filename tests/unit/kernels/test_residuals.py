@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.kernels.region_finding import Target
-from rhale.kernels.residuals import (
+from rhale.regions.residuals import (
     MAX_CURVE_CELLS,
     N_PAIR_SEARCH_CELLS,
     bound_residuals,
     bound_spread,
     take_residuals,
 )
+from rhale.regions.settings import Target
 
 
 def test_curves_of_one_half_do_not_depend_on_the_other():

@@ -5,14 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rhale.kernels.rules import (
-    Branch,
-    Rule,
-    depths_of,
-    list_rules,
-    locate_rows,
-    without_regions,
-)
+from rhale.regions.rules import Branch, Rule, depths_of, list_rules, locate_rows, without_regions
 
 
 def read(values):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.sample import collect, hash_rows
+from rhale.stats.sampling import collect, hash_rows
 
 
 def keys(*values):

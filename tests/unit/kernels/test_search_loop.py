@@ -5,14 +5,21 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rhale.kernels import when_compiled
-from rhale.kernels.adaptive import Adaptive, MeanSearch, spread_paths
-from rhale.kernels.axis_row import BatchedCells
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.noise import local_noise
-from rhale.kernels.pure_error import NonEmptyCells
-from rhale.kernels.segments import CONSTANTS, LEAST_SHARE, LINES, RUN_FIELDS, SPREADS, trace_all
+from rhale.effects.binning.adaptive import Adaptive, MeanSearch, spread_paths
+from rhale.effects.binning.axis import BatchedCells
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.noise import local_noise
+from rhale.effects.binning.pure_error import NonEmptyCells
+from rhale.effects.binning.segments import (
+    CONSTANTS,
+    LEAST_SHARE,
+    LINES,
+    RUN_FIELDS,
+    SPREADS,
+    trace_all,
+)
+from rhale.stats import jit as when_compiled
 
 pytest.importorskip("numba")
 EFFECTS = {

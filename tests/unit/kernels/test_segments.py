@@ -3,9 +3,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.segments import (
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.segments import (
     RUN_BLOCK_ENDS,
     cheapest_path,
     cheapest_paths,

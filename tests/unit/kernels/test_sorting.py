@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.sorting import correlate, rank_values
+from rhale.stats.arrays import correlate, rank_values
 
 
 def test_ranks_are_those_of_scipy():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadSettingError, BadTableError
-from rhale.kernels.splits import Scheme, as_units, check_indices, find_missing
+from rhale.stability.splits import Scheme, as_units, check_indices, find_missing
 
 # --- schemes ---------------------------------------------------------------------------------------
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.jumps_by_hand import axis_of
 
-from rhale.kernels import spread
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.spread import (
+from rhale.effects import spread
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.spread import (
     N_JACKKNIFE_GROUPS,
     Places,
     RowSpread,

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.staircase import Staircase, halves_agree
 from rhale.errors import BadSettingError
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.jumps import (
+from rhale.models.trees.jumps import (
     JUMP_FIXED_POINT_SCALE,
     N_JUMP_GROUPS,
     JumpCells,
     JumpSums,
     find_jump_cells,
 )
-from rhale.kernels.staircase import Staircase, halves_agree
-from rhale.kernels.student import student_quantile
+from rhale.stats.distributions import student_quantile
 
 CENTERS = ("mean", "start", "uniform")
 SEEDS = st.integers(0, 10_000)

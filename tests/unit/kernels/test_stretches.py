@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.partition import Cuts
-from rhale.kernels.piles import find_point_masses
-from rhale.kernels.stretches import BetweenStretches, join_cuts
+from rhale.effects.binning.adaptive import Adaptive
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.partition import Cuts
+from rhale.effects.binning.point_masses import BetweenStretches, find_point_masses, join_cuts
 
 
 def axis_with(*piles, n=200, weight=100.0):

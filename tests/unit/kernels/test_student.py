@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.student import student_quantile
+from rhale.stats.distributions import student_quantile
 
 stats = pytest.importorskip("scipy.stats")
 

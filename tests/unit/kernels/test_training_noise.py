@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.overlap import Overlap
-from rhale.kernels.splits import Scheme
-from rhale.kernels.training_noise import DOUBT, mean_factor, row_share
+from rhale.stability.overlap import DOUBT, Overlap, mean_factor, row_share
+from rhale.stability.splits import Scheme
 
 N_ROWS = 200
 SCHEMES = {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.two_looks import MAX_EXHAUSTIVE_CELLS, find_cheapest
+from rhale.effects.binning.segments import MAX_EXHAUSTIVE_CELLS, find_cheapest
 
 
 @dataclass(frozen=True)

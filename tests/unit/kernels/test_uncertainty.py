@@ -6,14 +6,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rhale.kernels.curve import BinFits
-from rhale.kernels.gaps import Gaps
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.noise import residual_squares
-from rhale.kernels.partition import Cuts
-from rhale.kernels.uncertainty import bridge_levels, find_bridges
-from rhale.results.bin_fits import fit_effect
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.fit import fit_effect
+from rhale.effects.binning.gaps import Gaps
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.noise import residual_squares
+from rhale.effects.binning.partition import Cuts
+from rhale.effects.curve import BinFits
+from rhale.effects.variance import bridge_levels, find_bridges
 
 CENTERS = ("mean", "start", "uniform")
 EDGES = np.array([0.0, 0.5, 1.5, 2.0, 3.0, 3.5, 4.5, 5.0, 6.0, 7.0])

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rhale.kernels import when_compiled
-from rhale.kernels.adaptive import PRICED, Adaptive
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.sample import STIRRED, column_keys
-from rhale.kernels.when_compiled import Measured, choose_compiled_loops, load_loops
+from rhale.effects.binning.adaptive import PRICED, Adaptive
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.moments import measure_moments
+from rhale.stats import jit as when_compiled
+from rhale.stats.jit import Measured, choose_compiled_loops, load_loops
+from rhale.stats.sampling import STIRRED, column_keys
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import MANY_VALUES, FeatureAxis
-from rhale.kernels.windows import MIN_WINDOW_ROWS, even_window, window
+from rhale.effects.binning.axis import MANY_VALUES, FeatureAxis
+from rhale.effects.local.finite_difference import MIN_WINDOW_ROWS, even_window, window
 
 SHARES = [0.01, 0.05, 0.2]
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rhale.measures.measure import MeasuredChunk, MeasureSample, Replies
-from rhale.measures.questions import BatchedModel
+from rhale.effects.local.measure import MeasuredChunk, MeasureSample, Replies
+from rhale.effects.local.queries import BatchedModel
 from rhale.models import meet, wrap
 
 

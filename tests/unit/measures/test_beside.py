@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from rhale.features.first_pass import FirstPass
-from rhale.kernels.regions import Regions
-from rhale.measures.beside import SplitterColumn
-from rhale.measures.measure import Conclusion, MeasuredChunk, Questions, Replies
+from rhale.data import open_table
+from rhale.effects.local.measure import Conclusion, MeasuredChunk, Questions, Replies
+from rhale.effects.local.unmeasured import SplitterColumn
+from rhale.features.feature import FirstPass
+from rhale.regions.settings import Regions
 from rhale.settings import Settings
-from rhale.tables import open_table
 
 TABLE = pd.DataFrame(
     {

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.unit.measures.askers import asker_for, replies_to
 
 import rhale
-from rhale.errors import BadSettingError
-from rhale.features.first_pass import FirstPass
-from rhale.kernels.fixed import Edges, Fixed, Quantile
-from rhale.kernels.grid import Grid
-from rhale.measures.binned import (
+from rhale.data import open_table
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.fit import MOVED_LIMITS, bin_all
+from rhale.effects.binning.fixed import Edges, Fixed, Quantile
+from rhale.effects.local.binned import (
     BinnedEffects,
     CellChoice,
     WholeBin,
@@ -23,13 +23,13 @@ from rhale.measures.binned import (
     reachable_limits,
     without_moved,
 )
-from rhale.measures.measure import MeasureContext, MeasuredChunk, MeasureSample, with_bins
-from rhale.measures.nearby import Nearby
-from rhale.measures.secant import OwnBin, Secant
-from rhale.results.fit import MOVED_LIMITS, bin_all
-from rhale.results.note import Note
+from rhale.effects.local.finite_difference import OwnBin, Secant
+from rhale.effects.local.measure import MeasureContext, MeasuredChunk, MeasureSample, with_bins
+from rhale.effects.local.nearby import Nearby
+from rhale.errors import BadSettingError
+from rhale.features.feature import FirstPass
+from rhale.output.note import Note
 from rhale.settings import Settings
-from rhale.tables import open_table
 
 X = np.random.default_rng(4).uniform(0, 8, size=(60, 2))
 HALVES = Grid(np.array([0.0, 4.0, 8.0]))

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhale
+from rhale.effects.local.gradient import Differences, judge
 from rhale.errors import BadEffectsError
-from rhale.measures.check_gradient import Differences, judge
 
 N = 400
 X = np.random.default_rng(3).uniform(-1, 1, size=(N, 2))
@@ -42,9 +42,9 @@ def refusal(*args, **options):
 
 @pytest.mark.parametrize(("fit", "asked"), [(20, 20), (0, 16), (99, CHECKED)])
 def test_of_very_many_features_fewer_rows_are_asked_about(monkeypatch, fit, asked):
-    monkeypatch.setattr("rhale.measures.check_gradient.CHECKED_NUMBERS", 2 * 2 * 2 * fit)
+    monkeypatch.setattr("rhale.effects.local.gradient.CHECKED_NUMBERS", 2 * 2 * 2 * fit)
     found = rhale.explain(curved, X, gradient=slopes).provenance["rows_asked"]
-    monkeypatch.setattr("rhale.measures.check_gradient.CHECKED_NUMBERS", 2 * 2 * 2 * 32)
+    monkeypatch.setattr("rhale.effects.local.gradient.CHECKED_NUMBERS", 2 * 2 * 2 * 32)
     usual = rhale.explain(curved, X, gradient=slopes).provenance["rows_asked"]
     assert usual - found == 2 * 2 * (CHECKED - asked)
 

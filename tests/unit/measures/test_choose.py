@@ -210,9 +210,9 @@ def test_quantile_limits_from_a_sample_say_so():
 
 
 def test_postponed_bins_are_one_bin_in_the_same_cells():
-    from rhale._run import open_run
-    from rhale.features.first_pass import FirstPass
-    from rhale.measures.choose import choose_measures, postpone_bins
+    from rhale.effects.local.choose import choose_measures, postpone_bins
+    from rhale.features.feature import FirstPass
+    from rhale.pipeline import open_run
     from rhale.settings import Settings
 
     def model(rows):

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from tests.unit.measures.askers import rows_of
 
-from rhale.features.first_pass import FirstPass
-from rhale.measures.constant import Constant, describe_constant
-from rhale.measures.measure import MeasureContext, MeasuredChunk, Questions, Replies
-from rhale.results.note import Note
+from rhale.data import open_table
+from rhale.effects.local.measure import MeasureContext, MeasuredChunk, Questions, Replies
+from rhale.effects.local.unmeasured import Constant, describe_constant
+from rhale.features.feature import FirstPass
+from rhale.output.note import Note
 from rhale.settings import Settings
-from rhale.tables import open_table
 
 NOTHING = Replies(np.empty((0, 0)), None, np.empty((0, 0, 0)))
 DAY = np.datetime64("2024-01-01")

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from tests.unit.measures.askers import asker_for
 
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_question import PairSide
-from rhale.measures.corners import ask_corners, n_corners
-from rhale.tables import open_table
+from rhale.data import open_table
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.differences import ask_corners, n_corners
+from rhale.models.questions import PairSide
 
 CELLS = PairAxis(np.array([0.0, 1.0, 4.0]))
 

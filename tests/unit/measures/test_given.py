@@ -6,7 +6,7 @@ import pytest
 import problems
 import rhale
 from rhale import errors
-from rhale.measures.given import MAX_RESULT_SAMPLE_ROWS, read_given
+from rhale.effects.local.precomputed import MAX_RESULT_SAMPLE_ROWS, read_given
 
 X = np.random.default_rng(6).normal(size=(200, 3))
 

@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 
 import rhale
+from rhale.data import open_table
 from rhale.errors import BadSettingError
-from rhale.features.first_pass import FirstPass
-from rhale.kernels.regions import By
-from rhale.kernels.rules import Rule, locate_rows
-from rhale.measures.given_groups import chain, parse_user_groups
-from rhale.results.region_tree import Group, RegionTree, Split
+from rhale.features.feature import FirstPass
+from rhale.regions.groups import chain, parse_user_groups
+from rhale.regions.result import Group, RegionTree, Split
+from rhale.regions.rules import Rule, locate_rows
+from rhale.regions.settings import By
 from rhale.settings import Settings
-from rhale.tables import open_table
 
 N = 300
 RNG = np.random.default_rng(23)

@@ -3,11 +3,11 @@
 import numpy as np
 from tests.unit.measures.askers import rows_of
 
-from rhale.kernels.columns_first import lay_columns
-from rhale.measures.gradient import Gradient
-from rhale.measures.measure import Questions, Replies
+from rhale.data import open_table
+from rhale.effects.local.gradient import Gradient
+from rhale.effects.local.measure import Questions, Replies
 from rhale.models import meet, wrap
-from rhale.tables import open_table
+from rhale.stats.arrays import lay_columns
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 CHUNK = open_table(X).chunk(0, len(X))

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.measures.askers import asker_for
 
-from rhale.measures.greenwell import (
+from rhale.data import open_table
+from rhale.interaction.greenwell import (
     GridSide,
     choose_grid_points,
     conclude_greenwell,
@@ -14,7 +15,6 @@ from rhale.measures.greenwell import (
     greenwell_indices,
     tell_greenwell,
 )
-from rhale.tables import open_table
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 CHUNK = open_table(ROWS).chunk(0, 40)

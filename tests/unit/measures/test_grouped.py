@@ -10,13 +10,10 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from tests.unit.measures.askers import asker_for
 
 import rhale
-from rhale.features.first_pass import FirstPass
-from rhale.kernels.level_moments import LevelMoments
-from rhale.kernels.regions import Regions
-from rhale.kernels.rules import Rule
-from rhale.measures.choose import choose_measures
-from rhale.measures.grouped import NOBODY, Grouped, GroupingRules, GroupMeasure, take_parts
-from rhale.measures.measure import (
+from rhale.data import open_table
+from rhale.effects.level_moments import LevelMoments
+from rhale.effects.local.choose import choose_measures
+from rhale.effects.local.measure import (
     Conclusion,
     MeasureContext,
     MeasureTask,
@@ -24,9 +21,12 @@ from rhale.measures.measure import (
     split_sample_columns,
     with_bins,
 )
-from rhale.measures.walked import JumpTotal
+from rhale.effects.local.tree_steps import JumpTotal
+from rhale.features.feature import FirstPass
+from rhale.regions.groups import NOBODY, Grouped, GroupingRules, GroupMeasure, take_parts
+from rhale.regions.rules import Rule
+from rhale.regions.settings import Regions
 from rhale.settings import Settings
-from rhale.tables import open_table
 
 N, LAST = 240, np.uint64(2**64 - 1)
 RNG = np.random.default_rng(17)

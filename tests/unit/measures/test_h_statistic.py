@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.measures.askers import asker_for
 
-from rhale.measures.h_statistic import conclude_h, count_h_rows, h_statistics, tell_h
-from rhale.tables import open_table
+from rhale.data import open_table
+from rhale.interaction.h_statistic import conclude_h, count_h_rows, h_statistics, tell_h
 
 ROWS = np.random.default_rng(0).normal(np.array([1.0, 0.5, 0.0]), 1.0, (30, 3))
 PAIRS = [(0, 1), (0, 2), (1, 2)]
@@ -109,7 +109,7 @@ def test_the_rows_that_are_asked_are_counted():
 def test_names_are_held_as_they_are():
     frame = pd.DataFrame({"a": ["u", "v", "u", "v", "u", "v"], "b": [1.0, 2, 3, 4, 5, 7]})
     table = open_table(frame)
-    from rhale.tables.columns import Labels
+    from rhale.data.columns import Labels
 
     table = table.label({0: Labels(("u", "v"))})
     chunk = table.chunk(0, 6)

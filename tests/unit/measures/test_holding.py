@@ -3,10 +3,10 @@ import pandas as pd
 import pytest
 from tests.unit.measures.askers import asker_for
 
+from rhale.data import open_table
+from rhale.effects.local.profiles import complement_dependence, partial_dependence
 from rhale.errors import ModelFailedError
-from rhale.kernels.dependences import normalise_row_weights
-from rhale.measures.holding import complement_dependence, partial_dependence
-from rhale.tables import open_table
+from rhale.models.dependences import normalise_row_weights
 
 ROWS = np.random.default_rng(0).normal(size=(20, 3))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.measures.marginal import surround
+from rhale.effects.local.profiles import surround
 
 N = 400
 X = np.random.default_rng(3).normal(size=(N, 2))

@@ -7,9 +7,11 @@ import pytest
 import torch
 
 import rhale
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.measures.measure import (
+from rhale.data import open_table
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.fit import ModelCells, Unbinned, bin_cells
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.local.measure import (
     Conclusion,
     MeasuredChunk,
     MeasureTask,
@@ -19,9 +21,7 @@ from rhale.measures.measure import (
     chances,
     with_bins,
 )
-from rhale.measures.questions import STACKED_ROWS
-from rhale.results.fit import ModelCells, Unbinned, bin_cells
-from rhale.tables import open_table
+from rhale.effects.local.queries import STACKED_ROWS
 
 N, D = 1500, 3
 X = np.random.default_rng(5).normal(size=(N, D))

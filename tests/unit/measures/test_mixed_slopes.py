@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 from tests.unit.measures.test_corners import CELLS, chunk_of, levels, number
 
-from rhale.kernels.pair_question import PairSide
-from rhale.measures.corners import ask_corners
-from rhale.measures.mixed_slopes import cross_cell
-from rhale.measures.questions import BatchedModel
+from rhale.effects.local.queries import BatchedModel
+from rhale.interaction.differences import ask_corners, cross_cell
 from rhale.models import meet, wrap
+from rhale.models.questions import PairSide
 
 
 def model(z):

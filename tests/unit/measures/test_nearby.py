@@ -11,12 +11,9 @@ from tests.jumps_by_hand import axis_of
 from tests.unit.measures.askers import asker_for, sampled_rows
 
 import rhale
-from rhale.features.first_pass import FirstPass
-from rhale.features.levels import Levels
-from rhale.kernels.sample import MAX_ROW_HASH, collect
-from rhale.kernels.spread import Places, choose_spread_positions, measure_spread
-from rhale.measures.choose import choose_measures
-from rhale.measures.measure import (
+from rhale.data import open_table
+from rhale.effects.local.choose import choose_measures
+from rhale.effects.local.measure import (
     MeasureContext,
     MeasuredChunk,
     MeasureSample,
@@ -24,9 +21,12 @@ from rhale.measures.measure import (
     split_sample_columns,
     with_bins,
 )
-from rhale.measures.nearby import MovedRows, Nearby, place_levels
+from rhale.effects.local.nearby import MovedRows, Nearby, place_levels
+from rhale.effects.spread import Places, choose_spread_positions, measure_spread
+from rhale.features.categories import Levels
+from rhale.features.feature import FirstPass
 from rhale.settings import Settings
-from rhale.tables import open_table
+from rhale.stats.sampling import MAX_ROW_HASH, collect
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(1_500, 3))

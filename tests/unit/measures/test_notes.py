@@ -6,11 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.times import as_numbers
-from rhale.measures.notes import (
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.local.notes import (
     ACROSS,
     MAX_MODEL_REASON_LETTERS,
     describe_curves,
@@ -22,7 +21,8 @@ from rhale.measures.notes import (
     describe_outside,
     without_point,
 )
-from rhale.results.captions import NO_CAPTIONS
+from rhale.output.labels import NO_CAPTIONS
+from rhale.output.times import as_numbers
 
 SURVEY = SimpleNamespace(n_rows=2_000)
 LAST = np.iinfo(np.uint64).max

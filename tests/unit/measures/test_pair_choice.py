@@ -4,22 +4,23 @@ import numpy as np
 import pytest
 from tests.unit.measures.test_pair_plan import survey
 
+from rhale.effects.local.queries import BatchedModel
 from rhale.errors import BadSettingError
-from rhale.kernels.pair_settings import PairSettings
-from rhale.measures.pair_choice import (
+from rhale.interaction.plan import (
     Manner,
     all_of,
     choose_manner,
     count_pair_queries,
     describe_rows,
     describe_screen,
+    every_pair,
     limit_pairs,
+    make_sides,
     require_two,
     tell_price,
     too_many,
 )
-from rhale.measures.pair_plan import every_pair, make_sides
-from rhale.measures.questions import BatchedModel
+from rhale.interaction.settings import PairSettings
 from rhale.models import meet, wrap
 
 

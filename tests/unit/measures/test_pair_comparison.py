@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 from tests.unit.measures.test_pair_plan import survey
 
-from rhale.measures.pair_comparison import (
+from rhale.effects.local.queries import BatchedModel
+from rhale.interaction.h_statistic import WholeRows
+from rhale.interaction.plan import (
     ASKED_ROWS,
     COUNTED_ROWS,
     compute_pair_strengths,
     count_asked,
     count_whole_rows,
+    every_pair,
 )
-from rhale.measures.pair_plan import every_pair
-from rhale.measures.questions import BatchedModel
-from rhale.measures.whole_rows import WholeRows
 from rhale.models import meet, wrap
 
 ROWS = np.random.default_rng(0).normal(size=(60, 3))

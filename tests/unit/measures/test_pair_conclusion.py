@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.unit.measures.test_pair_task import make_task
 
-from rhale.kernels.pair_settings import PairSettings
-from rhale.measures.pair_conclusion import conclude_pairs, importances
+from rhale.interaction.estimate import conclude_pairs, importances
+from rhale.interaction.settings import PairSettings
 
 
 @pytest.fixture

@@ -3,19 +3,19 @@ import pandas as pd
 import pytest
 
 import rhale
+from rhale.data import open_table
 from rhale.errors import UnknownFeatureError
-from rhale.features.first_pass import FirstPass
+from rhale.features.feature import FirstPass
 from rhale.features.survey import rows_keys
-from rhale.kernels.pair_settings import PairSettings
-from rhale.measures.pair_plan import (
+from rhale.interaction.plan import (
     PairPlan,
     choose_axis,
     every_pair,
     list_requested_pairs,
     make_sides,
 )
+from rhale.interaction.settings import PairSettings
 from rhale.settings import Settings
-from rhale.tables import open_table
 
 
 def survey(data, **settings):

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from tests.unit.measures.test_pair_plan import survey
 
+from rhale.effects.local.queries import BatchedModel
 from rhale.errors import BadEffectsError
-from rhale.kernels.pair_settings import PairSettings
-from rhale.measures.pair_plan import PairPlan, every_pair, make_sides
-from rhale.measures.pair_task import Answers, PairTask, measure_answers
-from rhale.measures.questions import BatchedModel
+from rhale.interaction.estimate import Answers, PairTask, measure_answers
+from rhale.interaction.plan import PairPlan, every_pair, make_sides
+from rhale.interaction.settings import PairSettings
 from rhale.models import meet, wrap
 
 
@@ -100,7 +100,7 @@ def test_many_rows_are_added_up_in_a_compiled_loop_with_the_same_sums(rows, way,
     pytest.importorskip("numba")
     task, chunk = make_task(rows, way)
     plain = task(chunk)
-    monkeypatch.setattr("rhale.measures.pair_task.WORTH_COMPILING", 0)
+    monkeypatch.setattr("rhale.interaction.estimate.WORTH_COMPILING", 0)
     compiled = task(chunk)
     for one, other in zip(
         plain.pairs + plain.reversed, compiled.pairs + compiled.reversed, strict=True

@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 
 import rhale
+from rhale.data import open_table
+from rhale.effects.local.queries import BatchedModel
 from rhale.errors import BadSettingError, ModelFailedError
-from rhale.features.first_pass import FirstPass
-from rhale.kernels.pair_settings import PairSettings
-from rhale.measures.pair_plan import PairPlan, make_sides
-from rhale.measures.pair_tracing import PairTracing
-from rhale.measures.questions import BatchedModel
+from rhale.features.feature import FirstPass
+from rhale.interaction.partial_dependence import PairTracing
+from rhale.interaction.plan import PairPlan, make_sides
+from rhale.interaction.settings import PairSettings
 from rhale.models import meet, wrap
 from rhale.settings import Settings
-from rhale.tables import open_table
 
 RNG = np.random.default_rng(12)
 ROWS = RNG.normal([0.5, -0.2, 0.1], size=(120, 3))

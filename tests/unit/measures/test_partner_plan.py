@@ -3,7 +3,7 @@ import pytest
 
 import rhale
 from rhale.errors import BadSettingError
-from rhale.results.partner_screen import screen_pairs
+from rhale.interaction.plan import screen_pairs
 
 ROWS = np.random.default_rng(0).normal(size=(1_500, 4))
 

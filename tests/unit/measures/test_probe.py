@@ -5,10 +5,10 @@ from sklearn.neighbors import KNeighborsRegressor
 from tests.unit.measures.askers import asker_for
 
 import rhale
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.windows import window
-from rhale.measures.probe import probe_reactions, probe_smoothness
-from rhale.tables import open_table
+from rhale.data import open_table
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.local.choose import probe_reactions, probe_smoothness
+from rhale.effects.local.finite_difference import window
 
 X = np.random.default_rng(2).normal(size=(300, 3))
 

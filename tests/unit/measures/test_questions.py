@@ -4,11 +4,11 @@ from sklearn.ensemble import GradientBoostingRegressor
 from tests.jumps_by_hand import ask_about, assert_same_jumps, count_some, jumps_by_hand
 from tests.unit.measures.askers import asker_for
 
+from rhale.data import open_table
+from rhale.effects.local.queries import STACKED_NUMBERS, BatchedModel
 from rhale.errors import ModelFailedError
-from rhale.kernels.dependences import HeldPoints
-from rhale.measures.questions import STACKED_NUMBERS, BatchedModel
 from rhale.models import meet, wrap
-from rhale.tables import open_table
+from rhale.models.dependences import HeldPoints
 
 X = np.arange(12.0).reshape(6, 2)
 NAMES = ("a", "b")

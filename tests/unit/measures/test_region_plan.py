@@ -7,14 +7,11 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.features.levels import Levels
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.region_finding import Finding, Gain, SearchRows, Target
-from rhale.kernels.rules import Rule
-from rhale.measures.beside import SplitterColumn
-from rhale.measures.grouped import GroupingRules
-from rhale.measures.measure import Conclusion, SampleParts
-from rhale.measures.region_plan import (
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.local.measure import Conclusion, SampleParts
+from rhale.effects.local.unmeasured import SplitterColumn
+from rhale.features.categories import Levels
+from rhale.regions.estimate import (
     Seeker,
     aim,
     axis_of_rows,
@@ -26,6 +23,9 @@ from rhale.measures.region_plan import (
     stretches_between,
     weighted_deviation,
 )
+from rhale.regions.groups import GroupingRules
+from rhale.regions.rules import Rule
+from rhale.regions.settings import Finding, Gain, SearchRows, Target
 
 N = 500
 RNG = np.random.default_rng(41)

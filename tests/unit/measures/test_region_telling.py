@@ -7,22 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rhale.features.levels import Levels
-from rhale.kernels.region_finding import Finding, Gain
-from rhale.kernels.rules import Rule
-from rhale.measures.given_groups import UserGroups
-from rhale.measures.measure import PartResult
-from rhale.measures.region_telling import (
-    Sketch,
-    Telling,
-    count_of,
-    keep_groups,
-    write_split,
-    write_splits,
-)
-from rhale.results.fit import MOVED_LIMITS
-from rhale.results.note import Note
-from rhale.results.region_tree import Group, Groups, Split
+from rhale.effects.binning.fit import MOVED_LIMITS
+from rhale.effects.local.measure import PartResult
+from rhale.features.categories import Levels
+from rhale.output.note import Note
+from rhale.regions.estimate import Sketch, Telling, count_of, keep_groups, write_split, write_splits
+from rhale.regions.groups import UserGroups
+from rhale.regions.result import Group, Groups, Split
+from rhale.regions.rules import Rule
+from rhale.regions.settings import Finding, Gain
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,16 @@ import numpy as np
 import pytest
 from tests.unit.measures.askers import asker_for, local_effects, rows_of
 
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.grid import Grid
-from rhale.kernels.windows import even_window, window
-from rhale.measures.secant import OwnBin, Secant, curvature_share
-from rhale.tables import open_table
+from rhale.data import open_table
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.binning.cells import Grid
+from rhale.effects.local.finite_difference import (
+    OwnBin,
+    Secant,
+    curvature_share,
+    even_window,
+    window,
+)
 
 X = np.random.default_rng(0).normal(size=(50, 2))
 GRID = Grid(np.array([-4.0, -1.0, 0.5, 4.0]))

@@ -8,13 +8,13 @@ import pytest
 from tests.unit.measures.askers import asker_for, no_sampled, replies_to, rows_of
 
 import rhale
-from rhale.features.levels import Levels
-from rhale.kernels.level_moments import measure_levels
-from rhale.measures.measure import MeasuredChunk, MeasureSample, MeasureTask
-from rhale.measures.nearby import Nearby, place_levels
-from rhale.measures.steps import LevelDifferences, row_steps
-from rhale.tables import open_table
-from rhale.tables.columns import Labels
+from rhale.data import open_table
+from rhale.data.columns import Labels
+from rhale.effects.level_moments import measure_levels
+from rhale.effects.local.category_steps import LevelDifferences, row_steps
+from rhale.effects.local.measure import MeasuredChunk, MeasureSample, MeasureTask
+from rhale.effects.local.nearby import Nearby, place_levels
+from rhale.features.categories import Levels
 
 VALUE = {"low": 1.0, "mid": 10.0, "high": 100.0, "rare": 1000.0, "odd": 5000.0}
 KEY = np.arange(6, dtype=np.uint64)

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import t as student
 
 import rhale
+from rhale.effects.local import profiles as tracing
 from rhale.errors import BadSettingError
-from rhale.measures import tracing
 
 N = 400
 X = np.random.default_rng(3).normal(size=(N, 2))

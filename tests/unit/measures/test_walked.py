@@ -14,15 +14,15 @@ from sklearn.tree import DecisionTreeRegressor
 from tests.unit.measures.askers import asker_for, no_sampled, rows_of
 
 import rhale
-from rhale.features.first_pass import FirstPass
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.jumps import find_near, near_share
-from rhale.measures.choose import choose_measures
-from rhale.measures.measure import MeasureContext, MeasureTask, split_sample_columns, with_bins
-from rhale.measures.walked import JumpEffects
-from rhale.results.fit import bin_all
+from rhale.data import open_table
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.binning.fit import bin_all
+from rhale.effects.local.choose import choose_measures
+from rhale.effects.local.measure import MeasureContext, MeasureTask, split_sample_columns, with_bins
+from rhale.effects.local.tree_steps import JumpEffects
+from rhale.features.feature import FirstPass
+from rhale.models.trees.jumps import find_near, near_share
 from rhale.settings import Settings
-from rhale.tables import open_table
 
 ALL_KEYS = np.uint64(2**64 - 1)
 RNG = np.random.default_rng(3)

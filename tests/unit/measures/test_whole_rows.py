@@ -1,8 +1,8 @@
 import numpy as np
 
+from rhale.data import open_table
 from rhale.features.survey import rows_keys
-from rhale.measures.whole_rows import WholeRowsTask
-from rhale.tables import open_table
+from rhale.interaction.h_statistic import WholeRowsTask
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)

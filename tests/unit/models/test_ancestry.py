@@ -1,6 +1,6 @@
 from sklearn.tree import ExtraTreeRegressor
 
-from rhale.models.ancestry import classes_of
+from rhale.models.libraries import classes_of
 
 
 def test_classes_come_with_their_libraries_the_nearest_first():

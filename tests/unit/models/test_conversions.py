@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rhale.data import open_table
 from rhale.errors import BadSettingError, BadTableError, UnknownOutputError
 from rhale.models import wrap
 from rhale.models.conversions import Outputs, convert, describe_conversions, read_map
-from rhale.tables import open_table
 
 RNG = np.random.default_rng(0)
 RAW = np.column_stack([RNG.integers(18, 90, 300), RNG.lognormal(10, 0.5, 300)]).astype(float)

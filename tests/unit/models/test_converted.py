@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import rhale
+from rhale.data import open_table
 from rhale.errors import BadSettingError
 from rhale.models import wrap
-from rhale.models.conversions import convert
-from rhale.models.converted import ConvertedModel
-from rhale.tables import open_table
+from rhale.models.conversions import ConvertedModel, convert
 
 RNG = np.random.default_rng(0)
 RAW = RNG.uniform(20, 80, size=(600, 2))

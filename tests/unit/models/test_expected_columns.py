@@ -5,12 +5,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 
 from rhale.errors import BadTableError
-from rhale.models.expected_columns import (
-    columns_for,
-    columns_of,
-    match_columns,
-    tell_left_out,
-)
+from rhale.models.columns import columns_for, columns_of, match_columns, tell_left_out
 
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a b", "c", "d"])
 MODEL = LinearRegression().fit(X, X["c"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadSettingError, BadTableError, UnknownModelError
-from rhale.models.fitting import (
+from rhale.models.training import (
     as_trainer,
     check_target,
     is_classifier,
@@ -362,7 +362,7 @@ def test_steps_of_ones_own_are_no_pipeline():
 
 
 def test_asking_ones_own_learner_imports_no_scikit_learn(monkeypatch):
-    monkeypatch.setattr("rhale.models.fitting._sklearn_base", None)  # calling it fails
+    monkeypatch.setattr("rhale.models.training._sklearn_base", None)  # calling it fails
     assert as_trainer(Mean()).train(ROWS, TARGET).seen == 60
     assert not as_trainer(Mean()).is_classifier
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from rhale.errors import BadSettingError
-from rhale.models.given_models import (
+from rhale.models.training import (
     describe_columns,
     read_models,
     refuse_rows,

@@ -7,10 +7,9 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
+from rhale.data import open_table
 from rhale.errors import ModelFailedError
-from rhale.models.fitting import as_trainer
-from rhale.models.lesson import TrainingSet
-from rhale.tables import open_table
+from rhale.models.training import TrainingSet, as_trainer
 
 FRAME = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "sex": list("mfmf")})
 

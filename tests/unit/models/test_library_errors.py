@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.models.library_errors import first_line
+from rhale.models.libraries import first_line
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from rhale.models.model_size import count_bytes, is_larger
+from rhale.models.training import count_bytes, is_larger
 
 
 @pytest.mark.parametrize("model", [b"x" * 1000, np.arange(1e5), {"deep": [1, 2.0, "three"]}])

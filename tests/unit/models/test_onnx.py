@@ -11,13 +11,7 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 from rhale.models.files.load import files_beside
-from rhale.models.onnx import (
-    TAKES_WEIGHTS,
-    OnnxModel,
-    choose_output,
-    load_onnx,
-    open_session,
-)
+from rhale.models.onnx import TAKES_WEIGHTS, OnnxModel, choose_output, load_onnx, open_session
 
 DOUBLE, FLOAT, WORDS = onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT, onnx.TensorProto.STRING
 WEIGHT = np.array([[2.0], [-1.0]])

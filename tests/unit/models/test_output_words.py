@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.models.output_words import word_class, word_number
+from rhale.models.libraries import word_class, word_number
 
 
 @pytest.mark.parametrize(

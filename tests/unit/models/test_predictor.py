@@ -6,11 +6,11 @@ import pytest
 from tests.jumps_by_hand import ask_about, count_some
 from tests.pair_corners import ask_pairs, ask_side, cells_of
 
+from rhale.data import open_table
 from rhale.errors import BadPredictionError, ModelFailedError
-from rhale.kernels.jumps import JumpReply
-from rhale.kernels.pair_question import PairReply
 from rhale.models import meet, wrap
-from rhale.tables import open_table
+from rhale.models.questions import PairReply
+from rhale.models.trees.jumps import JumpReply
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 

@@ -6,9 +6,9 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import rhale
+from rhale.data import open_table
 from rhale.errors import BadPredictionError, BadSettingError, BadTableError, ModelFailedError
-from rhale.models.why_it_failed import count_missing, find_reason, tell_gaps, telling_why
-from rhale.tables import open_table
+from rhale.models.columns import count_missing, find_reason, tell_gaps, telling_why
 
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
 MODEL = LinearRegression().fit(X, X["a"] - X["c"])

@@ -6,21 +6,21 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rhale.kernels.grid import Grid, uniform_edges
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.overlap import Overlap
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_moments import measure_pair
-from rhale.kernels.pair_strength import PairFit, Square
-from rhale.kernels.partition import Cuts, every_cell
-from rhale.pairs import Interactions
-from rhale.results.bin_fits import fit_effect
-from rhale.results.effect import NO_SAMPLE, LocalEffects
-from rhale.results.pair_effect import PairEffect, PairIndex
-from rhale.results.profile import Profile
-from rhale.results.refit_effect import RefitEffect
-from rhale.results.region_tree import Region, RegionTree, Split
-from rhale.results.result import Result
+from rhale.effects.binning.cells import Grid, uniform_edges
+from rhale.effects.binning.fit import fit_effect
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.partition import Cuts, every_cell
+from rhale.effects.effect import NO_SAMPLE, LocalEffects
+from rhale.effects.profile import Profile
+from rhale.effects.result import Result
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import measure_pair
+from rhale.interaction.pair_effect import PairEffect, PairIndex
+from rhale.interaction.result import Interactions
+from rhale.interaction.strength import PairFit, Square
+from rhale.regions.result import Region, RegionTree, Split
+from rhale.stability.overlap import Overlap
+from rhale.stability.refit_effect import RefitEffect
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from rhale.plots import plot_all, plot_effect
-from rhale.plots.axes_array import AxesArray, TwoPanels, as_axes_array
+from rhale.plots.canvas import AxesArray, TwoPanels, as_axes_array
 
 
 def test_an_array_of_axes_prints_on_one_line_and_is_an_array(make_effect):

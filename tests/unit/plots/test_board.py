@@ -3,8 +3,13 @@ import pytest
 from matplotlib.figure import Figure
 
 from rhale.plots import style
-from rhale.plots.board import OrientedAxes, new_oriented_axes, should_turn, turned_height
-from rhale.plots.slots import LevelLayout
+from rhale.plots.categorical_axis import (
+    LevelLayout,
+    OrientedAxes,
+    new_oriented_axes,
+    should_turn,
+    turned_height,
+)
 
 PLACES, VALUES = np.array([0.0, 1.0, 2.0]), np.array([5.0, 6.0, 7.0])
 

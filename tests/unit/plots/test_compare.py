@@ -5,10 +5,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import rhale
+from rhale.effects.alignment import offset
+from rhale.effects.table import Missing
 from rhale.errors import BadSettingError
 from rhale.plots import plot_compare, style
-from rhale.results.differences import offset
-from rhale.results.missing import Missing
 
 
 def test_every_item_has_its_curve_and_interval(effect, make_profile, find):

@@ -3,8 +3,8 @@ import pytest
 from matplotlib.figure import Figure
 from tests.compared_by_hand import drifted, straight, with_everything
 
+from rhale.comparison.plot import plot_difference, tell_found
 from rhale.errors import BadSettingError
-from rhale.plots.compare_detail import plot_difference, tell_found
 
 
 def test_three_panels_and_words_on_what_was_found():

@@ -3,14 +3,14 @@ import pytest
 from matplotlib.figure import Figure
 from tests.compared_by_hand import drifted, straight
 
-from rhale.plots import style
-from rhale.plots.compare_marks import (
+from rhale.comparison.plot import (
     draw_compared_curves,
     draw_compared_rows,
     draw_difference,
     read_curves,
 )
-from rhale.plots.fields import ContinuousAxis
+from rhale.plots import style
+from rhale.plots.axes import ContinuousAxis
 
 
 def looks(n):

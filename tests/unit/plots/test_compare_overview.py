@@ -3,8 +3,8 @@ import pytest
 from matplotlib.figure import Figure
 from tests.compared_by_hand import drifted, straight, with_everything
 
+from rhale.comparison.plot import in_few_words, plot_differences
 from rhale.errors import BadSettingError
-from rhale.plots.compare_overview import in_few_words, plot_differences
 
 
 def test_the_largest_difference_comes_first_and_is_told():

@@ -1,9 +1,10 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from rhale.plots import dots, style
-from rhale.plots.board import OrientedAxes
-from rhale.results.result import Trace
+from rhale.effects.result import Trace
+from rhale.plots import marks as dots
+from rhale.plots import style
+from rhale.plots.categorical_axis import OrientedAxes
 
 PATH = Trace(*np.array([[0.0, 1.0], [2.0, 3.0], [0.5, np.nan], [1.0, np.nan], [4.0, np.nan]]))
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import rhale
+from rhale.effects.table import Missing
 from rhale.plots import plot_all, plot_compare, plot_effect, plot_profile
-from rhale.results.missing import Missing
 
 X = np.random.default_rng(3).random(500)
 NOISE = np.random.default_rng(4).normal(size=500)

@@ -6,11 +6,11 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import rhale
+from rhale.effects.effect import LocalEffects
+from rhale.effects.staircase import Jump
 from rhale.errors import BadSettingError
-from rhale.kernels.real_jumps import Jump
-from rhale.kernels.student import student_quantile
 from rhale.plots import plot_effect, style
-from rhale.results.effect import LocalEffects
+from rhale.stats.distributions import student_quantile
 
 
 def test_the_line_is_the_curve_and_bends_at_every_edge(effect, one):

@@ -4,14 +4,14 @@ from matplotlib.figure import Figure
 
 import rhale
 from rhale.plots import plot_compare
-from rhale.plots.board import OrientedAxes
-from rhale.plots.fields import (
+from rhale.plots.axes import (
     CategoricalAxis,
     ContinuousAxis,
     make_plot_axis,
     open_plot_axis,
     read_item,
 )
+from rhale.plots.categorical_axis import OrientedAxes
 
 X = np.linspace(0.0, 4.0, 41)
 

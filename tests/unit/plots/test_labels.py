@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import rhale
+from rhale.output.labels import Captions
 from rhale.plots.labels import output_names, slope_label, value_label, write_output_label
-from rhale.results.captions import Captions
 
 CHURN = Captions({"age": "Age"}, {"y0": "probability of churn = 1"}, {"age": "years"})
 WINES = Captions(outputs={"a": "probability of Barolo", "b": "probability of Barbera"})

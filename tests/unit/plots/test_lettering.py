@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.plots.lettering import (
+from rhale.plots.labels import (
     drawable,
     fit_name,
     folded,

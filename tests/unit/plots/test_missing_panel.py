@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from rhale.effects.table import Missing
 from rhale.plots import plot_all, plot_compare, plot_effect, plot_profile
 from rhale.plots.missing_panel import PANEL
-from rhale.results.missing import Missing
 
 MISSING = Missing(5, 0.2, -3.0, 0.5, 25.0)
 REACH = 1.959964 * 0.1  # 95 %, standard error 0.5 / 5

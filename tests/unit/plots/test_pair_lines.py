@@ -10,10 +10,15 @@ from hypothesis.extra import numpy as hnp
 from matplotlib.figure import Figure
 
 from rhale.errors import UnknownFeatureError
-from rhale.kernels.pair_axis import PairAxis
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.plot import (
+    DrawnPairFeature,
+    choose_levels,
+    choose_percentiles,
+    join_cells,
+    plot_pair_lines,
+)
 from rhale.plots import style
-from rhale.plots.pair_lines import choose_levels, choose_percentiles, join_cells, plot_pair_lines
-from rhale.plots.pair_sides import DrawnPairFeature
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
 GRID = np.linspace(-1, 1, 5)

@@ -8,11 +8,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import rhale
-from rhale.kernels.pair_axis import PairAxis
-from rhale.plots.pair_lines import plot_pair_lines
-from rhale.plots.pair_map import half_way, plot_pair_map, tell_strength
-from rhale.results import inks
-from rhale.results.captions import Captions
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.plot import half_way, plot_pair_lines, plot_pair_map, tell_strength
+from rhale.output import colours as inks
+from rhale.output.labels import Captions
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
 GRID = np.linspace(-1, 1, 5)

@@ -3,7 +3,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from rhale.errors import BadSettingError
-from rhale.plots.pair_overview import plot_interactions
+from rhale.interaction.plot_all import plot_interactions
 
 
 def test_the_matrix_stands_beside_the_ranking(make_pairs, find, one, render):

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from rhale.kernels.pair_axis import PairAxis
-from rhale.plots import style
-from rhale.plots.pair_sides import (
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.plot import (
     DrawnPairFeature,
     draw_row_density,
     dress_side,
@@ -14,6 +13,7 @@ from rhale.plots.pair_sides import (
     say_blank,
     write_only_pair_value,
 )
+from rhale.plots import style
 
 
 @pytest.fixture

@@ -5,17 +5,17 @@ import pytest
 from matplotlib.figure import Figure
 
 import rhale
+from rhale.effects.table import Missing
+from rhale.output.labels import Captions
 from rhale.plots import style
-from rhale.plots.fields import Layers
-from rhale.plots.lettering import number_with_error
-from rhale.plots.panel import (
+from rhale.plots.axes import Layers
+from rhale.plots.labels import number_with_error
+from rhale.plots.overview import (
     draw_effect_panel,
     read_feature,
     write_effect_importance,
     write_effect_title,
 )
-from rhale.results.captions import Captions
-from rhale.results.missing import Missing
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 import rhale
 from rhale.errors import BadSettingError
 from rhale.plots import plot_all
+from rhale.plots.canvas import read_frame
 from rhale.plots.choice import draw
-from rhale.plots.picture_frame import read_frame
 
 X = np.linspace(0, 1, 101)
 

@@ -5,10 +5,10 @@ import pytest
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from rhale.effects.table import Missing
 from rhale.errors import BadSettingError
 from rhale.plots import plot_refits, style
-from rhale.plots.verdict import tell_verdict
-from rhale.results.missing import Missing
+from rhale.stability.plot import tell_verdict
 
 SLOPES = [1.0, 1.4, 0.8, 1.2, 0.6]
 

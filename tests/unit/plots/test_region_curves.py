@@ -6,10 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhale
+from rhale.effects.effect import NO_SAMPLE
 from rhale.errors import BadSettingError
+from rhale.output.labels import Captions
 from rhale.plots import style
-from rhale.plots.fields import Layers, read_item
-from rhale.plots.region_curves import (
+from rhale.plots.axes import Layers, read_item
+from rhale.regions.plot import (
     count_rest,
     describe_briefly,
     describe_tree,
@@ -17,9 +19,7 @@ from rhale.plots.region_curves import (
     read_region_curves,
     require_regions,
 )
-from rhale.results.captions import Captions
-from rhale.results.effect import NO_SAMPLE
-from rhale.results.region_tree import Partner, Region, RegionTree, Split
+from rhale.regions.result import Partner, Region, RegionTree, Split
 
 X = np.linspace(0, 1, 401)
 SLOPES = st.floats(-5, 5).map(lambda slope: round(slope, 3))

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from rhale.plots import canvas
-from rhale.plots.region_legend import (
+from rhale.regions.plot import (
     MOST_ROOM,
     LegendSpace,
     add_columns,

@@ -8,9 +8,9 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import rhale
+from rhale.effects.table import Missing
 from rhale.plots import plot_regions, style
-from rhale.results.missing import Missing
-from rhale.results.region_tree import Split
+from rhale.regions.result import Split
 
 X = np.linspace(0, 1, 400)
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"

@@ -9,9 +9,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from rhale.errors import BadSettingError
+from rhale.output.labels import NO_CAPTIONS, Captions
 from rhale.plots import plot_replication, style
-from rhale.plots.replication_plot import name_line
-from rhale.results.captions import NO_CAPTIONS, Captions
+from rhale.stability.plot import name_line
 
 SURE, CHANCE = [1.0, 1.2, 0.9, 1.1], [1.0, -1.1, 0.9, -0.8]
 

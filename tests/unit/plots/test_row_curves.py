@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import rhale
+from rhale.effects.spread import NO_SHOWN_ROWS, ShownRows
 from rhale.errors import BadSettingError, UnknownFeatureError
-from rhale.kernels.spread import NO_SHOWN_ROWS, ShownRows
 from rhale.plots import plot_effect
 from rhale.plots.row_curves import color_levels, color_numbers, cut_path
 

@@ -6,8 +6,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import rhale
-from rhale.plots.rule_tree import draw_rule_tree, grow_twigs, name_end, tree_size
-from rhale.results.region_tree import Region, RegionTree, Split
+from rhale.regions.plot import draw_rule_tree, grow_twigs, name_end, tree_size
+from rhale.regions.result import Region, RegionTree, Split
 
 EFFECT = rhale.effect(np.linspace(0, 1, 50), np.ones(50))
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.plots.slots import (
+from rhale.plots.categorical_axis import (
     LevelLayout,
     choose_level_labels,
     fold_whole,

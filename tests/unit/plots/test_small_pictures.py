@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 
 import rhale
 from rhale.errors import BadSettingError
+from rhale.output.labels import Captions
+from rhale.output.number_format import write_with_error
 from rhale.plots import plot_all
-from rhale.results.captions import Captions
-from rhale.results.numerals import write_with_error
 
 X = np.linspace(0, 1, 201)
 SIGNS = np.where(np.arange(201) % 2, 1.0, -1.0)

@@ -12,9 +12,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from rhale.errors import UnknownOutputError
+from rhale.interaction.plot_all import order_features, plot_matrix, plot_ranking
 from rhale.plots import style
-from rhale.plots.strength_matrix import order_features, plot_matrix
-from rhale.plots.strength_ranking import plot_ranking
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
 

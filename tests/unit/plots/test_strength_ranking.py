@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from rhale.errors import BadSettingError
+from rhale.interaction.pair_effect import CORRELATED_NOTE_KIND, PAIR_NAME_SEPARATOR
+from rhale.interaction.plot_all import fit_pair_name, plot_ranking
+from rhale.output.note import Note
 from rhale.plots import style
-from rhale.plots.strength_ranking import fit_pair_name, plot_ranking
-from rhale.results.note import Note
-from rhale.results.pair_effect import CORRELATED_NOTE_KIND, PAIR_NAME_SEPARATOR
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
 

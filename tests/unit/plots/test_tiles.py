@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from rhale.plots.tiles import Tiles, has_room, hatch_tiles, write_tiles
+from rhale.interaction.plot import Tiles, has_room, hatch_tiles, write_tiles
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from rhale.effects.result import Trace
 from rhale.plots import style
-from rhale.plots.board import OrientedAxes
-from rhale.plots.training_marks import LineMarks, PointMarks
-from rhale.results.refit_effect import RefitTrace
-from rhale.results.result import Trace
+from rhale.plots.categorical_axis import OrientedAxes
+from rhale.plots.marks import LineMarks, PointMarks
+from rhale.stability.refit_effect import RefitTrace
 
 X = np.array([0.0, 1.0, 2.0])
 CURVES = np.array([[0.0, 1.0, 2.0], [0.0, 3.0, 4.0]])

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.plots.verdict import (
+from rhale.stability.plot import (
     SAME_ROWS_VERDICT,
     interval_between,
     tell_p,

@@ -5,7 +5,7 @@ import pytest
 from tests.unit.conftest import make
 
 import rhale
-from rhale.results.region_tree import Region, RegionTree
+from rhale.regions.result import Region, RegionTree
 
 NASTY = (
     "<script>alert(1)</script>",

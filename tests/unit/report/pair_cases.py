@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_moments import measure_pair
-from rhale.kernels.pair_strength import PairFit, find_squares
-from rhale.pairs import Interactions
-from rhale.results.pair_effect import PairEffect
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import measure_pair
+from rhale.interaction.pair_effect import PairEffect
+from rhale.interaction.result import Interactions
+from rhale.interaction.strength import PairFit, find_squares
 
 
 def make_axis(x, labels=(), n_cells=10, kind="number"):

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 import rhale
-from rhale.results.note import as_notes
-from rhale.results.refit_pair import RefitPair
-from rhale.trainings import Failure
+from rhale.output.note import as_notes
+from rhale.stability.refit_effect import RefitPair
+from rhale.stability.result import Failure
 
 SLOPES = np.array([2.0, 2.2, 1.8, 2.1, 1.9, 2.0])
 CHANCE = np.array([0.3, -0.3, 0.2, -0.2, 0.1, -0.1])

@@ -8,19 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import rhale
-from rhale.kernels.real_jumps import Jump
-from rhale.kernels.staircase import Staircase
-from rhale.report.chart_numbers import (
-    MAX_CURVE_POINTS,
-    TOLERANCE,
-    round_for_chart,
-    shape_of,
-    simplify,
-)
-from rhale.results.captions import Captions
-from rhale.results.missing import Missing
-from rhale.results.note import Note
-from rhale.results.result import Trace
+from rhale.effects.result import Trace
+from rhale.effects.staircase import Jump, Staircase
+from rhale.effects.table import Missing
+from rhale.output.labels import Captions
+from rhale.output.note import Note
+from rhale.report.numbers import MAX_CURVE_POINTS, TOLERANCE, round_for_chart, shape_of, simplify
 
 X = np.linspace(0.0, 10.0, 401)
 

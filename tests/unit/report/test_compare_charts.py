@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("altair")
 
-from rhale.report.compare_charts import COMPARE_DASHES, compile_compare_charts
-from rhale.results import inks
+from rhale.comparison.charts import COMPARE_DASHES, compile_compare_charts
+from rhale.output import colours as inks
 
 
 def test_charts_are_made_for_what_a_page_shows():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from tests.compared_by_hand import drifted, straight, with_everything
 
-from rhale.report.compare_numbers import shape_of_comparison
+from rhale.comparison.charts import shape_of_comparison
 
 
 def test_curves_stand_at_one_zero_and_the_difference_is_between_them():

@@ -1,6 +1,6 @@
 from tests.compared_by_hand import straight, with_everything
 
-from rhale.report.compare_page import make_compare_page, signed
+from rhale.comparison.report import make_compare_page, signed
 
 
 def test_the_page_says_what_was_compared():

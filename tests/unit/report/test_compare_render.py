@@ -9,7 +9,7 @@ pytest.importorskip("altair")
 from tests.compared_by_hand import explained, straight, with_everything
 
 import rhale
-from rhale.report.compare_page import make_compare_page
+from rhale.comparison.report import make_compare_page
 from rhale.report.render import render_comparison
 
 NASTY = "<script>document.title = 'broken'</script>"

@@ -1,7 +1,7 @@
 from tests.compared_by_hand import drifted, explained, straight, with_everything
 
 import rhale
-from rhale.report.compare_sentences import tell_feature, tell_overall
+from rhale.comparison.report import tell_feature, tell_overall
 
 
 def test_curves_that_differ_are_told_with_size_share_and_place():

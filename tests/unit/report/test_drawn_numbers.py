@@ -10,8 +10,8 @@ import pytest
 from tests.unit.conftest import make
 
 import rhale
+from rhale.effects.table import Missing
 from rhale.report.page import make_page
-from rhale.results.missing import Missing
 
 pytest.importorskip("jinja2")
 pytest.importorskip("altair")

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from rhale.errors import MissingExtraError
-from rhale.report.extras import import_report_library
+from rhale.report.charts import import_report_library
 
 
 def test_a_library_that_is_there_is_given():

@@ -7,8 +7,8 @@ import numpy as np
 from tests.unit.results.with_regions import make_regional
 
 import rhale
-from rhale.results.captions import Captions
-from rhale.results.listing import write_spread
+from rhale.effects.listing import write_spread
+from rhale.output.labels import Captions
 
 
 class Tags(HTMLParser):

@@ -5,11 +5,11 @@ import pytest
 from tests.unit.report.conftest import divide
 
 import rhale
-from rhale.report.chart_numbers import Line, make_chart_bins, shape_of
+from rhale.output.labels import Captions
+from rhale.output.note import Note
+from rhale.regions.result import Region, RegionTree
+from rhale.report.numbers import Line, make_chart_bins, shape_of
 from rhale.report.page import add_partners, collect_other_bins, make_page, with_choices
-from rhale.results.captions import Captions
-from rhale.results.note import Note
-from rhale.results.region_tree import Region, RegionTree
 
 X = np.linspace(0.0, 10.0, 401)
 

@@ -5,8 +5,8 @@ import pytest
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
+from rhale.interaction.charts import MAP, compile_map, compile_pair_charts
 from rhale.report.charts import all_marks
-from rhale.report.pair_charts import MAP, compile_map, compile_pair_charts
 
 
 def test_only_what_is_needed_is_made():

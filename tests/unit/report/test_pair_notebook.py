@@ -5,10 +5,10 @@ from tests.unit.report.pair_cases import three_numbers, with_levels
 from tests.unit.report.test_pair_page import indices
 from tests.unit.report.test_render import parsed
 
-from rhale.results.captions import Captions
-from rhale.results.note import Note
-from rhale.results.numerals import write_with_error
-from rhale.results.pair_effect import CORRELATED_NOTE_KIND, PairIndex
+from rhale.interaction.pair_effect import CORRELATED_NOTE_KIND, PairIndex
+from rhale.output.labels import Captions
+from rhale.output.note import Note
+from rhale.output.number_format import write_with_error
 
 
 def test_the_strongest_pair_comes_first_with_its_numbers():

@@ -9,8 +9,8 @@ from tests.unit.report.pair_cases import (
     with_levels,
 )
 
-from rhale.kernels.pair_axis import PairAxis
-from rhale.report.pair_numbers import (
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.charts import (
     choose_ticks,
     lines_of,
     map_of,
@@ -21,7 +21,7 @@ from rhale.report.pair_numbers import (
     write_fixed_value,
     write_pair_value,
 )
-from rhale.results.pair_sections import cut_sections, read_surface_cells
+from rhale.interaction.pair_profile import cut_sections, read_surface_cells
 
 
 def test_lines_are_the_sections_of_the_surface():

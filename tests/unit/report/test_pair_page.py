@@ -5,8 +5,8 @@ import pytest
 from tests.unit.report.pair_cases import make_interactions, three_numbers, with_levels
 
 import rhale
-from rhale.pairs import Interactions
-from rhale.report.pair_page import (
+from rhale.interaction.pair_effect import CORRELATED_NOTE_KIND, PairIndex
+from rhale.interaction.report import (
     MAX_PAIR_MATRIX_FEATURES,
     MAX_RANKING_ROWS,
     PairPage,
@@ -14,9 +14,9 @@ from rhale.report.pair_page import (
     make_pair_page,
     strength_in_words,
 )
-from rhale.report.wording import UNKNOWN_DASH
-from rhale.results.note import Note
-from rhale.results.pair_effect import CORRELATED_NOTE_KIND, PairIndex
+from rhale.interaction.result import Interactions
+from rhale.output.note import Note
+from rhale.report.sentences import UNKNOWN_DASH
 
 
 def indices(n_features, method="h"):

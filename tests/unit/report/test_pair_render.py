@@ -8,8 +8,8 @@ from tests.unit.report.pair_cases import three_numbers, with_levels
 from tests.unit.report.test_pair_page import indices
 from tests.unit.report.test_render import parsed
 
-from rhale.pairs import Interactions
-from rhale.report.pair_page import make_pair_page
+from rhale.interaction.report import make_pair_page
+from rhale.interaction.result import Interactions
 
 pytest.importorskip("jinja2")
 pytest.importorskip("altair")

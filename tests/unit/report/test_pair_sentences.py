@@ -11,9 +11,9 @@ from tests.unit.report.pair_cases import (
     with_levels,
 )
 
-from rhale.kernels.pair_axis import PairAxis
-from rhale.report.pair_sentences import contrast, contrast_middle, shared_nodes, tell_pair
-from rhale.results.pair_sections import cut_sections
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.pair_profile import cut_sections
+from rhale.interaction.report import contrast, contrast_middle, shared_nodes, tell_pair
 
 
 def made(function, n_rows=800, low=0.0, high=2.0, n_columns=3):

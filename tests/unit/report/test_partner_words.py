@@ -1,6 +1,6 @@
-from rhale.report.partner_words import tell_partners
-from rhale.results.captions import Captions
-from rhale.results.partners import Partner, Partners
+from rhale.output.labels import Captions
+from rhale.regions.partners import Partner, Partners
+from rhale.regions.report import tell_partners
 
 WORDS = Captions({"inc": "Income"})
 

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from rhale.report.refit_charts import REFIT_CHART_KINDS, compile_refit_charts
+from rhale.stability.charts import REFIT_CHART_KINDS, compile_refit_charts
 
 
 def test_a_page_gets_the_charts_that_it_needs_and_no_others():

@@ -5,7 +5,7 @@ from tests.unit.report.refit_cases import renamed, straight, two_outputs, with_l
 from tests.unit.report.test_render import parsed
 
 from rhale.report.notebook import MAX_EFFECT_ROWS
-from rhale.report.refit_notebook import refits_as_html
+from rhale.stability.report import refits_as_html
 
 
 def test_what_comes_back_is_first_with_its_numbers():

@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.report.refit_cases import SLOPES, straight, with_levels, with_missing
 
-from rhale.report.refit_numbers import (
+from rhale.stability.charts import (
     MAX_REFIT_CURVE_POINTS,
     choose_even_positions,
     shape_of_refits,
     thin_curves,
     trace_refits,
 )
-from rhale.results.refit_effect import RefitTrace
+from rhale.stability.refit_effect import RefitTrace
 
 
 def shape_of(effect):

@@ -6,14 +6,14 @@ import pytest
 from tests.unit.report.refit_cases import SLOPES, X, straight, two_outputs, with_levels, with_pairs
 
 import rhale
-from rhale.kernels.overlap import Overlap
-from rhale.report.refit_page import (
+from rhale.report.sentences import UNKNOWN_DASH
+from rhale.stability.overlap import Overlap
+from rhale.stability.report import (
     MAX_REFIT_PAIR_ROWS,
     RefitPage,
     make_refit_page,
     size_with_interval,
 )
-from rhale.report.wording import UNKNOWN_DASH
 
 
 def same_rows():

@@ -7,7 +7,7 @@ from tests.unit.report.conftest import NASTY
 from tests.unit.report.refit_cases import renamed, straight, two_outputs, with_levels, with_pairs
 from tests.unit.report.test_render import parsed
 
-from rhale.report.refit_page import make_refit_page
+from rhale.stability.report import make_refit_page
 
 pytest.importorskip("jinja2")
 pytest.importorskip("altair")

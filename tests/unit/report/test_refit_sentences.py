@@ -5,14 +5,14 @@ import pytest
 from tests.unit.report.refit_cases import straight, two_outputs, with_levels, with_missing
 from tests.unit.report.test_refit_page import same_rows
 
-from rhale.report.refit_numbers import trace_refits
-from rhale.report.refit_sentences import (
+from rhale.report.sentences import UNKNOWN_DASH, format_report_number
+from rhale.stability.charts import trace_refits
+from rhale.stability.report import (
     comes_back_in_words,
     count_stable_sentence,
     tell_nothing,
     tell_refits,
 )
-from rhale.report.wording import UNKNOWN_DASH, format_report_number
 
 
 def told(effect, alike=()):

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from tests.unit.report.conftest import divide
 
 import rhale
-from rhale.report.region_courses import (
+from rhale.effects.effect import NO_SAMPLE
+from rhale.regions.report import (
     are_multiples,
     compare_regions,
     farthest_apart,
@@ -15,8 +16,7 @@ from rhale.report.region_courses import (
     share_between,
     shared_places,
 )
-from rhale.results.effect import NO_SAMPLE
-from rhale.results.region_tree import Region
+from rhale.regions.result import Region
 
 X = np.linspace(0.0, 10.0, 401)
 

@@ -6,14 +6,9 @@ from tests.unit.conftest import make_stepped
 from tests.unit.report.conftest import divide
 
 import rhale
-from rhale.report.region_numbers import (
-    MAX_REGION_CURVE_POINTS,
-    MOST_LINES,
-    partners_in_words,
-    regions_of,
-)
-from rhale.results.region_heights import align
-from rhale.results.region_tree import Partner, Region, RegionTree
+from rhale.effects.alignment import align
+from rhale.regions.report import MAX_REGION_CURVE_POINTS, MOST_LINES, partners_in_words, regions_of
+from rhale.regions.result import Partner, Region, RegionTree
 
 X = np.linspace(0.0, 10.0, 401)
 

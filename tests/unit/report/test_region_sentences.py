@@ -9,10 +9,9 @@ from tests.unit.report.conftest import divide
 
 import problems
 import rhale
-from rhale.report.region_courses import compare_regions
-from rhale.report.region_sentences import join_clauses, ratio_words, tell_regions, way_of
-from rhale.results.region_tree import Partner, Region, RegionTree, Split
-from rhale.results.result import Difference
+from rhale.effects.result import Difference
+from rhale.regions.report import compare_regions, join_clauses, ratio_words, tell_regions, way_of
+from rhale.regions.result import Partner, Region, RegionTree, Split
 
 X = np.linspace(0.0, 10.0, 401)
 SHARE = {"share": 0.921, "standard_error": 0.012}

@@ -9,10 +9,10 @@ import pytest
 from tests.unit.report.conftest import divide
 
 import rhale
-from rhale.report.chart_numbers import Line
+from rhale.regions.result import Partner
+from rhale.report.numbers import Line
 from rhale.report.page import make_page
-from rhale.report.wording import clean
-from rhale.results.region_tree import Partner
+from rhale.report.sentences import clean
 
 pytest.importorskip("jinja2")
 pytest.importorskip("altair")

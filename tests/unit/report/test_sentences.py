@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.kernels.real_jumps import Jump
+from rhale.effects.result import Difference
+from rhale.effects.staircase import Jump
+from rhale.effects.table import Missing
+from rhale.output.labels import Captions
 from rhale.report.sentences import describe_effect, differ, turning_points, zigzag
-from rhale.results.captions import Captions
-from rhale.results.missing import Missing
-from rhale.results.result import Difference
 
 X = np.linspace(0.0, 10.0, 401)
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhale
-from rhale.report.chart_numbers import Shape, shape_of
-from rhale.report.sparkline import (
+from rhale.report.notebook import (
     SPARKLINE_HEIGHT,
     SPARKLINE_MARGIN,
     SPARKLINE_WIDTH,
     scaled,
     write_sparkline_path,
 )
+from rhale.report.numbers import Shape, shape_of
 
 X = np.linspace(0, 10, 401)
 NUMBERS = st.floats(-1e9, 1e9)

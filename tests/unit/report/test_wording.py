@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from rhale.report.wording import (
+from rhale.output.labels import Captions
+from rhale.report.sentences import (
     UNKNOWN_DASH,
     breakable,
     chance_in_words,
@@ -15,7 +16,6 @@ from rhale.report.wording import (
     plus_minus,
     shorten_middle,
 )
-from rhale.results.captions import Captions
 
 
 @pytest.mark.parametrize("sign", ["\x00", "\x1b", "\ud800", "\x7f"])

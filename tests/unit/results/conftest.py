@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.results.missing import Missing
+from rhale.effects.table import Missing
 
 X = np.linspace(0.0, 10.0, 41)
 MISSING = Missing(5, 0.2, -1.5, 0.5, 25.0)

@@ -3,7 +3,7 @@
 import numpy as np
 
 import rhale
-from rhale.kernels.splits import Scheme
+from rhale.stability.splits import Scheme
 
 N_ROWS = 80
 SLOPES = np.array([2.0, 2.6, 1.8, 2.2, 2.4, 2.0])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.errors import BadFileError
-from rhale.results.array_pool import ArrayPool, put_back, read_arrays, write_array
+from rhale.output.storage.arrays import ArrayPool, put_back, read_arrays, write_array
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 

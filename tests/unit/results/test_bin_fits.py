@@ -3,12 +3,12 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 import pytest
 
-from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.fixed import Fixed
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import Moments, measure_moments
-from rhale.kernels.partition import Cuts
-from rhale.results.bin_fits import Unfitted, fit_effect, fit_effects
+from rhale.effects.binning.adaptive import Adaptive
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.fit import Unfitted, fit_effect, fit_effects
+from rhale.effects.binning.fixed import Fixed
+from rhale.effects.binning.moments import Moments, measure_moments
+from rhale.effects.binning.partition import Cuts
 
 OWN_SPREAD = Adaptive(spread_bins="own")
 CHOOSERS = [Adaptive(), Adaptive(linear=False), Fixed(12), OWN_SPREAD, Adaptive(penalty=40.0)]

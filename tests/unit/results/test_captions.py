@@ -6,7 +6,7 @@ import pytest
 
 import rhale
 from rhale.errors import BadFileError, UnknownFeatureError
-from rhale.results.captions import NO_CAPTIONS, Captions, caption, captions_of, key_of
+from rhale.output.labels import NO_CAPTIONS, Captions, caption, captions_of, key_of
 
 NAMES = Captions({"x0": "Age"}, {"y0": "price"}, {"x0": "years", "y0": "$"})
 

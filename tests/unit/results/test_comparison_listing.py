@@ -2,7 +2,7 @@ import pytest
 from tests.compared_by_hand import drifted, explained, straight, with_everything
 
 import rhale
-from rhale.results.comparison_listing import (
+from rhale.comparison.table import (
     comparison_as_text,
     comparison_ranking,
     write_difference_verdict,

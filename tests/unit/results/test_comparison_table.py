@@ -1,7 +1,7 @@
 import numpy as np
 from tests.compared_by_hand import straight, with_everything
 
-from rhale.results.comparison_table import comparison_rows, name_axis, name_peak, place_rows_of
+from rhale.comparison.table import comparison_rows, name_axis, name_peak, place_rows_of
 
 
 def test_a_row_tells_what_the_difference_does():

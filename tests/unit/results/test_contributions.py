@@ -6,10 +6,9 @@ import pytest
 from tests.unit.results.test_explained import GRID, product, with_halves
 
 import rhale
+from rhale.effects.contributions import SampledCurves, as_table_like, contribute, locate_new_rows
+from rhale.effects.new_rows import read_new_rows
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError, UnknownOutputError
-from rhale.results.contributions import as_table_like, contribute, locate_new_rows
-from rhale.results.explained import SampledCurves
-from rhale.results.new_rows import read_new_rows
 
 FRAMES = ["pandas", "polars", "pyarrow"]
 

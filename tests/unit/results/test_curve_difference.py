@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import rhale
+from rhale.effects.difference import CurveDifference
 from rhale.errors import BadSettingError
-from rhale.results.curve_difference import CurveDifference
 
 X = np.linspace(0, 1, 2000)
 

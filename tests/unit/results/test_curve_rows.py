@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import rhale
+from rhale.effects.listing import curve_rows
 from rhale.errors import BadSettingError
-from rhale.results.curve_rows import curve_rows
 
 COLUMNS = ["feature", "output", "x", "at", "curve", "spread", "low", "high"]
 COLUMNS += ["feature_label", "output_label"]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhale
-from rhale.results.differences import can_compare, offset, share_places, thin_places
+from rhale.effects.alignment import can_compare, offset, share_places, thin_places
 
 X = np.linspace(0, 1, 400)
 

@@ -1,8 +1,8 @@
 from tests.unit.results.refitted import refit_lines
 
 import rhale
-from rhale.results.door_to_notebooks import show_pair, show_refit, show_result
-from rhale.results.pair_effect import PairIndex
+from rhale.interaction.pair_effect import PairIndex
+from rhale.output.doors import show_pair, show_refit, show_result
 
 
 def test_a_single_result_shows_a_small_page(every_kind):

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 import rhale
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.fit import fit_effect
+from rhale.effects.binning.gaps import NO_GAPS
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.partition import Cuts
+from rhale.effects.effect import Effect, LocalEffects
+from rhale.effects.result import normal_quantile
+from rhale.effects.spread import RowSpread
+from rhale.effects.staircase import Staircase
+from rhale.effects.table import Missing
 from rhale.errors import BadEffectsError, BadSettingError, BadTableError
-from rhale.kernels.gaps import NO_GAPS
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.partition import Cuts
-from rhale.kernels.spread import RowSpread
-from rhale.kernels.staircase import Staircase
-from rhale.results.bin_fits import fit_effect
-from rhale.results.effect import Effect, LocalEffects
-from rhale.results.missing import Missing
-from rhale.results.result import normal_quantile
 
 NAN = np.nan
 X = np.array([0.0, 0.2, 0.8, 1.0, 1.5, 2.0])

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 import rhale
+from rhale.effects.statistics import Heights, Size, gather_statistics, read_target, remove_noise
 from rhale.errors import BadSettingError
-from rhale.kernels.ale_statistics import Heights
-from rhale.results.effect_statistics import Size, gather_statistics, read_target, remove_noise
 
 HEIGHTS = Heights(np.array([-2.0, 1.0]), np.array([1.0, 2.0]), -3.0, 4.0)
 Y = [0.0, 1.0, 2.0, 3.0, 8.0]  # less its median: -2, -1, 0, 1, 6

@@ -5,8 +5,8 @@ import pytest
 from tests.unit.results.with_regions import alone
 
 import rhale
-from rhale.results.explained import SampledCurves, regional_move
-from rhale.results.region_tree import Region, RegionTree, Split
+from rhale.effects.contributions import SampledCurves, regional_move
+from rhale.regions.result import Region, RegionTree, Split
 
 MIDDLES = (np.arange(40) + 0.5) / 20 - 1
 GRID = np.stack(np.meshgrid(MIDDLES, MIDDLES), axis=-1).reshape(-1, 2)

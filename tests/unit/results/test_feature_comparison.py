@@ -1,7 +1,7 @@
 import numpy as np
 from tests.compared_by_hand import drifted, straight, with_everything
 
-from rhale.results.feature_comparison import rank_comparisons
+from rhale.comparison.feature_comparison import rank_comparisons
 
 
 def test_the_size_is_the_largest_of_all_and_nan_comes_last():

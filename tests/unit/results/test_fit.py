@@ -3,17 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rhale.errors import BadSettingError
-from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.axis import FeatureAxis
-from rhale.kernels.fixed import Edges, Fixed, Quantile
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure_moments
-from rhale.kernels.optimal import Optimal
-from rhale.kernels.real_jumps import Jump
-from rhale.kernels.spread import RowSpread
-from rhale.kernels.staircase import Staircase
-from rhale.results.fit import (
+from rhale.effects.binning.adaptive import Adaptive
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.fit import (
     FINE_CELLS,
     ModelCells,
     Unbinned,
@@ -24,6 +17,12 @@ from rhale.results.fit import (
     nearest_limits,
     stretch_jumps,
 )
+from rhale.effects.binning.fixed import Edges, Fixed, Quantile
+from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.optimal import Optimal
+from rhale.effects.spread import RowSpread
+from rhale.effects.staircase import Jump, Staircase
+from rhale.errors import BadSettingError
 
 
 def bin_alike(models, partition):

@@ -1,4 +1,4 @@
-from rhale.results import inks
+from rhale.output import colours as inks
 
 
 def test_pictures_and_pages_have_the_same_colours():

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from rhale.effects.level_effect import LevelEffect, name_others
+from rhale.effects.level_moments import measure_levels
+from rhale.effects.spread import RowSpread
 from rhale.errors import BadSettingError
-from rhale.kernels.level_moments import measure_levels
-from rhale.kernels.spread import RowSpread
-from rhale.results.level_effect import LevelEffect, name_others
 
 
 def made(levels=("a", "b", "c"), mean=(1.0, 3.0), **other):

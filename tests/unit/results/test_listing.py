@@ -6,10 +6,10 @@ import pytest
 from tests.unit.results.with_regions import SPLIT, alone, make_regional
 
 import rhale
+from rhale.effects import listing
+from rhale.output.labels import Captions
+from rhale.regions.result import Group, Groups, Partner
 from rhale.report.page import make_page
-from rhale.results import listing
-from rhale.results.captions import Captions
-from rhale.results.region_tree import Group, Groups, Partner
 
 ROWS = np.stack(np.meshgrid(*[np.linspace(-1, 1, 9)] * 3), axis=-1).reshape(-1, 3)
 TABLE = np.random.default_rng(0).normal(size=(200, 3))

@@ -4,8 +4,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pytest
 
+from rhale.effects.new_rows import MISSING_LEVEL, UNSEEN_LEVEL, names_of, read_new_rows
 from rhale.errors import BadTableError, UnknownFeatureError
-from rhale.results.new_rows import MISSING_LEVEL, UNSEEN_LEVEL, names_of, read_new_rows
 
 NAN = float("nan")
 
@@ -136,8 +136,8 @@ def test_lazy_frames_are_to_be_collected():
 
 def test_names_of_values_are_those_that_features_give_them():
     """`features` calls levels by texts_of, by plain_number and by str(bool)."""
-    from rhale.features.level_reader import write_number_in_full
-    from rhale.tables.columns import make_distinct_texts
+    from rhale.data.columns import make_distinct_texts
+    from rhale.features.categories import write_number_in_full
 
     for value in (3.0, 2.5, 1e7, 1, -4):
         assert write_number_in_full(value) in names_of(value)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.results.numerals import (
+from rhale.output.number_format import (
     UNKNOWN_DASH,
     decimals_of,
     write_between,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rhale.errors import BadFileError
-from rhale.results.packed_numbers import Packed, pack_numbers
-from rhale.results.plain_values import ArrayDimension, Numbers
+from rhale.output.storage.arrays import Packed, pack_numbers
+from rhale.output.storage.values import ArrayDimension, Numbers
 
 ROWS = ArrayDimension("rows"), ArrayDimension("columns")
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

@@ -9,12 +9,12 @@ from tests.pairs_by_hand import grid, make_axis, make_pair
 
 import rhale
 from rhale.errors import BadSettingError
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_strength import PairFit
-from rhale.pairs import Interactions
-from rhale.results.note import Note
-from rhale.results.numerals import write_with_error
-from rhale.results.pair_effect import PairEffect, PairIndex, read_places
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.pair_effect import PairEffect, PairIndex, read_places
+from rhale.interaction.result import Interactions
+from rhale.interaction.strength import PairFit
+from rhale.output.note import Note
+from rhale.output.number_format import write_with_error
 
 X, Y = np.arange(9.0), np.array([0.0, 1, 3, 4, 7])
 GRID = grid(X, Y)

@@ -3,14 +3,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import rhale
-from rhale.results.captions import Captions
-from rhale.results.pair_effect import PairIndex
-from rhale.results.pair_listing import (
+from rhale.interaction.pair_effect import PairIndex
+from rhale.interaction.table import (
     pair_ranking,
     pairs_as_text,
     tell_how,
     write_pair_explained_variance,
 )
+from rhale.output.labels import Captions
 
 TOLD = {"model": "Forest", "method": "h", "rows": 1_000}
 

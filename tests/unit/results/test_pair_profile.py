@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rhale.errors import BadSettingError
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_moments import measure_pair
-from rhale.results.note import Note
-from rhale.results.pair_profile import PairProfile
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import measure_pair
+from rhale.interaction.pair_profile import PairProfile
+from rhale.output.note import Note
 
 RNG = np.random.default_rng(4)
 ROWS = RNG.uniform(-1, 2, (300, 2))

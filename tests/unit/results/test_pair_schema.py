@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from tests.pairs_by_hand import as_profile, grid, make_interactions
 
+from rhale.effects.store import FORMAT, VERSION, pack_interactions
 from rhale.errors import BadFileError
-from rhale.pairs import Interactions
-from rhale.results.pair_effect import PairEffect, PairIndex
-from rhale.results.pair_profile import PairProfile
-from rhale.results.pair_schema import INTERACTIONS, PAIR_RECORDS
-from rhale.results.plain_values import written_fields
-from rhale.results.store import FORMAT, VERSION, pack_interactions
-from rhale.trainings import restore_result
+from rhale.interaction.pair_effect import PairEffect, PairIndex
+from rhale.interaction.pair_profile import PairProfile
+from rhale.interaction.result import Interactions
+from rhale.interaction.storage import INTERACTIONS, PAIR_RECORDS
+from rhale.output.storage.values import written_fields
+from rhale.stability.result import restore_result
 
 ROWS = grid(np.arange(6.0), np.arange(5.0), np.arange(2))
 

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.report.pair_cases import make_pair, three_numbers, with_a_hole, with_levels
 
-from rhale.kernels.pair_axis import PairAxis
-from rhale.results.pair_effect import PairIndex
-from rhale.results.pair_sections import (
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.pair_effect import PairIndex
+from rhale.interaction.pair_profile import (
     change_apart,
     choose_section_cells,
     cut_sections,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadSettingError, UnknownOutputError
-from rhale.results.partner_screen import screen_pairs
-from rhale.results.partners import PartnerMatrix
+from rhale.interaction.plan import screen_pairs
+from rhale.regions.partners import PartnerMatrix
 
 NAN = float("nan")
 

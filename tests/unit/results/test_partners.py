@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rhale.results.partners import Partner, PartnerMatrix, Partners, partners_of_regions
-from rhale.results.region_tree import Partner as RegionPartner
-from rhale.results.region_tree import RegionTree
+from rhale.regions.partners import Partner, PartnerMatrix, Partners, partners_of_regions
+from rhale.regions.result import Partner as RegionPartner
+from rhale.regions.result import RegionTree
 
 NAN = float("nan")
 

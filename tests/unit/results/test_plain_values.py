@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadFileError
-from rhale.results.plain_values import (
+from rhale.output.storage.values import (
     Anything,
     ArrayDimension,
     Named,

@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import t as student
 
 import rhale
+from rhale.effects.profile import Profile, differentiate, trapezoid_weights
+from rhale.effects.quadrature import RowPlaces
 from rhale.errors import BadSettingError
-from rhale.kernels.row_places import RowPlaces
-from rhale.results.profile import Profile, differentiate, trapezoid_weights
 
 GRID = np.array([0.0, 1.0, 3.0])
 RNG = np.random.default_rng(0)

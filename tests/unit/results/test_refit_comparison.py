@@ -3,9 +3,8 @@ import pytest
 from tests.unit.results.refitted import N_ROWS, SLOPES, TRAIN, line, make_table
 
 import rhale
-from rhale.kernels.overlap import Overlap
-from rhale.results.effect import NO_SAMPLE
-from rhale.results.refit_comparison import (
+from rhale.effects.effect import NO_SAMPLE
+from rhale.stability.compare import (
     AxisSample,
     compare_trainings,
     have_same_groups,
@@ -13,6 +12,7 @@ from rhale.results.refit_comparison import (
     mean_square_error,
     multiply_curves,
 )
+from rhale.stability.overlap import Overlap
 
 OVERLAP = Overlap.of(TRAIN, N_ROWS)
 

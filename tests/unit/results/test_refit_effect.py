@@ -4,9 +4,8 @@ import pytest
 from tests.unit.results.refitted import N_ROWS, SLOPES, TRAIN, make_table, refit_lines
 
 import rhale
-from rhale.kernels.overlap import Overlap
-from rhale.kernels.training_noise import mean_factor
-from rhale.results.refit_effect import deviation_over_refits, mean_over_refits
+from rhale.stability.overlap import Overlap, mean_factor
+from rhale.stability.refit_effect import deviation_over_refits, mean_over_refits
 
 stats = pytest.importorskip("scipy.stats")
 METHODS = ["rhale", "ale", "pdp", "ice", "mplot"]

@@ -3,8 +3,8 @@ import pytest
 from tests.unit.results.refitted import SLOPES, TRAIN, make_table, refit_lines
 
 import rhale
-from rhale.results.listing import name_few
-from rhale.results.refit_listing import LEGEND, refits_as_text
+from rhale.effects.listing import name_few
+from rhale.stability.table import LEGEND, refits_as_text
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,9 @@ import pytest
 from tests.unit.results.refitted import N_ROWS, SLOPES, TRAIN
 
 import rhale
-from rhale.kernels.overlap import Overlap
-from rhale.kernels.replication import replicate
-from rhale.kernels.training_noise import mean_factor
-from rhale.results.refit_pair import RefitPair, compare_surfaces
+from rhale.stability.overlap import Overlap, mean_factor
+from rhale.stability.refit_effect import RefitPair, compare_surfaces
+from rhale.stability.replication import replicate
 
 stats = pytest.importorskip("scipy.stats")
 

@@ -6,10 +6,10 @@ from tests.unit.results.refitted import line, make_table
 from tests.unit.results.with_regions import alone
 
 import rhale
-from rhale.kernels.overlap import Overlap
-from rhale.results.refit_effect import RefitEffect
-from rhale.results.refit_regions import find_splits, name_levels, rule_rows
-from rhale.results.region_tree import Split
+from rhale.regions.result import Split
+from rhale.stability.compare import find_splits, name_levels, rule_rows
+from rhale.stability.overlap import Overlap
+from rhale.stability.refit_effect import RefitEffect
 
 DEEP = Split(1, "age", 1, 70.0, share=0.1)
 SEX = {"threshold": None, "levels": ("f",), "others": ("m", "x"), "share": 0.2}

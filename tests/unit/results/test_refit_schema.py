@@ -12,12 +12,12 @@ pytest.importorskip("pandas")
 from tests.refits_by_hand import HALVES, make_frame, make_refits, of_frame
 
 import rhale
+from rhale.effects.store import FORMAT, VERSION, pack_refits
 from rhale.errors import BadFileError
-from rhale.results.array_pool import write_array
-from rhale.results.plain_values import written_fields
-from rhale.results.refit_schema import REFIT_RECORDS, REFITS, TRAINING
-from rhale.results.store import FORMAT, VERSION, pack_refits
-from rhale.trainings import restore_result
+from rhale.output.storage.arrays import write_array
+from rhale.output.storage.values import written_fields
+from rhale.stability.result import restore_result
+from rhale.stability.storage import REFIT_RECORDS, REFITS, TRAINING
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_damage_is_told_by_the_name_of_the_field(content, expected):
 
 
 def test_too_many_numbers_to_compare_are_refused(content, monkeypatch):
-    monkeypatch.setattr("rhale.results.stored_refits.MOST_HEIGHTS", 4 * 60 - 1)
+    monkeypatch.setattr("rhale.stability.storage.MOST_HEIGHTS", 4 * 60 - 1)
     assert told(content) == "explanations has 4 trainings at 60 rows, more than 239 numbers"
 
 

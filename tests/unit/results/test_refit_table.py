@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from tests.unit.results.refitted import N_ROWS, SLOPES, make_table, refit_lines
 
-from rhale.results.refit_table import (
+from rhale.stability.table import (
     find_correlated,
     part_rows,
     tabulate_refit_effects,

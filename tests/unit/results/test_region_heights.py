@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhale
-from rhale.results.region_heights import align
+from rhale.effects.alignment import align
 
 X = np.linspace(0.0, 4.0, 801)
 

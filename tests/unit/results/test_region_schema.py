@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.unit.results.test_rules_in_words import trees
 from tests.unit.results.with_regions import SPLIT, TWO, alone, make_regional, put
 
+from rhale.effects.explanation import restore_explanation
+from rhale.effects.store import FORMAT, VERSION, pack_explanation
 from rhale.errors import BadFileError, BadSettingError
-from rhale.explanation import restore_explanation
-from rhale.kernels.regions import MOST_GROUPS
-from rhale.results.region_tree import Group, Groups, Partner
-from rhale.results.store import FORMAT, VERSION, pack_explanation
+from rhale.regions.result import Group, Groups, Partner
+from rhale.regions.settings import MOST_GROUPS
 
 NAN, INF = float("nan"), float("inf")
 

@@ -8,7 +8,7 @@ import pytest
 
 import rhale
 from rhale.errors import BadTableError, UnknownFeatureError
-from rhale.results.region_tree import Group, Groups, Partner, Region, RegionTree, Split
+from rhale.regions.result import Group, Groups, Partner, Region, RegionTree, Split
 
 NAN, INF = float("nan"), float("inf")
 EFFECT = rhale.effect([0.0, 1.0], [1.0, 1.0])

@@ -5,9 +5,8 @@ import pytest
 from tests.unit.results.conftest import MISSING
 
 import rhale
-from rhale.errors import BadSettingError
-from rhale.kernels.row_places import RowPlaces
-from rhale.results.result import (
+from rhale.effects.quadrature import RowPlaces
+from rhale.effects.result import (
     STATISTICS,
     Result,
     find_beyond,
@@ -18,6 +17,7 @@ from rhale.results.result import (
     trace_missing,
     zero_rounding_of_effect,
 )
+from rhale.errors import BadSettingError
 
 ROWS = np.linspace(0.0, 4.0, 60).reshape(30, 2)
 

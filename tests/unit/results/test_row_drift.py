@@ -3,14 +3,14 @@ import pytest
 from scipy import stats
 
 import rhale
-from rhale.kernels.row_places import RowPlaces
-from rhale.results.row_drift import (
+from rhale.comparison.drift import (
     effective_rows,
     find_row_quantiles,
     largest_distance,
     measure_drift,
     summarize_row_positions,
 )
+from rhale.effects.quadrature import RowPlaces
 
 
 def rows(values):

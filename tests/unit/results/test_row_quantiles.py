@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.results.row_quantiles import (
+from rhale.effects.support import (
     find_shown_part,
     has_free_order,
     is_skewed,

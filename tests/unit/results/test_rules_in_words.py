@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhale
-from rhale.kernels.rules import Rule, locate_rows
-from rhale.results.captions import Captions
-from rhale.results.listing import text_width
-from rhale.results.region_tree import Group, Groups, Partner, Region, RegionTree, Split
-from rhale.results.rules_in_words import (
+from rhale.effects.listing import text_width
+from rhale.output.labels import Captions
+from rhale.regions.result import Group, Groups, Partner, Region, RegionTree, Split
+from rhale.regions.rules import Rule, locate_rows
+from rhale.regions.wording import (
     MAX_LEVELS_IN_RULE,
     call_features,
     find_paths,

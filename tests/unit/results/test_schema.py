@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import rhale
+from rhale.effects.binning.cells import Cells
+from rhale.effects.explanation import Explanation, restore_explanation
+from rhale.effects.quadrature import RowPlaces
+from rhale.effects.schema import EXPLANATION, EXPLANATION_RECORDS
+from rhale.effects.store import FORMAT, VERSION, pack_explanation
 from rhale.errors import BadFileError
-from rhale.explanation import Explanation, restore_explanation
-from rhale.kernels.cells import Cells
-from rhale.kernels.row_places import RowPlaces
-from rhale.results.plain_values import written_fields
-from rhale.results.schema import EXPLANATION, EXPLANATION_RECORDS
-from rhale.results.store import FORMAT, VERSION, pack_explanation
+from rhale.output.storage.values import written_fields
 
 RNG = np.random.default_rng(0)
 WAVY = RNG.normal(size=(3_000, 2))

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.errors import BadSettingError, WrongShapeError
-from rhale.pairs import Interactions
-from rhale.results.shap_pairs import pairs_from_shap, tell_shap
+from rhale.interaction.result import Interactions
+from rhale.interaction.shap import pairs_from_shap, tell_shap
 
 RNG = np.random.default_rng(0)
 A, B, C = RNG.normal(size=(3, 50))

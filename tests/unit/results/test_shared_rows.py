@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.results.shared_rows import same_places, share_sample, take
+from rhale.effects.support import same_places, share_sample, take
 
 TABLE = np.random.default_rng(1).normal(size=(400, 3))
 WEIGHTS = np.random.default_rng(2).uniform(0.5, 2, 400)

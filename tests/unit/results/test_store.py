@@ -9,11 +9,11 @@ import pytest
 from tests.pairs_by_hand import make_interactions
 
 import rhale
+from rhale.effects import store
+from rhale.effects.explanation import load_explanation, restore_explanation
+from rhale.effects.table import Missing
 from rhale.errors import BadFileError, BadSettingError
-from rhale.explanation import load_explanation, restore_explanation
-from rhale.results import store
-from rhale.results.missing import Missing
-from rhale.results.note import Note
+from rhale.output.note import Note
 
 TABLE = np.random.default_rng(0).normal(size=(50, 2))
 

@@ -5,13 +5,13 @@ import pytest
 from tests.pairs_by_hand import as_profile, grid, make_axis, make_interactions, make_pair
 
 from rhale.errors import BadFileError, BadSettingError
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_moments import measure_pair
-from rhale.kernels.records import same_fields
-from rhale.results import stored_pairs
-from rhale.results.pair_effect import PairIndex
-from rhale.results.stored_pairs import (
+from rhale.interaction import storage as stored_pairs
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import measure_pair
+from rhale.interaction.pair_effect import PairIndex
+from rhale.interaction.storage import (
     FilledPairCells,
+    FilledProfileCells,
     OtherOutput,
     fill_cells,
     list_filled_cells,
@@ -19,7 +19,7 @@ from rhale.results.stored_pairs import (
     restore_pairs,
     store_pairs,
 )
-from rhale.results.stored_profiles import FilledProfileCells
+from rhale.output.frozen import same_fields
 
 ROWS = grid(np.arange(6.0), np.arange(5.0), np.arange(2))
 DIAGONAL = np.column_stack([np.arange(20.0), np.arange(20.0)])

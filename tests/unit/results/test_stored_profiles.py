@@ -8,16 +8,15 @@ import pandas as pd
 import pytest
 
 import rhale
+from rhale.effects.store import FORMAT, VERSION, pack_interactions
 from rhale.errors import BadFileError, BadSettingError
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_moments import PairMoments
-from rhale.kernels.records import same_fields
-from rhale.results.pair_profile import PairProfile
-from rhale.results.pair_schema import PAIR_RECORDS
-from rhale.results.plain_values import RECORD, written_fields
-from rhale.results.store import FORMAT, VERSION, pack_interactions
-from rhale.results.stored_profiles import fill_stands, list_stands
-from rhale.trainings import restore_result
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairMoments
+from rhale.interaction.pair_profile import PairProfile
+from rhale.interaction.storage import PAIR_RECORDS, fill_stands, list_stands
+from rhale.output.frozen import same_fields
+from rhale.output.storage.values import RECORD, written_fields
+from rhale.stability.result import restore_result
 
 RNG = np.random.default_rng(2)
 TABLE = pd.DataFrame({"a": RNG.normal(size=60), "s": RNG.choice(["p", "q"], 60)})

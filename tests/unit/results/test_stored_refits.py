@@ -11,12 +11,13 @@ pytest.importorskip("pandas")
 from tests.refits_by_hand import HALVES, N_ROWS, curve, make_refits
 
 import rhale
+from rhale.effects import store
+from rhale.effects.explanation import restore_explanation as unpacked_explanation
 from rhale.errors import BadFileError, BadSettingError
-from rhale.explanation import restore_explanation as unpacked_explanation
-from rhale.results import store
-from rhale.results.plain_values import written_fields
-from rhale.results.refit_pair import RefitPair
-from rhale.results.stored_refits import (
+from rhale.output.storage.values import written_fields
+from rhale.stability.refit_effect import RefitPair
+from rhale.stability.result import Failure, restore_result
+from rhale.stability.storage import (
     MOST_HEIGHTS,
     MOST_TRAININGS,
     StoredRefitPair,
@@ -24,7 +25,6 @@ from rhale.results.stored_refits import (
     restore_refit_pairs,
     store_refit_pairs,
 )
-from rhale.trainings import Failure, restore_result
 
 TABLE = np.random.default_rng(0).normal(size=(N_ROWS, 2))
 

@@ -7,10 +7,10 @@ from tests.unit.results.conftest import MISSING, X
 from tests.unit.results.with_regions import make_regional
 
 import rhale
+from rhale.effects import summary
 from rhale.errors import BadSettingError, MissingExtraError
-from rhale.results import summary
-from rhale.results.captions import Captions
-from rhale.results.note import Note
+from rhale.output.labels import Captions
+from rhale.output.note import Note
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(200, 3))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from tests.unit.results.conftest import MISSING
 
-from rhale.results.table_rows import add_missing_bin, add_row, name_places
+from rhale.effects.table import add_missing_bin, add_row, name_places
 
 COLUMNS = {"bin": [0], "from": ["0"], "weight": [8.0], "mean": [1.0], "slope": [0.5]}
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 import rhale
-from rhale.results.region_tree import Group, Groups, Partner, Region, RegionTree, Split
-from rhale.results.rules_in_words import rules_of, rules_of_groups
+from rhale.regions.result import Group, Groups, Partner, Region, RegionTree, Split
+from rhale.regions.wording import rules_of, rules_of_groups
 
 RNG = np.random.default_rng(3)
 TABLE = np.column_stack([RNG.uniform(-1, 1, (400, 2)), RNG.integers(0, 4, 400)])

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rhale.system import compiled
-from rhale.system.compiled import (
+from rhale.stats import jit as compiled
+from rhale.stats.jit import (
     can_compile,
     digest_of_sources,
     find_folder,
@@ -89,10 +89,10 @@ class NoPlace:
 
 places = caching.CacheImpl._locator_classes
 places[:] = [NoPlace if "InTree" in one.__name__ else one for one in places]
-import rhale.kernels.keys_loop, rhale.models.trees.walk
-for one in (rhale.kernels.keys_loop.mix_hash, rhale.models.trees.walk.walk_change_trees):
+import rhale.stats.hash_loop, rhale.models.trees.walk
+for one in (rhale.stats.hash_loop.mix_hash, rhale.models.trees.walk.walk_change_trees):
     assert not one.stats.cache_path, one.stats.cache_path
-assert rhale.kernels.keys_loop.mix_hash.signatures  # compiled, and not kept
+assert rhale.stats.hash_loop.mix_hash.signatures  # compiled, and not kept
 """
 
 

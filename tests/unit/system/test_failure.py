@@ -4,7 +4,7 @@ import pytest
 
 from rhale import errors
 from rhale.errors import BadTableError, RhaleError
-from rhale.system.failure import ErrorRecord
+from rhale.system.processes import ErrorRecord
 
 KINDS = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, RhaleError)]
 

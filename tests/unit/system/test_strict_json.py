@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from rhale.system.strict_json import once_each
+from rhale.system.files import once_each
 
 
 def test_a_name_comes_once_at_every_depth():

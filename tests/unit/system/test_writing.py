@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from rhale.errors import BadFileError, MissingFolderError
-from rhale.system.writing import replace_durably, whole, write_text
+from rhale.system.files import replace_durably, whole, write_text
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path):

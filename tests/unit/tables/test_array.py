@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from rhale.tables.array import ArrayChunk, ArrayTable
-from rhale.tables.columns import Labels
+from rhale.data.array import ArrayChunk, ArrayTable
+from rhale.data.columns import Labels
 
 ROWS = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0], [4.0, 40.0]])
 WEIGHTS = np.array([1.0, 2.0, 4.0, 8.0])

@@ -6,9 +6,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from rhale.data import open_table
+from rhale.data.table import HeldColumn, find_columns, numbers_at, numbers_between, read_chunks
 from rhale.errors import BadSettingError
-from rhale.tables import open_table
-from rhale.tables.chunk import HeldColumn, find_columns, numbers_at, numbers_between, read_chunks
 
 COLUMNS = {
     "f": np.array([0.5, 1.5, 2.5, 3.5]),

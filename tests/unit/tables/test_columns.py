@@ -10,9 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from rhale.errors import BadTableError
-from rhale.tables import open_table
-from rhale.tables.columns import (
+from rhale.data import open_table
+from rhale.data.columns import (
     Labels,
     cast,
     column_at,
@@ -24,6 +23,7 @@ from rhale.tables.columns import (
     read_column_floats,
     repeated_in,
 )
+from rhale.errors import BadTableError
 
 N = 6
 WHOLE = [1, 2, None, 3, 100, 5]

@@ -7,11 +7,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from rhale.data import frame
+from rhale.data.columns import Labels
+from rhale.data.frame import FrameChunk, FrameTable, stack_copies
+from rhale.data.table import HeldColumn
 from rhale.errors import BadTableError
-from rhale.tables import frame
-from rhale.tables.chunk import HeldColumn
-from rhale.tables.columns import Labels
-from rhale.tables.frame import FrameChunk, FrameTable, stack_copies
 
 COLOURS = Labels(("red", "green"))
 LEVELS = ("b", "a")

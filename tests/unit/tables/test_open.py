@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 import torch
 
+from rhale.data import as_matrix, open_table
 from rhale.errors import BadTableError
-from rhale.tables import as_matrix, open_table
 
 X = np.arange(12.0).reshape(6, 2)
 TABLES = {

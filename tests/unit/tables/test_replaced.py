@@ -2,9 +2,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pytest
 
+from rhale.data import open_table
+from rhale.data.replaced import RowTypes, read_numbers, replace_columns
 from rhale.errors import BadTableError
-from rhale.tables import open_table
-from rhale.tables.replaced import RowTypes, read_numbers, replace_columns
 
 FRAMES = ["pandas", "polars", "pyarrow"]
 

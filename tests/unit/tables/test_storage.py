@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rhale.tables import TableInMemory, open_table
-from rhale.tables.pieces.table import PiecedTable
+from rhale.data import TableInMemory, open_table
+from rhale.data.pieces.table import PiecedTable
 
 ROWS = pd.DataFrame({"a": [1.0, 2.0]})
 

@@ -3,9 +3,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from rhale.data import open_table
+from rhale.data.weights import check_pieced_weights, check_weights, find_weights
 from rhale.errors import BadTableError
-from rhale.tables import open_table
-from rhale.tables.weights import check_pieced_weights, check_weights, find_weights
 
 
 def test_weights_become_floats_of_their_own():

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.leaf_dependences import fill_bits, lowest_bit
 from rhale.models.trees.walk import Coding, LeafSums, Trees, encode, goes_right
-from rhale.system.compiled import njit, will_compile
+from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.jit import njit, will_compile
 
 TREE_LOG = logging.getLogger("rhale")
 MAX_CURVE_BLOCK_ROWS = 2**9  # that walk together: their curves are to stay in the processor's cache

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
 LEAF = 2**32 - 1  # in place of a feature
 IN_SET = 2**32 - 1  # in place of a width: the node asks whether the code is in a set
@@ -133,3 +135,227 @@ def just_above(threshold: FloatArray) -> FloatArray:
     True
     """
     return np.nextafter(np.asarray(threshold, dtype=np.float64), np.inf)
+
+
+# --- Bring the trees of any library into the flat arrays of a forest
+
+
+MOST_CATEGORIES = 2**16
+MAX_BINARY_DIGITS = 1074  # binary, behind the point: as many as a float64 has
+
+
+def build_forest(
+    trees: Sequence[Tree],
+    n_features: int,
+    *,
+    n_outputs: int = 1,
+    is_single: bool = False,
+    kind: int = NUMBER,
+    zero_is_missing: Sequence[int] = (),
+) -> Forest:
+    """Bring trees into flat arrays.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        The ensemble.
+    n_features : int
+        Columns of a row.
+    n_outputs : int
+        Numbers per row.
+    is_single : bool
+        Whether rows are rounded to float32 first.
+    kind : int
+        Of all features but those with categories and those of the next argument.
+    zero_is_missing : sequence of int
+        Features whose zeros count as missing.
+
+    Notes
+    -----
+    O(n log n) in the number of nodes.
+    """
+    for tree in trees:
+        _require_bounds(tree, n_features, n_outputs)
+    sizes = np.array([len(t.feature) for t in trees], dtype=np.int64)
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if len(trees) else np.empty(0, np.int64)
+    joined = _concatenate_trees(trees, roots)
+    sets = {
+        int(root) + n: s for root, t in zip(roots, trees, strict=True) for n, s in t.sets.items()
+    }
+    is_set = np.zeros(len(joined.feature), dtype=np.bool_)
+    is_set[list(sets)] = True
+    kinds = np.full(n_features, kind, dtype=np.int64)
+    kinds[list(zero_is_missing)] = ZERO_IS_MISSING
+    kinds[joined.feature[is_set]] = CATEGORY
+    if np.any(kinds[joined.feature[(joined.feature >= 0) & ~is_set]] == CATEGORY):
+        msg = "a feature is split both by thresholds and by categories"
+        raise ValueError(msg)
+    sizes_of = _set_sizes(joined.feature, sets, n_features)
+    cuts, cut_starts, rank = _rank_thresholds(joined, is_set, sizes_of, n_features)
+    nodes, new = _renumber(joined)
+    splits = joined.feature >= 0
+    low = np.where(joined.missing_left, 0, 1)
+    nodes[new[splits], 1] = low[splits]
+    nodes[new[splits], 2] = (rank + 2 - low)[splits]
+    leaves, exponent = _as_integer_leaves(joined.value, ~splits, roots)
+    return Forest(
+        nodes=nodes,
+        bits=_write_sets(nodes, new, joined, sets, sizes_of),
+        roots=roots,
+        targets=np.array([t.target for t in trees], dtype=np.int64),
+        leaves=leaves,
+        exponent=exponent,
+        cuts=cuts,
+        cut_starts=cut_starts.astype(np.uint64),
+        kinds=kinds,
+        n_outputs=n_outputs,
+        depth=_depth(joined, roots),
+        is_single=is_single,
+    )
+
+
+def _require_bounds(tree: Tree, n_features: int, n_outputs: int) -> None:
+    """Refuse numbers that lead out of the arrays: the walk is compiled, and would follow them."""
+    n_nodes, splits = len(tree.feature), np.asarray(tree.feature) >= 0
+    children = np.stack([tree.left, tree.right])[:, splits]
+    is_inside = (
+        n_nodes > 0
+        and all(len(a) == n_nodes for a in (tree.threshold, tree.missing_left, tree.value))
+        and np.all((children > 0) & (children < n_nodes))
+        and np.all(np.asarray(tree.feature) < n_features)
+        and all(0 <= node < n_nodes and splits[node] for node in tree.sets)
+        and 0 <= tree.target <= n_outputs - tree.value.shape[1]
+    )
+    if not is_inside:
+        msg = "a tree leads beyond its nodes, its features or the outputs"
+        raise ValueError(msg)
+
+
+def _concatenate_trees(trees: Sequence[Tree], roots: IntArray) -> Tree:
+    """Put all trees behind each other, as one."""
+    if not trees:
+        none = np.empty(0, np.int64)
+        return Tree(none, np.empty(0), none, none, np.empty(0, np.bool_), np.empty((0, 1)))
+
+    def all_of(name: str, dtype: Any) -> Any:
+        return np.concatenate([np.asarray(getattr(t, name), dtype=dtype) for t in trees])
+
+    shift = np.repeat(roots, [len(t.feature) for t in trees])
+    return Tree(
+        all_of("feature", np.int64),
+        all_of("threshold", np.float64),
+        all_of("left", np.int64) + shift,
+        all_of("right", np.int64) + shift,
+        all_of("missing_left", np.bool_),
+        all_of("value", np.float64),
+    )
+
+
+def _rank_thresholds(
+    joined: Tree, is_set: BoolArray, set_sizes: IntArray, n_features: int
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """Distinct thresholds of each feature, and which of them each split has."""
+    splits = np.flatnonzero((joined.feature >= 0) & ~is_set)
+    feature, threshold = joined.feature[splits], joined.threshold[splits]
+    if np.any(np.isnan(threshold)):
+        msg = "a split has no threshold"
+        raise ValueError(msg)
+    order = np.lexsort((threshold, feature))
+    feature, threshold = feature[order], threshold[order]
+    is_new = np.ones(splits.size, dtype=np.bool_)
+    is_new[1:] = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
+    n_cuts = np.bincount(feature[is_new], minlength=n_features)
+    number = np.cumsum(is_new) - 1 - (np.cumsum(n_cuts) - n_cuts)[feature]
+    rank = np.zeros(len(joined.feature), dtype=np.int64)
+    rank[splits[order]] = number
+    # features with categories have one cut: how many there are
+    named = np.flatnonzero(set_sizes)
+    where = np.cumsum(n_cuts)[named]
+    cuts = np.insert(threshold[is_new], where, set_sizes[named].astype(np.float64))
+    n_cuts[named] += 1
+    return cuts, np.concatenate([[0], np.cumsum(n_cuts)]), rank
+
+
+def _renumber(joined: Tree) -> tuple[npt.NDArray[np.uint32], IntArray]:
+    """Place siblings side by side; roots stay where they are."""
+    n_nodes, is_leaf = len(joined.feature), joined.feature < 0
+    splits = np.flatnonzero(~is_leaf)
+    new = np.arange(n_nodes)
+    is_root = np.ones(n_nodes, dtype=np.bool_)
+    is_root[joined.left[splits]] = False
+    is_root[joined.right[splits]] = False
+    free = np.flatnonzero(~is_root)  # one pair of places for each split, inside its own tree
+    if free.size != 2 * splits.size:
+        msg = "the nodes do not form trees"
+        raise ValueError(msg)
+    new[joined.left[splits]], new[joined.right[splits]] = free[0::2], free[1::2]
+    if np.any(np.diff(free.reshape(-1, 2), axis=1) != 1):
+        msg = "the first node of a tree is not its root"
+        raise ValueError(msg)
+    nodes = np.zeros((n_nodes, 4), dtype=np.uint32)
+    nodes[new, 0] = np.where(is_leaf, LEAF, joined.feature)
+    nodes[new[splits], 3] = free[0::2]
+    nodes[new[is_leaf], 3] = np.arange(int(is_leaf.sum()))
+    return nodes, new
+
+
+def _as_integer_leaves(
+    value: FloatArray, is_leaf: BoolArray, roots: IntArray
+) -> tuple[IntArray, int]:
+    """Leaves as whole numbers of a unit, as small as sums without overflow allow."""
+    sizes = np.where(is_leaf, np.abs(value).max(axis=1, initial=0.0), 0.0)
+    if not np.all(np.isfinite(sizes)):
+        msg = "a leaf is not finite"
+        raise ValueError(msg)
+    largest = float(np.maximum.reduceat(sizes, roots).sum()) if roots.size else 0.0
+    exponent = min(62 - int(np.frexp(largest)[1]), MAX_BINARY_DIGITS)
+    return np.rint(np.ldexp(value[is_leaf], exponent)).astype(np.int64), exponent
+
+
+def _depth(joined: Tree, roots: IntArray) -> int:
+    """Splits on the longest path of all trees, level by level."""
+    level, depth = roots, 0
+    while True:
+        level = level[joined.feature[level] >= 0]
+        if not level.size:
+            return depth
+        depth += 1
+        if depth > len(joined.feature):
+            msg = "the nodes go round in a circle"
+            raise ValueError(msg)
+        level = np.concatenate([joined.left[level], joined.right[level]])
+
+
+def _set_sizes(feature: IntArray, sets: dict[int, Categories], n_features: int) -> IntArray:
+    """How many categories each feature's splits name."""
+    sizes = np.zeros(n_features, dtype=np.int64)
+    for node, known in sets.items():
+        named = np.concatenate([known.left, known.right, [0]])
+        if named.min() < 0 or named.max() >= MOST_CATEGORIES:
+            msg = f"a split names the category {named.max()}"
+            raise ValueError(msg)
+        sizes[feature[node]] = max(sizes[feature[node]], int(named.max()) + 1)
+    return sizes
+
+
+def _write_sets(
+    nodes: npt.NDArray[np.uint32],
+    new: IntArray,
+    joined: Tree,
+    sets: dict[int, Categories],
+    sizes: IntArray,
+) -> npt.NDArray[np.uint32]:
+    """Write the codes that go left as bits, and where they begin into the nodes."""
+    words: list[npt.NDArray[np.uint32]] = []
+    n_words = 0
+    for node, known in sets.items():
+        is_left = np.full(FIRST_CATEGORY + sizes[joined.feature[node]], known.other_left)
+        is_left[MISSING_CODE] = joined.missing_left[node]
+        is_left[FIRST_CATEGORY + known.left] = True
+        is_left[FIRST_CATEGORY + known.right] = False
+        octets = np.packbits(is_left, bitorder="little")
+        packed = np.pad(octets, (0, -len(octets) % 4)).view(np.uint32)
+        nodes[new[node], 1:3] = n_words, IN_SET
+        words.append(packed)
+        n_words += len(packed)
+    return np.concatenate(words) if words else np.zeros(1, np.uint32)

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from rhale.errors import BadPredictionError
-from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.jumps import (
+from rhale.models.trees import walk
+from rhale.models.trees.forest import CODE_BITS, LEAF, MISSING_CODE, Forest
+from rhale.models.trees.jumps import (
     JUMP_FIXED_POINT_SCALE,
     N_JUMP_GROUPS,
     Cells,
@@ -23,11 +24,10 @@ from rhale.kernels.jumps import (
     JumpSums,
     join_marks,
 )
-from rhale.models.trees import walk
-from rhale.models.trees.answering import OutputTransform
-from rhale.models.trees.forest import CODE_BITS, LEAF, MISSING_CODE, Forest
+from rhale.models.trees.links import OutputTransform
 from rhale.models.trees.walk import encode_block, extract_forest_arrays, goes_right
-from rhale.system.compiled import INNER_FUNCTION_OPTIONS, njit, will_compile, writable
+from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.jit import INNER_FUNCTION_OPTIONS, njit, will_compile, writable
 
 TREE_LOG = logging.getLogger("rhale")
 # An item on its way is one number: last and first code, question and row, from high bits to low.

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.dependences import Dependences, centre
+from rhale.models.dependences import Dependences, centre
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.walk import Trees, encode, goes_right
-from rhale.system.compiled import njit, will_compile
+from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.jit import njit, will_compile
 
 TREE_LOG = logging.getLogger("rhale")
 BITS_PER_WORD = 64  # rows, or ranks of codes, that one number holds as bits
@@ -365,9 +365,8 @@ def enter_condition_branch(path: Any, level: Any, side: Any, rows: Any) -> Any:
     """Go to one side of a split; tell whether any row is near enough to count there."""
     above, n_asked = level - 1, path.n_asked[level - 1]
     feature, everybody = path.split[above], path.everybody
-    flip = (
-        NO_BITS if side == 1 else ~NO_BITS
-    )  # what goes left fails on the right, and the other way
+    # What goes left fails on the right, and the other way.
+    flip = NO_BITS if side == 1 else ~NO_BITS
     left, is_asked = path.left[above], False
     for w in range(len(left)):
         is_asked |= ((left[w] ^ flip) & everybody[w]) != 0

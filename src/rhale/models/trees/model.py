@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
+from rhale.data import open_table
 from rhale.errors import RhaleError
 from rhale.models.adapter import Adapter
-from rhale.models.output_words import RESPONSE_WORDS, Answer
+from rhale.models.libraries import RESPONSE_WORDS, Answer
 from rhale.models.own_threads import limit_own_threads
-from rhale.models.trees.check_walker import Ask, check_walker
-from rhale.models.trees.read_walker import read_walker
+from rhale.models.trees.read_model import Ask, check_walker, read_walker
 from rhale.models.trees.reading import CannotReadError
 from rhale.models.trees.walker import TreeWalker
-from rhale.results.note import Note
-from rhale.tables import open_table
+from rhale.output.note import Note
 
 BLACK_BOX = "black box"  # kind of the note
 WHAT_IS_LOST = "trees asked as a black box, which is slower and draws jumps as ramps"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.pair_question import PairQuestion, PairReply
-from rhale.models.trees.answering import OutputTransform
+from rhale.effects.binning.moments import check_magnitude
+from rhale.interaction.moments import POWERS, PairMoments, measure_pair
+from rhale.models.questions import PairQuestion, PairReply
 from rhale.models.trees.forest import Forest
+from rhale.models.trees.links import OutputTransform
 from rhale.models.trees.pair_walk import (
     BlockWalk,
     DifferenceIndex,
@@ -18,6 +21,8 @@ from rhale.models.trees.pair_walk import (
     make_slots,
     split_reply,
 )
+from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.jit import njit, writable
 
 PAIR_SUMS_AT_ONCE, LINKED_AT_ONCE = 2**22, 2**18  # that are walked, that are linked together
 LOW_HIGH_SIGNS = np.array([-1, 1])  # of low and high
@@ -110,3 +115,188 @@ def link_pairs(
                 for t in range(2):
                     slot = slots.mixed[2 * first + s, 2 * second + t]
                     found[slot] += LOW_HIGH_SIGNS[s] * LOW_HIGH_SIGNS[t] * both[:, s, t]
+
+
+# --- Sums of many pairs of features at once (numba)
+
+
+NO_PAIR_CELL = 2**16 - 1  # of rows that stand in no cell
+N_POWERS = len(POWERS)
+SAFE_DIFFERENCE_RANGE = 1e-100, 1e100  # sizes of differences that need no closer look
+NO_WEIGHTS = np.empty(0)
+
+
+class PairCellRows(NamedTuple):
+    """PairCellRows of a pair of numbers.
+
+    Attributes
+    ----------
+    stands : pair of ndarrays of shape (n_rows,)
+        Their cells on both sides; NOWHERE for rows that have none.
+    places : pair of ndarrays of shape (n_rows,)
+        How far into these.
+    weights : ndarray of shape (n_rows,), or of none where all rows matter the same
+        How much they matter.
+    """
+
+    stands: Any
+    places: Any
+    weights: Any
+
+
+def measure_pairs(
+    question: PairQuestion, mixed: Sequence[FloatArray], weights: FloatArray | None = None
+) -> list[PairMoments]:
+    """Add up the mixed differences of rows by where they stand, for all pairs.
+
+    Parameters
+    ----------
+    question : PairQuestion
+        Sides and pairs.
+    mixed : sequence of ndarray of shape (n_outputs, n_rows, n_ways)
+        Mixed differences of each pair, as in `PairReply`.
+    weights : ndarray of shape (n_rows,), optional
+        How much each row matters; those with 0 are left out.
+
+    Returns
+    -------
+    list of PairMoments
+        As `measure_pair` gives them one by one.
+
+    Notes
+    -----
+    O(n_pairs x n_rows), memory O(n_rows): the sums of one pair stay in the processor's cache.
+    Deviations are from the mean of a cell, found first from those of its first row; equal
+    differences deviate by nothing.
+    """
+    stands = [as_small(side.standing.stand, weights) for side in question.sides]
+    places = [writable(side.standing.place) for side in question.sides]
+    shares = NO_WEIGHTS if weights is None else writable(weights)
+    found = []
+    for (j, k), differences in zip(question.pairs.tolist(), mixed, strict=True):
+        first, second = question.sides[j], question.sides[k]
+        axes, standing = (first.axis, second.axis), (first.standing, second.standing)
+        shape = axes[0].n_stands, axes[1].n_stands
+        if axes[0].is_levels or axes[1].is_levels or max(shape) >= NO_PAIR_CELL:
+            found.append(measure_pair(axes, standing, differences, weights))
+            continue
+        rows = PairCellRows((stands[j], stands[k]), (places[j], places[k]), shares)
+        found.append(measure_numbers(shape, rows, differences[..., 0]))
+    return found
+
+
+def as_small(stand: IntArray, weights: FloatArray | None) -> Any:
+    """Cells as numbers of 16 bits; rows that do not matter stand nowhere."""
+    is_left_out = stand < 0 if weights is None else (stand < 0) | ~(weights > 0)
+    return np.where(is_left_out, NO_PAIR_CELL, stand).astype(np.uint16)
+
+
+def measure_numbers(
+    shape: tuple[int, int], rows: PairCellRows, differences: FloatArray
+) -> PairMoments:
+    """Add up differences (n_outputs, n_rows) of a pair of numbers."""
+    *sums, largest = add_pair(rows, writable(differences), shape[0], shape[1])
+    if largest != 0 and not SAFE_DIFFERENCE_RANGE[0] < largest < SAFE_DIFFERENCE_RANGE[1]:
+        check_magnitude(differences)
+    return PairMoments(*sums)
+
+
+@njit(cache=True, nogil=True)
+def add_pair(rows: Any, differences: Any, n_one: Any, n_two: Any) -> Any:
+    """Add up a pair: the fields of PairMoments, and the size of the largest difference."""
+    n_outputs, n_cells = len(differences), n_one * n_two
+    cells = find_cells(rows.stands[0], rows.stands[1], n_one, n_two)
+    count, first, weight, weight_squares, places = sum_pair_cells(
+        cells, rows.places, rows.weights, n_cells
+    )
+    mean, squares = np.zeros((n_outputs, n_cells)), np.zeros((n_outputs, n_cells))
+    largest = 0.0
+    for o in range(n_outputs):
+        size = find_size(differences[o])
+        largest = size if np.isnan(size) or size > largest else largest
+        if size != 0:
+            add_differences(cells, differences[o], rows.weights, first, weight, mean[o], squares[o])
+    return (
+        count.reshape((n_one, n_two)),
+        weight.reshape((n_one, n_two)),
+        weight_squares.reshape((n_one, n_two)),
+        places.T.copy().reshape((N_POWERS, n_one, n_two)),
+        mean.reshape((n_outputs, n_one, n_two, 1)),
+        squares.reshape((n_outputs, n_one, n_two, 1, 1)),
+        largest,
+    )
+
+
+@njit(cache=True, nogil=True)
+def find_cells(one: Any, two: Any, n_one: Any, n_two: Any) -> Any:
+    """Number the cells of a pair; one more than the last for rows that stand nowhere."""
+    cells, nowhere = np.empty(len(one), np.uint32), np.uint32(n_one * n_two)
+    for r in range(len(one)):
+        is_known = (one[r] != NO_PAIR_CELL) & (two[r] != NO_PAIR_CELL)
+        cells[r] = np.uint32(one[r]) * np.uint32(n_two) + np.uint32(two[r]) if is_known else nowhere
+    return cells
+
+
+@njit(cache=True, nogil=True)
+def find_size(deltas: Any) -> Any:
+    """Size of the largest difference; nan if one is."""
+    largest, total = 0.0, 0.0
+    for r in range(len(deltas)):
+        largest = max(largest, abs(deltas[r]))
+        total += deltas[r]
+    return np.nan if np.isnan(total) else largest
+
+
+@njit(cache=True, nogil=True)
+def sum_pair_cells(cells: Any, places: Any, weights: Any, n_cells: Any) -> Any:
+    """Count the rows of each cell, find its first, and sum weights, their squares and places."""
+    u_of, v_of, is_weighted = places[0], places[1], len(weights) > 0
+    count, first = np.zeros(n_cells + 1, np.int64), np.full(n_cells + 1, -1)
+    weight, squares = np.zeros(n_cells + 1), np.zeros(n_cells + 1)
+    sums = np.zeros((n_cells + 1, N_POWERS))
+    for r in range(len(cells) - 1, -1, -1):
+        first[np.uint64(cells[r])] = r
+    for r in range(len(cells)):
+        cell, u, v = np.uint64(cells[r]), u_of[r], v_of[r]
+        w = weights[r] if is_weighted else 1.0
+        uv, wu, wv = u * v, w * u, w * v
+        count[cell] += 1
+        sums[cell, 0] += wu
+        sums[cell, 1] += wv
+        sums[cell, 2] += w * uv
+        sums[cell, 3] += wu * u
+        sums[cell, 4] += wv * v
+        sums[cell, 5] += wu * uv
+        sums[cell, 6] += wv * uv
+        sums[cell, 7] += w * uv * uv
+    if not is_weighted:
+        weight[:], squares[:] = count, count
+    for r in range(len(weights)):
+        cell, w = np.uint64(cells[r]), weights[r]
+        weight[cell] += w
+        squares[cell] += w * w
+    return count[:-1], first, weight[:-1], squares[:-1], sums[:-1]
+
+
+@njit(cache=True, nogil=True)
+def add_differences(
+    cells: Any, deltas: Any, weights: Any, first: Any, weight: Any, mean: Any, squares: Any
+) -> None:
+    """Find the mean difference of each cell, and sum the squares of deviations from it."""
+    n_cells, is_weighted = len(mean), len(weights) > 0
+    anchor, shift, total = np.zeros(n_cells + 1), np.zeros(n_cells + 1), np.zeros(n_cells + 1)
+    for i in range(n_cells):
+        anchor[i] = deltas[first[i]] if first[i] >= 0 else 0.0
+    for r in range(len(cells)):
+        cell = np.uint64(cells[r])
+        w = weights[r] if is_weighted else 1.0
+        shift[cell] += w * (deltas[r] - anchor[cell])
+    for i in range(n_cells):
+        shift[i] /= weight[i] if weight[i] > 0 else 1.0
+        mean[i] = anchor[i] + shift[i]
+    for r in range(len(cells)):
+        cell = np.uint64(cells[r])
+        w = weights[r] if is_weighted else 1.0
+        gap = deltas[r] - anchor[cell] - shift[cell]
+        total[cell] += w * gap * gap
+    squares[:] = total[:-1]

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.pair_question import PairQuestion, PairReply
-from rhale.models.trees.answering import OutputTransform
+from rhale.models.questions import PairQuestion, PairReply
 from rhale.models.trees.forest import IN_SET, LEAF, Forest
+from rhale.models.trees.links import OutputTransform
 from rhale.models.trees.walk import (
     Coding,
     FeatureChanges,
@@ -23,7 +22,8 @@ from rhale.models.trees.walk import (
     leave,
     partition_block_rows,
 )
-from rhale.system.compiled import njit, will_compile, writable
+from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.jit import njit, will_compile, writable
 
 TREE_LOG = logging.getLogger("rhale")
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.

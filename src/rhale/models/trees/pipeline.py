@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rhale.kernels import IntArray
+from rhale.stats.arrays import IntArray
 
 DROPPED_COLUMN, MIXED = -1, -2
 # transformers of scikit-learn that treat every column by itself and keep their number and order

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rhale.models.ancestry import classes_of
-from rhale.models.trees.forest import Tree, just_above
-from rhale.models.trees.plant import build_forest
+from rhale.models.libraries import classes_of
+from rhale.models.trees.forest import Tree, build_forest, just_above
 from rhale.models.trees.reading import CannotReadError, Reading
 
 

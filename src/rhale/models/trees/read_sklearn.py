@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rhale.kernels import IntArray
-from rhale.models.ancestry import classes_of
-from rhale.models.trees.forest import Categories, Tree, just_above
-from rhale.models.trees.plant import build_forest
+from rhale.models.libraries import classes_of
+from rhale.models.trees.forest import Categories, Tree, build_forest, just_above
 from rhale.models.trees.reading import CannotReadError, Reading
+from rhale.stats.arrays import IntArray
 
 
 def read_sklearn_forest(model: Any) -> Reading:

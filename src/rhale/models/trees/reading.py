@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
+from rhale.data import as_matrix
 from rhale.models.trees.forest import Forest
+from rhale.stats.arrays import FloatArray, IntArray
 
 CLASS_LABEL = "class label"  # in place of a link
 
@@ -56,3 +57,31 @@ class Reading:
     transform: Callable[[Any], Any] | None = None
     names: tuple[str, ...] | None = None
     adds_in_single: bool = False
+
+
+# --- Categories of a data frame as the numbers that trees know them by
+
+
+def recode(rows: Any, *, categories: list[list[Any] | None]) -> FloatArray:
+    """Read a pandas table as numbers, categories as their places in lists.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The rows.
+    categories : list of (list or None)
+        Of each column that has some; an unknown one is missing. None for those of the table
+        itself, and for columns of numbers.
+    """
+    if not hasattr(rows, "iloc"):
+        return as_matrix(rows)
+    matrix = np.empty(rows.shape)
+    for i, known in enumerate(categories):
+        column = rows.iloc[:, i]
+        if known is not None:
+            column = column.astype("category").cat.set_categories(known)
+        if hasattr(column, "cat"):
+            matrix[:, i] = np.where(column.cat.codes < 0, np.nan, column.cat.codes)
+        else:
+            matrix[:, i] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return matrix

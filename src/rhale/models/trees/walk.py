@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
 from rhale.models.trees.forest import (
     CATEGORY,
     FIRST_CATEGORY,
@@ -19,7 +18,8 @@ from rhale.models.trees.forest import (
     ZERO_IS_MISSING,
     Forest,
 )
-from rhale.system.compiled import INNER_FUNCTION_OPTIONS, njit, will_compile, writable
+from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.jit import INNER_FUNCTION_OPTIONS, njit, will_compile, writable
 
 TREE_LOG = logging.getLogger("rhale")
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.

@@ -8,25 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.dependences import DependenceQuestion, Dependences, HeldPoints
-from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
-from rhale.kernels.pair_question import PairQuestion, PairReply
+from rhale.data import Chunk, as_matrix
+from rhale.data.table import Change
+from rhale.models.dependences import DependenceQuestion, Dependences, HeldPoints
+from rhale.models.questions import PairQuestion, PairReply
 from rhale.models.sklearn import log_odds
-from rhale.models.trees.answering import (
+from rhale.models.trees.forest import MOST_CUTS
+from rhale.models.trees.jumps import JumpQuestion, JumpReply, JumpRows
+from rhale.models.trees.links import (
+    LINKS,
     WIDEST_ODDS,
     OutputTransform,
     bound_jumps,
     bound_mapped,
+    identity,
     round_up,
 )
-from rhale.models.trees.forest import MOST_CUTS
-from rhale.models.trees.links import LINKS, identity
 from rhale.models.trees.pipeline import MIXED
 from rhale.models.trees.reading import Reading
-from rhale.models.trees.tree_places import interpolate_thresholds, own_cuts
-from rhale.tables import Chunk, as_matrix
-from rhale.tables.chunk import Change
+from rhale.models.trees.thresholds import interpolate_thresholds, own_cuts
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
 RAW = ("margin", "decision_function")
 

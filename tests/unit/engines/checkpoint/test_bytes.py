@@ -15,17 +15,17 @@ import pyarrow as pa
 import pytest
 
 import rhale
-from rhale.engines.checkpoint.bytes import (
+from rhale.effects.binning.cells import Grid
+from rhale.effects.local.measure import MeasureSums
+from rhale.execution.checkpoint.bytes import (
     NoPlainFormError,
     decode_checkpoint_value,
     encode_checkpoint_value,
     read_arrow,
 )
 from rhale.features.survey import Census, Survey
-from rhale.kernels.grid import Grid
-from rhale.kernels.records import CROSSING
-from rhale.kernels.sample import collect
-from rhale.measures.measure import MeasureSums
+from rhale.output.frozen import CROSSING
+from rhale.stats.sampling import collect
 
 N = 150
 PIECES = (Survey, MeasureSums)
@@ -149,7 +149,7 @@ CASES = [
 def test_a_run_whose_sums_are_all_packed_ends_with_the_same_bits(
     library, method, weighted, request, monkeypatch
 ):
-    monkeypatch.setattr("rhale._run.CHUNK_BATCHES", 1)  # of 40 rows: there is something to add
+    monkeypatch.setattr("rhale.pipeline.CHUNK_BATCHES", 1)  # of 40 rows: there is something to add
     weights = np.random.default_rng(1).lognormal(size=N) if weighted else None
     bins = 5 if method in ("pdp", "ice") else None
     straight = explain(library, method, weights=weights, bins=bins)
@@ -331,7 +331,7 @@ def test_values_are_not_repeated_more_often_than_a_file_has_bytes(times):
 
 
 def test_rows_that_say_they_become_far_larger_than_their_bytes_are_refused(monkeypatch):
-    monkeypatch.setattr("rhale.tables.files.expanding.HELD", 2**16)
+    monkeypatch.setattr("rhale.data.files.regular.HELD", 2**16)
     zeros = pa.table({"a": np.zeros(2**20)})
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd")

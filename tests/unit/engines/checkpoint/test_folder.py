@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rhale.engines.checkpoint import folder as checkpoint
-from rhale.engines.checkpoint.folder import EVERY_SECONDS, Checkpoint
+from rhale.data.array import ArrayTable
 from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
+from rhale.execution.checkpoint import folder as checkpoint
+from rhale.execution.checkpoint.folder import EVERY_SECONDS, Checkpoint
 from rhale.features.survey import SurveyTask
-from rhale.kernels.sample import Sample
-from rhale.tables.array import ArrayTable
+from rhale.stats.sampling import Sample
 
 RUN = {
     "seed": 0,
@@ -349,7 +349,7 @@ needs_links = pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links ar
 @pytest.mark.parametrize("name", ["run", "answers", "survey"])
 def test_a_link_where_a_part_was_written_leads_nowhere(tmp_path, monkeypatch, name):
     """Also where somebody guesses the random name."""
-    monkeypatch.setattr("rhale.system.writing.secrets.token_hex", lambda _: "guessed")
+    monkeypatch.setattr("rhale.system.files.secrets.token_hex", lambda _: "guessed")
     folder, victim = tmp_path / "run", tmp_path / "victim"
     folder.mkdir()
     victim.write_text("mine")
@@ -547,7 +547,7 @@ def test_a_real_disk_that_fills_up_leaves_the_checkpoint_before(tiny_disk):
 SAVING = """
 import sys
 import numpy as np
-from rhale.engines.checkpoint.folder import Checkpoint
+from rhale.execution.checkpoint.folder import Checkpoint
 
 with Checkpoint.open(sys.argv[1], {"seed": 0}) as point:
     saved = point.load("count")
@@ -586,7 +586,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
-from rhale.engines.checkpoint.folder import Checkpoint
+from rhale.execution.checkpoint.folder import Checkpoint
 
 def kill(*_):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale._run import plain_bins
-from rhale.engines.checkpoint.identity import identify
-from rhale.tables import open_table
-from rhale.tables.files.sources import open_files
+from rhale.data import open_table
+from rhale.data.files.open import open_files
+from rhale.execution.checkpoint.folder import identify
+from rhale.pipeline import plain_bins
 
 ROWS = np.random.default_rng(0).normal(size=(50, 2))
 

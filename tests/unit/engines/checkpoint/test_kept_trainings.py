@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.engines.checkpoint.folder import Checkpoint
-from rhale.engines.checkpoint.kept_trainings import KeptTrainings, fingerprint_value, name_training
 from rhale.errors import CheckpointError
-from rhale.system.writing import replace_durably
+from rhale.execution.checkpoint.folder import Checkpoint
+from rhale.execution.checkpoint.kept_trainings import (
+    KeptTrainings,
+    fingerprint_value,
+    name_training,
+)
+from rhale.system.files import replace_durably
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(60, 2))
@@ -229,7 +233,7 @@ def test_a_disk_that_says_no_is_no_failure_of_the_learner(folder, monkeypatch):
         replace_durably(path, data)
 
     learner = Learner()
-    monkeypatch.setattr("rhale.engines.checkpoint.folder.replace_durably", write)
+    monkeypatch.setattr("rhale.execution.checkpoint.folder.replace_durably", write)
     with pytest.raises(CheckpointError, match="No space left"):
         train(learner, checkpoint=folder)
     assert learner.calls == [0]

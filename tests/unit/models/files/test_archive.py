@@ -5,8 +5,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from rhale.models.files import archive
-from rhale.models.files.archive import check_array, repack, unpack_archive
+from rhale.models.files import skops as archive
+from rhale.models.files.skops import check_array, repack, unpack_archive
 
 
 def packed(**members):

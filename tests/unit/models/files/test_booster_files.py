@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadFileError, MissingExtraError
-from rhale.models.files import booster_files
-from rhale.models.files.booster_files import load_model
+from rhale.models.files import load as booster_files
+from rhale.models.files.load import load_model
 
 
 def test_a_library_that_is_not_there_is_named(tmp_path, monkeypatch):

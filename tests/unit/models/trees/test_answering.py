@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from rhale.models.trees.answering import OutputTransform, bound_jumps, bound_mapped, sum_leaves
-from rhale.models.trees.forest import Tree
-from rhale.models.trees.plant import build_forest
+from rhale.models.trees.forest import Tree, build_forest
+from rhale.models.trees.links import OutputTransform, bound_jumps, bound_mapped, sum_leaves
 from rhale.models.trees.reading import Reading
 
 

@@ -4,12 +4,11 @@ import pytest
 pytest.importorskip("numba")
 
 import rhale
-from rhale.models.trees.check_walker import can_miss, check_walker
-from rhale.models.trees.forest import Tree
-from rhale.models.trees.plant import build_forest
+from rhale.data import open_table
+from rhale.models.trees.forest import Tree, build_forest
+from rhale.models.trees.read_model import can_miss, check_walker
 from rhale.models.trees.reading import CannotReadError, Reading
 from rhale.models.trees.walker import TreeWalker
-from rhale.tables import open_table
 
 ROWS = np.random.default_rng(0).normal(size=(20, 2))
 

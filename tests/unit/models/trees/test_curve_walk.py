@@ -11,7 +11,7 @@ from tests.unit.models.trees.test_walk import N_FEATURES, VALUES, grow, leaf_by_
 
 from rhale.models.trees import curve_walk
 from rhale.models.trees.curve_walk import CurveQuestion, walk_curves
-from rhale.models.trees.plant import build_forest
+from rhale.models.trees.forest import build_forest
 from rhale.models.trees.walk import walk
 
 

@@ -1,7 +1,6 @@
 import numpy as np
 
-from rhale.models.trees.forest import LEAF, Tree, just_above
-from rhale.models.trees.plant import build_forest
+from rhale.models.trees.forest import LEAF, Tree, build_forest, just_above
 
 
 def test_at_most_is_below_the_next_number():

@@ -13,13 +13,11 @@ from tests.jumps_by_hand import ask_about, assert_same_jumps, count_some, jumps_
 from tests.unit.models.trees.test_walk import N_FEATURES, grow
 
 from rhale.errors import BadPredictionError
-from rhale.kernels.jumps import N_JUMP_GROUPS, JumpRows
 from rhale.models.trees import jump_walk
-from rhale.models.trees.answering import OutputTransform
-from rhale.models.trees.forest import Tree
+from rhale.models.trees.forest import Tree, build_forest
 from rhale.models.trees.jump_walk import walk_jumps
-from rhale.models.trees.links import LINKS
-from rhale.models.trees.plant import build_forest
+from rhale.models.trees.jumps import N_JUMP_GROUPS, JumpRows
+from rhale.models.trees.links import LINKS, OutputTransform
 from rhale.models.trees.walk import walk
 
 N_ROWS = 60

@@ -11,9 +11,9 @@ pytest.importorskip("numba")
 
 from tests.unit.models.trees.test_walk import VALUES, grow
 
-from rhale.kernels.dependences import centre, normalise_row_weights
+from rhale.models.dependences import centre, normalise_row_weights
 from rhale.models.trees import leaf_dependences
-from rhale.models.trees.forest import Tree
+from rhale.models.trees.forest import Tree, build_forest
 from rhale.models.trees.leaf_dependences import (
     LeafQuestion,
     add_ranks,
@@ -22,7 +22,6 @@ from rhale.models.trees.leaf_dependences import (
     fill_bits,
     lowest_bit,
 )
-from rhale.models.trees.plant import build_forest
 from rhale.models.trees.walk import walk
 
 PAIRS = np.array(list(combinations(range(3), 2)))

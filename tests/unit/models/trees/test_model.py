@@ -3,9 +3,9 @@ import pickle
 import numpy as np
 import pytest
 
+from rhale.data import open_table
 from rhale.models import meet, wrap
 from rhale.models.trees.model import BLACK_BOX
-from rhale.tables import open_table
 
 
 @pytest.mark.parametrize("name", ["xgboost", "lightgbm"])

@@ -21,11 +21,9 @@ from tests.pair_corners import (
 from tests.unit.models.trees.test_walk import N_FEATURES, answers_by_hand, grow
 
 from rhale.models.trees import pair_walk
-from rhale.models.trees.answering import OutputTransform
-from rhale.models.trees.forest import Tree
-from rhale.models.trees.links import LINKS
+from rhale.models.trees.forest import Tree, build_forest
+from rhale.models.trees.links import LINKS, OutputTransform
 from rhale.models.trees.pair_walk import walk_pairs
-from rhale.models.trees.plant import build_forest
 from rhale.models.trees.walk import walk
 
 N_ROWS = 14

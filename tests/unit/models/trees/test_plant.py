@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.models.trees.forest import Categories, Tree
-from rhale.models.trees.plant import build_forest
+from rhale.models.trees.forest import Categories, Tree, build_forest
 
 
 def test_nodes_that_form_no_tree_are_refused():

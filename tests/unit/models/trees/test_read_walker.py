@@ -9,10 +9,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 pytest.importorskip("numba")
 pytest.importorskip("treelite")
 
+from rhale.data import open_table
 from rhale.models.trees.pipeline import DROPPED_COLUMN, MIXED
-from rhale.models.trees.read_walker import read_walker
+from rhale.models.trees.read_model import read_walker
 from rhale.models.trees.reading import CannotReadError
-from rhale.tables import open_table
 
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
 TREE = DecisionTreeRegressor(max_depth=2)

@@ -2,8 +2,8 @@ from sklearn.ensemble import BaggingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import ExtraTreeRegressor
 
+from rhale.models.trees.ensemble import reader_of
 from rhale.models.trees.read_sklearn import read_bagging, read_sklearn_forest
-from rhale.models.trees.readers import reader_of
 
 X = [[0.0], [1.0], [2.0]]
 

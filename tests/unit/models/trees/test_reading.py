@@ -7,9 +7,8 @@ import pytest
 pytest.importorskip("numba")
 
 from rhale.errors import RhaleError
-from rhale.models.trees.forest import Tree
+from rhale.models.trees.forest import Tree, build_forest
 from rhale.models.trees.links import LINKS
-from rhale.models.trees.plant import build_forest
 from rhale.models.trees.reading import CLASS_LABEL, CannotReadError, Reading
 from rhale.models.trees.walker import TreeWalker
 

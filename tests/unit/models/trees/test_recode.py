@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 
-from rhale.models.trees.recode import recode
+from rhale.models.trees.reading import recode
 
 
 def test_categories_become_their_places_and_unknown_ones_are_missing():

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.models.trees.forest import CATEGORY, NUMBER, ROUNDED_TO_ZERO, ZERO_IS_MISSING, Forest
-from rhale.models.trees.tree_places import (
+from rhale.models.trees.thresholds import (
     LIGHTGBM_ZERO,
     interpolate_thresholds,
     own_cuts,

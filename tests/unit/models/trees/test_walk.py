@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 pytest.importorskip("numba")
 
 from rhale.models.trees import walk as tree_walk
-from rhale.models.trees.forest import Categories, Tree
-from rhale.models.trees.plant import build_forest
+from rhale.models.trees.forest import Categories, Tree, build_forest
 from rhale.models.trees.walk import walk
 
 N_FEATURES = 3

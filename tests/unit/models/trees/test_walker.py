@@ -8,11 +8,10 @@ pytest.importorskip("numba")
 from tests.jumps_by_hand import ask_about, count_some
 from tests.pair_corners import ask_pairs, ask_side, cells_of
 
-from rhale.models.trees.forest import Tree
-from rhale.models.trees.plant import build_forest
+from rhale.data import open_table
+from rhale.models.trees.forest import Tree, build_forest
 from rhale.models.trees.reading import Reading
 from rhale.models.trees.walker import TreeWalker
-from rhale.tables import open_table
 
 ROWS = np.array([[0.0, 9.0], [2.0, 9.0], [np.nan, 9.0]])
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rhale.tables.files import arrow
-from rhale.tables.files.regular import RegularFile
+from rhale.data.files import arrow
+from rhale.data.files.regular import RegularFile
 
 pa = pytest.importorskip("pyarrow")
 ROWS = pa.table(

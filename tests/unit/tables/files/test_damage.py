@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import rhale
+from rhale.data.files.open import open_files
 from rhale.errors import BadTableError, excerpt
-from rhale.tables.files.sources import open_files
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -20,7 +20,7 @@ N = 40
 READ = """
 import json, sys
 import rhale
-from rhale.tables.files.sources import open_files
+from rhale.data.files.open import open_files
 
 for path in sys.argv[1:]:
     said = "read"
@@ -124,7 +124,7 @@ def test_a_buffer_that_says_it_becomes_larger_than_any_memory_is_refused(path, c
 
 
 def test_a_batch_beyond_its_bytes_is_refused_by_its_real_size_too(monkeypatch):
-    monkeypatch.setattr("rhale.tables.files.expanding.HELD", 2**16)
+    monkeypatch.setattr("rhale.data.files.regular.HELD", 2**16)
     for name, n_rows in (("small.arrow", 2**13), ("large.arrow", 2**20)):
         write(name, pa.table({"x": np.zeros(n_rows)}), n_rows, compression="zstd")
     assert open_files("small.arrow").n_rows == 2**13
@@ -144,7 +144,7 @@ def test_more_rows_than_bytes_can_hold_are_refused(path):
 @pytest.mark.parametrize("path", KINDS)
 def test_rows_are_counted_without_reading_them(path, monkeypatch):
     write(path, table(), compression="zstd")
-    monkeypatch.setattr("rhale.tables.files.arrow.read_arrow_batches", None)
+    monkeypatch.setattr("rhale.data.files.arrow.read_arrow_batches", None)
     assert open_files(path).n_rows == N
 
 
@@ -216,7 +216,7 @@ def test_a_page_that_becomes_far_larger_than_its_bytes_is_refused(monkeypatch):
     rows = pa.table({"x": [1.0, 2.0], "t": ["a", "b" * 2**20]})
     write("r.parquet", rows, compression="zstd", use_dictionary=False)
     assert len(next(iter_chunks("r.parquet")).frame) == 2
-    monkeypatch.setattr("rhale.tables.files.expanding.HELD", 2**16)
+    monkeypatch.setattr("rhale.data.files.regular.HELD", 2**16)
     with pytest.raises(BadTableError, match=r"r.parquet .* a page of column 't' has .* become"):
         next(iter_chunks("r.parquet"))
     assert len(next(iter_chunks_of("r.parquet", ["x"])).frame) == 2
@@ -235,7 +235,7 @@ def test_a_long_text_that_many_rows_refer_to_is_refused_unless_it_stays_a_catego
     write("plain.parquet", rows, store_schema=False)
     assert sum(len(c.frame) for c in iter_chunks("plain.parquet", 100)) == 1000
     for module in ("expanding", "parquet"):
-        monkeypatch.setattr(f"rhale.tables.files.{module}.HELD", 2**20)
+        monkeypatch.setattr(f"rhale.data.files.{module}.HELD", 2**20)
     with pytest.raises(BadTableError, match=r"plain.parquet .* rows of 8,\d+ bytes has"):
         list(iter_chunks("plain.parquet", 1000))
     assert sum(len(chunk.frame) for chunk in iter_chunks("kept.parquet", 100)) == 1000
@@ -243,7 +243,7 @@ def test_a_long_text_that_many_rows_refer_to_is_refused_unless_it_stays_a_catego
 
 def test_one_long_text_among_many_short_ones_is_read(monkeypatch):
     for module in ("expanding", "parquet"):
-        monkeypatch.setattr(f"rhale.tables.files.{module}.HELD", 2**20)
+        monkeypatch.setattr(f"rhale.data.files.{module}.HELD", 2**20)
     texts = ["b" * 2**14, *(["a", "c"] * 500)]
     write("r.parquet", pa.table({"x": np.arange(1001.0), "t": texts}))
     found = [chunk.frame["t"].to_list() for chunk in iter_chunks("r.parquet", 1000)]
@@ -251,7 +251,7 @@ def test_one_long_text_among_many_short_ones_is_read(monkeypatch):
 
 
 def test_a_list_with_far_more_elements_than_bytes_is_refused(monkeypatch):
-    monkeypatch.setattr("rhale.tables.files.expanding.HELD", 2**16)
+    monkeypatch.setattr("rhale.data.files.regular.HELD", 2**16)
     lists = pa.ListArray.from_arrays([0, 1, 2**20], pa.array(np.zeros(2**20)))
     write("r.parquet", pa.table({"x": [1.0, 2.0], "l": lists}))
     with pytest.raises(BadTableError, match=r"column 'l.list.element' .* become 8,388,608"):
@@ -269,7 +269,7 @@ def test_a_file_with_other_rows_than_it_says_is_named(monkeypatch):
     write("r.parquet", pa.table({"x": np.arange(10.0)}))
     opened = open_files("r.parquet")
     monkeypatch.setattr(
-        "rhale.tables.files.parquet.read_parquet_batches",
+        "rhale.data.files.parquet.read_parquet_batches",
         lambda *_: pa.table({"x": [1.0]}).to_batches(),
     )
     with pytest.raises(BadTableError, match=r"^r.parquet says that it has 10 rows, but has 1$"):

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from rhale.data.files.open import is_dataset, open_dataset, stamp_of_fragment
 from rhale.errors import BadTableError
-from rhale.tables.files.datasets import is_dataset, open_dataset, stamp_of_fragment
 
 pa = pytest.importorskip("pyarrow")
 ds = pytest.importorskip("pyarrow.dataset")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rhale.data.files import csv as delimited
+from rhale.data.files.open import open_files
+from rhale.data.files.regular import RegularFile
 from rhale.errors import BadTableError
-from rhale.tables.files import delimited
-from rhale.tables.files.regular import RegularFile
-from rhale.tables.files.sources import open_files
 
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")

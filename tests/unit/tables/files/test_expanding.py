@@ -2,8 +2,7 @@
 
 import pytest
 
-from rhale.errors import BadTableError
-from rhale.tables.files.expanding import (
+from rhale.data.files.regular import (
     HELD,
     MAX_TABLE_EXPANSION,
     ROWS_IN_BYTE,
@@ -11,6 +10,7 @@ from rhale.tables.files.expanding import (
     require_likely,
     require_likely_rows,
 )
+from rhale.errors import BadTableError
 
 
 @pytest.mark.parametrize("n_bytes", [0, 1, HELD // MAX_TABLE_EXPANSION])

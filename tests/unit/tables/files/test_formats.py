@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rhale.errors import BadTableError
-from rhale.tables.files.formats import (
+from rhale.data.files.open import (
     footer_digest,
     index_of_pandas,
     is_named_as_table,
@@ -16,6 +15,7 @@ from rhale.tables.files.formats import (
     open_file,
     without_index,
 )
+from rhale.errors import BadTableError
 
 pa = pytest.importorskip("pyarrow")
 ROWS = pd.DataFrame({"n": np.arange(20), "t": ["a", "b"] * 10})

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.tables.files.pages import (
+from rhale.data.files.parquet import (
     BYTE_ARRAY_TYPE,
     UNPACKED,
     footer_of,
@@ -16,7 +16,7 @@ from rhale.tables.files.pages import (
     read_row_groups,
     read_structure,
 )
-from rhale.tables.files.regular import RegularFile
+from rhale.data.files.regular import RegularFile
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

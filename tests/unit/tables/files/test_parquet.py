@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from rhale.tables.files import parquet
-from rhale.tables.files.expanding import HELD
-from rhale.tables.files.pages import footer_of, read_row_groups
-from rhale.tables.files.regular import RegularFile
+from rhale.data.files import parquet
+from rhale.data.files.parquet import footer_of, read_row_groups
+from rhale.data.files.regular import HELD, RegularFile
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -74,9 +73,9 @@ def test_numbers_and_categories_are_as_safe_as_any_number_of_rows(write):
 def test_text_is_safe_where_all_rows_at_their_longest_fit(write, monkeypatch):
     file = write()
     assert safe_rows(file, 50) == 50
-    monkeypatch.setattr("rhale.tables.files.expanding.MAX_TABLE_EXPANSION", 1)
+    monkeypatch.setattr("rhale.data.files.regular.MAX_TABLE_EXPANSION", 1)
     for module in ("expanding", "parquet"):
-        monkeypatch.setattr(f"rhale.tables.files.{module}.HELD", 1_000)
+        monkeypatch.setattr(f"rhale.data.files.{module}.HELD", 1_000)
     assert safe_rows(file, 50) == 3  # of 300 letters each, in 1,000 bytes
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from rhale.data.files.open import open_files
+from rhale.data.files.regular import RegularFile, stat_path
 from rhale.errors import BadTableError
-from rhale.tables.files.regular import RegularFile, stat_path
-from rhale.tables.files.sources import open_files
 
 pa = pytest.importorskip("pyarrow")
 ds = pytest.importorskip("pyarrow.dataset")
@@ -88,7 +88,7 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_refused_after_it_was_opened(mo
     regular = stat_path("r.csv")
     Path("r.csv").unlink()
     make_pipe("r.csv")
-    monkeypatch.setattr("rhale.tables.files.regular.stat_path", lambda _: regular)
+    monkeypatch.setattr("rhale.data.files.regular.stat_path", lambda _: regular)
     with pytest.raises(BadTableError, match=r"r.csv is a pipe"):
         RegularFile("r.csv")
 

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import rhale
+from rhale.data.files import open as files
+from rhale.data.files.open import least_size, names_files, open_files, read_all, read_some
+from rhale.data.pieces import table as ahead
 from rhale.errors import BadTableError, MissingExtraError
-from rhale.tables.files import sources as files
-from rhale.tables.files.sources import least_size, names_files, open_files, read_all, read_some
-from rhale.tables.pieces import ahead
 
 pa = pytest.importorskip("pyarrow")
 ds = pytest.importorskip("pyarrow.dataset")
@@ -248,7 +248,7 @@ def test_columns_may_stand_in_another_order():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("rhale.tables.files.delimited.CSV_BLOCK_BYTES", 64)
+    monkeypatch.setattr("rhale.data.files.csv.CSV_BLOCK_BYTES", 64)
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -3,8 +3,8 @@ import threading
 
 import pytest
 
-from rhale.tables.pieces import ahead
-from rhale.tables.pieces.ahead import CHUNKS_READ_AHEAD, read_ahead
+from rhale.data.pieces import table as ahead
+from rhale.data.pieces.table import CHUNKS_READ_AHEAD, read_ahead
 
 PATIENCE = 120  # seconds: they bound a hang, and nothing else
 

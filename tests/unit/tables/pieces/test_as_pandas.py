@@ -4,8 +4,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from rhale.tables.frame import FrameChunk
-from rhale.tables.pieces.as_pandas import PandasView
+from rhale.data.frame import FrameChunk
+from rhale.data.pieces.reader import PandasView
 
 WHOLE = pa.table(
     {

@@ -1,7 +1,7 @@
 import pytest
 
+from rhale.data.table import ColumnFacts, unite_categories
 from rhale.errors import BadTableError
-from rhale.tables.pieces.facts import ColumnFacts, unite_categories
 
 
 def seen(*, gap=False, categories=None, ordered=False, missing=None):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from rhale.data.pieces.reader import cut, naming_source
 from rhale.errors import ModelFailedError
-from rhale.tables.pieces.reader import cut, naming_source
 
 
 def test_arrays_are_cut_alike():

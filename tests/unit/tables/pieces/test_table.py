@@ -7,10 +7,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from rhale.data.array import ArrayTable
+from rhale.data.frame import FrameTable
+from rhale.data.pieces.table import PiecedTable, with_numbers
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
-from rhale.tables.array import ArrayTable
-from rhale.tables.frame import FrameTable
-from rhale.tables.pieces.table import PiecedTable, with_numbers
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6], "w": [1.0, 0.0, 2.0]})
 ARROW = pa.Table.from_pandas(FRAME)
@@ -154,7 +154,7 @@ def test_numbers_are_made_before_a_chunk_is_handed_over_and_names_are_not(monkey
     chunks = with_numbers(pieced(table).cut([table], 2))
 
     (first, second) = chunks
-    monkeypatch.setattr("rhale.tables.frame.read_column_floats", made.append)
+    monkeypatch.setattr("rhale.data.frame.read_column_floats", made.append)
 
     assert [first.column(index).tolist() for index in range(4)] == [
         *[[1.0, 2.0], [4.0, 5.0], [1.0, 0.0]],
@@ -176,7 +176,7 @@ def test_files_are_closed_where_numbers_cannot_be_made(monkeypatch):
     def fails(column):
         raise OverflowError(column.name)
 
-    monkeypatch.setattr("rhale.tables.frame.read_column_floats", fails)
+    monkeypatch.setattr("rhale.data.frame.read_column_floats", fails)
     with pytest.raises(OverflowError) as caught:  # whose traceback keeps all that was at work
         next(with_numbers(chunks()))
     assert closed == [True]

@@ -1,0 +1,119 @@
+"""Saved explanations side by side: what `rhale compare` reads, shows and writes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from rhale.cli.output import (
+    JSON_ENDINGS,
+    PAGE_ENDINGS,
+    PICTURE_ENDINGS,
+    Destinations,
+    harmless,
+    laid_out,
+    note_line,
+    write_json,
+    write_table,
+)
+from rhale.cli.pictures import write_comparison, write_comparisons
+from rhale.comparison import table as listing
+from rhale.comparison.result import Comparison, compare
+from rhale.comparison.table import comparison_rows
+from rhale.effects.explanation import load_explanation
+from rhale.system.files import whole
+
+MIN_COMPARED_FILES = 2
+
+
+def read_files(files: Sequence[Path], names: str | None, zero: str | None) -> Comparison:
+    """Read explanations, and compare all others with the first.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        What `explain --json` wrote.
+    names : str, optional
+        What to call them, with commas between; the names of the files if not given.
+    zero : str, optional
+        Whose rows decide where curves are zero.
+    """
+    if len(files) < MIN_COMPARED_FILES:
+        msg = f"compare takes at least {MIN_COMPARED_FILES} files, and was given {len(files)}"
+        raise typer.BadParameter(msg)
+    called = name_files(files) if names is None else [name.strip() for name in names.split(",")]
+    return compare(*(load_explanation(path) for path in files), names=called, zero=zero)
+
+
+def name_files(files: Sequence[Path]) -> list[str]:
+    """Name explanations after their files; number those that would have the same name.
+
+    Examples
+    --------
+    >>> name_files([Path("a/fx.json"), Path("b/fx.json"), Path("old.json")])
+    ['fx (1)', 'fx (2)', 'old']
+    """
+    stems = [path.stem for path in files]
+    return [
+        f"{stem} ({stems[: i + 1].count(stem)})" if stems.count(stem) > 1 else stem
+        for i, stem in enumerate(stems)
+    ]
+
+
+def show_comparison(cx: Comparison) -> None:
+    """Print the ranked table: plain where it is piped, laid out where it is looked at."""
+    if not sys.stdout.isatty():
+        sys.stdout.write(f"{cx}\n")
+        return
+    ranked, most = cx.ranked(), listing.MAX_COMPARED_FEATURES
+    columns, n_left = listing.comparison_ranking(ranked[:most])
+    console = Console()
+    console.print(Text(harmless(listing.head_of(cx.names, cx.zero_in_words)), style="bold"))
+    console.print(laid_out(columns, n_left))
+    if len(ranked) > most:
+        console.print(Text(f"and {len(ranked) - most:,} that differ less"))
+    for line in (listing.write_comparison_counts(ranked), *cx.notes):
+        console.print(Text(harmless(line)))
+
+
+def write_all(
+    cx: Comparison, files: Sequence[Path], places: Destinations, title: str | None = None
+) -> None:
+    """Show the comparison, and write what was asked for."""
+    if places.json == "-":
+        write_comparison_json(cx, "-")
+    else:
+        show_comparison(cx)
+    if places.json and places.json != "-":
+        write_comparison_json(cx, places.json)
+    for path in files:
+        write_file(cx, path, title, smooth=places.smooth)
+    if places.plots:
+        places.plots.mkdir(parents=True, exist_ok=True)
+        n_pictures = write_comparisons(cx, places.plots, whole, smooth=places.smooth)
+        note_line(f"wrote {n_pictures} pictures to {places.plots}")
+
+
+def write_comparison_json(cx: Comparison, place: str) -> None:
+    """Write the table as JSON: columns by name."""
+    write_json({"names": list(cx.names), **comparison_rows(cx.ranked())}, place)
+
+
+def write_file(cx: Comparison, path: Path, title: str | None, *, smooth: bool) -> None:
+    """Write what the ending of a file says."""
+    ending = path.suffix.lower()
+    if ending in JSON_ENDINGS:
+        write_comparison_json(cx, str(path))
+        return
+    if ending in PAGE_ENDINGS:
+        cx.report(path, title=title)
+    elif ending in PICTURE_ENDINGS:
+        write_comparison(cx, path, whole, smooth=smooth)
+    else:
+        write_table(cx.summary(backend="pandas"), path)
+    note_line(f"wrote {path}")

@@ -1,0 +1,527 @@
+"""Comparison: several explanations side by side, at one common zero. What the user holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from rhale.comparison import table as comparison_listing
+from rhale.comparison import table as comparison_table
+from rhale.comparison.feature_comparison import FeatureComparison, rank_comparisons
+from rhale.comparison.notes import tell_differences
+from rhale.effects import summary
+from rhale.effects.difference import CurveDifference
+from rhale.effects.explanation import Explanation
+from rhale.effects.quadrature import RowPlaces
+from rhale.effects.result import Result, as_points, find_result_axis_kind, require_level
+from rhale.errors import BadSettingError, UnknownOutputError
+from rhale.naming import find, find_feature, find_output, near_names
+from rhale.output.labels import Captions
+from rhale.output.note import Note
+from rhale.system.files import write_text
+
+Zero = str | int | Mapping[str, Any] | None
+MIN_COMPARED_EXPLANATIONS = 2
+COUNTED = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Explanations side by side: how far the curves of every feature are from those of the first.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What the explanations are called.
+    explanations : tuple of Explanation
+        The explanations themselves.
+    zero : str, int, mapping or None
+        Where curves are zero, as it was asked for.
+    level : float
+        Of intervals.
+
+    Notes
+    -----
+    Errors of the curves are added as those of independent draws of rows are. Where both explain
+    the same rows, intervals are mostly too wide: see `rhale.effects.difference`.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+    >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+    >>> cx = rhale.compare({"old": old, "new": new})
+    >>> [one.name for one in cx.ranked() if one.differs]
+    ['x1']
+    >>> np.diff(cx["x1"].difference([0.0, 0.5])).round(6)
+    array([1.])
+    """
+
+    names: tuple[str, ...]
+    explanations: tuple[Explanation, ...]
+    zero: Zero = None
+    level: float = 0.95
+
+    def __len__(self) -> int:
+        return len(self.comparisons)
+
+    def __iter__(self) -> Iterator[FeatureComparison]:
+        return iter(self.comparisons)
+
+    def __contains__(self, feature: object) -> bool:
+        return feature in self.features
+
+    def __str__(self) -> str:
+        return comparison_listing.comparison_as_text(
+            self.ranked(), self.names, self.zero_in_words, self.notes
+        )
+
+    __repr__ = __str__
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """Features that all explanations have, in the order of the first."""
+        first, *others = self.explanations
+        return tuple(name for name in first.features if all(name in fx for fx in others))
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """Outputs that all have, as the first calls them; of one output each, that one."""
+        first, *others = self.explanations
+        if all(len(fx.outputs) == 1 for fx in self.explanations):
+            return first.outputs
+        return tuple(o for o in first.outputs if all(o in fx.outputs for fx in others))
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs: the captions of the first."""
+        return self.explanations[0].captions
+
+    @cached_property
+    def comparisons(self) -> tuple[FeatureComparison, ...]:
+        """One for each feature and output: features first, outputs within them."""
+        return tuple(self._compare(f, o) for f in self.features for o in self.outputs)
+
+    def _compare(self, feature: str, output: str) -> FeatureComparison:
+        """Set one feature and output of all explanations side by side."""
+        results = tuple(
+            fx[feature] if len(fx.outputs) == 1 else fx[feature, output] for fx in self.explanations
+        )
+        standing, zero_at = self._zero_of(results)
+        rows = [sampled_values(fx, feature) for fx in self.explanations]
+        return FeatureComparison(
+            self.names,
+            results,
+            tuple(
+                CurveDifference(
+                    first_name=self.names[0],
+                    second_name=self.names[i],
+                    first=results[0],
+                    second=results[i],
+                    standing=standing,
+                    rows=as_pair(rows[0], rows[i]),
+                    zero_at=zero_at,
+                    level=self.level,
+                )
+                for i in range(1, len(results))
+            ),
+        )
+
+    def _zero_of(self, results: Sequence[Result]) -> tuple[Result, float | None]:
+        """Whose rows count, and a value where curves are zero instead, for one feature."""
+        first = results[0]
+        if isinstance(self.zero, Mapping):
+            return first, place_zero(self.zero, first)
+        return results[0 if self.zero is None else cast(int, find(self.zero, self.names))], None
+
+    @property
+    def zero_in_words(self) -> str:
+        """Where curves are zero, in words."""
+        if isinstance(self.zero, Mapping):
+            rest = (
+                ""
+                if len(self.zero) >= len(self.features)
+                else f", else over the rows of {self.names[0]}"
+            )
+            some = ", ".join(f"{name} = {value}" for name, value in list(self.zero.items())[:3])
+            return f"at {some}{rest}"
+        whose = self.names[0 if self.zero is None else cast(int, find(self.zero, self.names))]
+        return f"on average over the rows of {whose}"
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader should know: what cannot be compared, and why."""
+        return tell_differences(self.names, self.explanations, self.comparisons)
+
+    def __getitem__(self, key: Any) -> FeatureComparison:
+        feature, output = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
+        place = find_feature(self.captions.feature_key(feature), self.features)
+        if output is None and len(self.outputs) > 1:
+            msg = f"there are several outputs, name one: cx[{feature!r}, {self.outputs[0]!r}]; "
+            raise UnknownOutputError(msg + near_names("", list(self.outputs)))
+        which = 0 if output is None else self._output(output)
+        return self.comparisons[place * len(self.outputs) + which]
+
+    def _output(self, output: str | int) -> int:
+        return find_output(self.captions.output_key(output), self.outputs)
+
+    def ranked(self, output: str | int | None = None) -> list[FeatureComparison]:
+        """Features with the largest difference first; of one output, or of all.
+
+        Parameters
+        ----------
+        output : str or int, optional
+            Which output; all of them if not given.
+
+        Returns
+        -------
+        list of FeatureComparison
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> [one.name for one in cx.ranked()]
+        ['x1', 'x0']
+        """
+        wanted = self.outputs if output is None else (self.outputs[self._output(output)],)
+        return rank_comparisons([one for one in self.comparisons if one.output in wanted])
+
+    def summary(self, backend: str | None = None) -> Any:
+        """One row per feature, output and explanation that is compared; largest difference first.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; that of the first explained table if not given.
+
+        Returns
+        -------
+        data frame
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> cx.summary("pandas")["feature"].tolist()
+        ['x1', 'x0']
+        """
+        rows = comparison_table.comparison_rows(self.ranked())
+        return summary.as_frame(rows, backend, self._backend)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per feature, output, explanation and place: both curves, difference, interval.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            As in `summary`.
+
+        Returns
+        -------
+        data frame
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> found = cx.to_frame("pandas")
+        >>> bool((found[found["feature"] == "x0"]["difference"] == 0).all())
+        True
+        """
+        rows = comparison_table.place_rows_of(self.ranked())
+        return summary.as_frame(rows, backend, self._backend)
+
+    @property
+    def _backend(self) -> str | None:
+        return cast("str | None", self.explanations[0].provenance.get("table"))
+
+    def plot(
+        self,
+        feature: str | int | None = None,
+        *,
+        output: str | int | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Draw one feature in detail, or all of them, the largest difference first.
+
+        Parameters
+        ----------
+        feature : str or int, optional
+            One feature: the curves of all explanations at one zero, their differences to the
+            first with intervals, and where the rows are. None draws small pictures of the curves.
+        output : str or int, optional
+            Which output, where there are several; the first if not given.
+        ax : matplotlib Axes or a sequence of them, optional
+            Where to draw; a new figure if not given. One feature takes two: curves, differences.
+        **options
+            Passed on to `rhale.plots`: `smooth`, for all features `top` and `sharey`, and
+            `figsize`, `legend`, `colors`, `title` as in all pictures.
+
+        Returns
+        -------
+        An array of Axes
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> axes = cx.plot("x1")
+        >>> len(axes)  # curves, differences, rows
+        3
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(axes[0].figure)
+        """
+        from rhale.comparison.plot import plot_difference, plot_differences
+        from rhale.plots.choice import draw
+
+        label = self.outputs[0 if output is None else self._output(output)]
+        if feature is None:
+            return draw(plot_differences, self.ranked(label), axes=ax, **options)
+        key = self.captions.feature_key(feature)
+        return draw(plot_difference, self[key, label], axes=ax, **options)
+
+    def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
+        """Write one HTML page that needs no network: ranking, sentences, charts, notes.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, for example "compare.html".
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> cx.report(pathlib.Path(folder.name, "compare.html")).exists()
+        True
+        >>> folder.cleanup()
+        """
+        from rhale.comparison.report import make_compare_page
+        from rhale.report.render import render_comparison
+
+        write_text(path, render_comparison(make_compare_page(self, title)))
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        """The ranked table, for notebooks."""
+        from rhale.comparison.report import comparison_as_html
+
+        return comparison_as_html(self.ranked(), self.names, self.zero_in_words, self.notes)
+
+
+def sampled_values(fx: Explanation, feature: str) -> RowPlaces | None:
+    """Values of a feature in the rows that an explanation keeps; None where it keeps none."""
+    values = fx.sample_x[:, fx.features.index(feature)] if fx.sample_x.size else np.empty(0)
+    known = np.isfinite(values)
+    weight = fx.sample_weight[known] if values.size else values
+    return RowPlaces(values[known], weight / weight.sum()) if weight.sum() > 0 else None
+
+
+def as_pair(
+    first: RowPlaces | None, second: RowPlaces | None
+) -> tuple[RowPlaces, RowPlaces] | None:
+    """Both, or none."""
+    return None if first is None or second is None else (first, second)
+
+
+def compare(
+    *explanations: Explanation | Mapping[str, Explanation],
+    names: Sequence[str] | None = None,
+    zero: Zero = None,
+    level: float = 0.95,
+) -> Comparison:
+    """Set explanations side by side: models, periods, groups; all features, at one common zero.
+
+    Parameters
+    ----------
+    *explanations : Explanation
+        Two or more; every other one is compared with the first. Or one mapping from names to
+        explanations.
+    names : sequence of str, optional
+        What to call them; the names of their models if these differ, else "first", "second", ...
+    zero : str, int or mapping, optional
+        Where curves are zero. None: on average over the rows of the first, on the stretch or at
+        the levels that both have. A name or position: over the rows of that explanation. A mapping
+        from features to values: there; features that are not named stay at None.
+    level : float
+        Of intervals; 1 - level is the chance that curves which are the same are said to differ.
+
+    Returns
+    -------
+    Comparison
+        Prints as a ranked table; `plot`, `summary`, `to_frame`, `report`, and `cx["age"]`.
+
+    Notes
+    -----
+    Curves and rows are told apart: the same model on rows that moved has the same curves, and the
+    drift of the rows is told as such. Curves are compared where both have rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rhale
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> old = rhale.explain(lambda X: X[:, 0], X)
+    >>> new = rhale.explain(lambda X: X[:, 0] + 2 * X[:, 1], X)
+    >>> cx = rhale.compare({"old": old, "new": new})
+    >>> [one.name for one in cx.ranked()], cx["x1"].differs, cx["x0"].differs
+    (['x1', 'x0'], True, False)
+    >>> cx["x1"].difference([-1.0, 1.0]).round(1).tolist()  # zero on average over the rows
+    [-2.0, 2.0]
+    """
+    named = name_explanations(explanations, names)
+    require_level(level)
+    if len(named) < MIN_COMPARED_EXPLANATIONS:
+        msg = f"compare takes at least {MIN_COMPARED_EXPLANATIONS} explanations, and was given {len(named)}"
+        raise BadSettingError(msg)
+    for name, fx in named.items():
+        require_explanation(fx, name)
+    made = Comparison(tuple(named), tuple(named.values()), zero, level)
+    require_common(made)
+    require_zero(made)
+    return made
+
+
+def name_explanations(given: Sequence[Any], names: Sequence[str] | None) -> dict[str, Any]:
+    """Give explanations names that differ."""
+    if len(given) == 1 and isinstance(given[0], Mapping):
+        if names is not None:
+            msg = "names= goes with explanations one by one; a mapping has names of its own"
+            raise BadSettingError(msg)
+        return {str(name): fx for name, fx in given[0].items()}
+    if names is None:
+        names = default_names(given)
+    given_names: Any = names
+    if not isinstance(given_names, Iterable):
+        msg = f"names={names!r:.60} are no names; pass a list with one for each explanation"
+        raise BadSettingError(msg)
+    chosen = [str(name) for name in ([names] if isinstance(names, str) else names)]
+    if len(chosen) != len(given) or len(set(chosen)) != len(chosen):
+        msg = f"names={chosen} are {len(chosen)} for {len(given)} explanations; give each a name of its own"
+        raise BadSettingError(msg)
+    return dict(zip(chosen, given, strict=True))
+
+
+def default_names(given: Sequence[Any]) -> list[str]:
+    """Name explanations by their models where these differ; else count them."""
+    models = [
+        str(fx.provenance.get("model", "")).partition(",")[0]
+        for fx in given
+        if isinstance(fx, Explanation)
+    ]
+    if len(set(models)) == len(given) and all(models):
+        return models
+    return [COUNTED[i] if i < len(COUNTED) else f"number {i + 1}" for i in range(len(given))]
+
+
+def require_explanation(fx: Any, name: str) -> None:
+    """Refuse what is no explanation, and say what it is."""
+    if isinstance(fx, Explanation):
+        return
+    hint = "; read the file first, with rhale.load" if isinstance(fx, str | PathLike) else ""
+    msg = (
+        f"compare takes explanations, as rhale.explain makes them, and {name!r} is a "
+        f"{type(fx).__name__}{hint}"
+    )
+    raise BadSettingError(msg)
+
+
+def require_common(made: Comparison) -> None:
+    """Refuse explanations that have nothing in common, or show different things."""
+    first = made.explanations[0]
+    for name, fx in zip(made.names[1:], made.explanations[1:], strict=True):
+        quantities = [one.effects[0].quantity for one in (first, fx)]
+        if quantities[0] != quantities[1]:
+            msg = (
+                f"{made.names[0]!r} shows {quantities[0]}s and {name!r} shows {quantities[1]}s "
+                f"(methods {first.provenance.get('method')!r} and {fx.provenance.get('method')!r}); "
+                "explain both by the same method"
+            )
+            raise BadSettingError(msg)
+        for what, mine, other in (
+            ("feature", first.features, fx.features),
+            ("output", first.outputs, fx.outputs),
+        ):
+            alone = what == "output" and len(mine) == len(other) == 1
+            if not alone and not set(mine) & set(other):
+                msg = f"{made.names[0]!r} and {name!r} have no {what} in common; "
+                msg += f"{made.names[0]!r} has {abbreviate_names(mine)}, {name!r} has {abbreviate_names(other)}"
+                raise BadSettingError(msg)
+    if not made.features or not made.outputs:
+        what = "output" if made.features else "feature"
+        msg = f"no {what} is in all of {abbreviate_names(made.names)}; compare them two by two"
+        raise BadSettingError(msg)
+
+
+def abbreviate_names(names: Sequence[str], most: int = 5) -> str:
+    """Some names, for a message."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(name) for name in names[:most]) + more
+
+
+def require_zero(made: Comparison) -> None:
+    """Refuse a zero that no explanation and no feature has."""
+    if isinstance(made.zero, Mapping):
+        for feature in made.zero:
+            find_feature(feature, made.features)
+        for one in made.comparisons:
+            place_zero(made.zero, one.results[0])
+    elif made.zero is not None and find(made.zero, made.names) is None:
+        msg = (
+            f"zero={made.zero!r} names none of the explanations; "
+            f"{near_names(str(made.zero), made.names)}, or give values: zero={{'age': 30}}"
+        )
+        raise BadSettingError(msg)
+
+
+def place_zero(zero: Mapping[str, Any], first: Result) -> float | None:
+    """Place of the value that is asked for as zero on the axis of a feature; None if none is."""
+    if first.name not in zero:
+        return None
+    value = zero[first.name]
+    if first.labels and str(value) in first.labels:
+        return float(first.axis[first.labels.index(str(value))])
+    if first.column_kind == "categories":
+        msg = f"zero of {first.name!r} is {value!r}; {near_names(str(value), first.labels)}"
+        raise BadSettingError(msg)
+    place = float(np.ravel(as_points(value, find_result_axis_kind(first))[0])[0])
+    if not first.axis[0] <= place <= first.axis[-1]:
+        msg = (
+            f"zero of {first.name!r} is {value!r}, where the first explanation has no rows: "
+            f"choose a value between {first.axis[0]:.4g} and {first.axis[-1]:.4g}"
+        )
+        raise BadSettingError(msg)
+    return place

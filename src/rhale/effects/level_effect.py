@@ -1,0 +1,878 @@
+"""LevelEffect: the effect of a feature that has levels (categories, few whole numbers)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rhale.effects.curve import Center, fill_gaps, known_center, middles
+from rhale.effects.effect import NO_SAMPLE, Accumulate, LocalEffects, known_accumulate
+from rhale.effects.quadrature import RowPlaces
+from rhale.effects.result import (
+    N_CURVE_POINTS,
+    Difference,
+    FrozenResult,
+    LevelRows,
+    Outside,
+    Parts,
+    Quantity,
+    Support,
+    Trace,
+    count_support_rows,
+    find_beyond,
+    require_level,
+    trace_missing,
+    weighted_root_mean_square,
+    zero_rounding_of_effect,
+)
+from rhale.effects.spread import NO_SHOWN_ROWS, RowSpread, ShownRows
+from rhale.effects.staircase import Jump
+from rhale.effects.statistics import Statistics, gather_statistics, read_levels, remove_noise
+from rhale.effects.table import Columns, Missing, add_missing_bin, add_row, list_bins
+from rhale.effects.variance import Estimate
+from rhale.errors import BadSettingError
+from rhale.naming import find_level
+from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
+from rhale.output.note import Note, as_notes
+from rhale.output.number_format import write_number
+from rhale.output.times import ColumnKind
+from rhale.regions.result import RegionTree
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.distributions import student_quantile
+from rhale.stats.interpolation import interpolate_points, locate_between_points
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LevelEffect(FrozenResult):
+    """How the levels of one feature move one output: steps between neighbouring levels.
+
+    Attributes
+    ----------
+    name, output : str
+        Feature and output: keys, by which they are found.
+    levels : tuple of str
+        The levels, in order.
+    level_count, level_weight : ndarray of shape (n_levels,)
+        Rows of each level, and the sum of their weights.
+    edges : ndarray of shape (n_levels,)
+        Where the levels stand: their values if they are numbers, else 0, 1, 2, ...
+    count, rows, weight : ndarray of shape (n_steps,)
+        Rows on both sides of each step, their effective number, the sum of their weights.
+    mean, std : ndarray of shape (n_steps,)
+        Mean change of the prediction, in units of the output per unit of `edges`, when the rows of both levels are moved
+        from the lower to the higher one, and how much it differs between rows (divisor n - 1).
+    correlation : ndarray of shape (n_steps, n_steps)
+        Of the means: neighbouring steps share the rows of the level between them.
+    is_number : bool
+        Whether the levels are numbers.
+    pooled : tuple of str
+        Rare levels that stand together as one, named "other (k levels)".
+    missing : Missing or None
+        What happens when the value is removed, where that was measured.
+    local_notes, bin_notes : tuple of Note
+        What a reader should know about the local effects, and about the levels.
+    sample : LocalEffects
+        Middles of steps and the steps of a bounded number of rows.
+    row_spread : RowSpread or None
+        How rows differ: the covariance of their increments from level to level. Rows are moved to
+        levels near their own, or to all where these have no order. None in files that were written
+        before it was measured.
+    has_order : bool
+        Whether the order of the levels means something.
+    regions : RegionTree or None
+        Who differs, where that was asked for.
+    parts, quantity : str
+        What it is made of, "levels", and what its curve shows, an "effect".
+    captions : Captions
+        What people read for features and outputs.
+
+    Notes
+    -----
+    Spread (`std`, `spread`) says how rows differ. Uncertainty (`standard_error`, `ci`) says how
+    well the average is known from these rows, given the model.
+
+    How rows differ at a level is the deviation of the rows' own curves over the levels there, each
+    curve centred by itself: centred ICE, where levels have no order; where they have one, rows are
+    moved to levels near their own only.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+    >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+    >>> level.levels, level.step, level.curve(center="start")
+    (('1', '2', '3'), array([3., 5.]), array([0., 3., 8.]))
+    """
+
+    name: str
+    output: str
+    levels: tuple[str, ...]
+    level_count: IntArray
+    level_weight: FloatArray
+    edges: FloatArray
+    count: IntArray
+    rows: FloatArray
+    weight: FloatArray
+    mean: FloatArray
+    std: FloatArray
+    correlation: FloatArray
+    is_number: bool = False
+    pooled: tuple[str, ...] = ()
+    missing: Missing | None = None
+    local_notes: tuple[Note, ...] = ()
+    bin_notes: tuple[Note, ...] = ()
+    sample: LocalEffects = NO_SAMPLE
+    row_spread: RowSpread | None = None
+    has_order: bool = True
+    regions: RegionTree | None = None
+    captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
+    parts: ClassVar[Parts] = "levels"
+    quantity: ClassVar[Quantity] = "effect"
+
+    def __repr__(self) -> str:
+        return (
+            f"LevelEffect({self.name!r}, output={self.output!r}, {len(self.levels)} levels, "
+            f"importance={write_number(self.importance)})"
+        )
+
+    @property
+    def axis(self) -> FloatArray:
+        """Places of the levels, shape (n_levels,)."""
+        return self.edges
+
+    @property
+    def n_parts(self) -> int:
+        """How many levels there are."""
+        return len(self.levels)
+
+    @property
+    def column_kind(self) -> ColumnKind:
+        """What the levels are: "steps" if they are numbers, else "categories"."""
+        return "steps" if self.is_number else "categories"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The levels, one for each place."""
+        return self.levels
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader should know: a tuple of `Note`, which is a text with a kind."""
+        return as_notes(self.local_notes + self.bin_notes)
+
+    @property
+    def std_plain(self) -> FloatArray:
+        """The same as `std`, shape (n_steps,): a step has no slope to take out."""
+        return self.std
+
+    @property
+    def slope(self) -> FloatArray:
+        """Zeros of shape (n_steps,): a step has no slope."""
+        return np.zeros(self.mean.size)
+
+    @property
+    def linear(self) -> BoolArray:
+        """Bools of shape (n_steps,), all false: a step has no slope."""
+        return np.zeros(self.mean.size, dtype=np.bool_)
+
+    @property
+    def step(self) -> FloatArray:
+        """Mean change of the prediction from each level to the next, shape (n_steps,)."""
+        return np.asarray(self.mean * np.diff(self.edges))
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Uncertainty of `mean`, shape (n_steps,), in the same units."""
+        return np.asarray(self.std / np.sqrt(self.rows))
+
+    @property
+    def share(self) -> FloatArray:
+        """Share of the data at each level, shape (n_levels,); adds up to one."""
+        return np.asarray(self.level_weight / self.level_weight.sum())
+
+    @property
+    def stairs(self) -> None:
+        """None: steps between levels are shown one by one."""
+
+    @property
+    def jumps(self) -> tuple[Jump, ...]:
+        """Empty, as there are no stairs."""
+        return ()
+
+    def curve(
+        self,
+        x: Any = None,
+        *,
+        center: Center = "mean",
+        smooth: bool = False,  # noqa: ARG002
+        outside: Outside = "extend",
+    ) -> FloatArray:
+        """Accumulated steps at levels.
+
+        Parameters
+        ----------
+        x : str, number or a sequence of these, optional
+            Levels, all by default. Between levels that are numbers the curve is straight.
+        center : {"mean", "start", "uniform"}
+            Zero on average over the rows, at the first level, or on average over the levels.
+        smooth : bool
+            Changes nothing: steps between levels are no steps to even out.
+        outside : {"extend", "nan", "raise"}
+            Beyond levels that are numbers the curve is nan, as no step goes on; "raise" refuses
+            such numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a single level
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.curve(center="start")
+        array([0., 3., 8.])
+        >>> level.curve(["3", "1"], center="start"), level.curve([2.5], center="start")
+        (array([8., 0.]), array([5.5]))
+        """
+        return self._read(x, self._map(center) @ self.step, outside)
+
+    def spread(
+        self,
+        x: Any = None,
+        *,
+        center: Center = "mean",
+        accumulate: Accumulate = "measured",
+        outside: Outside = "extend",
+    ) -> FloatArray:
+        """How far the rows' own curves lie apart at levels, each centred by itself.
+
+        Parameters
+        ----------
+        x : str, number or a sequence of these, optional
+            Levels, all by default.
+        center : {"mean", "start", "uniform"}
+            As in `curve`: what the rows' curves are zero at.
+        accumulate : {"measured", "sum", "quadrature"}
+            Deviation of the rows' curves as it was measured; or, as the paper does, the sum of the
+            steps' deviations, or the root of the sum of their squares. Levels without an order add
+            up nothing, and know "measured" alone.
+        outside : {"extend", "nan", "raise"}
+            As in `curve`.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a single level
+            In units of the output.
+
+        Notes
+        -----
+        It is the deviation of the rows' own curves over the levels, less their averages: by the
+        levels' shares of the rows for `"mean"`, equal ones for `"uniform"`, the first level alone
+        for `"start"`. With S the sum of the steps' deviations up to a level, `accumulate="sum"` is
+        S for `"start"`, and how far S is from its mean over the rows for `"mean"`: so far apart
+        are the curves of rows that differ one way at all steps.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms, sign = np.repeat([1.0, 2.0, 3.0], 50), np.tile([-1.0, 1.0], 75)
+        >>> rows = np.column_stack([rooms, sign])
+        >>> level = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], rows)["x0"]
+        >>> level.spread(center="start").round(1)  # half of the rows rise by 1 a level, half fall
+        array([0., 1., 2.])
+        """
+        zero = self._zero(center)
+        known_accumulate(accumulate)
+        if accumulate != "measured" and not self.has_order:
+            msg = (
+                f"accumulate={accumulate!r} of {self.name!r}, whose levels have no order: nothing "
+                "is added up there; leave it out, or give an order with categorical="
+            )
+            raise BadSettingError(msg)
+        if accumulate == "measured" and self.row_spread is not None:
+            return self._read(x, self.row_spread.combine(self._map(center)), outside)
+        summed = self._accumulated(accumulate)
+        return np.abs(self._read(x, summed - zero @ summed, outside))
+
+    def ci(
+        self,
+        x: Any = None,
+        *,
+        level: float = 0.95,
+        center: Center = "mean",
+        smooth: bool = False,  # noqa: ARG002
+        outside: Outside = "extend",
+    ) -> tuple[FloatArray, FloatArray]:
+        """Confidence interval of the curve at levels: uncertainty of the mean, not spread.
+
+        Parameters
+        ----------
+        x : str, number or a sequence of these, optional
+            Levels, all by default.
+        level : float
+            Probability that the interval covers the curve of the model over the population the
+            rows were drawn from, at one level, given the order of the levels.
+        center, smooth, outside
+            As in `curve`.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_x,)
+
+        Notes
+        -----
+        The variance is that of a sum of correlated mean steps. For `"mean"` it includes that the
+        rows, over which the curve is centred, are a draw: importance² / effective rows. Where
+        steps have few rows their deviations are not well known either: Student's quantiles, with
+        the degrees of freedom of Welch and Satterthwaite.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> low, high = level.ci("3", center="start")  # every row has the same step
+        >>> float(low), float(high)
+        (8.0, 8.0)
+        """
+        require_level(level)
+        matrix, drawn = self._map(center), self._centring_variance(center)
+        variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
+        variance = np.maximum(variance, 0.0) + drawn
+        quantile = student_quantile(level, self._degrees(matrix, drawn))
+        reach = self._read(x, quantile * np.sqrt(variance), outside)
+        curve = self.curve(x, center=center)
+        return curve - reach, curve + reach
+
+    @property
+    def importance(self) -> float:
+        """Size of the effect: deviation of the curve over the rows, in units of the output.
+
+        Zero for one level.
+        """
+        return float(np.sqrt(self.share @ self.curve() ** 2))
+
+    @property
+    def importance_error(self) -> float:
+        """Standard error of `importance`: of the steps, and of a deviation over rows that are drawn."""
+        size = self.importance
+        if not size > 0.0:
+            return size
+        curve = self.curve() / size
+        pull = (self.share * curve) @ self._map("mean")
+        tails = max(float(self.share @ curve**4) - 1.0, 0.0)
+        drawn = size**2 * tails / (4 * self._all_rows)
+        found = float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
+        return zero_rounding_of_effect(found, size)
+
+    def statistics(self, y: Any = None) -> Statistics:
+        """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_values,), optional
+            Observed values of the target, for NALED and NALER; any number of them.
+
+        Returns
+        -------
+        Statistics
+
+        Notes
+        -----
+        The curve is read at the levels, each with the weight of its rows; the range is that of the
+        levels that have rows. R's package ale adds up the steps of the rows of the higher levels
+        alone, in an order of its own.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> [round(end, 2) for end in level.statistics().aler]  # 1 and 9, less the mean of 1, 4 and 9
+        [-3.67, 4.33]
+        """
+        size = remove_noise(self.importance, self._added_square())
+        heights = read_levels(self.curve(), self.level_weight)
+        return gather_statistics((self.name,), self.output, "levels", heights, size, y)
+
+    def _added_square(self) -> float:
+        """What the errors of the steps add, on average, to the mean square over the rows."""
+        matrix = self._map("mean")
+        variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
+        return float(self.share @ np.maximum(variance, 0.0))
+
+    @property
+    def heterogeneity(self) -> float:
+        """How much the steps of rows differ: root of the row-weighted mean of std², per unit of `edges`."""
+        size = weighted_root_mean_square(self.mean, self.weight)
+        return zero_rounding_of_effect(weighted_root_mean_square(self.std, self.weight), size)
+
+    @property
+    def typical_spread(self) -> float:
+        """How much rows differ, in units of the output: root mean square of `spread` over the rows.
+
+        Unknown for one level, where nothing was measured.
+        """
+        if len(self.levels) == 1:
+            return float("nan")
+        return zero_rounding_of_effect(
+            weighted_root_mean_square(self.spread(), self.share), self.importance
+        )
+
+    @property
+    def typical_spread_error(self) -> float:
+        """Standard error of `typical_spread`, over rows drawn from the same population."""
+        return math.nan if self.row_spread is None else self.row_spread.error
+
+    def row_curves(self, *, center: Center = "mean") -> ShownRows:
+        """Curves of up to 100 sampled rows at the levels.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"}
+            Where the curve of every row is zero, as in `curve`.
+
+        Returns
+        -------
+        ShownRows
+            As of `Effect.row_curves`.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms, sign = np.repeat([1.0, 2.0, 3.0], 50), np.tile([-1.0, 1.0], 75)
+        >>> rows = np.column_stack([rooms, sign])
+        >>> level = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], rows)["x0"]
+        >>> np.unique(level.row_curves(center="start").heights.round(6), axis=0)
+        array([[ 0., -1., -2.],
+               [ 0.,  1.,  2.]])
+        """
+        if self.row_spread is None:
+            return NO_SHOWN_ROWS
+        curve, zero = self.curve(center=center), -self._map(center)[0]
+        found = self.row_spread.predict_rows(np.diff(curve), zero)
+        return found._replace(heights=curve + found.heights)
+
+    def height(self, x: FloatArray) -> FloatArray:
+        """The curve, zero on average, at places between the levels: straight from one to the next.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_x,)
+            Places between the first and the last level.
+
+        Returns
+        -------
+        ndarray of shape (n_x,)
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> np.diff(level.height(np.array([1.0, 1.5, 3.0])))
+        array([1.5, 6.5])
+        """
+        return np.interp(x, self.edges, self.curve())
+
+    def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:  # noqa: ARG002
+        """The levels, which are all that there is.
+
+        Parameters
+        ----------
+        n_points : int
+            Changes nothing.
+
+        Returns
+        -------
+        ndarray of shape (n_levels,)
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.places()
+        array([1., 2., 3.])
+        """
+        return self.edges
+
+    def trace(
+        self,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        n_points: int = N_CURVE_POINTS,  # noqa: ARG002
+        *,
+        smooth: bool = False,  # noqa: ARG002
+    ) -> Trace:
+        """What is drawn: the levels, which `smooth` leaves as they are.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"} or None
+            Where the curve is zero, as in `curve`; None is "mean" here.
+        level : float
+            Probability that the interval covers, as in `ci`.
+        n_points : int
+            Changes nothing.
+        smooth : bool
+            Changes nothing.
+
+        Returns
+        -------
+        Trace
+            Places, curve, spread and the ends of the interval, each of shape (n_levels,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.trace("start").curve
+        array([0., 3., 8.])
+        """
+        zero: Center = "mean" if center is None else center
+        low, high = self.ci(level=level, center=zero)
+        return Trace(self.edges, self.curve(center=zero), self.spread(center=zero), low, high)
+
+    def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
+        """The one point of missing values; None where it was not measured.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"} or None
+            Where the curve beside it is zero.
+        level : float
+            Probability that its interval covers.
+
+        Returns
+        -------
+        Trace or None
+            Arrays of one number; `x` is nan.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.missing_trace() is None
+        True
+        """
+        shift = 0.0
+        if center not in (None, "mean") and len(self.levels) > 1:
+            shift = float((self.curve(center=center) - self.curve())[0])
+        return trace_missing(self.missing, shift, level)
+
+    def difference(self, start: float, stop: float) -> Difference:
+        """The sum of the steps between two levels, which are correlated.
+
+        Parameters
+        ----------
+        start, stop : float
+            Places of two levels.
+
+        Returns
+        -------
+        Difference
+            `size`, `error` and `spread`, in units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.difference(1.0, 3.0).size
+        8.0
+        """
+        ends = np.searchsorted(self.edges, [start, stop])
+        between = slice(ends.min(), ends.max())
+        variance = self._covariance[between, between].sum()
+        size, error = np.diff(self.curve()[ends])[0], np.sqrt(max(variance, 0.0))
+        return Difference(float(size), float(error), self._spread_between(ends))
+
+    def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
+        """Variance of the curve at places less its mean at others; straight between levels.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_x,)
+            Places on the axis.
+        zero : RowPlaces
+            Places and their weights, over which the curve is zero on average.
+
+        Returns
+        -------
+        Estimate
+            Variances and degrees of freedom, both of shape (n_x,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.errors_from(np.array([3.0]), level.rows_along()).variance  # no row differs
+        array([0.])
+        """
+        summed = self._map("start")
+        steps = interpolate_points(summed, locate_between_points(x, self.edges))
+        anchor = zero.weight @ interpolate_points(summed, locate_between_points(zero.x, self.edges))
+        matrix = steps - anchor
+        variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
+        return Estimate(np.maximum(variance, 0.0), self._degrees(matrix, 0.0))
+
+    def rows_along(self) -> RowPlaces:
+        """The levels, and their shares of the rows.
+
+        Returns
+        -------
+        RowPlaces
+            Places of the levels, and shares that add up to one.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.rows_along().weight.round(2)
+        array([0.33, 0.33, 0.33])
+        """
+        return RowPlaces(self.edges, self.share)
+
+    @property
+    def total_rows(self) -> float:
+        """Effective number of all rows; of a single level those counted."""
+        return self._all_rows if len(self.levels) > 1 else float(self.level_count.sum())
+
+    def support(self) -> Support:
+        """Where the rows are: at the levels.
+
+        Returns
+        -------
+        Support
+            Values, limits and density.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.support().values
+        array([1., 2., 3.])
+        """
+        return count_support_rows(self.edges, self.edges, self.level_weight)
+
+    def level_rows(self) -> LevelRows:
+        """Rows at each level.
+
+        Returns
+        -------
+        LevelRows
+            Rows and weights, both of shape (n_levels,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.level_rows().rows
+        array([50., 50., 50.])
+        """
+        return LevelRows(self.level_count.astype(np.float64), self.level_weight)
+
+    def single_curves(self, most: int) -> FloatArray:  # noqa: ARG002
+        """None: single rows have steps, and no curves.
+
+        Parameters
+        ----------
+        most : int
+            How many curves are asked for.
+
+        Returns
+        -------
+        ndarray of shape (0, 0)
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.single_curves(5).shape
+        (0, 0)
+        """
+        return np.empty((0, 0))
+
+    def locate_sample(self, column: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Middles of the steps below and above sampled levels, and which rows they are.
+
+        Parameters
+        ----------
+        column : ndarray of shape (n_sample,)
+            Places of the levels of some rows, nan where missing.
+
+        Returns
+        -------
+        places : ndarray of shape (n_known,)
+            Middles of steps; a level between two others stands beside two of them.
+        rows : ndarray of shape (n_known,)
+            Which rows they are.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.locate_sample(np.array([1.0, 2.0]))
+        (array([1.5, 1.5, 2.5]), array([1, 0, 1]))
+        """
+        level = np.where(np.isnan(column), -1, np.searchsorted(self.edges, column))
+        sides = np.concatenate([level - 1, level])
+        known = np.tile(level >= 0, 2) & (sides >= 0) & (sides < self.mean.size)
+        rows = np.tile(np.arange(column.size), 2)
+        middle = 0.5 * (self.edges[:-1] + self.edges[1:])
+        return middle[sides[known]], rows[known]
+
+    def table(self) -> Columns:
+        """One row for each step, and one for missing values; a single level is a step to itself.
+
+        Returns
+        -------
+        dict of str to list
+            Columns as in `Explanation.to_frame`, less the names of feature and output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> {name: level.table()[name] for name in ("from", "to", "mean")}
+        {'from': ['1', '2'], 'to': ['2', '3'], 'mean': [3.0, 5.0]}
+        """
+        names, curve = [str(level) for level in self.levels], self.curve()
+        columns = list_bins(self, self.edges, names, curve)
+        if len(self.levels) == 1:
+            known = {
+                "bin": 0,
+                "count": int(self.level_count[0]),
+                "weight": float(self.level_weight[0]),
+                **dict.fromkeys(("from", "to"), names[0]),
+                **dict.fromkeys(("left", "right"), float(self.edges[0])),
+                **dict.fromkeys(("curve_left", "curve_right"), 0.0),
+            }
+            columns = add_row(columns, known)
+        return add_missing_bin(columns, self.missing, self.level_weight)
+
+    def _centring_variance(self, center: Center) -> float:
+        """Variance of the average that is taken as zero, as the rows of each level are a draw."""
+        if center != "mean" or len(self.levels) == 1:
+            return 0.0
+        return self.importance**2 / self._all_rows
+
+    def _degrees(self, matrix: FloatArray, drawn: float) -> FloatArray:
+        """Degrees of freedom behind the variances of sums of steps and of the centring."""
+        parts = np.column_stack(
+            [matrix**2 * np.diag(self._covariance), np.full(len(matrix), drawn)]
+        )
+        total = parts.sum(axis=1, keepdims=True)
+        share = np.divide(parts, total, out=np.zeros_like(parts), where=total > 0)
+        known = np.append(np.maximum(self.rows - 1, 1.0), self._all_rows if drawn > 0 else np.inf)
+        weighed = share**2 @ (1 / known)
+        found = np.divide(1.0, weighed, out=np.full(weighed.size, np.inf), where=weighed > 0)
+        return np.asarray(found)
+
+    @property
+    def _all_rows(self) -> float:
+        """Effective number of all rows, as if weights were alike at all levels."""
+        unevenness = (self.weight**2 / self.rows).sum() / self.weight.sum()
+        return float(self.level_weight.sum() / unevenness)
+
+    @cached_property
+    def _covariance(self) -> FloatArray:
+        """Covariance of the mean steps; steps of one row borrow from their neighbours."""
+        error = np.nan_to_num(fill_gaps(self.standard_error, middles(self.edges)))
+        error = error * np.diff(self.edges)
+        return np.asarray(error[:, None] * self.correlation * error)
+
+    def _spread_between(self, ends: IntArray) -> float:
+        """How much rows differ in what happens to them between two levels."""
+        if self.row_spread is None:
+            return float(np.abs(np.diff(self._accumulated("sum")[ends]))[0])
+        return float(self.row_spread.combine(np.diff(self._map("start")[ends], axis=0))[0])
+
+    def _map(self, center: Center) -> FloatArray:
+        """The linear map from steps to the curve at the levels."""
+        n_levels = len(self.levels)
+        summed = np.tri(n_levels, n_levels - 1, -1)
+        return np.asarray(summed - self._zero(center) @ summed)
+
+    def _zero(self, center: Center) -> FloatArray:
+        """Weights of the levels whose average is taken as zero."""
+        known_center(center)
+        n_levels = len(self.levels)
+        if center == "start":
+            return np.asarray(np.eye(1, n_levels)[0])
+        return self.share if center == "mean" else np.ones(n_levels) / n_levels
+
+    def _accumulated(self, accumulate: Accumulate) -> FloatArray:
+        """Deviations of the steps, added up from the first level."""
+        std = fill_gaps(self.std, middles(self.edges)) * np.diff(self.edges)
+        if accumulate == "quadrature":
+            return np.asarray(np.sqrt(np.append(0.0, np.cumsum(std**2))))
+        return np.append(0.0, np.cumsum(std))
+
+    def _read(self, x: Any, values: FloatArray, outside: Outside = "extend") -> FloatArray:
+        """Values at the levels asked for."""
+        if x is None:
+            return values
+        if self.is_number and np.asarray(x).dtype.kind in "biuf":
+            points = np.asarray(x, dtype=np.float64)
+            find_beyond(self, points.ravel(), outside)
+            found = np.interp(points, self.edges, values, left=np.nan, right=np.nan)
+            return np.asarray(found)[()]
+        single = isinstance(x, str) or not isinstance(x, Iterable)
+        places = [self.find(level) for level in ([x] if single else x)]
+        return np.asarray(values[places[0] if single else places])[()]
+
+    def find(self, level: Any) -> int:
+        """Position of a level, given by its label; a pooled one stands with the others.
+
+        Parameters
+        ----------
+        level : str or number
+            The level.
+
+        Returns
+        -------
+        int
+            Its place in `levels`.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.find("2")
+        1
+        """
+        if str(level) in self.pooled and str(level) not in self.levels:
+            others = name_others(len(self.pooled))
+            # spaces tell it from a level that is really called so
+            level = max((n for n in self.levels if n.rstrip(" ") == others), key=len)
+        return find_level(self.name, level, self.levels)
+
+
+def name_others(n_pooled: int) -> str:
+    """What several rare levels are called together.
+
+    Examples
+    --------
+    >>> name_others(3)
+    'other (3 levels)'
+    """
+    return f"other ({n_pooled} levels)"

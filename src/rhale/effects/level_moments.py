@@ -1,0 +1,267 @@
+"""Steps between neighbouring levels: rows of a level moved one level down and one level up."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhale.effects.binning.moments import check_magnitude
+from rhale.output.frozen import crosses_processes
+from rhale.stats.arrays import FloatArray, IntArray
+
+DIRECTION_DOWN, DIRECTION_UP = 0, 1
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class LevelMoments:
+    """Weights, means and joint squares of the two steps of every row, level by level.
+
+    Attributes
+    ----------
+    count : ndarray of shape (n_levels,)
+        Rows.
+    weight, weight_squares : ndarray of shape (n_levels,)
+        Sum of the rows' weights and of their squares.
+    mean : ndarray of shape (n_outputs, n_levels, 2)
+        Mean change of the prediction from the level below to the row's own, and from there to
+        the level above; 0 where there is no such level.
+    products : ndarray of shape (n_outputs, n_levels, 2, 2)
+        Weighted sums of products of deviations from these means.
+
+    Notes
+    -----
+    `a + b` describes the rows of both.
+    """
+
+    count: IntArray
+    weight: FloatArray
+    weight_squares: FloatArray
+    mean: FloatArray
+    products: FloatArray
+
+    def __add__(self, other: LevelMoments) -> LevelMoments:
+        weight = self.weight + other.weight
+        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+        lever, step = self.weight * share, other.mean - self.mean
+        return LevelMoments(
+            self.count + other.count,
+            weight,
+            self.weight_squares + other.weight_squares,
+            self.mean + step * share[:, None],
+            self.products + other.products + lever[:, None, None] * _outer(step),
+        )
+
+    def between(self, some: slice) -> LevelMoments:
+        """Keep neighbouring levels, and no steps to others."""
+        mean, products = self.mean[:, some].copy(), self.products[:, some].copy()
+        for k, way in ((0, DIRECTION_DOWN), (-1, DIRECTION_UP)):
+            mean[:, k, way] = products[:, k, way, :] = products[:, k, :, way] = 0.0
+        return LevelMoments(
+            self.count[some], self.weight[some], self.weight_squares[some], mean, products
+        )
+
+    @property
+    def steps(self) -> LevelStepMoments:
+        """What is known of every step: from the rows on both its sides; nothing where none are."""
+        return join_steps((self,))
+
+    def joint_products(self, mean: FloatArray, ways: tuple[bool, bool]) -> FloatArray:
+        """Products of deviations from the mean steps, of steps that rows of each level have both."""
+        n_outputs, n_steps = mean.shape
+        ends = np.pad(mean, ((0, 0), (1, 1)))
+        around = np.stack([ends[:, :-1], ends[:, 1:]], axis=-1)  # the steps on either side
+        used = np.ones((n_steps + 1, 2)) * ways
+        used[0, DIRECTION_DOWN] = used[-1, DIRECTION_UP] = 0.0
+        gap = (self.mean - around) * used
+        about = self.products + self.weight[:, None, None] * _outer(gap)
+        about = about * divide_or_zero(self.weight_squares, self.weight)[:, None, None]
+        joint = np.zeros((n_outputs, n_steps, n_steps))
+        k = np.arange(n_steps)
+        joint[:, k, k] = (
+            about[:, :-1, DIRECTION_UP, DIRECTION_UP] + about[:, 1:, DIRECTION_DOWN, DIRECTION_DOWN]
+        )
+        joint[:, k[:-1], k[1:]] = joint[:, k[1:], k[:-1]] = about[
+            :, 1:-1, DIRECTION_DOWN, DIRECTION_UP
+        ]
+        return joint
+
+
+# which steps rows have, down and up: all of them, only up, only down, none
+CLASSES = ((True, True), (False, True), (True, False), (False, False))
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class LevelClasses:
+    """Moments of rows, some of which are not moved down or not up: as in `CLASSES`."""
+
+    classes: tuple[LevelMoments, ...]
+
+    def __add__(self, other: LevelClasses) -> LevelClasses:
+        return LevelClasses(tuple(map(operator.add, self.classes, other.classes)))
+
+    @property
+    def count(self) -> IntArray:
+        """Rows of every level."""
+        return np.asarray(sum(one.count for one in self.classes))
+
+    @property
+    def weight(self) -> FloatArray:
+        """Their weight."""
+        return np.asarray(sum(one.weight for one in self.classes))
+
+    def between(self, some: slice) -> LevelClasses:
+        """Keep neighbouring levels, and no steps to others."""
+        return LevelClasses(tuple(one.between(some) for one in self.classes))
+
+    @property
+    def steps(self) -> LevelStepMoments:
+        """What is known of every step, from the rows that have it."""
+        return join_steps(self.classes)
+
+
+def join_steps(classes: Sequence[LevelMoments]) -> LevelStepMoments:
+    """What is known of every step, from the rows of one class or of all `CLASSES`."""
+    low, high = slice(None, -1), slice(1, None)
+    ups = downs = classes[0]
+    if len(classes) > 1:
+        ups, downs = classes[0] + classes[1], classes[0] + classes[2]
+    weight = ups.weight[low] + downs.weight[high]
+    squares = ups.weight_squares[low] + downs.weight_squares[high]
+    rows = divide_or_zero(weight**2, squares)
+    up, down = ups.mean[:, low, DIRECTION_UP], downs.mean[:, high, DIRECTION_DOWN]
+    share = divide_or_zero(downs.weight[high], weight)
+    mean = up + (down - up) * share
+    squares = (
+        ups.products[:, low, DIRECTION_UP, DIRECTION_UP]
+        + downs.products[:, high, DIRECTION_DOWN, DIRECTION_DOWN]
+    )
+    squares = squares + ups.weight[low] * share * (down - up) ** 2
+    free = np.where(rows - 1 > 1e-9, rows - 1, np.nan)
+    std = np.sqrt(divide_or_zero(squares, weight) * rows / free)
+    joint = np.zeros((len(mean), mean.shape[1], mean.shape[1]))
+    for one, ways in zip(classes, CLASSES, strict=False):  # a row may count for two steps
+        joint = joint + one.joint_products(mean, ways)
+    k = np.arange(mean.shape[1])
+    size = np.sqrt(joint[:, k, k])
+    size = np.where(size > 0, size, np.inf)
+    correlation = joint / (size[:, :, None] * size[:, None, :])
+    correlation[:, k, k] = 1.0
+    return LevelStepMoments(
+        ups.count[low] + downs.count[high], weight, rows, mean, std, correlation
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LevelStepMoments:
+    """LevelStepMoments between neighbouring levels.
+
+    Attributes
+    ----------
+    count, weight, rows : ndarray of shape (n_steps,)
+        Rows on both sides of a step, sum of their weights, effective number.
+    mean, std : ndarray of shape (n_outputs, n_steps)
+        Mean change of the prediction and its deviation between rows, divisor n - 1; nan for one.
+    correlation : ndarray of shape (n_outputs, n_steps, n_steps)
+        Of the mean steps.
+    """
+
+    count: IntArray
+    weight: FloatArray
+    rows: FloatArray
+    mean: FloatArray
+    std: FloatArray
+    correlation: FloatArray
+
+
+def measure_levels(
+    level: IntArray,
+    down: FloatArray,
+    up: FloatArray,
+    n_levels: int,
+    weights: FloatArray | None = None,
+) -> LevelMoments:
+    """Measure the steps of rows, level by level.
+
+    Parameters
+    ----------
+    level : ndarray of shape (n_rows,)
+        Level of every row, from 0 to n_levels - 1.
+    down, up : ndarray of shape (n_outputs, n_rows)
+        Change of the prediction from the level below, and to the level above; 0 at the ends.
+    n_levels : int
+        Number of levels.
+    weights : ndarray of shape (n_rows,), optional
+        How much each row matters.
+
+    Notes
+    -----
+    O(n_rows) time and memory.
+
+    Examples
+    --------
+    >>> found = measure_levels(np.array([0, 1]), np.array([[0.0, 3.0]]), np.array([[1.0, 0.0]]), 2)
+    >>> found.steps.mean
+    array([[2.]])
+    """
+    check_magnitude(down)
+    check_magnitude(up)
+    w = np.ones(level.size) if weights is None else weights
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.bincount(level, values, n_levels).astype(np.float64)
+
+    count = np.bincount(level, minlength=n_levels)
+    weight, squares = total(w), total(w**2)
+    size = np.where(weight > 0, weight, 1.0)
+    steps = np.stack([down, up], axis=1)  # (n_outputs, 2, n_rows)
+    # from a row's own value first: equal steps then deviate by exactly nothing
+    first = np.zeros(n_levels, dtype=np.intp)
+    first[level[::-1]] = np.arange(level.size)[::-1]
+    anchor = steps[:, :, first] if level.size else np.zeros((len(down), 2, n_levels))
+    gap = steps - anchor[:, :, level]
+    shift = np.array([[total(w * g) / size for g in pair] for pair in gap])
+    shift = shift.reshape(len(down), 2, n_levels)
+    gap -= shift[:, :, level]
+    products = np.empty((len(down), n_levels, 2, 2))
+    for output, (below, above) in enumerate(gap):
+        products[output, :, DIRECTION_DOWN, DIRECTION_DOWN] = total(w * below * below)
+        products[output, :, DIRECTION_UP, DIRECTION_UP] = total(w * above * above)
+        products[output, :, DIRECTION_DOWN, DIRECTION_UP] = products[
+            output, :, DIRECTION_UP, DIRECTION_DOWN
+        ] = total(w * below * above)
+    mean = np.where(count > 0, anchor + shift, 0.0).transpose(0, 2, 1)
+    return LevelMoments(count, weight, squares, mean, products)
+
+
+def measure_classes(
+    level: IntArray,
+    down: FloatArray,
+    up: FloatArray,
+    n_levels: int,
+    weights: FloatArray | None = None,
+) -> LevelClasses:
+    """Measure the steps of rows of which some are not moved down or up: nan there."""
+    own = np.isnan(down[0]) + 2 * np.isnan(up[0])
+    down, up = (np.where(np.isnan(one), 0.0, one) for one in (down, up))
+
+    def measure_class(place: int) -> LevelMoments:
+        some = np.flatnonzero(own == place)
+        w = None if weights is None else weights[some]
+        return measure_levels(level[some], down[:, some], up[:, some], n_levels, w)
+
+    return LevelClasses(tuple(measure_class(place) for place in range(len(CLASSES))))
+
+
+def divide_or_zero(parts: FloatArray, wholes: FloatArray) -> FloatArray:
+    """Quotients; 0 where there is nothing to divide by."""
+    return np.divide(parts, wholes, out=np.zeros_like(parts), where=wholes > 0)
+
+
+def _outer(pairs: FloatArray) -> FloatArray:
+    """Products of the two numbers of every pair with each other."""
+    return np.asarray(pairs[..., :, None] * pairs[..., None, :])

@@ -1,0 +1,456 @@
+"""Results as text: the ranked table that `print` and the command show."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from rhale.effects.curve import Center
+from rhale.effects.result import (
+    Parts,
+    Result,
+    Trace,
+    find_result_axis_kind,
+    zero_rounding_of_effect,
+)
+from rhale.effects.table import MISSING_ROW_LABEL, Columns, name_places
+from rhale.errors import BadSettingError
+from rhale.output.labels import NO_CAPTIONS, Captions
+from rhale.output.number_format import write_number, write_with_error
+from rhale.output.times import format_axis_value
+from rhale.regions.result import RegionTree
+
+MAX_LISTED_NAME_LENGTH = 32
+MAX_LISTED_ROWS = 20  # of a table that is read
+SIGN = " ± "
+LONGEST_OUTPUT = 60
+MAX_NAMED_IN_SENTENCE = 3
+MOST_PERCENT = 1e4  # what is more is no share of anything
+JOINER = "\u200d"  # makes one emoji of two
+
+
+def as_text(
+    effects: Sequence[Result],
+    provenance: Mapping[str, Any],
+    notes: Sequence[str],
+    most: int | None = MAX_LISTED_ROWS,
+) -> str:
+    """Write the ranked table that `print` shows.
+
+    Parameters
+    ----------
+    effects : sequence of Result
+        The effects, in any order.
+    provenance : mapping
+        What was explained, how, on how many rows.
+    notes : sequence of str
+        What follows the table.
+    most : int, optional
+        How many effects are listed, the largest first; all of them if None.
+
+    Notes
+    -----
+    Columns for the output, the kind of feature, who differs and the change without a value are
+    there only where they tell something.
+    """
+    columns, n_left, remarks = ranking(effects, most)
+    table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
+    n_more = len(effects) - len(columns["feature"])
+    footer = [f"and {n_more:,} smaller ones: fx.summary() has all"] if n_more else []
+    footer += [f"{number}  {note}" for number, note in enumerate(remarks, start=1)]
+    return "\n".join([head(effects, provenance), *table, *footer, *notes])
+
+
+def ranking(
+    effects: Sequence[Result], most: int | None = None
+) -> tuple[dict[str, list[str]], int, list[str]]:
+    """The cells of the ranked table, the largest effect first.
+
+    Parameters
+    ----------
+    effects : sequence of Result
+        The effects, in any order.
+    most : int, optional
+        How many of them are listed; all if not given.
+
+    Returns
+    -------
+    columns : dict of str to list of str
+        The cells below each header.
+    n_left : int
+        How many columns hold words; the others, but for the notes, hold numbers.
+    remarks : list of str
+        The notes, whose numbers stand in the last column.
+    """
+    ranked = sorted(effects, key=lambda e: -np.nan_to_num(e.importance))[:most]
+    remarks: dict[str, int] = {}
+    columns = {"feature": [shorten_name(e.captions.feature(e.name)) for e in ranked]}
+    if len({e.output for e in effects}) > 1:
+        columns["output"] = [shorten_name(e.captions.output(e.output)) for e in ranked]
+    if {e.column_kind for e in ranked} != {"number"}:
+        columns["kind"] = [e.column_kind for e in ranked]
+    if any(e.regions is not None for e in ranked):
+        columns["differs by (in this model)"] = [differs_by(e.regions, e.captions) for e in ranked]
+    n_left = len(columns)
+    told = [
+        read_size_numbers(e, scale)
+        for e, scale in zip(ranked, scales(effects, ranked), strict=True)
+    ]
+    columns["importance ± error"] = align_signs([write_with_error(*one[:2]) for one in told])
+    spreads = [write_spread(*one[2:]) for one in told]
+    header = "typical spread" + (SIGN + "error" if any(SIGN in one for one in spreads) else "")
+    columns[header] = align_signs(spreads)
+    columns[_bins_header(ranked)] = [str(e.n_parts) for e in ranked]
+    if any(e.missing is not None for e in ranked):
+        columns["if missing (share)"] = [_missing_text(e) for e in ranked]
+    marks = [[remarks.setdefault(note, len(remarks) + 1) for note in e.notes] for e in ranked]
+    columns["notes"] = [", ".join(map(str, numbers)) for numbers in marks]
+    return columns, n_left, list(remarks)
+
+
+def scales(effects: Sequence[Result], shown: Sequence[Result]) -> list[float]:
+    """For each effect that is shown, the largest on its output: beside it, rounding is nothing."""
+    largest: dict[str, float] = {}
+    for effect in effects:
+        size = float(np.nan_to_num(max(effect.importance, effect.typical_spread)))
+        largest[effect.output] = max(size, largest.get(effect.output, 0.0))
+    return [largest[effect.output] for effect in shown]
+
+
+class SizeNumbers(NamedTuple):
+    """Importance and typical spread of an effect, each with its error; zero where it is rounding."""
+
+    size: float
+    error: float
+    spread: float
+    spread_error: float
+
+
+def read_size_numbers(effect: Result, scale: float) -> SizeNumbers:
+    """Importance and typical spread with their errors; zero where they are rounding."""
+    found = (
+        *(effect.importance, effect.importance_error),
+        *(effect.typical_spread, effect.typical_spread_error),
+    )
+    return SizeNumbers(*(zero_rounding_of_effect(number, scale) for number in found))
+
+
+def write_spread(spread: float, error: float) -> str:
+    """Write a typical spread, with its error where that is known.
+
+    Examples
+    --------
+    >>> write_spread(0.3123, 0.0214), write_spread(0.3123, float("nan")), write_spread(0.0, 0.0)
+    ('0.312 ± 0.021', '0.312', '0')
+    """
+    is_told = math.isfinite(error) and spread > 0
+    return write_with_error(spread, error) if is_told else write_number(spread, 3)
+
+
+def align_signs(cells: Sequence[str]) -> list[str]:
+    """Pad numbers with their errors so that the signs between them stand below one another.
+
+    Examples
+    --------
+    >>> align_signs(["37.7 ± 1.3", "0.476 ± 0.013", "0"])
+    [' 37.7 ± 1.3  ', '0.476 ± 0.013', '    0        ']
+    """
+    parts = [cell.partition(SIGN) for cell in cells]
+    left, right = (max(len(part[i]) for part in parts) for i in (0, 2))
+    if not right:
+        return list(cells)
+    return [f"{a:>{left}}{sign or ' ' * len(SIGN)}{b:<{right}}" for a, sign, b in parts]
+
+
+def tell_effect(effect: Result) -> str:
+    """Say in one line what an effect is: names, range, parts, importance, spread.
+
+    Examples
+    --------
+    "age on prediction: 4 bins from 18 to 80, importance 0.829 ± 0.012, typical spread 0.1"
+    """
+    name, output = effect.captions.axis(effect.name), effect.captions.value_axis(effect.output)
+    ends = [_place(effect, place) for place in (0, -1)]
+    numbers = read_size_numbers(effect, effect.importance)
+    counted = f"{effect.n_parts} {effect.parts if effect.n_parts != 1 else effect.parts[:-1]}"
+    return (
+        f"{shorten_name(name)} on {shorten_name(output)}: {counted} from {shorten_name(ends[0])} to "
+        f"{shorten_name(ends[-1])}, importance {write_with_error(numbers.size, numbers.error)}, "
+        f"typical spread {write_spread(numbers.spread, numbers.spread_error)}"
+    )
+
+
+def _place(effect: Result, at: int) -> str:
+    """Write a place of the axis: the name of a level, a date, or few digits of a number."""
+    if effect.labels:
+        return effect.labels[at]
+    value, kind = float(effect.axis[at]), find_result_axis_kind(effect)
+    return write_number(value) if kind == "number" else format_axis_value(value, kind)
+
+
+def differs_by(tree: RegionTree | None, captions: Captions = NO_CAPTIONS) -> str:
+    """Say in few words who differs, and how much of the spread that explains.
+
+    Parameters
+    ----------
+    tree : RegionTree or None
+        What was found.
+    captions : Captions
+        What people read for the features.
+
+    Returns
+    -------
+    str
+        "sex (92 ± 1 %)", "gradually with income (88 ± 2 %)", "perhaps x4" where that is doubtful,
+        "(groups: 40 %)" where groups were given, nothing where nobody differs, or nobody asked.
+    """
+    if tree is None:
+        return ""
+    share = write_share(*share_told(tree))
+    if tree.state == "given":
+        return f"(groups: {share})" if share else ""
+    who = name_differing(tree, captions)
+    return f"{who} ({share})" if share and tree.state == "found" else who
+
+
+def name_differing(tree: RegionTree, captions: Captions = NO_CAPTIONS) -> str:
+    """Name the features that tell rows apart; how, where they do so gradually or perhaps."""
+    if tree.state == "doubtful":
+        doubted = dict.fromkeys(captions.feature(split.feature) for split in tree.doubtful)
+        return f"perhaps {name_few(list(doubted))}" if doubted else ""
+    if tree.groups is not None:
+        return shorten_name(captions.feature(tree.groups.feature))
+    names = [captions.feature(name) for name in tree.splitters if name != tree.gradual]
+    if tree.gradual is None:
+        return name_few(names)
+    gradual = f"gradually with {shorten_name(captions.feature(tree.gradual))}"
+    return f"{gradual}, {name_few(names)}" if names else gradual
+
+
+def name_few(names: Sequence[str]) -> str:
+    """Name some features, and say how many more there are."""
+    more = (
+        f" and {len(names) - MAX_NAMED_IN_SENTENCE} more"
+        if len(names) > MAX_NAMED_IN_SENTENCE
+        else ""
+    )
+    return ", ".join(map(shorten_name, names[:MAX_NAMED_IN_SENTENCE])) + more
+
+
+def share_told(tree: RegionTree) -> tuple[float, float]:
+    """Share of the spread, and its error: of regions, or of what acts gradually, however it does."""
+    alone = set(tree.splitters) <= {tree.gradual}
+    for partner in tree.partners:
+        if partner.feature == tree.gradual and alone:
+            return partner.share, partner.standard_error
+    return tree.share, tree.standard_error
+
+
+def write_share(share: float, error: float = float("nan")) -> str:
+    """Write a share and its error in per cent; a decimal where the error leaves one.
+
+    Examples
+    --------
+    >>> write_share(0.921, 0.012), write_share(0.9921, 0.0031), write_share(0.4)
+    ('92 ± 1 %', '99.2 ± 0.3 %', '40 %')
+    """
+    if not np.isfinite(share):
+        return ""
+    percent, off = 100 * share, 100 * error
+    if abs(percent) >= MOST_PERCENT:
+        return f"{percent:.3g} %"
+    if not 0 < off < MOST_PERCENT:
+        return f"{round(percent):d} %"
+    if off >= 0.95:
+        return f"{round(percent):d} ± {off:.0f} %"
+    return f"{round(percent, 1) + 0.0:.1f} ± {max(off, 0.1):.1f} %"  # zero has no sign
+
+
+def count_some(provenance: Mapping[str, Any], features: Collection[str]) -> str:
+    """Count features and those of the model, where it sees more than these; "" where it does not.
+
+    Examples
+    --------
+    >>> count_some({"columns": ["age", "rooms", "income"]}, ["age", "rooms"])
+    '2 of 3'
+    """
+    n_all = len(provenance.get("columns", features))
+    return f"{len(features)} of {n_all}" if len(features) < n_all else ""
+
+
+def tell_shares(
+    outputs: Sequence[str], shares: Sequence[tuple[float, float]], some: str = ""
+) -> tuple[str, ...]:
+    """Say how much of the predictions curves explain, alone and with those of the regions.
+
+    `some` is how many features of how many have curves, where these are not all (`count_some`).
+    """
+    known = [(o, *pair) for o, pair in zip(outputs, shares, strict=True) if np.isfinite(pair[0])]
+    start = f"the sum of the curves of these features ({some})" if some else "the sum of the curves"
+    start += " explains"
+    if not known:
+        return ()
+    if len(outputs) == 1:
+        ((_, alone, both),) = known
+        variance = "of the variance of the predictions"
+        return (f"{start} {write_share(alone)} {variance}, {write_share(both)} with regions",)
+    parts = [
+        f"{write_share(alone)} for {shorten_name(output)!r} ({write_share(both)} with regions)"
+        for output, alone, both in known[:MAX_NAMED_IN_SENTENCE]
+    ]
+    more = (
+        f" and so on for {len(known) - MAX_NAMED_IN_SENTENCE} more"
+        if len(known) > MAX_NAMED_IN_SENTENCE
+        else ""
+    )
+    return (f"{start} of the variance of the predictions {', '.join(parts)}{more}",)
+
+
+def _bins_header(effects: Sequence[Result]) -> str:
+    """Name what is counted: bins, levels, points, or several of these."""
+    found = {effect.parts for effect in effects}
+    return "/".join(name for name in get_args(Parts) if name in found)
+
+
+def _missing_text(effect: Result) -> str:
+    missing = effect.missing
+    return "" if missing is None else f"{write_number(missing.mean)} ({100 * missing.share:.3g} %)"
+
+
+def head(results: Sequence[Result], provenance: Mapping[str, Any]) -> str:
+    """Say in one line what was explained, on how many rows, and what the effects are on."""
+    outputs = list(dict.fromkeys(result.output for result in results))
+    if len(outputs) != 1:
+        return f"{title(provenance)}; {len(outputs)} outputs"
+    output = shorten_name(results[0].captions.value_axis(outputs[0]), LONGEST_OUTPUT)
+    on = "" if results[0].quantity == "prediction" else "effects on "
+    return f"{title(provenance)}; {on}{output}"
+
+
+def title(provenance: Mapping[str, Any]) -> str:
+    """Say in one line what was explained, and on how many rows."""
+    method, rows = provenance.get("method", "?"), provenance.get("rows", 0)
+    of = provenance.get("rows_in_table", rows)
+    shown = f"{rows:,} rows" if rows == of else f"{rows:,} of {of:,} rows"
+    return f"{method} of a {provenance.get('model', 'model')}, {shown}"
+
+
+def aligned(rows: Sequence[Sequence[str]], n_left: int) -> list[str]:
+    """Pad cells to columns: the first to the left, numbers to the right, the last as it is."""
+    widths = [max(map(text_width, column)) for column in zip(*rows, strict=True)]
+    text = []
+    for row in rows:
+        cells = []
+        for i, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            blanks = " " * (width - text_width(cell))
+            left = i < n_left or i == len(row) - 1
+            cells.append(cell + blanks if left else blanks + cell)
+        text.append("  ".join(cells).rstrip())
+    return text
+
+
+def text_width(text: str) -> int:
+    """Count the columns that a text takes in a terminal.
+
+    Examples
+    --------
+    >>> text_width("ab"), text_width("日本"), text_width("e\u0301")
+    (2, 4, 1)
+    """
+    return sum(letter_widths(text))
+
+
+def letter_widths(text: str) -> list[int]:
+    """Columns of every letter: none for accents and for what is joined to an emoji, two if wide."""
+    joined = [False, *(letter == JOINER for letter in text)]
+    return [
+        0
+        if after_joiner or unicodedata.category(letter) in ("Mn", "Me", "Cf")
+        else 1 + (unicodedata.east_asian_width(letter) in "WF")
+        for letter, after_joiner in zip(text, joined, strict=False)
+    ]
+
+
+def shorten_name(name: str, longest: int = MAX_LISTED_NAME_LENGTH) -> str:
+    """Cut a long name, and keep a name on one line; signs that steer a terminal are left out.
+
+    Examples
+    --------
+    >>> shorten_name("a name that goes on", 10)
+    'a name th…'
+    """
+    line = " ".join(name.split()) or name
+    line = "".join(
+        letter
+        for letter in line
+        if letter == JOINER or unicodedata.category(letter) not in ("Cc", "Cf", "Cs")
+    )
+    if text_width(line) <= longest:
+        return line
+    cut = int(np.searchsorted(np.cumsum(letter_widths(line)), longest - 1, "right"))
+    return line[:cut].rstrip(JOINER) + "…"
+
+
+# --- A curve on a grid as rows: its spread and its interval beside it
+
+
+def curve_rows(
+    result: Result,
+    n: int | None = None,
+    *,
+    center: Center | None = "mean",
+    level: float = 0.95,
+    smooth: bool = False,
+) -> Columns:
+    """One row for each place of a curve, and one for missing values, where they were measured.
+
+    Parameters
+    ----------
+    result : Result
+        Whose curve.
+    n : int, optional
+        So many places, evenly from end to end; by default wherever the curve bends, as it is
+        drawn. Of levels all, whatever is asked.
+    center, level, smooth
+        As in `Result.trace`.
+
+    Notes
+    -----
+    `x` is a number: days since 1970 for dates, seconds for durations, the place of a level; `at` is
+    the same as text. `spread` is how rows differ, `low` and `high` how well the curve is known.
+    """
+    trace = result.trace(center, level, smooth=smooth)
+    if n is not None and not result.labels:
+        trace = _trace_at(result, n, {"center": center, "level": level, "smooth": smooth})
+    named = (
+        [result.labels[i] for i in np.searchsorted(result.axis, trace.x)] if result.labels else ()
+    )
+    columns: Columns = {
+        "x": trace.x.tolist(),
+        "at": name_places(trace.x, tuple(named), find_result_axis_kind(result)),
+        **{name: getattr(trace, name).tolist() for name in Trace._fields[1:]},
+    }
+    gone = result.missing_trace(center, level)
+    if gone is None:
+        return columns
+    last = {
+        "at": MISSING_ROW_LABEL,
+        **{name: float(getattr(gone, name)[0]) for name in Trace._fields},
+    }
+    return {name: [*held, last[name]] for name, held in columns.items()}
+
+
+def _trace_at(result: Result, n: Any, asked: dict[str, Any]) -> Trace:
+    """The curve at evenly spaced places."""
+    is_count = isinstance(n, int | np.integer) and not isinstance(n, bool)
+    if not is_count or n < 2:
+        msg = f"n={n!r:.60} is no number of places; pass a whole number of two or more"
+        raise BadSettingError(msg)
+    x, center = np.linspace(result.axis[0], result.axis[-1], n), asked["center"]
+    low, high = result.ci(x, **asked)
+    curve = result.curve(x, center=center, smooth=asked["smooth"])
+    return Trace(x, curve, result.spread(x, center=center), low, high)

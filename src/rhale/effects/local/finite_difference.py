@@ -1,0 +1,368 @@
+"""Secants: difference quotients over windows of rows, for models without derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from rhale.data import Chunk
+from rhale.effects.binning.axis import MANY_VALUES, FeatureAxis, nearest
+from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.point_masses import NO_PILES, PointMasses
+from rhale.effects.local.measure import MeasuredChunk, Needs, Questions, Replies, SubsetQuery
+from rhale.stats.arrays import FloatArray
+from rhale.stats.interpolation import Knots
+
+# --- Windows: the interval around every value over which a secant is taken
+
+
+MIN_WINDOW_ROWS = 4  # a window always sees some other rows
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """The interval around a value over which a secant is taken.
+
+    Attributes
+    ----------
+    share : float
+        Share of the rows inside, half of them on each side, those with the very same value not
+        counted; moved inside at the ends of the axis.
+    low, high : float
+        Range of the feature.
+    knots : Knots
+        Some values.
+    starts, stops : ndarray of shape (n_knots,)
+        The intervals around them; straight lines between them. Of an even window, the least ones.
+    ladder : ndarray of shape (n_values,) or None
+        The only values an end may have, where there are few.
+    whole : bool
+        Whether ends must be whole numbers.
+    gaps : ndarray of shape (n_gaps, 2)
+        Wide stretches without rows, which windows do not cross: what happens there is measured
+        apart. Only that of a value that is alone between two of them does.
+    reach : ndarray of shape (n_knots,) or None
+        How far an even window goes to either side of the knots: as far as its shorter half.
+    piles : PointMasses
+        Values that many rows share: no window crosses them.
+    least : Window or None
+        What an even window is at least; where it would be narrower, this one is taken. None where
+        windows are not even.
+    """
+
+    share: float
+    low: float
+    high: float
+    knots: Knots
+    starts: FloatArray
+    stops: FloatArray
+    ladder: FloatArray | None
+    whole: bool
+    gaps: FloatArray
+    reach: FloatArray | None = None
+    piles: PointMasses = NO_PILES
+    least: Window | None = None
+
+    def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Give the interval [a, b] around every value."""
+        return self.within(x, self.knots.read(x, *self.lines))
+
+    @property
+    def lines(self) -> tuple[FloatArray, ...]:
+        """Heights of the lines that tell where the intervals end."""
+        if self.reach is None or self.least is None:
+            return self.starts, self.stops
+        return self.starts, self.stops, self.reach
+
+    def within(self, x: FloatArray, lines: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Intervals that hold their value, from the lines read there."""
+        if self.least is None:
+            a, b = lines
+        else:
+            reach = self.piles.shorten(x, lines[2])
+            for behind, beyond in self.gaps:
+                way = np.where(x <= behind, behind - x, np.where(x >= beyond, x - beyond, np.inf))
+                reach = np.minimum(reach, way)
+            a, b = _make_symmetric_windows(x, reach, self.least.within(x, lines[:2]))
+        if self.ladder is not None:
+            a, b = nearest(self.ladder, a), nearest(self.ladder, b)
+        elif self.whole:
+            a, b = np.floor(a), np.ceil(b)
+        a, b = np.minimum(np.maximum(a, self.low), x), np.maximum(np.minimum(b, self.high), x)
+        wide = a, b
+        for behind, beyond in self.gaps:
+            a = np.where(x >= beyond, np.maximum(a, beyond), a)
+            b = np.where(x <= behind, np.minimum(b, behind), b)
+        if self.gaps.size:
+            a, b = (np.where(b > a, own, all_) for own, all_ in zip((a, b), wide, strict=True))
+        a, b = self.piles.confine(x, a, b)
+        is_narrow = ~(b > a)
+        if is_narrow.any():
+            a[is_narrow], b[is_narrow] = self.low, self.high
+        return a, b
+
+
+def window(
+    axis: FeatureAxis,
+    share: float,
+    *,
+    whole: bool = False,
+    piles: PointMasses = NO_PILES,
+    at: FloatArray | None = None,
+) -> Window:
+    """Find, everywhere on the axis, the interval that holds a share of the rows.
+
+    Parameters
+    ----------
+    axis : FeatureAxis
+        The feature.
+    share : float
+        Share of the weight that the window holds besides the rows at its centre.
+    whole : bool
+        Whether the feature takes whole numbers only.
+    piles : PointMasses
+        Values that many rows share.
+    at : ndarray of shape (n_places,), optional
+        The only places that it will be asked about, increasing; between them it is a guess.
+
+    Notes
+    -----
+    O(n_values). Rows with the same value as the centre do not count: a pile of zeros must not
+    shrink the window to nothing.
+    """
+    is_ladder = axis.values.size <= MANY_VALUES
+    knots = axis.knots if at is None or is_ladder else Knots(at)
+    below, above = axis.beside_knots if knots is axis.knots else axis.beside(knots.places)
+    needed = _weight_needed(axis, share)
+    left, right = np.maximum(needed / 2, needed - above), np.maximum(needed / 2, needed - below)
+    starts, stops = _find_values_at_weights(axis, below - left, axis.total - above + right)
+    ladder = knots.places if is_ladder else None
+    return Window(
+        share=share,
+        low=axis.low,
+        high=axis.high,
+        knots=knots,
+        starts=starts,
+        stops=stops,
+        ladder=ladder,
+        whole=whole,
+        gaps=axis.empty,
+        piles=piles,
+    )
+
+
+def even_window(
+    axis: FeatureAxis,
+    share: float,
+    least: float,
+    *,
+    whole: bool = False,
+    piles: PointMasses = NO_PILES,
+) -> Window:
+    """Find windows that go as far to the left as to the right.
+
+    Parameters
+    ----------
+    axis : FeatureAxis
+        The feature.
+    share : float
+        Share of the weight inside where rows are evenly dense. Elsewhere half of it is on the
+        denser side, and the other side is as long.
+    least : float
+        Share of the weight that a window holds at least: at the ends of the axis, where an even
+        window would shrink to nothing, it is that of `window` with this share.
+    whole : bool
+        As in `window`.
+    piles : PointMasses
+        As in `window`.
+
+    Notes
+    -----
+    The secant over an even window is off by the third derivative only, over any other window by
+    the second already. Features of few values have no even windows: their neighbours are where
+    they are.
+    """
+    if axis.values.size <= MANY_VALUES:
+        return window(axis, share, whole=whole, piles=piles)
+    half = _weight_needed(axis, share) / 2
+    knots, (below, above) = axis.knots.places, axis.beside_knots
+    starts, stops = _find_values_at_weights(axis, below - half, axis.total - above + half)
+    reach = np.minimum(knots - starts, stops - knots)
+    narrow = window(axis, min(least, share), whole=whole)
+    return replace(narrow, share=share, reach=reach, piles=piles, least=narrow)
+
+
+def _make_symmetric_windows(
+    x: FloatArray, reach: FloatArray, least: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Windows as long to the left as to the right, or the least ones where these are wider."""
+    a, b = least
+    is_wide = 2 * reach >= b - a
+    return np.where(is_wide, x - reach, a), np.where(is_wide, x + reach, b)
+
+
+def _weight_needed(axis: FeatureAxis, share: float) -> float:
+    """Weight of a share of the rows, and of a few rows at least."""
+    return float(axis.total * min(max(share, MIN_WINDOW_ROWS / axis.rows), 1.0))
+
+
+def _find_values_at_weights(
+    axis: FeatureAxis, first: FloatArray, last: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Values at which the weight up to them has reached `first` and `last`."""
+    reached = axis.reached
+    slack, most = 1e-9 * reached[-1], axis.values.size - 1
+    start = np.searchsorted(reached, np.maximum(first, 0.0) + slack, "right") - 1
+    stop = np.searchsorted(reached, np.minimum(last, reached[-1]) - slack, "left") - 1
+    start, stop = (np.minimum(np.maximum(at, 0), most) for at in (start, stop))
+    return axis.values[start], axis.values[stop]
+
+
+End = tuple[FloatArray, FloatArray]
+
+SIMILAR = 2.0  # windows whose squared widths differ by less say nothing about curvature
+UNEVEN = 1e-3  # of the width: rounding may move the middle of an even window so far
+
+
+class Interval(Protocol):
+    """Where the secant of a row begins and ends."""
+
+    def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Give [a, b] around every value."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnBin:
+    """The row's own bin, as Apley and Zhu do."""
+
+    grid: Grid
+
+    def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Limits of the bin of every value."""
+        cell = self.grid.locate(x)
+        return self.grid.edges[cell], self.grid.edges[cell + 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Secant:
+    """Difference quotients over windows of rows around every value of one column.
+
+    Attributes
+    ----------
+    column : int
+        The feature's column in the table.
+    interval : Interval
+        Where the secant of a row begins and ends.
+    wide : Window or None
+        A wider one, which tells how much of the secant is curvature; None where the model is
+        smooth and one is enough.
+    piles : PointMasses
+        Values that many rows share, as in the intervals.
+
+    Notes
+    -----
+    Two predictions per row, and two more for every other row where there is a second window: what
+    these tell of curvature counts twice (`curvature_share`).
+    """
+
+    column: int
+    interval: Interval
+    wide: Window | None = None
+    piles: PointMasses = NO_PILES
+    needs: ClassVar[Needs] = "nothing"
+    n_changes: ClassVar[int] = 2
+
+    @property
+    def is_stepped(self) -> bool:
+        """Whether the model has steps, so that windows are wide."""
+        return self.wide is not None
+
+    def questions(self, rows: MeasuredChunk) -> Questions:
+        """Both ends of the windows of every row, as the column's type can hold them."""
+        chunk, column = rows.chunk, self.column
+        x = self.piles.take_sides(chunk.column(column), rows.key)
+        ends = self.representable(chunk, self.interval, x)
+        changes = [(column, end) for end in ends]
+        if self.wide is None:
+            return Questions(changes, (x, ends))
+        some = rows.every_other
+        wide = self.representable(chunk, self.wide, x[some])
+        asides = (SubsetQuery(some, [(column, end) for end in wide]),)
+        return Questions(changes, (x, ends, some, wide), asides)
+
+    def representable(self, chunk: Chunk, interval: Interval, x: FloatArray) -> End:
+        """Where the secants of some rows begin and end, as the column's type can hold it."""
+        a, b = (chunk.representable(self.column, end) for end in known_ends(interval, x))
+        return a, b
+
+    def local_effects(
+        self,
+        rows: MeasuredChunk,  # noqa: ARG002
+        asked: Questions,
+        replies: Replies,
+    ) -> FloatArray:
+        """Secants of all outputs, shape (n_outputs, n_rows), less what curvature adds to them."""
+        x, ends, *more = asked.memory
+        found = _secant_quotient(*replies.changed, *ends)
+        if more:
+            some, wide = more
+            share = curvature_share(x[some], (ends[0][some], ends[1][some]), wide)[:, None]
+            found[some] += 2 * share * (found[some] - _secant_quotient(*replies.asides[0], *wide))
+        found[np.isnan(x)] = 0.0  # rows without a value fall into no cell
+        return np.ascontiguousarray(found.T)
+
+
+def known_ends(interval: Interval, x: FloatArray) -> End:
+    """Where the secants of values begin and end; nowhere where these are missing."""
+    known = ~np.isnan(x)
+    if known.all():
+        return interval.ends(x)
+    a, b = np.full((2, x.size), np.nan)
+    a[known], b[known] = interval.ends(x[known])
+    return a, b
+
+
+def curvature_share(x: FloatArray, narrow: End, wide: End) -> FloatArray:
+    """Share of the difference of two secants that is to be added to the narrow one.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_rows,)
+        Feature values.
+    narrow, wide : pairs of ndarray of shape (n_rows,)
+        Where the two windows of each row begin and end.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        1 / (q - 1), q being the squared ratio of the widths; 0 where a window is not even or
+        the widths are too similar.
+
+    Notes
+    -----
+    Over an even window of width w the secant d is off by f''' w² / 24, so the secant e over one
+    of width w √q is off by q times as much, and d + (d - e) / (q - 1) by neither (Richardson).
+    Windows may then be wide enough to even out the steps of a tree, and still follow a curve.
+
+    Examples
+    --------
+    >>> x, narrow, wide = np.array([5.0]), (np.array([4.0]), np.array([6.0])), (
+    ...     np.array([2.0]), np.array([8.0]))
+    >>> float(curvature_share(x, narrow, wide)[0])
+    0.125
+    """
+    even = np.ones(x.size, dtype=np.bool_)
+    for a, b in (narrow, wide):
+        even &= np.abs((x - a) - (b - x)) <= UNEVEN * (b - a)
+    width, wider = narrow[1] - narrow[0], wide[1] - wide[0]
+    q = np.divide(wider, width, out=np.zeros_like(wider), where=even & (width > 0)) ** 2
+    return np.asarray(np.divide(1.0, q - 1.0, out=np.zeros_like(q), where=q >= SIMILAR))
+
+
+def _secant_quotient(low: FloatArray, high: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Difference quotient; nan where a feature has one value only."""
+    width = (b - a)[:, None]
+    return np.divide(high - low, width, out=np.full_like(high, np.nan), where=width > 0)

@@ -1,0 +1,628 @@
+"""Result: what every result answers, so that no reader asks which class it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple, Protocol, cast, get_args, runtime_checkable
+
+import numpy as np
+
+from rhale.effects.binning.cells import uniform_edges
+from rhale.effects.binning.partition import is_number_setting
+from rhale.effects.curve import Center
+from rhale.effects.quadrature import RowPlaces
+from rhale.effects.staircase import Jump, Staircase
+from rhale.effects.table import Columns, Missing
+from rhale.effects.variance import Estimate
+from rhale.errors import BadSettingError
+from rhale.naming import read_word
+from rhale.output.doors import draw_result_lazily, show_result
+from rhale.output.frozen import freeze, same_fields
+from rhale.output.labels import Captions
+from rhale.output.note import Note, as_notes
+from rhale.output.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, format_axis_value
+from rhale.regions.result import RegionTree
+from rhale.stats.arrays import BoolArray, FloatArray
+
+Points = Any  # numbers; dates or durations where the feature has them
+Parts = Literal["bins", "levels", "points"]
+Quantity = Literal["effect", "prediction"]
+Outside = Literal["extend", "nan", "raise"]  # what is said beyond the ends of a curve
+N_CURVE_POINTS = 401  # between the limits, besides the limits: a quadratic looks smooth
+N_SUPPORT_CELLS = 80
+EFFECT_ROUNDING = 2.0**-30  # of an effect: what is less is made by the arithmetic of the model
+
+
+class Trace(NamedTuple):
+    """A curve to draw, with its spread and the ends of its interval; all of shape (n_points,).
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_points,)
+        Places, in units of the feature.
+    curve : ndarray of shape (n_points,)
+        The curve there, in units of the output.
+    spread : ndarray of shape (n_points,)
+        How rows differ there, in units of the output.
+    low, high : ndarray of shape (n_points,)
+        Ends of the interval of the curve.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.linspace(0, 10, 200)
+    >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+    >>> trace = age.trace("start", n_points=3)
+    >>> trace.x, trace.curve
+    (array([ 0.,  5., 10.]), array([ 0., 10., 20.]))
+    """
+
+    x: FloatArray
+    curve: FloatArray
+    spread: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+class Difference(NamedTuple):
+    """How much a curve changes between two places, how sure that is, and how rows differ.
+
+    Attributes
+    ----------
+    size : float
+        How much the curve changes, in units of the output.
+    error : float
+        Standard error of that.
+    spread : float
+        Deviation between rows of what happens to them in between.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.linspace(0, 10, 200)
+    >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+    >>> found = age.difference(0.0, 5.0)
+    >>> found.size, found.error, found.spread
+    (10.0, 0.0, 0.0)
+    """
+
+    size: float
+    error: float
+    spread: float
+
+
+class Support(NamedTuple):
+    """Where the rows are along the axis.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_known,)
+        Feature values of known rows; none where no rows were kept.
+    limits, density : ndarray of shape (n + 1,) and (n,)
+        Weight of the rows between two limits, by the distance of these.
+    gaps : ndarray of shape (n_gaps, 2)
+        Stretches over which the curve is interpolated, as they have no rows.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.linspace(0, 10, 200)
+    >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+    >>> age.support().values.size, len(age.support().gaps)
+    (200, 0)
+    """
+
+    values: FloatArray
+    limits: FloatArray
+    density: FloatArray
+    gaps: FloatArray = np.empty((0, 2))
+
+
+class LevelRows(NamedTuple):
+    """Rows at each level and their weight, both of shape (n_levels,).
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_levels,)
+        Rows at each level.
+    weight : ndarray of shape (n_levels,)
+        Sum of their weights.
+
+    Examples
+    --------
+    >>> LevelRows(np.array([1.0, 3.0]), np.array([1.0, 3.0])).share
+    array([0.25, 0.75])
+    """
+
+    rows: FloatArray = np.empty(0)
+    weight: FloatArray = np.empty(0)
+
+    @property
+    def share(self) -> FloatArray:
+        """Their share of the data, shape (n_levels,); adds up to one."""
+        return np.asarray(self.weight / self.weight.sum())
+
+
+@runtime_checkable
+class Result(Protocol):
+    """How features move one output. Tables, texts, pictures and pages ask this, and no more.
+
+    A new kind of result joins by answering it; what several of them have in common stands below,
+    as functions.
+    """
+
+    @property
+    def name(self) -> str:
+        """The feature, as it is found and shown."""
+        ...
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features that are moved: one, but of results about several."""
+        ...
+
+    @property
+    def output(self) -> str:
+        """What is moved."""
+        ...
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs; `name` and `output` are keys."""
+        ...
+
+    @property
+    def quantity(self) -> Quantity:
+        """What the curve shows: an effect, or predictions."""
+        ...
+
+    @property
+    def parts(self) -> Parts:
+        """What it is made of, which decides how it is drawn in detail."""
+        ...
+
+    @property
+    def n_parts(self) -> int:
+        """How many of these there are."""
+        ...
+
+    @property
+    def axis(self) -> FloatArray:
+        """Places of the limits, levels or points, increasing."""
+        ...
+
+    @property
+    def column_kind(self) -> ColumnKind:
+        """What the values of the feature are: how places are written."""
+        ...
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One for each place where the feature has levels; none otherwise."""
+        ...
+
+    @property
+    def missing(self) -> Missing | None:
+        """What happens without a value, where that was measured."""
+        ...
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader should know: each a `Note`, which is a text with a kind."""
+        ...
+
+    @property
+    def importance(self) -> float:
+        """Size of the effect, by which results are ranked."""
+        ...
+
+    @property
+    def importance_error(self) -> float:
+        """Standard error of `importance`."""
+        ...
+
+    @property
+    def typical_spread(self) -> float:
+        """How much rows differ, in units of the output."""
+        ...
+
+    @property
+    def typical_spread_error(self) -> float:
+        """Standard error of `typical_spread`; nan where it is not known."""
+        ...
+
+    @property
+    def heterogeneity(self) -> float:
+        """How much rows differ, in units of the result's own."""
+        ...
+
+    @property
+    def regions(self) -> RegionTree | None:
+        """Who differs; None where that was not asked for."""
+        ...
+
+    @property
+    def stairs(self) -> Staircase | None:
+        """The curve of a model that moves in steps; None where it does not, or nobody knows."""
+        ...
+
+    @property
+    def jumps(self) -> tuple[Jump, ...]:
+        """Where the curve of a stepped model moves far at once; none where it has no steps."""
+        ...
+
+    def curve(
+        self,
+        x: Any,
+        *,
+        center: Center = "mean",
+        smooth: bool = False,
+        outside: Outside = "extend",
+    ) -> FloatArray:
+        """The curve at what the user calls the values: numbers, dates, names of levels.
+
+        With `smooth`, small steps of a stepped model are evened out; other curves stay. Beyond
+        the ends of `axis`, "extend" lets the outermost bins go on; levels and points, which cannot,
+        are nan there, as all results are with "nan". "raise" refuses such values.
+        """
+        ...
+
+    def spread(self, x: Any, *, center: Center = "mean", outside: Outside = "extend") -> FloatArray:
+        """How much rows differ there, their curves centred as the mean curve is."""
+        ...
+
+    def ci(
+        self,
+        x: Any,
+        *,
+        level: float = 0.95,
+        center: Center = "mean",
+        smooth: bool = False,
+        outside: Outside = "extend",
+    ) -> tuple[FloatArray, FloatArray]:
+        """Where the curve is, given the draw of the rows."""
+        ...
+
+    def height(self, x: FloatArray) -> FloatArray:
+        """The curve, zero on average, at places between the ends of `axis`."""
+        ...
+
+    def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:
+        """Where the curve is drawn: wherever it bends, or its points, or its levels."""
+        ...
+
+    def trace(
+        self,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        n_points: int = N_CURVE_POINTS,
+        *,
+        smooth: bool = False,
+    ) -> Trace:
+        """What is drawn at these places: curve, spread, interval; `smooth` as in `curve`."""
+        ...
+
+    def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
+        """The one point of missing values; None where it was not measured."""
+        ...
+
+    def difference(self, start: float, stop: float) -> Difference:
+        """How the curve changes from one of its places to another: what sentences say."""
+        ...
+
+    def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
+        """Variance of the curve at places less its mean at others, which are no draw."""
+        ...
+
+    def rows_along(self) -> RowPlaces:
+        """Places that stand for the rows, and their shares of these, which add up to one."""
+        ...
+
+    @property
+    def total_rows(self) -> float:
+        """Effective number of rows that have a value."""
+        ...
+
+    def support(self) -> Support:
+        """Where the rows are, beside the curve; of a feature that has more than one value."""
+        ...
+
+    def level_rows(self) -> LevelRows:
+        """The same for levels; nothing where the feature has none."""
+        ...
+
+    def single_curves(self, most: int) -> FloatArray:
+        """Curves of a few single rows, zero on average, (n_curves, n_places)."""
+        ...
+
+    def table(self) -> Columns:
+        """One row for each part, and one for missing values."""
+        ...
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The same as a data frame."""
+        ...
+
+    def curve_frame(
+        self,
+        n: int | None = None,
+        *,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        smooth: bool = False,
+        backend: str | None = None,
+    ) -> Any:
+        """The curve on a grid as a data frame, spread and interval beside it."""
+        ...
+
+    def plot(self, **options: Any) -> Any:
+        """Draw it in detail."""
+        ...
+
+
+# what a result says in one number; tables of results have a column for each
+STATISTICS: dict[str, Callable[[Result], float]] = {
+    "importance": lambda result: result.importance,
+    "importance_error": lambda result: result.importance_error,
+    "typical_spread": lambda result: result.typical_spread,
+    "typical_spread_error": lambda result: result.typical_spread_error,
+    "heterogeneity": lambda result: result.heterogeneity,
+}
+
+
+class FrozenResult:
+    """What results of one feature have in common: they never change, and compare by value."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        freeze(self)
+        for field in ("local_notes", "bin_notes", "notes"):
+            if field in self.__dict__:
+                object.__setattr__(self, field, as_notes(self.__dict__[field]))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self: Any) -> str:
+        from rhale.effects.listing import tell_effect
+
+        return tell_effect(self)
+
+    def _repr_html_(self: Any) -> str:
+        """A small page, for notebooks."""
+        return show_result(self)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The one feature."""
+        return (self.name,)
+
+    def to_frame(self: Any, backend: str | None = None) -> Any:
+        """One tidy row per bin, step between levels or point, as `Explanation.to_frame` has them.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; the first of these that is installed if not given.
+
+        Returns
+        -------
+        data frame
+            Columns as in `Explanation.to_frame`.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.to_frame("pandas")["mean"].tolist()
+        [2.0]
+        """
+        from rhale.effects.summary import as_frame, bin_rows
+
+        return as_frame(bin_rows([self]), backend)
+
+    def curve_frame(
+        self: Any,
+        n: int | None = None,
+        *,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        smooth: bool = False,
+        backend: str | None = None,
+    ) -> Any:
+        """The curve on a grid as a table: how rows differ and how sure it is beside it.
+
+        Parameters
+        ----------
+        n : int, optional
+            So many places, evenly from end to end; by default wherever the curve bends. Levels
+            are all there, whatever is asked.
+        center, level, smooth
+            As in `ci`.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            As in `to_frame`.
+
+        Returns
+        -------
+        data frame
+            Columns `feature`, `output`, `x`, `at`, `curve`, `spread`, `low` and `high`, and what
+            people read for the first two. `x` is a number (of dates the day since 1970, of levels
+            their place), `at` the same as text; the last row is that of missing values, where
+            they were measured.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.curve_frame(3, center="start", backend="pandas")["curve"].tolist()
+        [0.0, 10.0, 20.0]
+        """
+        from rhale.effects.summary import curve_frame
+
+        asked: dict[str, Any] = {"n": n, "center": center, "level": level, "smooth": smooth}
+        return curve_frame([self], backend, **asked)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw this feature in detail, as `Explanation.plot` does.
+
+        Parameters
+        ----------
+        **options
+            Those of `Explanation.plot` for one feature: `ax`, `kind`, `center`, `smooth`, `limits`,
+            `xscale`, `sort`, `rows`, `regions`, `colors`, `figsize`, `legend`, `title`, and the others of
+            `rhale.plots.plot_effect` or `rhale.plots.plot_profile`.
+
+        Returns
+        -------
+        Axes, or a pair of them
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> ax = age.plot(kind="curve")
+        >>> ax.get_xlabel()
+        'age'
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
+        """
+        return draw_result_lazily(self, options)
+
+
+def reach(result: Result) -> tuple[float, float]:
+    """First and last value of the feature."""
+    return float(result.axis[0]), float(result.axis[-1])
+
+
+def find_beyond(result: Result, points: FloatArray, outside: Outside) -> BoolArray:
+    """Tell which values are to be nan, as they lie beyond the ends of a curve; or refuse them.
+
+    Parameters
+    ----------
+    result : Result
+        Whose curve.
+    points : ndarray of shape (n_x,)
+        Feature values.
+    outside : {"extend", "nan", "raise"}
+        As in `Result.curve`.
+    """
+    outside = cast(Outside, read_word("outside", outside, get_args(Outside)))
+    low, high = reach(result)
+    beyond = (points < low) | (points > high)
+    if outside == "raise" and beyond.any():
+        kind = find_result_axis_kind(result)
+        first, *ends = (format_axis_value(float(v), kind) for v in (points[beyond][0], low, high))
+        msg = (
+            f"{beyond.sum()} of {points.size} values of {result.name!r} lie beyond "
+            f"[{', '.join(ends)}], where its curve ends, the first at {first}; outside='nan' leaves "
+            "them out"
+        )
+        raise BadSettingError(msg)
+    return np.asarray(beyond & (outside == "nan"))
+
+
+def is_constant(result: Result) -> bool:
+    """Tell whether the feature has only one value, so that there is no curve."""
+    low, high = reach(result)
+    return low == high
+
+
+def find_result_axis_kind(result: Result) -> AxisKind:
+    """How places on the axis are written; those of levels are plain numbers."""
+    return as_axis_kind(result.column_kind)
+
+
+def heights(result: Result, x: FloatArray) -> FloatArray:
+    """The centred curve at sampled values; for rows without one at the point of its own.
+
+    Nan where neither is known: outside the curve, or where no point for missing values was made.
+    """
+    low, high = reach(result)
+    inside = (x >= low) & (x <= high)
+    if inside.all():
+        return result.height(x)
+    found = np.where(inside, result.height(np.where(inside, x, low)), np.nan)
+    gone = result.missing_trace()
+    return found if gone is None else np.where(np.isnan(x), gone.curve[0], found)
+
+
+def trace_missing(
+    missing: Missing | None, shift: float, level: float, *, spread_known: bool = True
+) -> Trace | None:
+    """Make the one point of missing values; None where it was not measured.
+
+    Parameters
+    ----------
+    missing : Missing or None
+        What was measured.
+    shift : float
+        What to add to its mean, so that it stands where the curve does.
+    level : float
+        Of the interval.
+    spread_known : bool
+        Whether rows differ by its deviation on the scale of the curve, too.
+
+    Notes
+    -----
+    A curve that is zero on average over the rows is zero at their average prediction, so the
+    change of that average is a point on the same scale. How rows differ without a value, once
+    their own curves are centred, a partial dependence does not tell; its interval is then that
+    of the uncentred mean, which is too wide rather than too narrow.
+    """
+    if missing is None or not np.isfinite(missing.mean):
+        return None
+    mean, spread = missing.mean + shift, missing.std if spread_known else np.nan
+    half = normal_quantile(level) * missing.standard_error
+    return Trace(*np.array([[np.nan], [mean], [spread], [mean - half], [mean + half]]))
+
+
+def count_support_rows(axis: FloatArray, values: FloatArray, weight: FloatArray) -> Support:
+    """Count known rows in cells of equal width between the ends of an axis."""
+    limits = uniform_edges(float(axis[0]), float(axis[-1]), N_SUPPORT_CELLS)
+    counted = np.histogram(values, limits, weights=weight)[0]
+    return Support(values, limits, counted / np.diff(limits))
+
+
+def as_points(x: Any, kind: AxisKind = "number") -> tuple[FloatArray, tuple[int, ...]]:
+    """Flatten to floats, and remember the shape."""
+    points = as_numbers(x, kind)
+    return points.ravel(), points.shape
+
+
+def require_level(level: float) -> None:
+    """Refuse what is no probability of an interval."""
+    if not is_number_setting(level) or not 0 < level < 1:
+        msg = f"level={level} is not between 0 and 1, say 0.95"
+        raise BadSettingError(msg)
+
+
+def normal_quantile(level: float) -> float:
+    """Half-width of a two-sided normal interval, in standard errors."""
+    require_level(level)
+    return NormalDist().inv_cdf(0.5 + level / 2)
+
+
+def zero_rounding_of_effect(value: float, scale: float) -> float:
+    """A number, zero if it is but rounding beside the scale; nan stays what it is.
+
+    Examples
+    --------
+    >>> zero_rounding_of_effect(2.6e-14, 37.68), zero_rounding_of_effect(2.6e-14, 0.0), zero_rounding_of_effect(0.1, 37.68)
+    (0.0, 2.6e-14, 0.1)
+    """
+    return 0.0 if value <= EFFECT_ROUNDING * scale else value
+
+
+def weighted_root_mean_square(values: FloatArray, weight: FloatArray) -> float:
+    """Root of the weighted mean of squares over the values that are known; nan if none is."""
+    known = np.isfinite(values) & (weight > 0)
+    if not known.any():
+        return float("nan")
+    return float(np.sqrt(np.average(values[known] ** 2, weights=weight[known])))

@@ -1,0 +1,309 @@
+"""Where the rows of a result stand along its axis, and which part of it pictures show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from rhale.effects.effect import LocalEffects
+from rhale.effects.quadrature import RowPlaces
+from rhale.effects.result import Result, find_result_axis_kind, is_constant, reach
+from rhale.output.frozen import as_frozen
+from rhale.output.number_format import write_number
+from rhale.output.times import AxisKind, format_axis_value
+from rhale.stats.arrays import FloatArray, IntArray
+
+MIDDLE = (0.05, 0.95)  # of the rows
+SHOWN_QUANTILES = (0.01, 0.99)  # beyond these a picture may end
+SQUEEZED = 1 / 3  # of the axis: less room for most of the rows is little
+MORE_ROOM = 1.5  # that a logarithmic axis must give them
+SECONDS_PER_UNIT = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0}
+MINUS_SIGN = "\u2212"
+
+
+class ShownPart(NamedTuple):
+    """The part of an axis that pictures show where nobody asked for another one.
+
+    Attributes
+    ----------
+    low, high : float
+        Its ends: those of all values, or the 1 % and 99 % quantiles of the rows.
+    is_log : bool
+        Whether the axis is logarithmic.
+    beyond : str
+        How many rows are not shown, and how far they reach; nothing where all are shown.
+    """
+
+    low: float
+    high: float
+    is_log: bool = False
+    beyond: str = ""
+
+
+def row_weights(result: Result) -> tuple[FloatArray, FloatArray]:
+    """Values of the rows that are known, increasing, and how much each counts; both (n_rows,).
+
+    Notes
+    -----
+    A result tells the weight of the rows between its limits; rows between two limits share it,
+    unless each has kept its own. Where no rows were kept, places in the middle of the limits stand
+    for them.
+    """
+    values, limits, density, _ = result.support()
+    sample = getattr(result, "sample", None)
+    if sample is not None and sample.x.size:
+        order = np.argsort(sample.x, kind="stable")
+        inside = (sample.x[order] >= limits[0]) & (sample.x[order] <= limits[-1])
+        return sample.x[order][inside], sample.weight[order][inside]
+    weight = density * np.diff(limits)
+    if not values.size:
+        return limits[:-1] + 0.5 * np.diff(limits), weight
+    values = np.sort(values[(values >= limits[0]) & (values <= limits[-1])])
+    cell = np.clip(np.searchsorted(limits, values, "right") - 1, 0, density.size - 1)
+    return values, weight[cell] / np.bincount(cell, minlength=density.size)[cell]
+
+
+def row_quantiles(
+    result: Result, shares: tuple[float, ...], within: tuple[float, float] = (-np.inf, np.inf)
+) -> FloatArray:
+    """Least values that have such shares of the rows at or below them, shape (n_shares,).
+
+    Parameters
+    ----------
+    result : Result
+        Of a feature of numbers, dates or durations.
+    shares : tuple of float
+        Between 0 and 1.
+    within : pair of float
+        Only rows between these values count; nan where there are none.
+    """
+    values, weight = row_weights(result)
+    inside = (values >= within[0]) & (values <= within[1]) & (weight > 0)
+    values, total = values[inside], np.cumsum(weight[inside])
+    if not values.size:
+        return np.full(len(shares), np.nan)
+    wanted = np.asarray(shares) * total[-1] * (1 - 1e-12)  # rounding of the sum
+    return np.asarray(values[np.searchsorted(total, wanted).clip(0, values.size - 1)])
+
+
+def is_skewed(result: Result, within: tuple[float, float] | None = None) -> bool:
+    """Tell whether the values of a feature are better read on a logarithmic axis.
+
+    Parameters
+    ----------
+    result : Result
+        Whose feature.
+    within : pair of float, optional
+        The part of the axis that is shown; all of it if not given.
+
+    Notes
+    -----
+    They are where all are positive numbers, where the middle 90 % of the rows would stand on less
+    than a third of a plain axis, and where a logarithmic one gives them half as much room again.
+    So a lognormal tail has such an axis, and an exponential or uniform feature does not: the many
+    small values of these would take the room instead.
+    """
+    plain, logged = room_of_middle(result, within)
+    return plain < SQUEEZED and logged >= MORE_ROOM * plain
+
+
+def room_of_middle(
+    result: Result, within: tuple[float, float] | None = None
+) -> tuple[float, float]:
+    """Shares of a plain and of a logarithmic axis on which the middle 90 % of the rows stand.
+
+    All of the first and nothing of the second where there is no logarithmic axis.
+    """
+    if result.labels or find_result_axis_kind(result) != "number" or is_constant(result):
+        return 1.0, 0.0
+    low, high = reach(result) if within is None else within
+    if not 0 < low < high:
+        return 1.0, 0.0
+    start, stop = row_quantiles(result, MIDDLE, (low, high))
+    if not start < stop:
+        return 1.0, 0.0
+    return float((stop - start) / (high - low)), float(np.log(stop / start) / np.log(high / low))
+
+
+def find_shown_part(
+    *results: Result, scale: Literal["auto", "linear", "log"] = "auto"
+) -> ShownPart:
+    """Find the part of the axis that pictures show, and whether it is logarithmic.
+
+    Parameters
+    ----------
+    *results : Result
+        Of one feature; of several all that any of them shows. Levels are all shown.
+    scale : {"auto", "linear", "log"}
+        Of the axis.
+
+    Notes
+    -----
+    An axis that few far values stretch leaves no room for the others. It is cut at the 1 % or 99 %
+    quantile of the rows where the 98 % between these would have less than a third of it, on each
+    side on which one row in a hundred would take more room than these 98 %. Uniform, normal and
+    exponential features are never cut (from 200,000 rows on an exponential one may be).
+
+    Of positive numbers a logarithmic axis comes first: where it helps (`is_skewed`) so far that the
+    middle 90 % of the rows have a third of it, and no one row in a hundred takes more of it than
+    the 98 % (a lone far value is far on any axis), all is shown along it. Else the axis is cut, and is
+    logarithmic if that helps in the part that is left.
+    """
+    low, high = min(reach(r)[0] for r in results), max(reach(r)[1] for r in results)
+    first = results[0]
+    if any(r.labels for r in results) or not low < high:
+        return ShownPart(low, high)
+    if scale == "auto" and is_skewed(first) and room_of_middle(first)[1] >= SQUEEZED:
+        _, left, middle, right = rooms_of_tails(first, is_log=True)
+        if max(left, right) <= middle:
+            return ShownPart(low, high, is_log=True)
+    parts = [cut_tails(r, is_log=scale == "log") for r in results if not is_constant(r)]
+    start, stop = min(part[0] for part in parts), max(part[1] for part in parts)
+    is_log = scale == "log" or (scale == "auto" and is_skewed(first, (start, stop)))
+    return ShownPart(start, stop, is_log, tell_beyond(results, start, stop))
+
+
+def cut_tails(result: Result, *, is_log: bool) -> tuple[float, float]:
+    """Cut the axis of one result, plain or logarithmic, where few rows would take most of it."""
+    low, high = reach(result)
+    (start, stop), left, middle, right = rooms_of_tails(result, is_log=is_log)
+    if not middle < SQUEEZED * (left + middle + right):
+        return low, high
+    if result.parts == "points":  # a line between points that are known
+        grid = result.axis
+        start = float(grid[np.searchsorted(grid, start, "right") - 1])
+        stop = float(grid[np.searchsorted(grid, stop)])
+    return start if left > middle else low, stop if right > middle else high
+
+
+def rooms_of_tails(
+    result: Result, *, is_log: bool
+) -> tuple[tuple[float, float], float, float, float]:
+    """The 1 % and 99 % quantiles, and the room before, between and behind them; nan for none."""
+    low, high = reach(result)
+    start, stop = map(float, row_quantiles(result, SHOWN_QUANTILES))
+    if not low <= start < stop <= high or (is_log and not low > 0):
+        return (low, high), np.nan, np.nan, np.nan
+    ends = np.array([low, start, stop, high])
+    left, middle, right = np.diff(np.log(ends) if is_log else ends).tolist()
+    return (start, stop), left, middle, right
+
+
+def tell_beyond(results: Sequence[Result], low: float, high: float) -> str:
+    """Say how many rows stand beyond two values, and how far away; nothing where none can.
+
+    Notes
+    -----
+    Rows are counted where one result has kept all of its own, and they have no weights; else their
+    share is told.
+    """
+    first, last = min(reach(r)[0] for r in results), max(reach(r)[1] for r in results)
+    if first >= low and last <= high:
+        return ""
+    beyond = total = 0.0
+    n_beyond, is_known = 0, len(results) == 1
+    for result in results:
+        values, weight = row_weights(result)
+        far = (values < low) | (values > high)
+        beyond, total = beyond + float(weight[far].sum()), total + float(weight.sum())
+        n_beyond += int(np.count_nonzero(far))
+        is_known &= abs(result.total_rows - result.support().values.size) < 0.5
+    count = "1 row" if n_beyond == 1 else f"{n_beyond:,} rows"
+    if not (is_known and n_beyond):
+        share = beyond / total if total > 0 else 0.0
+        count = f"{100 * share:.1g} % of rows" if share >= 0.0005 else "few rows"
+    kind = find_result_axis_kind(results[0])
+    ends = (write_end(first, kind), write_end(last, kind))
+    if first < low and last > high:
+        return f"{count} beyond, from {ends[0]} to {ends[1]}"
+    return f"{count} beyond, {f'up to {ends[1]}' if last > high else f'down to {ends[0]}'}"
+
+
+def write_end(value: float, kind: AxisKind) -> str:
+    """Write a far value in few letters.
+
+    Examples
+    --------
+    >>> write_end(58.9, "number"), write_end(7200.0, "duration"), write_end(0.25, "date")
+    ('58.9', '2 h', '1970-01-01')
+    """
+    if kind == "date":
+        return format_axis_value(float(np.floor(value)), kind)
+    unit = next((u for u, s in SECONDS_PER_UNIT.items() if abs(value) >= s), "s")
+    words = f"{write_number(value / SECONDS_PER_UNIT[unit])} {unit}" if kind == "duration" else ""
+    return (words or write_number(value)).replace("-", MINUS_SIGN)
+
+
+def has_free_order(result: Result) -> bool:
+    """Tell whether the feature has levels whose order means nothing: `explain` chose it."""
+    return bool(result.labels) and any(note.kind == "order" for note in result.notes)
+
+
+# --- Rows that all effects of an explanation stand on: held once, and written once
+
+
+def share_sample_fields(
+    effect: Any, first: Any, column: FloatArray, weight: FloatArray
+) -> dict[str, Any]:
+    """Fields of an effect that others hold, too: the rows, and where they stand for all outputs.
+
+    Parameters
+    ----------
+    effect, first : result
+        The effect, and that on the first output.
+    column, weight : ndarray of shape (n_rows,)
+        As in `share_sample`.
+    """
+    if effect.parts != "bins":
+        return {}
+    places = first if same_places(effect.row_places, first.row_places) else effect
+    return {
+        "sample": share_sample(effect, column, weight) or effect.sample,
+        "row_places": places.row_places,
+    }
+
+
+def share_sample(effect: Any, column: FloatArray, weight: FloatArray) -> LocalEffects | None:
+    """The sample of an effect, on these rows instead of its own; None if they differ in a bit.
+
+    Parameters
+    ----------
+    effect : Effect or LevelEffect
+        The effect.
+    column, weight : ndarray of shape (n_rows,)
+        Values of its feature in the sampled rows, nan where missing, and their weights.
+    """
+    x, known = effect.locate_sample(column)
+    sample, weight = effect.sample, take(weight, known)
+    if (x.tobytes(), weight.tobytes()) != (sample.x.tobytes(), sample.weight.tobytes()):
+        return None
+    return LocalEffects(x, sample.local_effects, weight)
+
+
+def hold_once(sample_x: FloatArray, sample_weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sampled rows as effects may share them: columns side by side in memory, nothing to change."""
+    columns, weight = np.array(sample_x, order="F"), sample_weight.view()
+    weight.flags.writeable = False
+    return as_frozen(columns), weight
+
+
+def take(array: FloatArray, rows: IntArray) -> FloatArray:
+    """Some rows of an array; the array itself where these are all of them, in order.
+
+    Examples
+    --------
+    >>> weight = np.ones(3)
+    >>> take(weight, np.arange(3)) is weight, take(weight, np.array([0, 2])).size
+    (True, 2)
+    """
+    is_all = rows.size == array.size and bool(np.all(rows == np.arange(rows.size)))
+    return array if is_all else array[rows]
+
+
+def same_places(one: Any, other: Any) -> bool:
+    """Whether row places are the same to the bit."""
+    if not (isinstance(one, RowPlaces) and isinstance(other, RowPlaces)):
+        return False
+    return all(a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True))

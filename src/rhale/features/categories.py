@@ -1,0 +1,418 @@
+"""Levels of a column: which numbers stand for them, and which level a row has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rhale.data import Table
+from rhale.data.columns import NAME_KINDS, hashed, make_distinct_texts
+from rhale.effects.level_effect import name_others
+from rhale.effects.level_order import level_distances, order_levels_by_distance
+from rhale.errors import BadSettingError
+from rhale.features.survey import Survey
+from rhale.output.note import Note
+from rhale.output.times import AxisKind, as_axis_kind, as_numbers, format_axis_value, in_full
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Levels of a feature in order, some of them perhaps pooled into one.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What to call them.
+    places : ndarray of shape (n_levels,)
+        The number that `Chunk.column` has for each; nan for the pooled ones together.
+    is_number : bool
+        Whether these numbers are values.
+    has_order : bool
+        Whether the order means something: declared, given or that of numbers.
+    pooled, pooled_weight : ndarray of shape (n_pooled,)
+        Numbers and weights of the levels that stand together as one.
+    pooled_names : tuple of str
+        What to call those.
+    """
+
+    names: tuple[str, ...]
+    places: FloatArray
+    is_number: bool = False
+    has_order: bool = True
+    pooled: FloatArray | None = None
+    pooled_weight: FloatArray | None = None
+    pooled_names: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of levels."""
+        return len(self.names)
+
+    @property
+    def edges(self) -> FloatArray:
+        """Where the levels stand on an axis."""
+        return self.places if self.is_number else np.arange(self.size, dtype=np.float64)
+
+    @cached_property
+    def _table(self) -> tuple[FloatArray, IntArray]:
+        """All numbers in increasing order, and the level of each."""
+        level = np.arange(self.size)
+        places = self.places
+        if self.pooled is not None:
+            other = int(np.flatnonzero(np.isnan(places))[0])
+            places = np.concatenate([places, self.pooled])
+            level = np.concatenate([level, np.full(self.pooled.size, other)])
+        order = np.argsort(places)  # nan comes last
+        order = order[: int(np.sum(~np.isnan(places)))]
+        return places[order], level[order]
+
+    def locate(self, x: FloatArray) -> IntArray:
+        """Level of every value; -1 where it is missing or none of them.
+
+        Examples
+        --------
+        >>> Levels(("b", "a"), np.array([1.0, 0.0])).locate(np.array([0.0, 1.0, np.nan]))
+        array([ 1,  0, -1])
+        """
+        places, level = self._table
+        found = np.minimum(np.searchsorted(places, x), places.size - 1)
+        return np.where(places[found] == x, level[found], -1)
+
+    def stand(self, level: IntArray) -> FloatArray:
+        """Where levels stand on the axis; nan for none."""
+        return np.where(level < 0, np.nan, self.edges[level])
+
+    def at(self, level: IntArray, chance: FloatArray) -> FloatArray:
+        """Numbers that stand for levels; for the pooled ones one of them, as often as it is.
+
+        Parameters
+        ----------
+        level : ndarray of shape (n_rows,)
+            Levels.
+        chance : ndarray of shape (n_rows,)
+            Numbers in [0, 1) that choose among the pooled ones.
+        """
+        places = self.places[level]
+        if self.pooled is None or self.pooled_weight is None:
+            return places
+        up_to = np.cumsum(self.pooled_weight) / self.pooled_weight.sum()
+        drawn = self.pooled[
+            np.minimum(np.searchsorted(up_to, chance, "right"), self.pooled.size - 1)
+        ]
+        return np.where(np.isnan(places), drawn, places)
+
+
+# --- Levels of a feature: what they are called, which are pooled, in which order they stand
+
+
+Said = bool | tuple[Any, ...]
+MAX_UNORDERED_LEVELS, MIN_ROWS_PER_LEVEL = (
+    50,
+    5,
+)  # levels in no order of their own beyond that are pooled
+
+
+def holds_names(table: Table, column: int) -> bool:
+    """Tell whether a column holds names."""
+    return table.holds(column) in NAME_KINDS
+
+
+def column_axis_kind(table: Table, column: int) -> AxisKind:
+    """Say what the numbers of a column are."""
+    return as_axis_kind(table.holds(column))
+
+
+@dataclass(frozen=True, eq=False)
+class LevelReader:
+    """Find the levels of a feature.
+
+    Attributes
+    ----------
+    table : Table
+        The table.
+    survey : Survey
+        What a first pass learned.
+    columns, beside : sequence of int
+        The explained columns, and others that were sampled with them.
+    said : bool, tuple or None
+        What the user said about this feature: an order is a tuple.
+    wanted : tuple of str
+        The levels in the order in which another explanation has them; none if there is no other.
+    """
+
+    table: Table
+    survey: Survey
+    columns: Sequence[int]
+    beside: Sequence[int]
+    said: Said | None
+    wanted: tuple[str, ...] = ()
+
+    def steps(self, place: int) -> tuple[Levels, tuple[Note, ...]]:
+        """Few whole numbers or truth values, in their own order."""
+        column, values = self.columns[place], np.array(sorted(self.survey.census[place].found))
+        return Levels(self._texts(column, values.tolist()), values, is_number=True), ()
+
+    def categories(self, place: int) -> tuple[Levels, tuple[Note, ...]]:
+        """Categories in the order that was given or declared, or else by similarity."""
+        column, found = self.columns[place], self.survey.census[place].found
+        keys = self._keys(column) if holds_names(self.table, column) else sorted(found)
+        order = self.said if isinstance(self.said, tuple) else self.table.declared_order(column)
+        if order is None:
+            return self._in_no_order(place, keys)
+        chosen = self._declared(column, keys, order)
+        places, texts = self._places(column, keys)[chosen], self._texts(column, keys)
+        increasing = not holds_names(self.table, column) and bool(np.all(np.diff(places) > 0))
+        return Levels(tuple(texts[i] for i in chosen), places, increasing), ()
+
+    def _keys(self, column: int) -> list[Any]:
+        """Keys of a column's names in the order in which they are numbered."""
+        return [(type(v), v) for v in self.table.labels_of(column).values]
+
+    def _places(self, column: int, keys: Sequence[Any]) -> FloatArray:
+        """What `Chunk.column` reads for each of these keys."""
+        if holds_names(self.table, column):
+            return np.arange(len(keys), dtype=np.float64)
+        return np.array(keys, dtype=np.float64)
+
+    def _texts(self, column: int, keys: Sequence[Any]) -> tuple[str, ...]:
+        """What to call the levels."""
+        if holds_names(self.table, column):
+            return make_distinct_texts([value for _, value in keys])
+        kind = column_axis_kind(self.table, column)
+        if kind == "number":
+            is_truth = self.table.is_truth(column)
+            return tuple(str(bool(k)) if is_truth else write_number_in_full(k) for k in keys)
+        texts = tuple(format_axis_value(k, kind) for k in keys)
+        return texts if len(set(texts)) == len(keys) else tuple(in_full(k, kind) for k in keys)
+
+    def _declared(self, column: int, keys: Sequence[Any], order: Sequence[Any]) -> list[int]:
+        """Positions of the levels that have rows, in the declared order."""
+        at: dict[Any, int]
+        wanted: list[Any]
+        if holds_names(self.table, column):
+            at = {plain_key(v): i for i, (_, v) in enumerate(keys)}
+            wanted = [plain_key(v) for v in order]
+        else:
+            at = {key: i for i, key in enumerate(keys)}
+            wanted = self._as_numbers(column, order)
+        chosen = [at.get(v) for v in wanted]
+        left = set(range(len(keys))) - set(chosen)
+        if left:
+            texts = self._texts(column, keys)
+            shown = ", ".join(sorted(repr(texts[i]) for i in left)[:5])
+            msg = (
+                f"the order given for {self.table.names[column]!r} leaves out {len(left)} of its "
+                f"levels: {shown}; list every level that the rows have"
+            )
+            raise BadSettingError(msg)
+        return [i for i in chosen if i is not None]
+
+    def _as_numbers(self, column: int, order: Sequence[Any]) -> list[float]:
+        """Levels of a column of numbers or dates, as the user listed them."""
+        try:
+            return list(as_numbers(list(order), column_axis_kind(self.table, column)).tolist())
+        except BadSettingError as error:
+            msg = f"the order given for {self.table.names[column]!r}: {error}"
+            raise BadSettingError(msg) from error
+
+    def _in_no_order(self, place: int, keys: Sequence[Any]) -> tuple[Levels, tuple[Note, ...]]:
+        """Pool rare levels, and order the rest as another explanation has them or by similarity."""
+        column, found = self.columns[place], self.survey.census[place].found
+        places, texts = self._places(column, keys), self._texts(column, keys)
+        rows, weight = (np.array([found[key][i] for key in keys]) for i in (0, 1))
+        kept, pooled = split_rare(rows, weight)
+        names = [texts[i] for i in kept]
+        if pooled.size:
+            names.append(_unlike(name_others(pooled.size), texts))
+        order, how = self._ordered(place, keys, kept, names)
+        spots = np.append(places[kept], [np.nan] if pooled.size else [])[order]
+        notes: tuple[Note, ...] = ()
+        if len(names) > 2:
+            notes = (Note("order", f"levels ordered {how}"),)
+        levels = Levels(tuple(names[i] for i in order), spots, has_order=False)
+        if not pooled.size:
+            return levels, notes
+        rare = tuple(texts[i] for i in pooled)
+        more = ", ..." if pooled.size > 3 else ""
+        text = f"{pooled.size} rare levels are pooled: {', '.join(rare[:3])}{more}"
+        notes += (Note("pooled", text),)
+        return replace(
+            levels, pooled=places[pooled], pooled_weight=weight[pooled], pooled_names=rare
+        ), notes
+
+    def _ordered(
+        self, place: int, keys: Sequence[Any], kept: IntArray, names: Sequence[str]
+    ) -> tuple[IntArray, str]:
+        """Order of the levels, and how it was found."""
+        feature = self.table.names[self.columns[place]]
+        if self.wanted:
+            return _as_wanted(feature, names, self.wanted), "as in the other explanation"
+        group = np.full(len(keys), len(kept))
+        group[kept] = np.arange(len(kept))
+        is_named = holds_names(self.table, self.columns[place])
+        own = {hashed(k[1]) if is_named else k: g for k, g in zip(keys, group, strict=True)}
+        sampled = self.survey.sample.values[:, place]
+        level = np.array([own.get(v, -1) for v in sampled], dtype=np.int64)
+        return self._by_similarity(place, level, len(names))
+
+    def _by_similarity(self, place: int, level: IntArray, n_levels: int) -> tuple[IntArray, str]:
+        """Order of the levels by the other columns of the sampled rows."""
+        rows, sample = level >= 0, self.survey.sample
+        numbers, names = self._others(place, rows)
+        if not (numbers or names):
+            return np.arange(n_levels), "by name, for want of other columns to compare them by"
+        if not rows.any():
+            return np.arange(n_levels), "by name, as none of their rows are in the sample"
+        found, own = np.unique(level[rows], return_inverse=True)
+        lacking = np.setdiff1d(np.arange(n_levels), found)
+        weight = sample.weight[rows] * (self.survey.weight / self.survey.weight_squares)
+        order = order_levels_by_distance(level_distances(own, found.size, numbers, names, weight))
+        how = "by similarity of the other columns"
+        if not sample.is_complete:
+            how += f" in a sample of {len(level):,} rows"
+        if lacking.size:
+            are = "level that it lacks comes" if lacking.size == 1 else "levels that it lacks come"
+            how += f"; {lacking.size} {are} last"
+        return np.concatenate([found[order], lacking]), how
+
+    def _others(self, place: int, rows: BoolArray) -> tuple[list[FloatArray], list[IntArray]]:
+        """The other sampled columns: numbers, and names as codes."""
+        numbers, names = list[FloatArray](), list[IntArray]()
+        for i, column in enumerate((*self.columns, *self.beside)):
+            values = self.survey.sample.values[rows, i]
+            if i == place or self.table.holds(column) is None:
+                continue
+            if holds_names(self.table, column):
+                names.append(np.unique(values, return_inverse=True)[1])
+            else:
+                numbers.append(values)
+        return numbers, names
+
+
+def _as_wanted(feature: str, names: Sequence[str], wanted: Sequence[str]) -> IntArray:
+    """Order of levels that another explanation has."""
+    new = [name for name in names if name not in wanted]
+    if new:
+        msg = (
+            f"the other explanation has no levels {', '.join(map(repr, new[:5]))} of {feature!r}; "
+            f"give their order with categorical={{{feature!r}: [...]}}"
+        )
+        raise BadSettingError(msg)
+    return np.array(sorted(range(len(names)), key=lambda i: wanted.index(names[i])))
+
+
+def split_rare(rows: IntArray, weight: FloatArray) -> tuple[IntArray, IntArray]:
+    """Positions of the levels to keep, and of those to pool; one alone is not pooled.
+
+    Examples
+    --------
+    >>> split_rare(np.array([9, 1, 2, 8]), np.array([9.0, 1.0, 2.0, 8.0]))
+    (array([0, 3]), array([1, 2]))
+    """
+    rank = np.empty(rows.size, dtype=np.int64)
+    rank[np.argsort(-weight, kind="stable")] = np.arange(rows.size)
+    rare = (rows < MIN_ROWS_PER_LEVEL) | (rank >= MAX_UNORDERED_LEVELS)
+    if rare.sum() < 2:
+        rare[:] = False
+    return np.flatnonzero(~rare), np.flatnonzero(rare)
+
+
+def plain_key(value: Any) -> tuple[type, Any]:
+    """Tell values apart as a model does, but NumPy's from Python's not.
+
+    Examples
+    --------
+    >>> plain_key(np.str_("a")) == plain_key("a"), plain_key(1) == plain_key(True)
+    (True, False)
+    """
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
+        value = value.item()
+    return type(value), value
+
+
+def _unlike(name: str, texts: Sequence[str]) -> str:
+    """A name that none of the levels has."""
+    while name in texts:
+        name += " "
+    return name
+
+
+def write_number_in_full(value: float) -> str:
+    """Write a number in full.
+
+    Examples
+    --------
+    >>> write_number_in_full(3.0), write_number_in_full(1e7), write_number_in_full(0.25)
+    ('3', '10000000', '0.25')
+    """
+    return str(int(value)) if value == int(value) else repr(float(value))
+
+
+# --- Text that reads as numbers: probably a number that was stored as text
+
+
+FEW_TEXT_LEVELS = 2  # so many texts may well be two names
+CASTS = {
+    "pandas": "X[{name!r}] = X[{name!r}].astype(float)",
+    "polars": "X = X.with_columns(pl.col({name!r}).cast(pl.Float64))",
+    "pyarrow": (
+        "X = X.set_column(X.column_names.index({name!r}), {name!r}, X[{name!r}].cast(pa.float64()))"
+    ),
+    "spark": "X = X.withColumn({name!r}, X[{name!r}].cast('double'))",
+    "dask": "X[{name!r}] = X[{name!r}].astype(float)",
+}
+
+
+def describe_numbers(name: str, levels: Sequence[Any], table: str) -> tuple[Note, ...]:
+    """Say how to make numbers of a column whose levels all read as numbers.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    levels : sequence
+        Its distinct values.
+    table : str
+        Kind of the table, which has its own words for a cast.
+
+    Examples
+    --------
+    >>> describe_numbers("bmi", ["21.5", "30", "18.25"], "pandas")[0].rpartition(": ")[2]
+    "X['bmi'] = X['bmi'].astype(float)"
+    >>> describe_numbers("zip", ["01067", "99084", "10115"], "pandas")
+    ()
+    """
+    if len(levels) <= FEW_TEXT_LEVELS or not all(reads_as_number(level) for level in levels):
+        return ()
+    cast = CASTS.get(table, "store column {name!r} as numbers").format(name=name)
+    what = "text" if all(isinstance(level, str) for level in levels) else "of type object"
+    text = (
+        f"{name!r} is {what} but reads as numbers, and each of its {len(levels):,} values is a "
+        f"category; to explain it as a number: {cast}"
+    )
+    return (Note("text", text),)
+
+
+def reads_as_number(level: Any) -> bool:
+    """Tell whether a value is a finite number or writes one; codes with leading zeros do not.
+
+    Examples
+    --------
+    >>> [reads_as_number(v) for v in ("1.5", " -2e3", "007", "n/a", "nan", True, 3)]
+    [True, True, False, False, False, False, True]
+    """
+    if isinstance(level, bool | np.bool_):
+        return False
+    if isinstance(level, str):
+        digits = level.strip().lstrip("+-")
+        if digits[:1] == "0" and digits[1:2].isdigit():
+            return False
+    try:
+        return bool(np.isfinite(float(level)))
+    except (TypeError, ValueError, OverflowError):
+        return False

@@ -1,0 +1,503 @@
+"""interactions(): the steps from a model and a table to Interactions, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any, cast, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.effects.binning.fixed import Fixed
+from rhale.effects.explanation import Explanation
+from rhale.effects.local.choose import choose_measures
+from rhale.effects.local.queries import BatchedModel
+from rhale.errors import BadSettingError
+from rhale.execution.fold import SECOND_LOOK, Progress
+from rhale.features.feature import Columns, Feature, FirstPass, require_rows_in_limits
+from rhale.interaction.estimate import (
+    PairSums,
+    PairTask,
+    conclude_pairs,
+    correlate_measured,
+    correlate_sampled,
+    importances,
+    mark_alike,
+)
+from rhale.interaction.partial_dependence import PairTracing, conclude_profiles, profile_importances
+from rhale.interaction.plan import (
+    ASKED_ROWS,
+    MAX_PAIRED_FEATURES,
+    ON_PROBABILITIES,
+    ON_THE_MARGIN,
+    Manner,
+    PairPlan,
+    all_of,
+    choose_manner,
+    compute_pair_strengths,
+    count_asked,
+    count_pair_queries,
+    count_whole_rows,
+    describe_rows,
+    describe_screen,
+    every_pair,
+    limit_pairs,
+    list_requested_pairs,
+    make_sides,
+    require_two,
+    screen_pairs,
+    tell_asked,
+    tell_grid,
+    tell_price,
+    too_many,
+)
+from rhale.interaction.result import Interactions
+from rhale.interaction.settings import PairMethod, PairSettings
+from rhale.interaction.strength import Reading
+from rhale.models.files.sandbox import containing
+from rhale.models.margins import gives_probabilities, has_margin
+from rhale.models.wrap import read_model, unbind
+from rhale.naming import answering_unknown, list_asked, read_word
+from rhale.output.note import Note
+from rhale.pipeline import Run, conclude, describe_run, open_run, sign
+from rhale.settings import Response, Settings, describe_bins
+from rhale.stats.arrays import IntArray
+
+LATER_LOOK = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass, or two
+
+
+@answering_unknown()
+@containing
+def interactions(
+    model: Any,
+    data: Any,
+    *,
+    pairs: str | int | Sequence[tuple[str | int, str | int]] | None = None,
+    features: str | int | Sequence[str | int] | None = None,
+    method: PairMethod = "ale",
+    cells: Any = None,
+    reading: Reading = "rows",
+    smooth: bool = False,
+    output: str | int | Sequence[str | int] | None = None,
+    response: Response = "auto",
+    gradient: Callable[[Any], Any] | None = None,
+    transform: Any = None,
+    columns: Sequence[str] | None = None,
+    weights: npt.ArrayLike | str | None = None,
+    categorical: Any = None,
+    explanation: Explanation | None = None,
+    n_rows: int | None = None,
+    seed: int = 0,
+    batch_size: int | None = None,
+    n_jobs: int | None = None,
+    device: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: bool | Progress | None = None,
+    feature_names: Sequence[str] | Mapping[str | int, str] | None = None,
+    output_names: str | Sequence[str] | Mapping[str | int, str] | None = None,
+    units: Mapping[str, str] | None = None,
+) -> Interactions:
+    """Tell which features act together, how strongly, and what they do: second-order effects.
+
+    Parameters
+    ----------
+    model, data
+        As in `rhale.explain`.
+    pairs : None, "all", int or sequence of pairs, optional
+        Which pairs. By default all of a tree ensemble that is walked and of a model with a
+        gradient (beyond 500, those of the 30 features whose effect differs most between rows); of
+        any other model the ten that the spread of its effects points to. A number: the strongest
+        so many; of any other model those to which the spread points. "all": every pair, at four predictions a row and pair where nothing better is known.
+    features : str, int or sequence of these, optional
+        Features that may make pairs; all by default.
+    method : {"ale", "h", "greenwell", "pdp"}
+        "ale": accumulated local effects of second order, near the data. For comparison, and over
+        rows that do not exist: "h", Friedman's and Popescu's H statistic (unnormalised as the
+        strength, squared and normalised as `h2`); "greenwell", the variance of partial
+        dependences; "pdp", two-way partial dependence, of pairs that are named, since it asks the
+        model about every point of a grid for each row and pair.
+    cells : int, Quantile, Fixed, Edges, a pair of these or a mapping, optional
+        Cells of numbers. By default 20 of equal counts a side, fewer below 2,000 rows but for "pdp".
+    reading : {"rows", "cells"}
+        Where rows count: where they stand, or, as in R's ALEPlot and iml, in the middle of their
+        cells.
+    smooth : bool
+        Even out the slopes of neighbouring cells; helps with trees, but makes p-values too small.
+    output, response, gradient, transform, columns, weights, categorical
+        As in `rhale.explain`; but of tree ensembles that classify, "auto" takes the margin.
+    explanation : Explanation, optional
+        Effects of the same model and table, by which pairs are chosen; made first where they are
+        needed and not given.
+    n_rows, seed, batch_size, n_jobs, device, checkpoint, progress, feature_names, output_names, units
+        As in `rhale.explain`.
+
+    Returns
+    -------
+    Interactions
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+    >>> round(ix["x0", "x1"].strength, 1), ix["x0", "x2"].strength
+    (0.9, 0.0)
+    """
+    is_kept = checkpoint is not None
+    signed = sign(explanation) if is_kept and isinstance(explanation, Explanation) else ""
+    pairing = PairSettings(pairs, method, cells, reading, smooth, signed)
+    model, response = read_asked(model, response)
+    response, told = choose_answer(model, response)
+    asked = Settings(
+        features=list_features_of_pairs(features, pairing),
+        bins=pairing.bins,
+        output=output,
+        response=response,
+        gradient=gradient,
+        transform=transform,
+        columns=columns,
+        weights=weights,
+        categorical=categorical,
+        n_rows=n_rows,
+        seed=seed,
+        batch_size=batch_size,
+        n_jobs=n_jobs,
+        device=device,
+        checkpoint=checkpoint,
+        progress=progress,
+        feature_names=feature_names,
+        output_names=output_names,
+        units=units,
+        pairing=pairing,
+    )
+    if method == "pdp":
+        return trace_pairs(model, data, asked, told)
+    with open_run(model, data, asked) as run:
+        first = FirstPass.plan(run.table, run.asked)
+        found = first.settle(run.survey(first.task))
+        require_two(found.features)
+        asker = run.meet(found)
+        manner = choose_manner(found, asker, run.asked)
+        choice = choose_pairs(run, found, asker, manner, explanation)
+        choice = replace(choice, notes=(*run.notes, *told, *manner.notes, *choice.notes))
+        if pairing.method in ("h", "greenwell"):
+            return measure_pair_strengths(run, found, asker, choice)
+        plan = plan_pairs(found, run.asked, manner, choice.pairs)
+        task = PairTask(asker, plan, seed)
+        sums = run.measure_pairs(task, found, choice.next_pass)
+    return gather_interactions(run, found, task, sums, choice)
+
+
+def read_asked(model: Any, response: str) -> tuple[Any, Response]:
+    """The model, from its file or its method, and which of its answers is meant."""
+    word = cast(Response, read_word("response", response, get_args(Response)))
+    return unbind(read_model(model), word)
+
+
+def choose_answer(model: Any, response: Response) -> tuple[Response, tuple[Note, ...]]:
+    """Take the margin of trees that classify, unless another answer was asked for; and say why."""
+    if response == "auto" and has_margin(model):
+        return "margin", (ON_THE_MARGIN,)
+    return response, (ON_PROBABILITIES,) if gives_probabilities(model, response) else ()
+
+
+def list_features_of_pairs(features: Any, pairing: PairSettings) -> Any:
+    """Features that are looked at: those of the pairs that were named, if the user names pairs."""
+    if not isinstance(pairing.pairs, tuple):
+        return features
+    named = list(dict.fromkeys(name for pair in pairing.pairs for name in pair))
+    if features is None:
+        return named
+    asked = list_asked(features, "features")
+    beyond = [name for name in named if name not in asked]
+    if beyond:
+        msg = f"pairs= names {beyond[0]!r}, which is not among features={features!r}; leave features= out"
+        raise BadSettingError(msg)
+    return named
+
+
+def explain_pairs(model: Any, data: Any, asked: Settings) -> Interactions | None:
+    """What `explain` gives where its features are pairs: their partial dependence; else None."""
+    pairs = pairs_among(asked.features)
+    if pairs is None:
+        return None
+    if asked.method != "pdp":
+        msg = (
+            f"features= names pairs, and method={asked.method!r} explains one feature at a time; use "
+            f"rhale.interactions(model, data, pairs={pairs!r:.60}), or method='pdp' here"
+        )
+        raise BadSettingError(msg)
+    for name in ("local", "limits", "window"):
+        if getattr(asked, name) != getattr(Settings, name):
+            msg = f"{name}={getattr(asked, name)!r} is not for pairs; leave it out, bins= says where the grid is"
+            raise BadSettingError(msg)
+    pairing = PairSettings(pairs, "pdp", convert_bins_to_cells(asked.bins))
+    named, (model, response) = (
+        list_features_of_pairs(None, pairing),
+        read_asked(model, asked.response),
+    )
+    paired = replace(asked, method="rhale", features=named, bins=pairing.bins, pairing=pairing)
+    paired = replace(paired, response=response)
+    if response == "auto" and has_margin(model):  # as for one feature; said in the record
+        paired = replace(paired, response="predict_proba")
+    return trace_pairs(model, data, paired, choose_answer(model, paired.response)[1])
+
+
+def convert_bins_to_cells(bins: Any) -> Any:
+    """Bins of `explain` as cells of pairs: a number stands for equal widths."""
+    if isinstance(bins, Mapping):
+        return {feature: convert_bins_to_cells(asked) for feature, asked in bins.items()}
+    is_number = isinstance(bins, int | np.integer) and not isinstance(bins, bool)
+    return Fixed(int(bins)) if is_number else bins
+
+
+def pairs_among(features: Any) -> list[Any] | None:
+    """Pairs that stand where features are named; None where there is none.
+
+    Examples
+    --------
+    >>> pairs_among([("age", "income")]), pairs_among(["age", "income"])
+    ([('age', 'income')], None)
+    """
+    if isinstance(features, str) or not isinstance(features, Sequence):
+        return None
+    pairs = [one for one in features if isinstance(one, tuple | list)]
+    if pairs and len(pairs) < len(features):
+        alone = next(one for one in features if one not in pairs)
+        msg = f"features= names pairs, {pairs[0]!r}, and features alone, {alone!r}; make two calls"
+        raise BadSettingError(msg)
+    return pairs or None
+
+
+@dataclass(frozen=True, eq=False)
+class PairChoice:
+    """Pairs that are measured, by the places of their features; and how they were chosen.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+        Places among the features.
+    explanation : Explanation or None
+        Effects by which they were chosen, where that was needed.
+    asked : int
+        Rows that the model was asked about to choose them.
+    next_pass : int
+        Number of the pass in which they are measured.
+    notes : tuple of Note
+        What was left out.
+    """
+
+    pairs: IntArray
+    explanation: Explanation | None = None
+    asked: int = 0
+    next_pass: int = SECOND_LOOK
+    notes: tuple[Note, ...] = ()
+
+
+def choose_pairs(
+    run: Run, columns: Columns, asker: BatchedModel, manner: Manner, explanation: Explanation | None
+) -> PairChoice:
+    """Take the pairs that were asked for, or look which ones are worth it."""
+    pairing = require(run.asked.pairing)
+    names, n_rows = [f.name for f in columns.features], columns.survey.n_rows
+    named, n_pairs = list_requested_pairs(names, pairing), len(names) * (len(names) - 1) // 2
+    few = describe_rows(n_rows, pairing)
+    if named is not None:
+        tell_price(manner, len(named), n_rows, pairing)
+        return PairChoice(named, explanation, notes=few)
+    most, is_wide = limit_pairs(len(names), manner, pairing), too_many(len(names), pairing)
+    if most is None and not is_wide:
+        return PairChoice(every_pair(len(names)), explanation, notes=few)
+    asked, passed = 0, SECOND_LOOK
+    if explanation is None:
+        explanation, asked = explain_first(run, columns, asker)
+        passed = LATER_LOOK
+    check_explanation(explanation, names)
+    if most is None:
+        kept = find_most_heterogeneous(explanation, names)
+        text = f"{len(kept)} of {len(names)} features, those whose effect differs most: pairs='all' takes all"
+        return PairChoice(all_of(kept), explanation, asked, passed, (*few, Note("screen", text)))
+    ranking = [(a, b) for a, b, _ in screen_pairs(explanation) if a in names and b in names]
+    pairs = np.array([sorted((names.index(a), names.index(b))) for a, b in ranking[:most]])
+    price = count_pair_queries(manner, n_pairs, n_rows, pairing)
+    notes = (*describe_screen(len(pairs), n_pairs, price), *few)
+    return PairChoice(pairs.reshape(-1, 2), explanation, asked, passed, notes)
+
+
+def explain_first(run: Run, columns: Columns, asker: BatchedModel) -> tuple[Explanation, int]:
+    """Effects of all features, by which pairs are chosen; and rows that were asked for them."""
+    alone = replace(run, asked=replace(run.asked, pairing=None, bins=None))
+    choice = choose_measures(columns, asker, alone.asked)
+    measured = alone.measure(asker, columns, choice.measures)
+    return conclude(alone, columns, asker, choice, measured), measured.asked + choice.asked
+
+
+def check_explanation(explanation: Any, names: Sequence[str]) -> None:
+    """Refuse effects of another table."""
+    if not isinstance(explanation, Explanation):
+        msg = f"explanation={explanation!r:.60} is no Explanation; pass what rhale.explain returned"
+        raise BadSettingError(msg)
+    missing = [name for name in names if name not in explanation]
+    if missing:
+        msg = (
+            f"explanation= has no effect of {missing[0]!r}; explain all features that may make "
+            "pairs, or name features="
+        )
+        raise BadSettingError(msg)
+
+
+def find_most_heterogeneous(explanation: Explanation, names: Sequence[str]) -> list[int]:
+    """Places of the features whose effects differ most between rows."""
+    spread = dict.fromkeys(names, 0.0)
+    for effect in explanation:
+        if effect.name in spread:
+            spread[effect.name] = max(
+                spread[effect.name], float(np.nan_to_num(effect.typical_spread))
+            )
+    order = sorted(range(len(names)), key=lambda i: -spread[names[i]])
+    return order[:MAX_PAIRED_FEATURES]
+
+
+def order_pairs(columns: Columns, pairs: IntArray) -> tuple[list[Feature], IntArray]:
+    """Features that are in some pair, in the order of the table; and pairs by places among them."""
+    used = sorted(set(pairs.ravel().tolist()), key=lambda place: columns.features[place].column)
+    ordered = np.array([sorted(used.index(place) for place in pair) for pair in pairs.tolist()])
+    return [columns.features[place] for place in used], ordered
+
+
+def plan_pairs(columns: Columns, asked: Settings, manner: Manner, pairs: IntArray) -> PairPlan:
+    """Choose the cells of the features that are in some pair, and how each pair is found."""
+    features, ordered = order_pairs(columns, pairs)
+    sides = make_sides(features, asked, require(asked.pairing), columns.survey.n_rows)
+    return PairPlan(sides, ordered, manner.ways(sides, ordered))
+
+
+def describe_pair_run(
+    run: Run, columns: Columns, asker: BatchedModel, n_pairs: int
+) -> dict[str, Any]:
+    """Record what was measured, and how."""
+    pairing, n_features = require(run.asked.pairing), len(columns.features)
+    record = describe_run(run, columns, asker.predictor) | {
+        "method": pairing.method,
+        "cells": "usual" if pairing.cells is None else describe_bins(pairing.cells),
+        "pairs": n_pairs,
+        "pairs_possible": n_features * (n_features - 1) // 2,
+    }
+    del record["bins"]  # which pairs do not have
+    return record
+
+
+def measure_pair_strengths(
+    run: Run, columns: Columns, asker: BatchedModel, choice: PairChoice
+) -> Interactions:
+    """Measure pairs by another definition, on some whole rows."""
+    method = require(run.asked.pairing).method
+    features, pairs = order_pairs(columns, choice.pairs)
+    n_rows = count_whole_rows(asker, columns.probe, features, method)
+    if n_rows == ASKED_ROWS:
+        tell_asked(count_asked(features, pairs, min(n_rows, columns.survey.n_rows), method), method)
+    rows = run.keep_rows(columns, n_rows, choice.next_pass)
+    found = compute_pair_strengths(asker, rows, features, pairs, method)
+    asked = asker.n_met + choice.asked + found.n_asked
+    record = describe_pair_run(run, columns, asker, len(pairs))
+    return Interactions(
+        features=tuple(feature.name for feature in features),
+        outputs=asker.outputs,
+        pairs=found.pairs,
+        importance=found.importance,
+        variance=found.variance,
+        provenance=record | {"sample_rows": found.n_rows, "rows_asked": asked},
+        notes=(*choice.notes, *found.notes),
+    )
+
+
+def trace_pairs(
+    model: Any, data: Any, asked: Settings, told: tuple[Note, ...] = ()
+) -> Interactions:
+    """Two-way partial dependence of the pairs that the user names, or of all."""
+    with open_run(model, data, asked) as run:
+        first = FirstPass.plan(run.table, run.asked)
+        found = first.settle(run.survey(first.task))
+        require_two(found.features)
+        asker, pairing, n_rows = run.meet(found), require(run.asked.pairing), found.survey.n_rows
+        pairs = list_requested_pairs([feature.name for feature in found.features], pairing)
+        assert pairs is not None  # noqa: S101 - our own mistake: settings refuse all else
+        plan = plan_pairs(found, run.asked, Manner("corners"), pairs)
+        task = PairTracing(asker, plan, asked.seed)
+        tell_grid(task.n_points, n_rows, pairing)
+        sums = run.measure_pairs(task, found, SECOND_LOOK)
+    asked_rows = asker.n_met + sums.asked
+    record = describe_pair_run(run, found, asker, len(plan.pairs))
+    return Interactions(
+        features=tuple(side.feature.name for side in plan.sides),
+        outputs=asker.outputs,
+        pairs=conclude_profiles(plan, sums, asker.outputs, n_rows),
+        importance=profile_importances(sums, len(asker.outputs)),
+        variance=sums.answers.variance,
+        provenance=record | {"ways": {"profile": len(plan.pairs)}, "rows_asked": asked_rows},
+        notes=(*run.notes, *told),
+    )
+
+
+def gather_interactions(
+    run: Run, columns: Columns, task: PairTask, sums: PairSums, choice: PairChoice
+) -> Interactions:
+    """Put what was measured together with the record of how it was made."""
+    for side, main in zip(task.plan.sides, sums.mains, strict=True):
+        if main is not None and not main.weight.any():  # cells= of the user, beside all rows
+            ends = (float(side.axis.nodes[0]), float(side.axis.nodes[-1]))
+            require_rows_in_limits(side.feature, 0, ends, columns.survey)
+    pairing, plan, asker = require(run.asked.pairing), task.plan, task.asker
+    n_rows, n_outputs, predictor = columns.survey.n_rows, len(asker.outputs), asker.predictor
+    still = bool(np.all(sums.answers.variance == 0))
+    same = (Note("constant", "all predictions are the same"),) if still else ()
+    asked = asker.n_met + choice.asked + sums.asked
+    walked = asker.n_met + predictor.checked_rows
+    told = {
+        "ways": {way: plan.ways.count(way) for way in dict.fromkeys(plan.ways)},
+        "rows_asked": walked if predictor.walks else asked,
+    }
+    pairs = conclude_pairs(plan, sums, asker.outputs, pairing, n_rows)
+    correlations, fx = correlate_measured(pairs[::n_outputs]), choice.explanation
+    if fx is not None:  # not all pairs are measured
+        sampled = correlate_sampled(pairs, fx.features, fx.sample_x, fx.sample_weight)
+        correlations = sampled | correlations
+    pairs, alike = mark_alike(pairs, correlations)
+    found = Interactions(
+        features=tuple(side.feature.name for side in plan.sides),
+        outputs=asker.outputs,
+        pairs=pairs,
+        importance=importances(plan, sums, n_outputs),
+        variance=sums.answers.variance,
+        provenance=describe_pair_run(run, columns, asker, len(plan.pairs)) | told,
+        notes=(*choice.notes, *same, *alike),
+    )
+    return keep_strongest(found, pairing.pairs) if isinstance(pairing.pairs, int) else found
+
+
+def keep_strongest(ix: Interactions, most: int) -> Interactions:
+    """Keep so many pairs, by their strength on any output, and the features in them."""
+    n_outputs = len(ix.outputs)
+    groups = [ix.pairs[i : i + n_outputs] for i in range(0, len(ix.pairs), n_outputs)]
+    if most >= len(groups):
+        return ix
+    order = sorted(range(len(groups)), key=lambda i: -max(pair.strength for pair in groups[i]))
+    kept = [groups[i] for i in sorted(order[:most])]
+    used = {name for group in kept for name in group[0].names}
+    places = [i for i, name in enumerate(ix.features) if name in used]
+    text = f"the strongest {most} of {len(groups):,} pairs that were measured"
+    return replace(
+        ix,
+        features=tuple(ix.features[i] for i in places),
+        pairs=tuple(pair for group in kept for pair in group),
+        importance=ix.importance[places],
+        notes=(*ix.notes, Note("screen", text)),
+    )
+
+
+def require(pairing: PairSettings | None) -> PairSettings:
+    """Settings of pairs, which every run here has."""
+    assert pairing is not None  # noqa: S101 - our own mistake
+    return pairing

@@ -1,0 +1,353 @@
+"""A pair as few plain numbers: the lines of one feature at values of the other, and the map."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from rhale.interaction.cells import PairAxis
+from rhale.interaction.pair_profile import (
+    PairSection,
+    PairSurface,
+    cut_sections,
+    read_surface_cells,
+)
+from rhale.regions.report import RegionPath
+from rhale.report.charts import (
+    CHART_WIDTH,
+    CURVE_PANEL_HEIGHT,
+    THIN,
+    alt,
+    compile_chart,
+    data,
+    settled,
+    to_vega,
+)
+from rhale.report.numbers import (
+    CHART_DIGITS,
+    LONGEST_TITLE,
+    MILLISECONDS,
+    Form,
+    Numbers,
+    round_for_chart,
+)
+from rhale.report.sentences import (
+    DURATION_UNITS,
+    clean,
+    format_axis_position,
+    isolated,
+    named_output,
+    unit_of,
+)
+from rhale.stats.arrays import FloatArray
+
+Z_SCORE_95 = 1.96  # standard errors in half an interval
+MAX_MAP_TICKS, MOST_DATES = 5, 3
+MAX_CHART_LEVEL_LETTERS, MAX_PAIR_LEVEL_LETTERS, MAX_NAME_LETTERS_IN_TEXT = 200, 40, 60
+COLOURED = 0.98  # of the rows
+MAP_DIGITS = 3  # of a height on a map: a colour tells fewer
+
+
+@dataclass(frozen=True)
+class PairLine:
+    """The effect of one feature where the other has a value: in words, and its path.
+
+    The interval is that of what the pair adds to the feature's own effect.
+    """
+
+    rule: str
+    path: RegionPath
+
+
+@dataclass(frozen=True)
+class LinesShape:
+    """What is drawn of one feature at values of another; fields as in `Shape`.
+
+    Attributes
+    ----------
+    form, unit, labels, dots, titles
+        As in `Shape`.
+    x, y : tuple of float
+        The first feature's own effect.
+    lines : tuple of PairLine
+        At values of the other feature; nothing where no row is.
+    gradual : bool
+        Whether these values have an order.
+    """
+
+    form: Form
+    x: Numbers
+    y: Numbers
+    lines: tuple[PairLine, ...]
+    gradual: bool
+    unit: str = ""
+    labels: tuple[str, ...] = ()
+    dots: bool = False
+    titles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MapSide:
+    """One side of a map.
+
+    Attributes
+    ----------
+    edges : tuple of float
+        Limits of the cells as drawn; levels are cells around 0, 1, 2, ...
+    ticks, words : tuple of float, and of str
+        What is written along it, and where.
+    names : tuple of str
+        What each cell is called.
+    """
+
+    edges: Numbers
+    ticks: Numbers
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MapShape:
+    """What is drawn of a surface.
+
+    Attributes
+    ----------
+    along, by : MapSide
+        The two sides.
+    heights, errors : tuple of float
+        Of every cell, those of the first side one after another; None where no row is.
+    counts : tuple of int
+        Their rows.
+    reach, largest : float
+        Height of the full colour, which but few rows are beyond; and the largest one.
+    """
+
+    along: MapSide
+    by: MapSide
+    heights: Numbers
+    errors: Numbers
+    counts: tuple[int, ...]
+    reach: float
+    largest: float
+
+
+def lines_of(pair: PairSurface) -> LinesShape:
+    """Read off a pair the lines along its first feature."""
+    axis, other = pair.axes
+    spoken = pair.captions.feature(pair.names[1])
+    sections = cut_sections(pair)
+    heights = [pair.main[0], *(s.height for s in sections)]
+    span = float(np.ptp(np.concatenate([h[np.isfinite(h)] for h in heights])))
+    return LinesShape(
+        form_of_axis(axis),
+        scale_pair_places(axis, axis.nodes),
+        round_for_chart(pair.main[0], span),
+        tuple(
+            PairLine(write_fixed_value(spoken, other, s.value), path_of_section(axis, s, span))
+            for s in sections
+        ),
+        gradual=not other.is_levels and len(sections) == 3,
+        unit=unit_of_axis(axis),
+        labels=tuple(clean(label, MAX_CHART_LEVEL_LETTERS) for label in axis.labels),
+        dots=axis.is_levels,
+        titles=titles_of_pair(pair),
+    )
+
+
+def titles_of_pair(pair: PairSurface) -> tuple[str, ...]:
+    """What stands beside the axes of lines, as in `Shape`."""
+    captions, axis = pair.captions, pair.axes[0]
+    place, unit = captions.axis(pair.names[0]), unit_of_axis(axis)
+    if axis.kind == "duration":
+        place = f"{captions.feature(pair.names[0])} ({unit})"
+    value = f"effect on {named_output(captions, pair.output, unit=True)}"
+    return clean(value, LONGEST_TITLE), clean(place, LONGEST_TITLE), ""
+
+
+def path_of_section(axis: PairAxis, section: PairSection, span: float) -> RegionPath:
+    """Points of a line; it is broken where no row stands."""
+    x, y, half = axis.nodes, section.height, Z_SCORE_95 * section.error
+    if axis.is_levels:
+        kept = np.flatnonzero(section.has_rows)
+        where = tuple(kept.tolist())
+        return RegionPath(where, round_for_chart(y[kept], span), round_for_chart(half[kept], span))
+    points: list[tuple[float, float, float]] = []
+    for cell in np.flatnonzero(section.has_rows).tolist():
+        is_next = bool(points) and points[-1][0] == x[cell]
+        if points and not is_next:
+            points.append(((points[-1][0] + x[cell]) / 2, math.nan, math.nan))
+        nodes = (cell + 1,) if is_next else (cell, cell + 1)
+        points += [(x[node], y[node], half[node]) for node in nodes]
+    places, heights, halves = np.array(points, dtype=float).reshape(-1, 3).T
+    return RegionPath(
+        scale_pair_places(axis, places),
+        round_for_chart(heights, span),
+        round_for_chart(halves, span),
+    )
+
+
+def map_of(pair: PairSurface) -> MapShape:
+    """Read off a pair its map."""
+    heights, errors = read_surface_cells(pair)
+    reach, largest = colour_reach(np.abs(heights), pair.weight)
+    return MapShape(
+        side_of(pair.axes[0]),
+        side_of(pair.axes[1]),
+        round_for_chart(heights.ravel(), reach, MAP_DIGITS),
+        round_for_chart(errors.ravel(), reach, MAP_DIGITS),
+        tuple(pair.count.ravel().tolist()),
+        reach,
+        largest,
+    )
+
+
+def colour_reach(sizes: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """The size that all but a few rows are below, and the largest: outer cells of few rows tower.
+
+    Examples
+    --------
+    >>> colour_reach(np.array([1.0, 2.0, 90.0, np.nan]), np.array([70.0, 29.0, 1.0, 0.0]))
+    (2.0, 90.0)
+    """
+    known = np.isfinite(sizes) & (weight > 0)
+    if not known.any():
+        return 0.0, 0.0
+    order = np.argsort(sizes[known])
+    rising, below = sizes[known][order], np.cumsum(weight[known][order])
+    place = int(np.searchsorted(below, COLOURED * below[-1]))
+    reach = float(rising[min(place, rising.size - 1)])
+    return reach if reach > 0 else float(rising[-1]), float(rising[-1])
+
+
+def side_of(axis: PairAxis) -> MapSide:
+    """One side of a map."""
+    if axis.is_levels:
+        words = tuple(clean(label, MAX_PAIR_LEVEL_LETTERS) for label in axis.labels)
+        numbers = tuple(range(len(words)))
+        edges = tuple(n - 0.5 for n in (*numbers, len(words)))
+        return MapSide(edges, numbers, words, tuple(f"“{word}”" for word in words))
+    limits = [write_pair_value(axis, node) for node in axis.nodes]
+    names = tuple(f"{a} to {b}" for a, b in pairwise(limits))
+    ticks = choose_ticks(axis)
+    words = tuple(write_pair_value(axis, tick) for tick in ticks)
+    return MapSide(
+        scale_pair_places(axis, axis.nodes), scale_pair_places(axis, ticks), words, names
+    )
+
+
+def choose_ticks(axis: PairAxis) -> FloatArray:
+    """Few places that are written along a side: round numbers, or days apart by as many.
+
+    Examples
+    --------
+    >>> choose_ticks(PairAxis(np.array([0.3, 2.0, 7.9])))
+    array([2., 4., 6.])
+    """
+    low, high = float(axis.nodes[0]), float(axis.nodes[-1])
+    unit = DURATION_UNITS[unit_of_axis(axis)] if axis.kind == "duration" else 1.0
+    most = MOST_DATES if axis.kind == "date" else MAX_MAP_TICKS
+    least = (high - low) / unit / most
+    power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 1.0
+    step = unit * next(power * by for by in (1.0, 2.0, 5.0, 10.0) if power * by >= least)
+    return np.asarray(step * np.arange(math.ceil(low / step), math.floor(high / step) + 1))
+
+
+def form_of_axis(axis: PairAxis) -> Form:
+    """The kind of chart."""
+    if axis.is_levels:
+        return "levels"
+    return "dates" if axis.kind == "date" else "curve"
+
+
+def unit_of_axis(axis: PairAxis) -> str:
+    """Unit of an axis, in one word."""
+    span = float(axis.nodes[-1] - axis.nodes[0])
+    return {"date": "day", "duration": unit_of(span), "number": ""}[axis.kind]
+
+
+def scale_pair_places(axis: PairAxis, places: FloatArray) -> Numbers:
+    """Places as drawn: levels are numbered, dates are milliseconds, durations have their unit."""
+    if axis.is_levels:
+        return tuple(np.searchsorted(axis.nodes, places).tolist())
+    factor = {"date": MILLISECONDS, "number": 1.0}.get(axis.kind)
+    factor = 1.0 / DURATION_UNITS[unit_of_axis(axis)] if factor is None else factor
+    span = float(axis.nodes[-1] - axis.nodes[0])
+    return round_for_chart(factor * places, factor * span, CHART_DIGITS + 1)
+
+
+def write_pair_value(axis: PairAxis, value: float) -> str:
+    """A place in words; a level by its name."""
+    if axis.is_levels:
+        label = axis.labels[int(np.searchsorted(axis.nodes, value))]
+        return f"“{isolated(clean(label, MAX_PAIR_LEVEL_LETTERS))}”"
+    return format_axis_position(float(value), axis.kind, float(axis.nodes[-1] - axis.nodes[0]))
+
+
+def write_fixed_value(name: str, axis: PairAxis, value: float) -> str:
+    """Say where a line is: "income is about 2", "region is “north”"."""
+    about = "" if axis.is_levels else "about "
+    return f"{isolated(clean(name, MAX_NAME_LETTERS_IN_TEXT))} is {about}{write_pair_value(axis, value)}"
+
+
+# --- Charts of pairs without data: the map is made here, lines are drawn as regions are
+
+
+PAIR_LINE_KINDS = {"curve": "regions", "dates": "date regions", "levels": "level regions"}
+MAP = "pair map"
+MAP_ROOM = 76  # left of it: names of levels
+
+
+def compile_pair_charts(forms: set[str]) -> dict[str, Any]:
+    """Make the charts that a page of pairs needs: those of its kinds of lines, and the map."""
+    if not forms:
+        return {}
+    return {
+        PAIR_LINE_KINDS[form]: compile_chart(PAIR_LINE_KINDS[form]) for form in sorted(forms)
+    } | {MAP: compile_map()}
+
+
+@cache
+def compile_map() -> dict[str, Any]:
+    """Make the map, ready for Vega."""
+    return to_vega(pair_map_chart())
+
+
+def pair_map_chart() -> Any:
+    """Cells that hold rows, in the ink of nothing, and over it how far the surface is up or down."""
+    x, y = map_side("x"), map_side("y")
+    layers = []
+    for name in ("zero", "low", "high"):
+        cells = data(name).mark_rect(style=f"{name}-cell", clip=True)
+        shade = {"fillOpacity": alt.FillOpacity("o:Q", scale=None, legend=None)}
+        layers.append(cells.encode(x, y, x2="x2", y2="y2", **(shade if name != "zero" else {})))
+    here = data("here").mark_rect(style="here-cell", strokeWidth=2 * THIN, filled=False)
+    layers.append(here.encode(x, y, x2="x2", y2="y2"))
+    names = [f"{side}_{what}" for side in "xy" for what in ("ends", "ticks", "words")]
+    return settled(
+        alt.layer(*layers)
+        .properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
+        .add_params(*(alt.param(name=name, value=[]) for name in names))
+    )
+
+
+def map_side(side: str) -> Any:
+    """One side: its ends, its ticks and what is written at them are values that the page sets."""
+    ticks = f"{side}_ticks"
+    axis = alt.Axis(
+        title=None,
+        grid=False,
+        values=alt.ExprRef(ticks),
+        labelExpr=f"{side}_words[indexof({ticks}, datum.value)]",
+        labelOverlap=True,
+        labelFlush=side == "x",
+        **({"minExtent": MAP_ROOM, "maxExtent": MAP_ROOM} if side == "y" else {}),
+        labelLimit=MAP_ROOM,
+    )
+    scale = alt.Scale(zero=False, nice=False, domainRaw=alt.ExprRef(f"{side}_ends"))
+    kind = alt.X if side == "x" else alt.Y
+    return kind(side, type="quantitative", axis=axis, scale=scale)

@@ -1,0 +1,298 @@
+"""The H statistic of Friedman and Popescu, for comparison: what additive partial dependences lack."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
+
+import numpy as np
+
+from rhale.data import Chunk
+from rhale.effects.local.profiles import complement_dependence, partial_dependence
+from rhale.effects.local.queries import BatchedModel
+from rhale.features.survey import rows_keys
+from rhale.interaction.pair_effect import PairIndex
+from rhale.models.dependences import DependenceQuestion, Dependences, centre, normalise_row_weights
+from rhale.output.frozen import crosses_processes
+from rhale.output.note import Note
+from rhale.stats.arrays import FloatArray
+from rhale.stats.sampling import KeyArray
+
+Pair = tuple[int, int]
+Way = Literal["leaves", "rows"]
+MAX_DEPENDENCE_NUMBERS = 2**21  # of the dependences of pairs that are held in memory
+ROUNDING_VARIANCE_SHARE = (
+    1e-10  # of the variance of the predictions: smaller numerators are rounding
+)
+WEAKEST = 1e-6  # of that variance: smaller denominators make no ratio
+NO_RATIO = Note(
+    "no ratio",
+    "the two features together hardly change the predictions: the normalised H² is a ratio of two "
+    "numbers near 0, and left out",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class HStatistics:
+    """H of some features and pairs, by the definition of R's hstats.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The features, by their columns.
+    pairs : tuple of (int, int)
+        Two columns each.
+    numerator, denominator : ndarray of shape (n_pairs, n_outputs)
+        Mean squares over the rows of F_jk - F_j - F_k and of F_jk, centred.
+    importance : ndarray of shape (n_columns, n_outputs)
+        Deviation over the rows of F_j.
+    overall : ndarray of shape (n_columns, n_outputs)
+        Mean square of F - F_j - F_rest: what a feature does together with any others.
+    variance : ndarray of shape (n_outputs,)
+        Of the predictions of the rows.
+    n_rows, n_asked : int
+        Rows that everything is averaged over, and rows that the model was asked about.
+    way : {"leaves", "rows"}
+        Whether the leaves of trees were counted, or the model was asked row by row.
+    """
+
+    columns: tuple[int, ...]
+    pairs: tuple[Pair, ...]
+    numerator: FloatArray
+    denominator: FloatArray
+    importance: FloatArray
+    overall: FloatArray
+    variance: FloatArray
+    n_rows: int
+    n_asked: int
+    way: Way
+
+    @property
+    def strength(self) -> FloatArray:
+        """Unnormalised H, in units of the output: (n_pairs, n_outputs)."""
+        return np.asarray(np.sqrt(self.numerator))
+
+    @property
+    def h2(self) -> FloatArray:
+        """Normalised H² of the pairs; nan where both features together hardly do anything."""
+        return divide_or_nan(self.numerator, self.denominator, WEAKEST * self.variance)
+
+    @property
+    def overall_h2(self) -> FloatArray:
+        """Normalised H² of the features, each against all others."""
+        return divide_or_nan(self.overall, np.broadcast_to(self.variance, self.overall.shape), 0.0)
+
+
+def divide_or_nan(above: FloatArray, below: FloatArray, least: FloatArray | float) -> FloatArray:
+    """Ratios; nan where the denominator is not larger than some least."""
+    ratios = np.full(above.shape, np.nan)
+    np.divide(above, below, out=ratios, where=below > least)
+    return ratios
+
+
+def h_statistics(
+    asker: BatchedModel,
+    chunk: Chunk,
+    columns: Sequence[int],
+    pairs: Sequence[Pair],
+    weights: FloatArray | None = None,
+) -> HStatistics:
+    """Find H of pairs of features, averaged over some rows and read at them.
+
+    Parameters
+    ----------
+    asker : BatchedModel
+        The model.
+    chunk : Chunk
+        The rows: at most some thousands for trees, some hundreds for other models.
+    columns : sequence of int
+        The features.
+    pairs : sequence of (int, int)
+        Which of them to take together.
+    weights : ndarray of shape (n_rows,), optional
+        How much each row matters, in all averages.
+
+    Notes
+    -----
+    F_j(x) is the mean answer over the rows with x_j held at x, centred. H² of a pair is the mean
+    square of F_jk - F_j - F_k over that of F_jk, at the rows themselves (Friedman, Popescu 2008);
+    its numerator under 1e-10 of the variance of the predictions is 0, as rounding makes such.
+    Any model: n + n² (2 n_columns + n_pairs) rows are asked. Trees whose answers are sums of
+    leaves: none but n, in time linear in the rows.
+    """
+    shares = normalise_row_weights(chunk.n_rows, weights)
+    places = {column: place for place, column in enumerate(columns)}
+    wanted = np.array([[places[a], places[b]] for a, b in pairs], dtype=np.intp).reshape(-1, 2)
+    question = DependenceQuestion(tuple(columns), wanted, shares)
+    answers = centre(asker.predictor.predict(chunk.rows, chunk.n_rows).T, shares)
+    way, blocks = find_dependences(asker, chunk, question)
+    squares = []
+    for found in blocks:
+        squares.append(square_pairs(found, shares))
+        together, alone = answers - found.single - found.rest, found.single
+    numerator, denominator = (np.concatenate(parts) for parts in zip(*squares, strict=True))
+    variance = np.asarray(answers**2 @ shares)
+    n_asked = count_h_rows(chunk.n_rows, len(columns), len(pairs))
+    return HStatistics(
+        columns=tuple(columns),
+        pairs=tuple(pairs),
+        numerator=zero_rounding_numerators(numerator, variance),
+        denominator=denominator,
+        importance=np.sqrt(alone**2 @ shares),
+        overall=zero_rounding_numerators(together**2 @ shares, variance),
+        variance=variance,
+        n_rows=chunk.n_rows,
+        n_asked=chunk.n_rows if way == "leaves" else n_asked,
+        way=way,
+    )
+
+
+def find_dependences(
+    asker: BatchedModel, chunk: Chunk, question: DependenceQuestion
+) -> tuple[Way, Iterable[Dependences]]:
+    """Find partial dependences in the leaves of trees, or by asking: some pairs at a time."""
+    predictor = asker.predictor
+    at_once = max(1, MAX_DEPENDENCE_NUMBERS // (chunk.n_rows * len(asker.outputs)))
+    first, *others = question.in_blocks(at_once)
+    found = predictor.partial_dependences(chunk, first)
+    if found is None:
+        return "rows", ask_dependences(asker, chunk, question)
+    later = (predictor.partial_dependences(chunk, block) for block in others)
+    return "leaves", chain([found], (block for block in later if block is not None))
+
+
+def zero_rounding_numerators(squares: FloatArray, variance: FloatArray) -> FloatArray:
+    """Mean squares, 0 where rounding can have made them."""
+    return np.where(squares < ROUNDING_VARIANCE_SHARE * variance, 0.0, squares)
+
+
+def square_pairs(found: Dependences, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean squares over the rows of what each pair adds, and of all that it does."""
+    first, second = found.pairs.T
+    both = found.pure + found.single[first] + found.single[second]
+    return np.asarray(found.pure**2 @ shares), np.asarray(both**2 @ shares)
+
+
+def count_h_rows(n_rows: int, n_columns: int, n_pairs: int) -> int:
+    """Rows that a model that is no tree is asked about.
+
+    Examples
+    --------
+    >>> count_h_rows(500, 30, 435)
+    123750500
+    """
+    return n_rows + n_rows**2 * (2 * n_columns + n_pairs)
+
+
+def ask_dependences(
+    asker: BatchedModel, chunk: Chunk, question: DependenceQuestion
+) -> Generator[Dependences]:
+    """Ask a model for partial dependences: the values of every row, in all rows."""
+    columns, shares = question.columns, question.shares
+    values = [(column, chunk.column(column)) for column in columns]
+    single = centre(
+        np.stack([partial_dependence(asker, chunk, [v], shares) for v in values]), shares
+    )
+    rest = centre(
+        np.stack([complement_dependence(asker, chunk, c, shares) for c in columns]), shares
+    )
+    yield Dependences(single, rest, question.pairs[:0], np.empty((0, *single.shape[1:])))
+    for pair in question.pairs:
+        first, second = pair
+        both = centre(
+            partial_dependence(asker, chunk, [values[first], values[second]], shares), shares
+        )
+        pure = both - single[first] - single[second]
+        yield Dependences(single, rest, pair[None], pure[None])
+
+
+def conclude_h(
+    found: HStatistics, names: Sequence[str], outputs: Sequence[str]
+) -> tuple[PairIndex, ...]:
+    """Make results of H: pairs first, outputs within.
+
+    Parameters
+    ----------
+    found : HStatistics
+        The numbers.
+    names : sequence of str
+        Names of all columns of the table.
+    outputs : sequence of str
+        Names of the outputs.
+    """
+    return tuple(
+        PairIndex(
+            names=(names[first], names[second]),
+            output=output,
+            method="h",
+            strength=float(found.strength[i, o]),
+            variance=float(found.variance[o]),
+            h2=float(found.h2[i, o]),
+            notes=(NO_RATIO,) if np.isnan(found.h2[i, o]) else (),
+        )
+        for i, (first, second) in enumerate(found.pairs)
+        for o, output in enumerate(outputs)
+    )
+
+
+def tell_h(found: HStatistics) -> tuple[Note, ...]:
+    """What a reader should know about all of them."""
+    how = "counted in the leaves of the trees" if found.way == "leaves" else "asked of the model"
+    text = (
+        f"H was {how}, on {found.n_rows:,} rows: features are combined as no row has them, and what "
+        "the model answers there counts; pairs are ranked by the unnormalised H"
+    )
+    return (Note("h", text),)
+
+
+# --- Whole rows with the smallest keys, for definitions that combine every row with every other one
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class WholeRows:
+    """Some rows of a table.
+
+    Attributes
+    ----------
+    key : ndarray of shape (n_rows,)
+        Their keys.
+    weight : ndarray of shape (n_rows,)
+        How much each matters.
+    chunk : Chunk
+        The rows.
+    """
+
+    key: KeyArray
+    weight: FloatArray
+    chunk: Chunk
+
+    def __add__(self, other: WholeRows) -> WholeRows:
+        return WholeRows(
+            np.concatenate([self.key, other.key]),
+            np.concatenate([self.weight, other.weight]),
+            self.chunk.join(other.chunk),
+        )
+
+    def first(self, n_rows: int) -> WholeRows:
+        """Those with the smallest keys, at most so many, in the order of the keys."""
+        some = np.argsort(self.key, kind="stable")[:n_rows]
+        return WholeRows(self.key[some], self.weight[some], self.chunk.take(some))
+
+
+@dataclass(frozen=True, eq=False)
+class WholeRowsTask:
+    """The task of a pass that keeps the rows with keys up to some last one."""
+
+    last_key: np.uint64
+    seed: int
+
+    def __call__(self, chunk: Chunk) -> WholeRows:
+        """Keep some rows of a chunk."""
+        key = rows_keys(chunk, self.seed)
+        some = np.flatnonzero(key <= self.last_key)
+        kept = chunk.take(some)
+        weight = np.ones(some.size) if kept.weights is None else kept.weights
+        return WholeRows(key[some], weight, kept)

@@ -1,0 +1,562 @@
+"""PairProfile: two-way partial dependence, and what it has beyond two one-way ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rhale.effects.table import Columns
+from rhale.interaction.cells import CellPositions, PairAxis
+from rhale.interaction.moments import PairMoments
+from rhale.interaction.pair_effect import (
+    HOW,
+    UNDEFINED,
+    PairEffect,
+    PairMethod,
+    PairResult,
+    as_read_only_view,
+    cell_ends,
+    read_places,
+    share_of_rows,
+    write_head,
+)
+from rhale.interaction.surface import PairCellWeights
+from rhale.output.doors import draw_surface_lazily, show_pair
+from rhale.output.frozen import freeze, same_fields
+from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
+from rhale.output.note import as_notes
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+
+PAIR_PROFILE_ROUNDING = 2.0**-42  # of the largest average: what differs by less does not differ
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairProfile:
+    """Two-way partial dependence of one output: mean predictions with two features set.
+
+    It leaves the data: every row is asked about at every node of the grid, whether such rows exist
+    or not. `measured` tells where rows are; `PairEffect` stays there.
+
+    Attributes
+    ----------
+    names : pair of str
+        The features, the first along the first axis.
+    output : str
+        The output of the model.
+    axes : pair of PairAxis
+        The grid: limits of cells, or levels.
+    moments : PairMoments
+        Where rows stand; of no differences.
+    dependence : ndarray of shape (n_nodes, n_nodes)
+        Mean prediction of all rows with both features set to the values of the nodes.
+    single : pair of ndarray of shape (n_nodes,)
+        The same with one of the features set.
+    variance : float
+        Of the predictions.
+    n_left_out : int
+        Rows without a value of one of the two, or off the axes: averaged, but they stand nowhere.
+    notes : tuple of Note
+        What a reader should know.
+    captions : Captions
+        What people read for features and outputs.
+
+    Notes
+    -----
+    The surface is F_jk - F_j - F_k, zero on average over the rows; the strength its deviation over
+    the rows, read where they stand, straight between nodes: the unnormalised H statistic of
+    Friedman and Popescu, on a grid.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+    >>> x = np.vstack([half, -half])
+    >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+    >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+    >>> pair = ix["x0", "x1"]
+    >>> pair.dependence.shape, round(float(pair.dependence_at(0.5, 0.5)), 6)
+    ((5, 5), 0.25)
+    """
+
+    names: tuple[str, str]
+    output: str
+    axes: tuple[PairAxis, PairAxis]
+    moments: PairMoments
+    dependence: FloatArray
+    single: tuple[FloatArray, FloatArray]
+    variance: float
+    n_left_out: int = 0
+    notes: tuple[str, ...] = ()
+    captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
+
+    def __post_init__(self) -> None:
+        freeze(self)
+        freeze(self.moments)
+        first, second = map(as_read_only_view, self.single)
+        object.__setattr__(self, "single", (first, second))
+        object.__setattr__(self, "notes", as_notes(self.notes))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return "; ".join([write_head(self), self.how, *self.notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """A small page, for notebooks."""
+        return show_pair(self)
+
+    @property
+    def method(self) -> PairMethod:
+        """Partial dependence, "pdp"."""
+        return "pdp"
+
+    @property
+    def how(self) -> str:
+        """How the surface was found, in words."""
+        return HOW[self.method]
+
+    @property
+    def edges(self) -> tuple[FloatArray, FloatArray]:
+        """Limits of the cells of both features, or places of their levels: two arrays."""
+        return self.axes[0].nodes, self.axes[1].nodes
+
+    @property
+    def count(self) -> IntArray:
+        """Rows by where they stand, shape (n_stands, n_stands)."""
+        return self.moments.count
+
+    @property
+    def weight(self) -> FloatArray:
+        """Weights of the rows by where they stand, shape (n_stands, n_stands)."""
+        return self.moments.weight
+
+    @property
+    def measured(self) -> BoolArray:
+        """Where rows stand; elsewhere the model was asked about rows that do not exist."""
+        return np.asarray(self.moments.weight > 0)
+
+    @property
+    def n_cells(self) -> int:
+        """Where rows could stand, a number: cells, a level being one of its feature."""
+        return self.moments.count.size
+
+    @property
+    def n_unmeasured(self) -> int:
+        """How many of these have no row."""
+        return int(np.sum(~self.measured))
+
+    @property
+    def _ground(self) -> PairCellWeights:
+        """Where rows stand, for averages over them."""
+        levels = (self.axes[0].is_levels, self.axes[1].is_levels)
+        return PairCellWeights(self.moments.weight, self.moments.places, levels)
+
+    def _center(self, heights: FloatArray) -> FloatArray:
+        """Take off the mean over the rows of heights that are bilinear in every cell."""
+        ground = self._ground
+        base, right, up, far = ground.corners(heights)
+        sums = (
+            ground.moment(0, 0) * base
+            + ground.moment(1, 0) * (up - base)
+            + ground.moment(0, 1) * (right - base)
+            + ground.moment(1, 1) * (far - up - right + base)
+        )
+        return np.asarray(heights - sums.sum() / ground.total)
+
+    @cached_property
+    def heights(self) -> FloatArray:
+        """What the two do together beyond each alone, at all nodes: F_jk - F_j - F_k, centred."""
+        first, second = self.single
+        both = self.dependence - first[:, None] - second
+        both = both - both[0, 0]
+        largest = max(float(np.abs(part).max()) for part in (self.dependence, first, second))
+        if np.abs(both).max() <= PAIR_PROFILE_ROUNDING * largest:
+            return np.zeros_like(both)
+        return self._center(both)
+
+    @cached_property
+    def main(self) -> tuple[FloatArray, FloatArray]:
+        """Partial dependence of each feature alone at the nodes, zero on average over the rows."""
+        first, second = self.single
+        rows = self._center(np.repeat(first[:, None], second.size, axis=1))
+        columns = self._center(np.repeat(second[None], first.size, axis=0))
+        return rows[:, 0], columns[0]
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Nan at all nodes, shape (n_nodes, n_nodes): not known."""
+        return np.full(self.dependence.shape, np.nan)
+
+    def surface(self, first: Any, second: Any) -> FloatArray:
+        """What the two do together beyond each alone at some places, bilinear in a cell.
+
+        Parameters
+        ----------
+        first, second : number, date, duration, level or array-like of these
+            Values of both features, which broadcast: [30, 40] and [[1], [2]] give a grid.
+
+        Returns
+        -------
+        ndarray of the common shape, or a number for numbers
+            Known everywhere on the axes, also where no row is; nan beyond, and for missing values.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+        >>> x = np.vstack([half, -half])
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+        >>> pair = ix["x0", "x1"]
+        >>> round(float(pair.surface(0.5, 0.5) - pair.surface(0.5, -0.5)), 1)  # 0.25 and -0.25
+        0.5
+        """
+        return self._read(self.heights, first, second)
+
+    def effect_at(self, first: Any, second: Any) -> FloatArray:
+        """What both features do: both main effects, and the surface.
+
+        Parameters
+        ----------
+        first, second : number, date, duration, level or array-like of these
+            Values of both features, as in `surface`.
+
+        Returns
+        -------
+        ndarray of the common shape, or a number for numbers
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+        >>> x = np.vstack([half, -half])
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+        >>> pair = ix["x0", "x1"]
+        >>> round(float(pair.effect_at(0.5, 0.5) - pair.effect_at(0.5, -0.5)), 6)
+        0.5
+        """
+        rows, columns = self.main
+        return self._read(self.heights + rows[:, None] + columns, first, second)
+
+    def dependence_at(self, first: Any, second: Any) -> FloatArray:
+        """Mean prediction with both features set, bilinear between nodes.
+
+        Parameters
+        ----------
+        first, second : number, date, duration, level or array-like of these
+            Values of both features, as in `surface`.
+
+        Returns
+        -------
+        ndarray of the common shape, or a number for numbers
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+        >>> x = np.vstack([half, -half])
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+        >>> pair = ix["x0", "x1"]
+        >>> pair.dependence_at([0.5, -0.5], 0.5).round(6)
+        array([ 0.25, -0.25])
+        """
+        return self._read(self.dependence, first, second)
+
+    def _read(self, heights: FloatArray, first: Any, second: Any) -> FloatArray:
+        """Read heights at some places."""
+        values = [
+            read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
+        ]
+        x, y = np.broadcast_arrays(*values)
+        where = (self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel()))
+        return interpolate_pair_heights(self._ground.corners(heights), where).reshape(x.shape)[()]
+
+    @cached_property
+    def strength(self) -> float:
+        """Deviation of the surface over the rows, in units of the output."""
+        return float(np.sqrt(max(float(self._ground.mean_square(self.heights)), 0.0)))
+
+    @property
+    def strength_error(self) -> float:
+        """Nan: not known."""
+        return UNDEFINED
+
+    @property
+    def p_value(self) -> float:
+        """Nan: not known."""
+        return UNDEFINED
+
+    @property
+    def h2(self) -> float:
+        """Nan: not measured."""
+        return UNDEFINED
+
+    @property
+    def share(self) -> float:
+        """Squared strength, of the variance of the predictions; rows left out have none of it."""
+        share = self.strength**2 / self.variance if self.variance > 0 else 0.0
+        return share_of_rows(self) * share
+
+    def transposed(self) -> PairProfile:
+        """The same pair, sides exchanged.
+
+        Returns
+        -------
+        PairProfile
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+        >>> x = np.vstack([half, -half])
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+        >>> pair = ix["x0", "x1"]
+        >>> pair.transposed().names
+        ('x1', 'x0')
+        """
+        return replace(
+            self,
+            names=self.names[::-1],
+            axes=self.axes[::-1],
+            moments=self.moments.transposed(),
+            dependence=self.dependence.T,
+            single=self.single[::-1],
+        )
+
+    def plot(self, kind: str = "map", **options: Any) -> Any:
+        """Draw the surface as a map, or as lines; blank where no row is.
+
+        Parameters
+        ----------
+        kind : {"map", "lines"}
+            As in `PairEffect.plot`.
+        **options
+            As in `PairEffect.plot`.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+        >>> x = np.vstack([half, -half])
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+        >>> pair = ix["x0", "x1"]
+        >>> ax = pair.plot()
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('x0', 'x1')
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
+        """
+        return draw_surface_lazily(self, kind, options)
+
+    def table(self) -> Columns:
+        """One row for each cell, or combination with levels, of the first feature first.
+
+        Returns
+        -------
+        dict of str to list
+
+        Notes
+        -----
+        Columns as in `PairEffect.table`; instead of mixed slopes `dependence`, the mean prediction
+        in the middle of the cell, also where no row is. The surface is nan there.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+        >>> x = np.vstack([half, -half])
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+        >>> pair = ix["x0", "x1"]
+        >>> len(pair.table()["dependence"])
+        16
+        """
+        sides: Columns = {}
+        for side, (which, axis) in enumerate(zip(("first", "second"), self.axes, strict=True)):
+            index = np.indices(self.count.shape)[side].ravel()
+            for name, values in cell_ends(axis).items():
+                sides[f"{which}_{name}"] = [values[i] for i in index]
+        ends = [cell_ends(axis) for axis in self.axes]
+        x, y = (np.array(end["left"]) / 2 + np.array(end["right"]) / 2 for end in ends)
+        numbers = {
+            "count": self.count,
+            "weight": self.weight,
+            "surface": np.where(self.measured, self.surface(x[:, None], y[None]), np.nan),
+            "dependence": self.dependence_at(x[:, None], y[None]),
+            "measured": self.measured,
+        }
+        return sides | {name: values.ravel().tolist() for name, values in numbers.items()}
+
+
+def interpolate_pair_heights(
+    corners: tuple[FloatArray, ...], where: tuple[CellPositions, CellPositions]
+) -> FloatArray:
+    """Read heights between the corners of cells; nan for who stands nowhere."""
+    (a, u), (b, v) = where
+    base, right, up, far = (corner[a, b] for corner in corners)
+    height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
+    return np.where((a >= 0) & (b >= 0), height, np.nan)
+
+
+# --- Sections of a pair's surface: curves of one feature at values of the other, and how far apart
+
+
+PairSurface = PairEffect | PairProfile
+
+SHARES = (1 / 6, 1 / 2, 5 / 6)  # of the rows below: the middles of low, middle and high thirds
+MAX_SECTION_LEVELS = 4  # more curves cannot be told apart
+
+
+class PairSection(NamedTuple):
+    """The effect of the first feature of a pair where the second has one value.
+
+    Attributes
+    ----------
+    stand : int
+        Cell or level of the second feature.
+    value : float
+        Its middle, or the place of the level.
+    height : ndarray of shape (n_nodes,)
+        Main effect of the first feature and the pair's surface; nan where no row stands beside.
+        That of the second would but move the whole curve, often far beyond what the pair does.
+    error : ndarray of shape (n_nodes,)
+        At most the standard error of the surface there.
+    has_rows : ndarray of shape (n_stands,)
+        Cells or levels of the first feature in which rows stand.
+    """
+
+    stand: int
+    value: float
+    height: FloatArray
+    error: FloatArray
+    has_rows: BoolArray
+
+
+def with_surface(pairs: Iterable[PairResult]) -> list[PairSurface]:
+    """Pairs that have a surface; others are numbers alone."""
+    return [pair for pair in pairs if isinstance(pair, PairEffect | PairProfile)]
+
+
+def with_errors(pair: PairSurface) -> PairEffect | None:
+    """The pair, if its surface comes with errors; those of partial dependence are not known."""
+    return pair if isinstance(pair, PairEffect) else None
+
+
+def lay_along(pair: PairSurface) -> PairSurface:
+    """The side that is followed first: numbers before levels, then the larger main effect."""
+    levels = [axis.is_levels for axis in pair.axes]
+    sizes = [_main_square(pair, side) for side in (0, 1)]
+    swap = levels[0] if levels[0] != levels[1] else sizes[1] > sizes[0]
+    return pair.transposed() if swap else pair
+
+
+def _main_square(pair: PairSurface, side: int) -> float:
+    """Mean square of a main effect, read in the middle of cells."""
+    axis, main = pair.axes[side], pair.main[side]
+    middle = main if axis.is_levels else (main[1:] + main[:-1]) / 2
+    return float(np.average(middle**2, weights=pair.weight.sum(axis=1 - side)))
+
+
+def cut_sections(pair: PairSurface) -> tuple[PairSection, ...]:
+    """Curves of the first feature at low, middle and high values, or at levels, of the second."""
+    surface, error = pair.heights, pair.standard_error
+    found = []
+    for stand in choose_section_cells(pair.axes[1], pair.weight.sum(axis=0)).tolist():
+        ends = [stand] if pair.axes[1].is_levels else [stand, stand + 1]
+        has_rows = pair.measured[:, stand]
+        beside = _find_nodes_beside_rows(pair.axes[0], has_rows)
+        height = np.where(beside, pair.main[0] + surface[:, ends].mean(axis=1), np.nan)
+        bound = np.where(beside, error[:, ends].mean(axis=1), np.nan)
+        value = float(pair.axes[1].nodes[ends].mean())
+        found.append(PairSection(stand, value, height, bound, has_rows))
+    return tuple(found)
+
+
+def read_surface_cells(pair: PairSurface) -> tuple[FloatArray, FloatArray]:
+    """The surface in the middle of every cell, or at levels, and at most its error; nan where no row is."""
+    known = pair.measured
+    found = []
+    for nodes in (pair.heights, pair.standard_error):
+        at = nodes
+        for side, axis in enumerate(pair.axes):
+            if not axis.is_levels:
+                at = (np.delete(at, 0, side) + np.delete(at, -1, side)) / 2
+        found.append(np.where(known, at, np.nan))
+    return found[0], found[1]
+
+
+def choose_section_cells(axis: PairAxis, weight: FloatArray) -> IntArray:
+    """Cells that hold low, middle and high values, or the levels with most rows, in order.
+
+    Examples
+    --------
+    >>> choose_section_cells(PairAxis(np.linspace(0.0, 1.0, 11)), np.ones(10))
+    array([1, 4, 8])
+    """
+    if axis.is_levels:
+        most = np.argsort(-weight, kind="stable")[:MAX_SECTION_LEVELS]
+        return np.sort(most[weight[most] > 0])
+    wanted = np.array(SHARES) * float(weight.sum())
+    return np.unique(np.searchsorted(np.cumsum(weight), wanted * (1 - 1e-12)))
+
+
+def _find_nodes_beside_rows(axis: PairAxis, has_rows: BoolArray) -> BoolArray:
+    """Nodes that rows stand on, or in a cell beside."""
+    if axis.is_levels:
+        return has_rows
+    ends = np.pad(has_rows, 1)
+    return np.asarray(ends[1:] | ends[:-1])
+
+
+def change_apart(
+    pair: PairEffect, along: tuple[float, float], by: tuple[float, float]
+) -> tuple[float, float]:
+    """How differently a prediction changes along one feature at two values of the other.
+
+    Parameters
+    ----------
+    pair : PairEffect
+        The pair.
+    along : pair of float
+        From where to where on the first axis.
+    by : pair of float
+        The two values on the second.
+
+    Returns
+    -------
+    size, error : float
+        The change at the second value less that at the first, and its standard error.
+
+    Notes
+    -----
+    Main effects cancel: the surface over the rectangle is the sum of the mean differences of its
+    steps, those that it holds in part in their share. So the error needs no bound.
+    """
+    parts = (_parts(axis, *ends) for axis, ends in zip(pair.axes, (along, by), strict=True))
+    return pair.fit.combine(np.outer(*parts).ravel())
+
+
+def _parts(axis: PairAxis, start: float, stop: float) -> FloatArray:
+    """Share of every step that lies between two places; negative on the way back."""
+    low, high = min(start, stop), max(start, stop)
+    inside = np.minimum(axis.nodes[1:], high) - np.maximum(axis.nodes[:-1], low)
+    return np.asarray(np.sign(stop - start) * np.clip(inside, 0.0, None) / axis.widths)

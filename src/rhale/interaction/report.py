@@ -1,0 +1,745 @@
+"""Interactions to a page: frozen, plain numbers and words, and no word of HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import combinations
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rhale.interaction.charts import (
+    MAX_NAME_LETTERS_IN_TEXT,
+    LinesShape,
+    MapShape,
+    lines_of,
+    map_of,
+    write_pair_value,
+)
+from rhale.interaction.pair_effect import (
+    CORRELATED_NOTE_KIND,
+    PAIR_NAME_SEPARATOR,
+    PairEffect,
+    PairResult,
+    can_be_ranked,
+    write_head,
+)
+from rhale.interaction.pair_profile import (
+    PairSection,
+    PairSurface,
+    change_apart,
+    choose_section_cells,
+    cut_sections,
+    lay_along,
+    with_errors,
+    with_surface,
+)
+from rhale.interaction.table import captioned, tell_evidence, tell_output
+from rhale.output import colours as inks
+from rhale.output.note import as_notes
+from rhale.regions.report import SEARCHED_INTERVAL_ERROR_RATE, farthest_apart
+from rhale.report.notebook import (
+    LONGEST_NOTE,
+    NUMBER_CELL_STYLE,
+    TEXT_CELL_STYLE,
+    card,
+    folded_notes,
+    named,
+    sized,
+    table,
+    write_paragraph,
+)
+from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS
+from rhale.report.page import (
+    LONGEST_FACT,
+    Footnote,
+    argument,
+    created,
+    describe_explained_shares,
+    drop_size_rounding,
+    rows_in_words,
+    short_model,
+    versions,
+)
+from rhale.report.sentences import (
+    UNKNOWN_DASH,
+    Z_SCORE_95,
+    clean,
+    fixed,
+    format_report_number,
+    isolated,
+    listed,
+    named_output,
+    plus_minus,
+    unbroken,
+)
+from rhale.stats.arrays import BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from rhale.interaction.result import Interactions
+
+
+# --- What two features do together, in one plain sentence, and only as far as errors allow
+
+
+# that a claim about a stretch that nobody searched for is wrong, as three standard errors
+FIXED_INTERVAL_ERROR_RATE = 1.35e-3
+PAIR_SIGNIFICANCE = 0.05  # of p
+UNSURE = "Partial dependence comes without errors: how sure the lines are is not known."
+UNSURE_PAIR = "The two work together, but how is not sure"
+NEGLIGIBLE_PAIR_CHANGE = 0.1  # of the difference between two curves: a smaller change is hardly one
+PAIR_ROUNDING = 1e-9  # of the deviation of the predictions
+MIN_SHARED_NODES = 0.5  # of the nodes: curves that have less in common are not all compared
+
+
+class Contrast(NamedTuple):
+    """Two curves over the stretch on which they differ most.
+
+    Attributes
+    ----------
+    start, stop : float
+        The stretch.
+    values : pair of float
+        Of the other feature.
+    changes : pair of float
+        What the prediction does there.
+    apart, error : float
+        The second change less the first, and its standard error.
+    is_gradual : bool
+        Whether what lies between the two values does something between.
+    """
+
+    start: float
+    stop: float
+    values: tuple[float, float]
+    changes: tuple[float, float]
+    apart: float
+    error: float
+    is_gradual: bool
+
+
+def tell_surface(pair: PairSurface, n_pairs: int) -> str:
+    """Say what a pair does, if errors tell how sure that is; arguments as in `tell_pair`."""
+    known = with_errors(pair)
+    return UNSURE if known is None else tell_pair(known, n_pairs)
+
+
+def tell_pair(pair: PairEffect, n_pairs: int) -> str:
+    """Say what the second feature does to the effect of the first.
+
+    Parameters
+    ----------
+    pair : PairEffect
+        The pair.
+    n_pairs : int
+        How many pairs it was chosen among: the more, the surer a claim has to be.
+    """
+    spoken = [pair.captions.feature(name) for name in pair.names]
+    names = [isolated(clean(name, MAX_NAME_LETTERS_IN_TEXT)) for name in spoken]
+    if pair.strength <= PAIR_ROUNDING * math.sqrt(pair.variance):
+        return f"On average {names[0]} and {names[1]} do nothing together that each does not alone."
+    middle, widest = contrast_middle(pair), contrast(pair)
+    for found, chance in (
+        (middle, FIXED_INTERVAL_ERROR_RATE),
+        (widest, SEARCHED_INTERVAL_ERROR_RATE),
+    ):
+        limit = -NormalDist().inv_cdf(chance / max(n_pairs, 1))
+        if found is not None and abs(found.apart) > limit * found.error:
+            return unbroken(f"{headline(pair, found, names)}: {tell_changes(pair, found, names)}.")
+    if widest is None:
+        return "No stretch has rows at two values of the other feature: no lines can be compared."
+    size = plus_minus(abs(widest.apart), widest.error)
+    if pair.p_value * n_pairs < PAIR_SIGNIFICANCE:
+        return unbroken(
+            f"{UNSURE_PAIR}: no two lines are surely apart over a stretch (at most {size})."
+        )
+    return unbroken(f"Chance could make what sets the lines apart: at most {size}.")
+
+
+def headline(pair: PairEffect, found: Contrast, names: Sequence[str]) -> str:
+    """Say in few words how one effect goes with the other feature."""
+    small, (low, high) = least_change(found), found.changes
+    verb = "differs with"
+    if not pair.axes[1].is_levels and found.is_gradual:
+        if abs(low) > small and abs(high) > small and low * high < 0:
+            verb = "turns with"
+        else:
+            verb = "grows with" if abs(high) > abs(low) else "shrinks with"
+    return f"The effect of {names[0]} {verb} {names[1]}"
+
+
+def tell_changes(pair: PairEffect, found: Contrast, names: Sequence[str]) -> str:
+    """Say what the prediction does at both values, and how far that is apart."""
+    small, about = least_change(found), "" if pair.axes[1].is_levels else "about "
+    first, second = (change_in_words(change, small) for change in found.changes)
+    verb, _, rest = second.partition(" ")
+    second = rest if rest.startswith("by") and first.startswith(f"{verb} by") else second
+    start, stop = (write_pair_value(pair.axes[0], end) for end in (found.start, found.stop))
+    where = [f"{about}{write_pair_value(pair.axes[1], value)}" for value in found.values]
+    size = plus_minus(abs(found.apart), found.error)
+    output = named_output(pair.captions, pair.output)
+    return (
+        f"from {start} to {stop} {output} {first} where {names[1]} is {where[0]}, "
+        f"and {second} where it is {where[1]} ({size} apart)"
+    )
+
+
+def least_change(found: Contrast) -> float:
+    """What a change needs to be one; the error of two curves' difference stands for its own."""
+    return max(NEGLIGIBLE_PAIR_CHANGE * abs(found.apart), Z_SCORE_95 * found.error)
+
+
+def change_in_words(change: float, small: float) -> str:
+    """Say what a prediction does.
+
+    Examples
+    --------
+    >>> change_in_words(1.25, 0.1), change_in_words(-3.0, 0.1), change_in_words(0.01, 0.1)
+    ('rises by 1.25', 'falls by 3', 'hardly moves')
+    """
+    if abs(change) <= small:
+        return "hardly moves"
+    return f"{'rises' if change > 0 else 'falls'} by {format_report_number(abs(change))}"
+
+
+def contrast_middle(pair: PairEffect) -> Contrast | None:
+    """Compare the curves at low and high values between low and high places: nothing is searched for.
+
+    Notes
+    -----
+    Most of the rows lie between them. Beyond, cells are wide and hold few rows, whose disagreement
+    adds up: of trees, what is sure is mostly seen here. None for levels, or without rows there.
+    """
+    sections = cut_sections(pair)
+    if any(axis.is_levels for axis in pair.axes) or len(sections) < 2:
+        return None
+    stands = choose_section_cells(pair.axes[0], pair.weight.sum(axis=1))
+    ends = [int(stands[0]), int(stands[-1])]
+    if ends[0] == ends[1] or not all(s.has_rows[ends].all() for s in (sections[0], sections[-1])):
+        return None
+    return compare_sections(pair, sections, (0, len(sections) - 1), (ends[0], ends[1] + 1))
+
+
+def contrast(pair: PairEffect) -> Contrast | None:
+    """Find the two curves, and the stretch, that differ most; None where none can be compared."""
+    found = find_shared_nodes(cut_sections(pair), is_levels=pair.axes[0].is_levels)
+    if found is None:
+        return None
+    sections, nodes = found
+    heights = np.array([section.height[nodes] for section in sections])
+    which, first, last = farthest_apart(heights, has_order=not pair.axes[0].is_levels)
+    return compare_sections(pair, sections, which, (int(nodes[first]), int(nodes[last])))
+
+
+def compare_sections(
+    pair: PairEffect,
+    sections: Sequence[PairSection],
+    which: tuple[int, int],
+    nodes: tuple[int, int],
+) -> Contrast:
+    """What two curves do from one node to another, and whether those between do something between."""
+    changes = np.array([s.height[nodes[1]] - s.height[nodes[0]] for s in sections])
+    start, stop = pair.axes[0].nodes[list(nodes)].tolist()
+    values = sections[which[0]].value, sections[which[1]].value
+    apart, error = change_apart(pair, (start, stop), values)
+    low, high = np.sort(changes[list(which)])
+    middle = changes[which[0] + 1 : which[1]]
+    middle = middle[np.isfinite(middle)]
+    between = bool(np.all((middle >= low - error) & (middle <= high + error)))
+    is_gradual = which == (0, len(sections) - 1) and between
+    both = float(changes[which[0]]), float(changes[which[1]])
+    return Contrast(start, stop, values, both, apart, error, is_gradual)
+
+
+def find_shared_nodes(
+    sections: Sequence[PairSection], *, is_levels: bool
+) -> tuple[list[PairSection], IntArray] | None:
+    """The curves that have a stretch in common, and its nodes: all of them, or the best two."""
+    least = 2 if is_levels else 3
+    groups = [list(sections)] if len(sections) > 1 else []
+    nodes = shared_nodes(groups[0], is_levels=is_levels) if groups else np.arange(0)
+    if groups and nodes.size >= max(least, MIN_SHARED_NODES * sections[0].height.size):
+        return groups[0], nodes
+    pairs = [list(two) for two in combinations(sections, 2)]
+    if not pairs:
+        return None
+    common = [shared_nodes(two, is_levels=is_levels) for two in pairs]
+    best = int(np.argmax([nodes.size for nodes in common]))
+    return (pairs[best], common[best]) if common[best].size >= least else None
+
+
+def shared_nodes(sections: Sequence[PairSection], *, is_levels: bool) -> IntArray:
+    """Levels that all curves have, or the nodes of the longest stretch of cells."""
+    has: BoolArray = np.all([section.has_rows for section in sections], axis=0)
+    if is_levels:
+        return np.flatnonzero(has)
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], has, [False]]).astype(int)))
+    starts, stops = ends[::2], ends[1::2]
+    if not starts.size:
+        return np.arange(0)
+    longest = int(np.argmax(stops - starts))
+    return np.arange(starts[longest], stops[longest] + 1)
+
+
+PAIR_METHODS = {
+    "ale": "ALE of second order: what two features do together, where the rows are",
+    "pdp": "two-way partial dependence, which leaves the data",
+    "h": "H of Friedman and Popescu, not normalised",
+    "greenwell": "Greenwell's index of partial dependence",
+    "shap": "SHAP interaction values",
+}
+MEANINGS = {
+    "ale": (
+        "The strength of a pair is the deviation over the rows of what both features do together "
+        "beyond what each does alone, without the noise in it. It is in units of the prediction, "
+        "as importance is. It is of this model; rhale.refit(..., pairs='all') tells which pairs "
+        "would come back after another training."
+    ),
+    "pdp": (
+        "The strength of a pair is the deviation of what the average prediction does with both "
+        "features beyond what it does with each alone. It also counts what the model does far "
+        "from the rows."
+    ),
+    "h": (
+        "The strength of a pair is the deviation over the rows of what the partial dependence of "
+        "both features has beyond those of each alone, in units of the prediction. It also counts "
+        "what the model does far from the rows, so that it grows where features are correlated. "
+        "The normalised H², a share, is no measure of strength: weak pairs have large ones."
+    ),
+    "greenwell": (
+        "The number is how much the deviation of one feature's partial dependence changes along "
+        "the other, both ways averaged, in units of the prediction. It is smaller than the "
+        "deviation of what both do together, by a factor that differs from pair to pair."
+    ),
+    "shap": (
+        "The strength of a pair is the deviation over the rows of its SHAP interaction values, in "
+        "units of the prediction. They are those of the model as SHAP reads it."
+    ),
+}
+MAX_RANKING_ROWS, MAX_DRAWN_PAIRS, MAX_PAIR_MATRIX_FEATURES = 30, 5, 30
+NUMBERED = 12  # features of a matrix: with more, cells have no room for numbers
+N_SHADES = 10
+
+
+@dataclass(frozen=True)
+class RankedPair:
+    """One row of the ranking: numbers are None where they are not known.
+
+    `part` is which of the drawn pairs it is, `notes` are places among the page's notes.
+    """
+
+    names: tuple[str, str]
+    strength: float | None
+    error: float | None
+    share: float | None
+    h2: str
+    part: int | None
+    notes: tuple[int, ...]
+    can_be_ranked: bool = True
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """A strength, or an importance on the diagonal: in words, as a shade, and where it is drawn."""
+
+    words: str
+    shade: int | None
+    part: int | None = None
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Strengths of all pairs of the features that interact most; `n_left` are not shown."""
+
+    names: tuple[str, ...]
+    cells: tuple[tuple[MatrixCell, ...], ...]
+    n_left: int
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether cells have room for numbers."""
+        return len(self.names) <= NUMBERED
+
+
+@dataclass(frozen=True)
+class PairPart:
+    """A pair that is drawn: lines of the first feature at values of the second, and the map.
+
+    `names` are what people read, `axes` the same with units.
+    """
+
+    names: tuple[str, str]
+    axes: tuple[str, str]
+    ranked: RankedPair
+    reading: str
+    lines: LinesShape
+    map: MapShape
+
+
+@dataclass(frozen=True)
+class OutputPart:
+    """All that is said of one output; `n_weaker` and `n_none` pairs are but counted.
+
+    `place` is that of the output on the page.
+    """
+
+    name: str
+    key: str
+    place: int
+    ranking: tuple[RankedPair, ...]
+    n_weaker: int
+    n_none: int
+    largest: float
+    matrix: Matrix
+    pairs: tuple[PairPart, ...]
+
+
+@dataclass(frozen=True)
+class PairPage:
+    """Everything that the page of interactions says."""
+
+    title: str
+    lead: str
+    facts: tuple[tuple[str, str], ...]
+    settings: tuple[tuple[str, str], ...]
+    meaning: str
+    outputs: tuple[OutputPart, ...]
+    notes: tuple[Footnote, ...]
+    code: str
+    has_h2: bool
+
+
+class PairPageLimits(NamedTuple):
+    """How much a page shows: rows of the ranking, and pairs that are drawn."""
+
+    rows: int = MAX_RANKING_ROWS
+    pairs: int = MAX_DRAWN_PAIRS
+
+
+DEFAULT_PAIR_LIMITS = PairPageLimits()
+
+
+def make_pair_page(
+    table: Interactions, title: str | None = None, limits: PairPageLimits = DEFAULT_PAIR_LIMITS
+) -> PairPage:
+    """Gather what a page of interactions shows.
+
+    Parameters
+    ----------
+    table : Interactions
+        Pairs, and what was measured.
+    title : str, optional
+        Heading of the page.
+    limits : PairPageLimits
+        How much it shows.
+    """
+    texts = list(dict.fromkeys(note for pair in table.pairs for note in pair.notes))
+    method = table.pairs[0].method if table.pairs else "ale"
+    return PairPage(
+        title=clean(title or "Which features work together"),
+        lead=write_pair_lead(table),
+        facts=tuple(summarize_pair_page(table)),
+        settings=tuple(list_pair_settings(table, method)),
+        meaning=MEANINGS[method],
+        outputs=tuple(make_pair_output(table, output, texts, limits) for output in table.outputs),
+        notes=tuple(Footnote(clean(text), "") for text in table.notes)
+        + tuple(Footnote(clean(text), list_noted_pairs(text, table.pairs)) for text in texts),
+        code=write_pair_code(table),
+        has_h2=any(math.isfinite(pair.h2) for pair in table.pairs),
+    )
+
+
+def write_pair_lead(table: Interactions) -> str:
+    """Say in one sentence what was explained."""
+    model = short_model(table.provenance)
+    rows = rows_in_words(table.provenance)
+    where = f", over {rows} rows" if rows else ""
+    who = f"a {model}" if model != "function" else "a model"
+    return f"What two features of {who} do together that neither does alone{where}: the strongest pairs come first."
+
+
+def make_pair_output(
+    table: Interactions, output: str, texts: Sequence[str], limits: PairPageLimits
+) -> OutputPart:
+    """Gather what is said of one output."""
+    ranked = table.ranked(output)
+    scale = math.sqrt(float(table.variance[table.outputs.index(output)]))
+    shown = with_surface(p for p in ranked[: limits.pairs] if drop_size_rounding(p.strength, scale))
+    drawn = {pair.names: part for part, pair in enumerate(shown)}
+    n_notes = len(table.notes)
+    interacting = [pair for pair in ranked if drop_size_rounding(pair.strength, scale)]
+    rows = tuple(
+        rank(pair, scale, drawn.get(pair.names), [n_notes + texts.index(n) for n in pair.notes])
+        for pair in (interacting or ranked[: limits.pairs])[: limits.rows]
+    )
+    return OutputPart(
+        name=clean(table.captions.output(output)),
+        key=output,
+        place=table.outputs.index(output),
+        ranking=rows,
+        n_weaker=max(len(interacting) - len(rows), 0),
+        n_none=len(ranked) - max(len(interacting), len(rows)),
+        largest=max((row.strength or 0.0 for row in rows), default=0.0),
+        matrix=make_matrix(table, output, drawn),
+        pairs=tuple(make_pair_part(pair, rows[i], len(ranked)) for i, pair in enumerate(shown)),
+    )
+
+
+def rank(pair: PairResult, scale: float, part: int | None, notes: Sequence[int]) -> RankedPair:
+    """One row of the ranking."""
+    strength, error = (
+        drop_size_rounding(pair.strength, scale),
+        drop_size_rounding(pair.strength_error, scale),
+    )
+    return RankedPair(
+        spoken_names(pair),
+        strength,
+        error,
+        drop_size_rounding(pair.share, 1.0),
+        h2=format_report_number(pair.h2, 2),
+        part=part,
+        notes=tuple(notes),
+        can_be_ranked=can_be_ranked(pair),
+    )
+
+
+def spoken_names(pair: PairResult) -> tuple[str, str]:
+    """What people read for both features."""
+    first, second = (clean(pair.captions.feature(name)) for name in pair.names)
+    return first, second
+
+
+def strength_in_words(row: RankedPair, largest: float) -> str:
+    """Strength of a pair and its error."""
+    size = fixed(math.nan if row.strength is None else row.strength, largest)
+    return f"{size} ± {fixed(row.error, largest)}" if row.error else size
+
+
+def format_variance_percent(share: float | None) -> str:
+    """A share of the variance.
+
+    Examples
+    --------
+    >>> format_variance_percent(0.384), format_variance_percent(0.0), format_variance_percent(0.0004)
+    ('38 %', '0 %', '< 0.1 %')
+    """
+    if share is None:
+        return UNKNOWN_DASH
+    return "< 0.1 %" if 0 < share < 1e-3 else f"{format_report_number(100 * share, 2)} %"
+
+
+def make_pair_part(pair: PairSurface, ranked: RankedPair, n_pairs: int) -> PairPart:
+    """Gather what is drawn and said of one pair."""
+    laid = lay_along(pair)
+    axes = laid.captions.axis(laid.names[0]), laid.captions.axis(laid.names[1])
+    return PairPart(
+        spoken_names(laid),
+        (clean(axes[0]), clean(axes[1])),
+        ranked,
+        reading=tell_surface(laid, n_pairs),
+        lines=lines_of(laid),
+        map=map_of(laid),
+    )
+
+
+def make_matrix(table: Interactions, output: str, drawn: Mapping[tuple[str, str], int]) -> Matrix:
+    """Strengths of all pairs; features that interact most come first."""
+    found = table.matrix(output)
+    apart = np.where(np.eye(len(found), dtype=bool), np.nan, found)
+    strongest = np.max(np.nan_to_num(apart), axis=1, initial=0.0)
+    order = np.lexsort((-np.nan_to_num(np.diagonal(found)), -strongest))[:MAX_PAIR_MATRIX_FEATURES]
+    tops = float(np.nanmax([0.0, *strongest])), float(np.nanmax([0.0, *np.diagonal(found)]))
+    names = [table.features[i] for i in order]
+    either = {key: part for (a, b), part in drawn.items() for key in ((a, b), (b, a))}
+    cells = tuple(
+        tuple(
+            make_cell(float(found[i, j]), tops[int(i == j)], either.get((a, b)))
+            for j, b in zip(order, names, strict=True)
+        )
+        for i, a in zip(order, names, strict=True)
+    )
+    spoken = tuple(clean(table.captions.feature(name)) for name in names)
+    return Matrix(spoken, cells, len(found) - len(order))
+
+
+def make_cell(value: float, top: float, part: int | None) -> MatrixCell:
+    """One cell; blank where nothing was measured."""
+    if not math.isfinite(value):
+        return MatrixCell("", None)
+    size = drop_size_rounding(value, top) or 0.0
+    shade = round(N_SHADES * size / top) if top > 0 else 0
+    return MatrixCell(format_report_number(size, 2), min(shade, N_SHADES), part)
+
+
+def list_noted_pairs(text: str, pairs: Sequence[PairResult]) -> str:
+    """List the pairs that have a note."""
+    named = dict.fromkeys(spoken_names(pair) for pair in pairs if text in pair.notes)
+    everyone = dict.fromkeys(spoken_names(pair) for pair in pairs)
+    if len(named) == len(everyone) > 1:
+        return "all pairs"
+    return listed(
+        [PAIR_NAME_SEPARATOR.join(isolated(clean(n, 60)) for n in names) for names in named]
+    )
+
+
+def summarize_pair_page(table: Interactions) -> list[tuple[str, str]]:
+    """Say what was measured; names and words."""
+    provenance, n_features, read = table.provenance, len(table.features), table.captions
+    n_pairs = len({pair.names for pair in table.pairs})
+    possible = n_features * (n_features - 1) // 2
+    some = f"{n_pairs:,}" if n_pairs == possible else f"{n_pairs:,} of {possible:,}"
+    shares = {
+        read.output(o): float(np.nansum([p.share for p in table.pairs if p.output == o]))
+        for o in table.outputs
+    }
+    words = [clean(read.value_axis(output), 60) for output in table.outputs]
+    found = [
+        ("Model", provenance.get("model", "")),
+        ("Rows", rows_in_words(provenance)),
+        ("Features", f"{n_features:,}"),
+        ("Pairs", some),
+        ("Outputs" if len(words) > 1 else "Output", listed(words)),
+        ("Shares of all these pairs together", unbroken(describe_explained_shares(shares))),
+    ]
+    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+
+
+def list_pair_settings(table: Interactions, method: str) -> list[tuple[str, str]]:
+    """Say how it was measured, when and with what; names and words."""
+    found = [
+        ("Method", PAIR_METHODS[method]),
+        ("Made", created(table.provenance)),
+        ("Versions", versions(table.provenance)),
+    ]
+    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+
+
+def write_pair_code(table: Interactions) -> str:
+    """Write how to make the same again, from the arguments that were given."""
+    asked = table.provenance.get("asked")
+    asked = {
+        "method": repr(table.provenance.get("method", "ale")),
+        **(asked if isinstance(asked, Mapping) else {}),
+    }
+    inside = "".join(f"    {argument(name, text)},\n" for name, text in asked.items())
+    names = [
+        clean(name, MAX_CHART_LEVEL_LETTERS)
+        for name in (table.pairs[0].names if table.pairs else ())
+    ]
+    key = ", ".join(map(repr, [*names, *table.outputs[: len(table.outputs) > 1]]))
+    return (
+        f"import rhale  # version {clean(table.provenance.get('rhale', '?'), 40)}\n\n"
+        f"ix = rhale.interactions(\n    model,\n    X,\n{inside})\n"
+        f"ix[{clean(key)}]  # the numbers of one pair\n"
+        "ix.to_frame()  # one row for each pair and output\n"
+        'ix.report("interactions.html")  # this page\n'
+    )
+
+
+# --- Pairs as small pieces of HTML for notebooks, one or the strongest: no script, no style sheet
+
+
+MAX_PAIR_ROWS = 15
+NOTEBOOK_BAR_WIDTH, STRENGTH_BAR_HEIGHT = 96, 8  # of a bar
+MAP_COLOURS_NOTE = (
+    "Colours say what the two do beyond their own effects; cells without rows are hatched."
+)
+
+
+def pairs_as_html(
+    ranked: Sequence[PairResult], provenance: Mapping[str, Any], notes: Sequence[str]
+) -> str:
+    """Write the strongest pairs as a table.
+
+    Parameters
+    ----------
+    ranked : sequence of PairEffect or PairIndex
+        Strongest first.
+    provenance : mapping
+        What was measured, and how.
+    notes : sequence of str
+        About the whole.
+    """
+    several = len({pair.output for pair in ranked}) > 1
+    shown = ranked[:MAX_PAIR_ROWS]
+    rows = [rank(pair, prediction_std(shown), None, ()) for pair in shown]
+    largest = max((row.strength or 0.0 for row in rows), default=0.0)
+    heads = ["pair", *(["output"] if several else []), "", "strength ± error", "share"]
+    words = ("pair", "output", "")
+    body = "".join(
+        write_pair_row(row, largest, pair, several=several)
+        for row, pair in zip(rows, shown, strict=True)
+    )
+    more = len(ranked) - len(shown)
+    after = [f"and {more} more: ix.to_frame() has all"] if more > 0 else []
+    marked = [
+        f"* {note}"
+        for pair in shown
+        for note in as_notes(pair.notes)
+        if note.kind == CORRELATED_NOTE_KIND
+    ]
+    told = (*marked[:1], *tell_evidence(ranked), *notes)
+    after += [clean(note, LONGEST_NOTE) for note in told]
+    method = PAIR_METHODS[shown[0].method] if shown else ""
+    model = provenance.get("model", "model")
+    title = f"{model}: {method}{tell_output(ranked)}"
+    return table(title, heads, words, body, after)
+
+
+def prediction_std(pairs: Sequence[PairResult]) -> float:
+    """Deviation of the predictions: what strengths and shares are told by."""
+    found = [pair.strength / math.sqrt(pair.share) for pair in pairs if pair.share > 0]
+    return max(found, default=0.0)
+
+
+def pair_as_html(pair: PairResult) -> str:
+    """Write one pair: its map, strength, a sentence, notes."""
+    names = captioned(pair)
+    on = f"interaction on {pair.captions.value_axis(pair.output)}"
+    told = write_head(pair)
+    parts = [write_paragraph(told)]
+    for surface in with_surface([pair]):  # an index has none
+        if map_of(surface).reach > 0:
+            parts = [
+                draw_map(surface, clean(told, LONGEST_NOTE)),
+                write_paragraph(MAP_COLOURS_NOTE),
+                *parts,
+            ]
+        parts.append(write_paragraph(tell_surface(surface, 1)))
+    return card(PAIR_NAME_SEPARATOR.join(names), on, [*parts, folded_notes(pair.notes)])
+
+
+def draw_map(surface: Any, told: str) -> str:
+    """Draw the surface of a pair."""
+    from rhale.plots.choice import draw_pair  # tables need no Matplotlib
+    from rhale.report import notebook as inline_svg
+
+    return inline_svg.draw_inline_svg(draw_pair, told, surface, "map")
+
+
+def write_pair_row(row: RankedPair, largest: float, pair: PairResult, *, several: bool) -> str:
+    """Write one line of the table."""
+    output = [named(pair.captions.output(pair.output))] if several else []
+    mark = "" if can_be_ranked(pair) else " *"
+    words = [PAIR_NAME_SEPARATOR.join(map(named, captioned(pair))) + mark, *output]
+    cells = [
+        f"<td{TEXT_CELL_STYLE}>{word}</td>"
+        for word in (*words, write_strength_bar(row.strength or 0.0, largest))
+    ]
+    size = row.strength or 0.0
+    strength = sized(size, row.error) if row.error else format_report_number(size)
+    numbers = [strength, format_variance_percent(row.share)]
+    return f"<tr>{''.join(cells)}{''.join(f'<td{NUMBER_CELL_STYLE}>{n}</td>' for n in map(escape, numbers))}</tr>"
+
+
+def write_strength_bar(strength: float, largest: float) -> str:
+    """Draw how strong a pair is."""
+    width = NOTEBOOK_BAR_WIDTH * strength / largest if largest > 0 else 0.0
+    return (
+        f'<svg width="{NOTEBOOK_BAR_WIDTH}" height="{STRENGTH_BAR_HEIGHT}" aria-hidden="true">'
+        f'<rect width="{width:.3g}" height="{STRENGTH_BAR_HEIGHT}" fill="{inks.STRENGTH_COLOUR}"/></svg>'
+    )

@@ -1,0 +1,450 @@
+"""Interactions: which pairs of features, how strongly. What the user holds; its verbs call the rooms below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from rhale.effects import store, summary
+from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError, UnknownOutputError
+from rhale.interaction import table as pair_listing
+from rhale.interaction import table as pair_table
+from rhale.interaction.pair_effect import PAIR_NAME_SEPARATOR, PairMethod, PairResult
+from rhale.interaction.shap import pairs_from_shap, tell_shap
+from rhale.naming import find_feature, find_output, near_names
+from rhale.output.frozen import as_read_only, freeze, same_value
+from rhale.output.labels import Captions, caption, captions_of
+from rhale.output.note import as_notes
+from rhale.stats.arrays import FloatArray
+from rhale.system.files import write_text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interactions:
+    """Pairs of features, and what they do together to each output.
+
+    Attributes
+    ----------
+    features, outputs : tuple of str
+        Names: features in the table's order, outputs in the model's.
+    pairs : tuple of PairEffect or PairIndex
+        Pairs first, outputs within them.
+    importance : ndarray of shape (n_features, n_outputs)
+        Deviation over the rows of each feature's own effect; nan where it is not known.
+    variance : ndarray of shape (n_outputs,)
+        Of the predictions.
+    provenance : mapping
+        What was measured, how, on how many rows, with which versions.
+    notes : tuple of Note
+        What a reader should know about the whole.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 3))
+    >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+    >>> round(ix["x0", "x1"].strength, 1), round(ix["x0", "x2"].strength, 1)
+    (1.0, 0.0)
+    >>> ix.ranked()[0].names, ("x0", "x2") in ix
+    (('x0', 'x1'), True)
+    """
+
+    features: tuple[str, ...]
+    outputs: tuple[str, ...]
+    pairs: tuple[PairResult, ...]
+    importance: FloatArray
+    variance: FloatArray
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze(self)
+        object.__setattr__(self, "provenance", as_read_only(self.provenance))
+        object.__setattr__(self, "notes", as_notes(self.notes))
+        object.__setattr__(self, "pairs", caption(self.pairs, self.captions))
+
+    @classmethod
+    def from_shap(
+        cls, values: Any, features: Sequence[str], outputs: Sequence[str] | None = None
+    ) -> Interactions:
+        """Read SHAP interaction values that another program has computed.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_rows, n_features, n_features) or with n_outputs behind
+            What `shap.TreeExplainer(model).shap_interaction_values(X)` returns.
+        features : sequence of str
+            Names of the features.
+        outputs : sequence of str, optional
+            Names of the outputs; y0, y1, ... by default.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> a, b = np.random.default_rng(0).choice([-1.0, 1.0], (2, 1000))
+        >>> values = np.array([[2 * a, a * b / 2], [a * b / 2, 0 * b]]).transpose(2, 0, 1)
+        >>> ix = Interactions.from_shap(values, ["a", "b"])
+        >>> round(ix["a", "b"].strength, 1), ix.importance[:, 0].round(1).tolist()
+        (1.0, [2.0, 0.0])
+        """
+        found = pairs_from_shap(values, features, outputs)
+        return cls(
+            features=found.features,
+            outputs=found.outputs,
+            pairs=found.pairs,
+            importance=found.importance,
+            variance=found.variance,
+            provenance={"method": "shap", "rows": found.n_rows, "pairs": len(found.pairs)},
+            notes=tell_shap(found),
+        )
+
+    @cached_property
+    def captions(self) -> Captions:
+        """What people read for features and outputs; `features` and `outputs` are keys."""
+        return captions_of(self.provenance)
+
+    def _output(self, output: Any) -> int:
+        return find_output(self.captions.output_key(output), self.outputs)
+
+    @property
+    def method(self) -> PairMethod:
+        """What the pairs were measured by."""
+        return self.pairs[0].method
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __iter__(self) -> Iterator[PairResult]:
+        return iter(self.pairs)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Interactions):
+            return NotImplemented
+        names = ("features", "outputs", "pairs", "importance", "variance", "notes")
+        same = all(same_value(getattr(self, n), getattr(other, n)) for n in names)
+        return same and self.provenance == other.provenance
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            names, output = self._asked(key)
+        except (BadSettingError, UnknownNameError):
+            return False
+        return self._find(names, output) is not None
+
+    def __str__(self) -> str:
+        told = self._explained_told()
+        return pair_listing.pairs_as_text(self.ranked(), self.provenance, (*told, *self.notes))
+
+    __repr__ = __str__
+
+    def __getitem__(self, key: Any) -> PairResult:
+        names, output = self._asked(key)
+        if output is None and len(self.outputs) > 1:
+            some = ", ".join(map(repr, (*names, self.outputs[0])))
+            msg = f"there are several outputs, name one: ix[{some}]; "
+            raise UnknownOutputError(msg + near_names("", list(self.outputs)))
+        found = self._find(names, output)
+        if found is None:
+            first, second = names
+            measured = list(
+                dict.fromkeys(PAIR_NAME_SEPARATOR.join(pair.names) for pair in self.pairs)
+            )
+            msg = (
+                f"the pair {first!r}, {second!r} was not measured; ask for it with "
+                f"rhale.interactions(..., pairs=[({first!r}, {second!r})]); "
+            )
+            raise UnknownFeatureError(msg + near_names(PAIR_NAME_SEPARATOR.join(names), measured))
+        return found if found.names == names else found.transposed()
+
+    def _asked(self, key: Any) -> tuple[tuple[str, str], str | None]:
+        """The two features and the output that a key names."""
+        if not isinstance(key, tuple) or len(key) not in (2, 3):
+            msg = f"ix[{key!r}] names no pair; name two features, ix['a', 'b'], and one of several outputs"
+            raise BadSettingError(msg)
+        first, second = (
+            self.features[find_feature(self.captions.feature_key(name), self.features)]
+            for name in key[:2]
+        )
+        if first == second:
+            msg = (
+                f"{first!r} twice is no pair; name two features, or read what it does alone: "
+                "ix.importance, rhale.explain"
+            )
+            raise BadSettingError(msg)
+        output = self.outputs[self._output(key[2])] if len(key) == 3 else None
+        return (first, second), output
+
+    def _find(self, names: tuple[str, str], output: str | None) -> PairResult | None:
+        """The pair in either order, of one output, or of any."""
+        for pair in self.pairs:
+            if pair.names in (names, names[::-1]) and output in (None, pair.output):
+                return pair
+        return None
+
+    def ranked(self, output: str | int | None = None) -> list[PairResult]:
+        """Pairs with the strongest first, unknown ones last; of one output, or of all.
+
+        Parameters
+        ----------
+        output : str or int, optional
+            Which output; all of them if not given.
+
+        Returns
+        -------
+        list of PairEffect, PairProfile or PairIndex
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 3))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+        >>> ix.ranked()[0].names
+        ('x0', 'x1')
+        """
+        wanted = self.outputs if output is None else (self.outputs[self._output(output)],)
+        pairs = [pair for pair in self.pairs if pair.output in wanted]
+        return sorted(pairs, key=lambda pair: -np.nan_to_num(pair.strength, nan=-1.0))
+
+    def matrix(self, output: str | int | None = None) -> FloatArray:
+        """Strengths of all pairs of features, importance on the diagonal; nan where not measured.
+
+        Parameters
+        ----------
+        output : str or int, optional
+            Which output, where there are several; the first by default.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 3))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+        >>> ix.matrix().round(1)  # x2 acts alone
+        array([[0.1, 1. , 0. ],
+               [1. , 0.1, 0. ],
+               [0. , 0. , 1. ]])
+        """
+        place = 0 if output is None else self._output(output)
+        found = np.full((len(self.features), len(self.features)), np.nan)
+        np.fill_diagonal(found, self.importance[:, place])
+        for pair in self.pairs[place :: len(self.outputs)]:
+            i, j = (self.features.index(name) for name in pair.names)
+            found[i, j] = found[j, i] = pair.strength
+        return found
+
+    @property
+    def explained(self) -> float | dict[str, float]:
+        """Share of the variance of the predictions that all these pairs have together.
+
+        One number, or one per output: the sum of squared strengths over the variance. Where
+        features are independent, squared importance of the features, squared strengths of all
+        pairs and what three or more features do together add up to the variance; where they
+        depend on each other, shares overlap.
+        """
+        shares = dict(zip(self.outputs, self._shares().tolist(), strict=True))
+        return shares if len(shares) > 1 else shares[self.outputs[0]]
+
+    def _shares(self) -> FloatArray:
+        """Sums of squared strengths over the variance, (n_outputs,)."""
+        found = [sum(p.share for p in self.pairs if p.output == o) for o in self.outputs]
+        return np.array(found, dtype=np.float64)
+
+    def _explained_told(self) -> list[str]:
+        """How much pairs and features have of the variance, where strengths are such parts of it."""
+        if self.method != "ale":
+            return []
+        total = np.where(self.variance > 0, self.variance, np.nan)
+        singles = (self.importance**2).sum(axis=0) / total
+        return pair_listing.write_pair_explained_variance(
+            list(map(self.captions.output, self.outputs)), self._shares(), singles
+        )
+
+    def plot(
+        self,
+        pair: tuple[Any, Any] | None = None,
+        *,
+        kind: str | None = None,
+        output: str | int | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Draw one pair, or how strongly all of them interact.
+
+        Parameters
+        ----------
+        pair : pair of str or int, optional
+            Two features; none for the matrix of all strengths, with importance on its diagonal,
+            and the ranking of the strongest pairs beside it.
+        kind : {"map", "lines"}, optional
+            How one pair is drawn, as in `PairEffect.plot`; a map if not given.
+        output : str or int, optional
+            Which output, where there are several; all pairs together: the first if not given.
+        ax : matplotlib Axes or a pair of them, optional
+            Where to draw; a new figure if not given. One Axes takes the matrix alone.
+        **options
+            Passed on to `rhale.plots`: `top=20` ranks more pairs.
+
+        Returns
+        -------
+        Axes, or a pair of them
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> ax = ix.plot(("x0", "x1"))
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('x0', 'x1')
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
+        """
+        given: Any = pair
+        if given is not None and not isinstance(given, Sequence):
+            msg = f"{pair!r:.60} names no pair; pass two features, as in ix.plot(('a', 'b'))"
+            raise BadSettingError(msg)
+        if pair is not None:
+            key = (*pair,) if output is None else (*pair, output)
+            return self[key].plot(kind or "map", ax=ax, **options)
+        if kind is not None:
+            msg = f"kind={kind!r} draws one pair; name it: ix.plot(('a', 'b'), kind={kind!r})"
+            raise BadSettingError(msg)
+        from rhale.plots import plot_interactions
+        from rhale.plots.choice import draw
+
+        return draw(plot_interactions, self, output=output, ax=ax, **options)
+
+    def to_frame(self, backend: str | None = None, *, errors: bool = True) -> Any:
+        """One row per pair and output, the strongest first.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; that of the explained table if not given.
+        errors : bool
+            Whether `strength_error` and `p_value` are found, which takes some 40 ms a pair; they are
+            nan if not.
+
+        Returns
+        -------
+        data frame
+            `strength` with its error, `share` of the variance, cells and rows. `p_value` is of "this
+            model has no interaction here", and says nothing of other trainings of the same learner.
+            `rank_correlation` is that of the two features; `can_be_ranked` is false where one of
+            them goes together with another feature so closely that a learner may take either.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 3))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+        >>> ix.to_frame("pandas", errors=False)[["first", "second", "strength"]].round(1).values.tolist()[0]
+        ['x0', 'x1', 1.0]
+        """
+        rows = pair_table.tabulate_pairs(self.ranked(), errors=errors)
+        return summary.as_frame(rows, backend, self._backend)
+
+    def cells_to_frame(self, backend: str | None = None) -> Any:
+        """One row per pair, output and cell of the surface; columns as in `PairEffect.table`.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            As in `to_frame`.
+
+        Returns
+        -------
+        data frame
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> len(ix.cells_to_frame("pandas"))  # four cells a side
+        16
+        """
+        if not any(pair.n_cells for pair in self.pairs):
+            msg = (
+                f"method {self.method!r} gives a number for each pair and no cells; "
+                "use to_frame, or method='ale'"
+            )
+            raise BadSettingError(msg)
+        return summary.as_frame(pair_table.cell_rows(self.pairs), backend, self._backend)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write one JSON file that `rhale.load` reads back exactly.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, for example "pairs.json".
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "pairs.json")
+        >>> ix.save(path)
+        >>> rhale.load(path) == ix
+        True
+        >>> folder.cleanup()
+        """
+        store.write_result_file(path, store.pack_interactions(self))
+
+    @property
+    def _backend(self) -> str | None:
+        return cast("str | None", self.provenance.get("table"))
+
+    def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
+        """Write one HTML page that needs no network: ranking, matrix, the strongest pairs, notes.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, for example "interactions.html".
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> ix.report(pathlib.Path(folder.name, "pairs.html")).exists()
+        True
+        >>> folder.cleanup()
+        """
+        from rhale.interaction.report import make_pair_page
+        from rhale.report.render import render_pairs
+
+        write_text(path, render_pairs(make_pair_page(self, title)))
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        """The ranked table, for notebooks."""
+        from rhale.interaction.report import pairs_as_html
+
+        return pairs_as_html(self.ranked(), self.provenance, self.notes)

@@ -1,1 +1,0 @@
-"""What is measured, one kind a file: asked, added up, concluded."""

@@ -1,0 +1,354 @@
+"""Jumps of stepped models: where a curve changes, and whose change is averaged there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.binning.cells import CellArray
+from rhale.output.frozen import crosses_processes
+from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.sampling import KeyArray
+
+N_JUMP_GROUPS = 32  # of rows, by their keys: what differs between them tells the uncertainty
+MAX_JUMP_CELLS = 1000
+NEIGHBOURHOOD_SHARE, MIN_NEIGHBOURHOOD_SHARE, MAX_NEIGHBOURHOOD_SHARE = (
+    0.1,
+    0.02,
+    0.15,
+)  # of 1,000 rows; of very many; of few
+FEWEST_NEAR = 20  # rows in a neighbourhood
+INNER, FEWEST_INNER = 0.25, 10  # of a neighbourhood: its innermost rows, and how many at least
+# Units of the largest sum there can be: no sum of shares overflows.
+JUMP_FIXED_POINT_SCALE = 2.0**61
+Ends = tuple[FloatArray, FloatArray]
+Cells = tuple[IntArray, IntArray]
+
+
+@dataclass(frozen=True, eq=False)
+class JumpCells:
+    """Places where a stepped model may jump along a feature, each with a neighbourhood of rows.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n_cells,)
+        Where the jumps are, increasing: rows at or above a place are behind its jump.
+    starts, stops : ndarray of shape (n_cells,)
+        Smallest and largest value of the rows whose jumps are averaged there; neither ever falls.
+    cell_of_cut : ndarray of shape (n_cuts,)
+        The cell of each of the model's thresholds; -1 for those outside the range of the rows.
+    inner : pair of ndarray of shape (n_cells,), or None
+        The same ends of the innermost rows of each neighbourhood, where these are summed apart.
+    """
+
+    places: FloatArray
+    starts: FloatArray
+    stops: FloatArray
+    cell_of_cut: IntArray
+    inner: Ends | None = None
+
+    @property
+    def n_cells(self) -> int:
+        """How many there are."""
+        return self.places.size
+
+    @cached_property
+    def first_cuts(self) -> IntArray:
+        """First threshold of each cell, and one behind the last: shape (n_cells + 1,)."""
+        inside = np.flatnonzero(self.cell_of_cut >= 0)
+        behind = inside[-1] + 1 if inside.size else self.cell_of_cut.size
+        first = np.searchsorted(self.cell_of_cut[inside], np.arange(self.n_cells))
+        return np.append(inside[first], behind)
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether some cells stand for several thresholds."""
+        return bool(np.count_nonzero(self.cell_of_cut >= 0) > self.n_cells)
+
+    def serve(self, x: FloatArray) -> Cells:
+        """The cells, first to last (exclusive), in whose neighbourhood each value lies."""
+        return _serve((self.starts, self.stops), x)
+
+    def serve_inner(self, x: FloatArray) -> Cells | None:
+        """The cells among whose innermost rows each value is."""
+        return None if self.inner is None else _serve(self.inner, x)
+
+
+def _serve(ends: Ends, x: FloatArray) -> Cells:
+    first = np.searchsorted(ends[1], x, "left")
+    return first, np.maximum(np.searchsorted(ends[0], x, "right"), first)
+
+
+class JumpMarks(NamedTuple):
+    """What is asked of rows, by the stretch of an axis that they stand on: all on one are alike.
+
+    Attributes
+    ----------
+    stand : ndarray of shape (n_marks,)
+        How many places lie at or below each stretch.
+    near : pair of ndarray of shape (n_marks,)
+        Cells whose mean jump its rows count for, first to last (exclusive).
+    reach : pair of ndarray of shape (n_marks,)
+        These, and the cells that lie inside the window of its rows (see `find_jump_reach`).
+    window : pair of ndarray of shape (n_marks,)
+        Where the window of the slopes of its rows begins and ends.
+    part : ndarray of shape (n_marks,)
+        The part of the rows that it belongs to: sums are kept apart by part.
+    inner : pair of ndarray of shape (n_marks,), or None
+        Cells among whose innermost rows its rows are, where these are summed apart.
+    """
+
+    stand: IntArray
+    near: Cells
+    reach: Cells
+    window: Ends
+    part: IntArray
+    inner: Cells | None = None
+
+    @property
+    def n_marks(self) -> int:
+        """How many stretches there are."""
+        return self.stand.size
+
+    def of_part(self, part: int) -> JumpMarks:
+        """The same for one part of the rows."""
+        return self._replace(part=np.full(self.n_marks, part))
+
+
+def find_jump_reach(places: FloatArray, near: Cells, window: Ends) -> Cells:
+    """Cells, first to last (exclusive), that rows count for or that lie inside their window."""
+    first = np.searchsorted(places, window[0], "right")
+    last = np.searchsorted(places, window[1], "left")
+    is_seen, is_near = first < last, near[0] < near[1]
+    first = np.where(is_seen, np.where(is_near, np.minimum(first, near[0]), first), near[0])
+    last = np.where(is_seen, np.where(is_near, np.maximum(last, near[1]), last), near[1])
+    return first, last
+
+
+def join_marks(some: Sequence[JumpMarks]) -> JumpMarks:
+    """Marks one behind the other."""
+    return JumpMarks(
+        stand=np.concatenate([one.stand for one in some]),
+        near=_join_pairs([one.near for one in some]),
+        reach=_join_pairs([one.reach for one in some]),
+        window=_join_pairs([one.window for one in some]),
+        part=np.concatenate([one.part for one in some]),
+        inner=_join_pairs([one.inner or (0 * one.stand, 0 * one.stand) for one in some]),
+    )
+
+
+def _join_pairs(pairs: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+    return np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs])
+
+
+@dataclass(frozen=True, eq=False)
+class JumpQuestion:
+    """What is asked about the jumps of some rows along one column.
+
+    Attributes
+    ----------
+    column : int
+        The column.
+    cells : JumpCells
+        Where jumps are counted.
+    marks : JumpMarks
+        What is asked, wherever rows stand.
+    mark : ndarray of shape (n_rows,)
+        The mark of each row; -1 for rows that do not count at all.
+    n_parts : int
+        How many parts the rows have.
+    """
+
+    column: int
+    cells: JumpCells
+    marks: JumpMarks
+    mark: CellArray
+    n_parts: int = 1
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of rows that have sums of their own: those of one part after the other."""
+        return N_JUMP_GROUPS * self.n_parts
+
+
+class JumpRows(NamedTuple):
+    """How rows count: their group, and their share of the weight of all rows."""
+
+    group: npt.NDArray[np.uint8]
+    share: FloatArray
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class JumpSums:
+    """Sums of jumps, by group of rows and by cell: whole numbers, so that `+` is exact.
+
+    Attributes
+    ----------
+    jumps : ndarray of int64, shape (n_groups, n_cells, n_outputs)
+        Jumps of the rows near each cell, times the rows' shares, in units of `unit`.
+    near : ndarray of int64, shape (n_groups, n_cells + 1)
+        Shares of these rows, times 2**61, as steps: their running sum belongs to the cells.
+    stand : ndarray of int64, shape (n_groups, n_cells + 1)
+        Shares of the rows that have so many places at or below them, times 2**61.
+    unit : float
+        Of the jumps.
+    inner : JumpSums or None
+        The same of the innermost rows of each neighbourhood, where these are summed apart.
+    """
+
+    jumps: npt.NDArray[np.int64]
+    near: npt.NDArray[np.int64]
+    stand: npt.NDArray[np.int64]
+    unit: float
+    inner: JumpSums | None = None
+
+    def of_part(self, part: int) -> JumpSums:
+        """Sums of one part of the rows."""
+        mine = slice(N_JUMP_GROUPS * part, N_JUMP_GROUPS * (part + 1))
+        inner = self.inner and self.inner.of_part(part)
+        return JumpSums(self.jumps[mine], self.near[mine], self.stand[mine], self.unit, inner)
+
+    def between(self, first: int, last: int) -> JumpSums:
+        """Keep some neighbouring cells, `last` excluded; rows beyond them stand at their ends."""
+        near = np.cumsum(self.near, axis=1)[:, first:last]
+        stand = self.stand[:, first : last + 1].copy()
+        stand[:, 0] += self.stand[:, :first].sum(axis=1)
+        stand[:, -1] += self.stand[:, last + 1 :].sum(axis=1)
+        near = np.diff(near, axis=1, prepend=0, append=0)
+        inner = self.inner and self.inner.between(first, last)
+        return JumpSums(self.jumps[:, first:last], near, stand, self.unit, inner)
+
+    def __add__(self, other: JumpSums) -> JumpSums:
+        if self.unit != other.unit or self.jumps.shape != other.jumps.shape:
+            msg = "jumps at different places, or in different units, cannot be added"
+            raise ValueError(msg)
+        return JumpSums(
+            self.jumps + other.jumps,
+            self.near + other.near,
+            self.stand + other.stand,
+            self.unit,
+            self.inner and other.inner and self.inner + other.inner,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class JumpReply:
+    """What a walker says about the jumps of some rows along one column.
+
+    Attributes
+    ----------
+    sums : JumpSums
+        Over the rows.
+    slopes : ndarray of shape (n_outputs, n_rows)
+        Of each row's own staircase over its window, by least squares.
+    """
+
+    sums: JumpSums
+    slopes: FloatArray
+
+
+def make_jump_rows(key: KeyArray, weight: FloatArray | None, total: float) -> JumpRows:
+    """Say how rows count, of a table whose rows weigh `total`.
+
+    The total is rounded up to a power of two, so that rounding of sums of weights, which depends
+    on the order of the rows, does not matter.
+    """
+    scale = np.ldexp(1.0, -int(np.ceil(np.log2(total))))
+    share = np.full(key.size, scale) if weight is None else weight * scale
+    return JumpRows((key & np.uint64(N_JUMP_GROUPS - 1)).astype(np.uint8), share)
+
+
+def near_share(n_rows: float) -> float:
+    """Share of the rows in a neighbourhood: narrower where there are more of them.
+
+    Examples
+    --------
+    >>> near_share(1000), near_share(1e9), near_share(10)
+    (0.1, 0.02, 0.15)
+    """
+    return float(
+        np.clip(
+            NEIGHBOURHOOD_SHARE * (1000 / n_rows) ** (1 / 3),
+            MIN_NEIGHBOURHOOD_SHARE,
+            MAX_NEIGHBOURHOOD_SHARE,
+        )
+    )
+
+
+def find_jump_cells(
+    axis: FeatureAxis,
+    cuts: FloatArray,
+    share: float,
+    most: int = MAX_JUMP_CELLS,
+    *,
+    inner: bool = False,
+) -> JumpCells:
+    """Choose where jumps are counted, and the rows near each place.
+
+    Parameters
+    ----------
+    axis : FeatureAxis
+        The feature.
+    cuts : ndarray of shape (n_cuts,)
+        The model's thresholds in units of the feature, never falling: a value at or above one is
+        behind it.
+    share : float
+        Share of the rows in a neighbourhood, half of them on each side of its place.
+    most : int
+        Cells at most; thresholds that are close, among themselves and among the rows, share one.
+    inner : bool
+        Whether the innermost rows of each neighbourhood are summed apart.
+
+    Notes
+    -----
+    Towards an end of the axis a neighbourhood shrinks, as many rows on both sides, down to ten on
+    each side, and 20 in all; so it never becomes one-sided. Rows that tie with the last one are in.
+    """
+    inside = (cuts > axis.low) & (cuts <= axis.high)
+    cell = np.full(cuts.size, -1)
+    cell[inside] = merge_cuts(axis, cuts[inside], most)
+    n_cells = int(cell.max(initial=-1)) + 1
+    first = np.searchsorted(cell[inside], np.arange(n_cells))
+    last = np.searchsorted(cell[inside], np.arange(n_cells), "right") - 1
+    places = cuts[inside][(first + last) // 2]
+    innermost = find_inner(axis, places, share) if inner else None
+    return JumpCells(places, *find_near(axis, places, share), cell, innermost)
+
+
+def merge_cuts(axis: FeatureAxis, cuts: FloatArray, most: int) -> IntArray:
+    """Number the cells of increasing thresholds: each its own, or a few that are close in one."""
+    distinct, own = np.unique(cuts, return_inverse=True)
+    if distinct.size <= most:
+        return own
+    below = axis.reached[np.searchsorted(axis.values, distinct, "left")] / axis.reached[-1]
+    among = np.arange(distinct.size) / distinct.size
+    key = np.floor(most / 2 * below) + np.floor(most / 2 * among)
+    return np.asarray(np.unique(key, return_inverse=True)[1][own])
+
+
+def find_inner(axis: FeatureAxis, places: FloatArray, share: float) -> Ends:
+    """Smallest and largest value of the innermost rows of each neighbourhood of this share."""
+    return find_near(axis, places, INNER * share, FEWEST_INNER)
+
+
+def find_near(
+    axis: FeatureAxis, places: FloatArray, share: float, fewest_rows: int = FEWEST_NEAR
+) -> Ends:
+    """Smallest and largest value of the rows near each place."""
+    reached, total = axis.reached, axis.reached[-1]
+    fewest = min(fewest_rows / axis.rows, 1.0) * total
+    below = reached[np.searchsorted(axis.values, places, "left")]
+    half = np.clip(np.minimum(below, total - below), fewest / 2, max(share * total, fewest) / 2)
+    start, stop = np.maximum(below - half, 0.0), np.minimum(below + half, total)
+    start, stop = np.minimum(start, total - fewest), np.maximum(stop, fewest)
+    slack, last = 1e-9 * total, axis.values.size - 1
+    first = np.searchsorted(reached[1:], start + slack, "right")
+    final = np.searchsorted(reached[1:], stop - slack, "left")
+    return axis.values[np.minimum(first, last)], axis.values[np.minimum(final, last)]

@@ -1,0 +1,1 @@
+"""What all results share on their way out: labels, formats of numbers, notes, plain values for files."""

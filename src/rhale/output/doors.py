@@ -1,0 +1,57 @@
+"""The one door from results to plots: a result is held by itself, and is drawn by itself, too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# The imports upwards stand inside of the functions, see pyproject.toml: a result needs no
+# Matplotlib until it is drawn, and a hook that the top sets would hide the same from types.
+
+
+def draw_result_lazily(result: Any, options: Mapping[str, Any]) -> Any:
+    """Draw the result of one feature."""
+    from rhale.plots import choice
+
+    return choice.plot_result_by_options(result, **options)
+
+
+def draw_refit_lazily(effect: Any, options: Mapping[str, Any]) -> Any:
+    """Draw one feature in all trainings."""
+    from rhale.plots import choice
+
+    return choice.plot_refit_by_options(effect, **options)
+
+
+def draw_surface_lazily(pair: Any, kind: str, options: Mapping[str, Any]) -> Any:
+    """Draw a pair that has a surface."""
+    from rhale.plots import choice
+
+    return choice.draw_pair(pair, kind, **options)
+
+
+# --- The one door from results to notebooks: the last line of a cell may be a single result
+
+
+# The imports upwards stand inside of the functions, as those of door_to_plots.py do.
+
+
+def show_result(result: Any) -> str:
+    """The result of one feature as a small page."""
+    from rhale.report import notebook
+
+    return notebook.effect_as_html(result)
+
+
+def show_pair(pair: Any) -> str:
+    """A pair as a small page."""
+    from rhale.interaction import report as pair_notebook
+
+    return pair_notebook.pair_as_html(pair)
+
+
+def show_refit(effect: Any) -> str:
+    """One feature in all trainings as a small page."""
+    from rhale.stability import report as refit_notebook
+
+    return refit_notebook.refit_as_html(effect)

@@ -1,0 +1,254 @@
+"""What people read for features and outputs, apart from the keys by which they are found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from rhale.errors import BadFileError
+from rhale.output.frozen import as_read_only
+
+CAPTIONS_KEY = "captions"  # in the provenance of what is explained, and the field of a result
+NOT_WRITTEN = {"is_written": False}  # of a field that files do not hold
+Held = TypeVar("Held")
+
+
+@dataclass(frozen=True)
+class Captions:
+    """Names and units for people; what is not named is called by its key.
+
+    Attributes
+    ----------
+    features, outputs : mapping of str to str
+        What people read, by the key: the name of a column, the label of an output.
+    units : mapping of str to str
+        Units of features and outputs, by the key.
+
+    Examples
+    --------
+    >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "prediction"}, {"bmi": "kg/m²"})
+    >>> captions.axis("bmi"), captions.output("y0"), captions.feature("age")
+    ('Body mass index (kg/m²)', 'prediction', 'age')
+    """
+
+    features: Mapping[str, str] = field(default_factory=dict)
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("features", "outputs", "units"):
+            object.__setattr__(self, name, as_read_only(getattr(self, name)))
+
+    def feature(self, name: str) -> str:
+        """What people read for a feature.
+
+        Parameters
+        ----------
+        name : str
+            Key of the feature.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.feature("bmi"), captions.feature("age")
+        ('Body mass index', 'age')
+        """
+        return self.features.get(name, name)
+
+    def output(self, name: str) -> str:
+        """What people read for an output.
+
+        Parameters
+        ----------
+        name : str
+            Key of the output.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.output("y0")
+        'price'
+        """
+        return self.outputs.get(name, name)
+
+    def unit(self, name: str) -> str:
+        """Unit of a feature or an output; nothing where it has none.
+
+        Parameters
+        ----------
+        name : str
+            Key of a feature or an output.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.unit("bmi"), captions.unit("age")
+        ('kg/m²', '')
+        """
+        return self.units.get(name, "")
+
+    def axis(self, name: str) -> str:
+        """What stands at the axis of a feature: what people read, and its unit.
+
+        Parameters
+        ----------
+        name : str
+            Key of the feature.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.axis("bmi")
+        'Body mass index (kg/m²)'
+        """
+        return self._with_unit(self.feature(name), name)
+
+    def value_axis(self, name: str) -> str:
+        """The same for an output.
+
+        Parameters
+        ----------
+        name : str
+            Key of the output.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.value_axis("y0")
+        'price ($)'
+        """
+        return self._with_unit(self.output(name), name)
+
+    def _with_unit(self, words: str, name: str) -> str:
+        unit = self.unit(name)
+        return f"{words} ({unit})" if unit else words
+
+    def feature_key(self, asked: Any) -> Any:
+        """The key of a feature that was asked for by what people read; else what was asked for.
+
+        Parameters
+        ----------
+        asked : str or int
+            What the user called it.
+
+        Returns
+        -------
+        str or int
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.feature_key("Body mass index"), captions.feature_key(3)
+        ('bmi', 3)
+        """
+        return key_of(asked, self.features)
+
+    def output_key(self, asked: Any) -> Any:
+        """The same for an output.
+
+        Parameters
+        ----------
+        asked : str or int
+            What the user called it.
+
+        Returns
+        -------
+        str or int
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.output_key("price")
+        'y0'
+        """
+        return key_of(asked, self.outputs)
+
+    def plain(self) -> dict[str, dict[str, str]]:
+        """Plain values, which files hold.
+
+        Returns
+        -------
+        dict of str to dict
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.plain()["outputs"]
+        {'y0': 'price'}
+        """
+        return {name: dict(mapping) for name, mapping in vars(self).items() if mapping}
+
+
+NO_CAPTIONS = Captions()
+
+
+def key_of(asked: Any, words: Mapping[str, str]) -> Any:
+    """Find the key behind words that only one has; keys and all else stay as they are.
+
+    Examples
+    --------
+    >>> key_of("Age", {"x0": "Age"}), key_of("x0", {"x0": "Age"}), key_of(0, {"x0": "Age"})
+    ('x0', 'x0', 0)
+    """
+    found = [key for key, word in words.items() if word == asked and isinstance(asked, str)]
+    return found[0] if len(found) == 1 and asked not in words else asked
+
+
+def captions_of(provenance: Mapping[str, Any]) -> Captions:
+    """Read the captions of an explanation; they may come from a file that somebody made up."""
+    found = provenance.get(CAPTIONS_KEY, {})
+    is_known = isinstance(found, Mapping) and set(found) <= set(vars(NO_CAPTIONS))
+    if not is_known or not all(map(_holds_texts, found.values())):
+        msg = (
+            "captions are not texts by feature, output and unit; save the explanation again, "
+            "or leave them out"
+        )
+        raise BadFileError(msg)
+    return Captions(**found) if found else NO_CAPTIONS
+
+
+def _holds_texts(part: Any) -> bool:
+    words = [word for pair in part.items() for word in pair] if isinstance(part, Mapping) else [0]
+    return all(isinstance(word, str) for word in words)
+
+
+def caption(results: Sequence[Held], captions: Captions) -> tuple[Held, ...]:
+    """Give results, and those of their regions, the captions of what they belong to."""
+    return tuple(_caption(result, captions) for result in results)
+
+
+def _caption(result: Any, captions: Captions) -> Any:
+    """Do the same for one result, which stays as it is where it has them."""
+    if result.captions == captions:
+        return result
+    tree = getattr(result, "regions", None)  # pairs have none
+    parts = {} if tree is None else {"regions": replace(tree, **dict(_told_apart(tree, captions)))}
+    return replace(result, captions=captions, **parts)
+
+
+def _told_apart(tree: Any, captions: Captions) -> Iterator[tuple[str, Any]]:
+    """Give the effects in regions, and in thirds, the same captions."""
+    for name in ("regions", "thirds"):
+        parts = getattr(tree, name)
+        yield name, tuple(replace(p, effect=_caption(p.effect, captions)) for p in parts)

@@ -1,0 +1,1 @@
+"""Plain values in files: read as what they must be, arrays packed, each once."""

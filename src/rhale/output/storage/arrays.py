@@ -1,0 +1,197 @@
+"""Arrays of a file, each once: what many results share is written, and held, one time."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.output.storage.values import Lengths, Numbers, quote_file_value, refuse_file_content
+from rhale.stats.arrays import FloatArray
+
+MAX_POOLED_SIDE, MOST_SIDES = 2**31, 2  # of arrays in results
+POOL_KEY = "pooled"  # stands for an array: its number in the pool
+Array = np.ndarray[Any, np.dtype[Any]]
+POOL_STORAGE_TYPES = {  # what arrays of a type may be written as: the first that has the same bits counts
+    "float64": ("<f4", "<f8"),
+    "int64": ("<i1", "<i2", "<i4", "<i8"),
+    "int32": ("<i1", "<i2", "<i4"),
+}
+
+
+class ArrayPool:
+    """Takes arrays, and gives what stands for each of them.
+
+    Examples
+    --------
+    >>> pool = ArrayPool()
+    >>> pool.put(np.array([1.0, 0.0])), pool.put(np.array([1.0, 0.0]))
+    ({'pooled': 0}, {'pooled': 0})
+    >>> pool.written
+    [{'base64': 'AACAPwAAAAA=', 'as': '<f4', 'type': 'float64', 'shape': [2]}]
+    """
+
+    def __init__(self) -> None:
+        self.written: list[dict[str, Any]] = []
+        self._places: dict[tuple[Any, ...], int] = {}
+
+    def put(self, array: Array) -> dict[str, int]:
+        """Give the mark of an array, which is written if it is new."""
+        content = np.ascontiguousarray(array).tobytes()
+        key = (array.dtype.name, array.shape, blake2b(content, digest_size=16).digest())
+        if key not in self._places:
+            self._places[key] = len(self.written)
+            self.written.append(write_array(array))
+        return {POOL_KEY: self._places[key]}
+
+
+def write_array(array: Array) -> dict[str, Any]:
+    """Write an array in as few bytes as give all its bits back."""
+    name = array.dtype.name
+    form, content = next(
+        (form, short.tobytes())
+        for form in POOL_STORAGE_TYPES[name]
+        if (short := _shorten(array, form)) is not None
+    )
+    text = b64encode(content).decode("ascii")
+    return {"base64": text, "as": form, "type": name, "shape": list(array.shape)}
+
+
+def _shorten(array: Array, form: str) -> Array | None:
+    """The array in a type of its own kind; None if it does not hold all bits."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        short: Array = np.ascontiguousarray(array).astype(form)
+        is_same = short.astype(array.dtype).tobytes() == np.ascontiguousarray(array).tobytes()
+    return short if is_same else None
+
+
+def read_arrays(listed: Any) -> list[Array]:
+    """Read all arrays of a file, which may be hostile; ranges are asked where they are used."""
+    if type(listed) is not list:
+        refuse_file_content(f"arrays is {quote_file_value(listed)}, not a list")
+    return [_read_array(value, f"arrays[{i}]") for i, value in enumerate(listed)]
+
+
+def _read_array(value: Any, where: str) -> Array:
+    keys = {"base64", "as", "type", "shape"}
+    if type(value) is not dict or value.keys() != keys or type(value["base64"]) is not str:
+        refuse_file_content(f"{where} is {quote_file_value(value)}, not an array")
+    name, form, shape = value["type"], value["as"], value["shape"]
+    if (
+        type(name) is not str
+        or type(form) is not str
+        or form not in POOL_STORAGE_TYPES.get(name, ())
+    ):
+        refuse_file_content(
+            f"{where} has numbers of the type {quote_file_value(name)}, written as {quote_file_value(form)}"
+        )
+    try:
+        content = b64decode(value["base64"], validate=True)
+    except ValueError:
+        refuse_file_content(
+            f"{where} holds {quote_file_value(value['base64'])}, which is not base64"
+        )
+    width = np.dtype(form).itemsize
+    if len(content) % width:
+        refuse_file_content(
+            f"{where} has {len(content)} bytes, which are no whole numbers of {width}"
+        )
+    numbers = np.frombuffer(content, form)
+    _require_filled(shape, numbers.size, where)
+    return numbers.astype(name).reshape(shape)
+
+
+def _require_filled(shape: Any, size: int, where: str) -> None:
+    """Refuse a shape that so many numbers do not fill, or that no array has."""
+    is_shape = type(shape) is list and all(
+        type(n) is int and 0 <= n < MAX_POOLED_SIDE for n in shape
+    )
+    if not is_shape or len(shape) > MOST_SIDES or prod(shape) != size:
+        refuse_file_content(f"{where} has {size} numbers for the shape {quote_file_value(shape)}")
+
+
+def put_back(content: Any, arrays: Sequence[npt.NDArray[Any]]) -> None:
+    """Put arrays where their marks are, within lists and dictionaries; these are changed.
+
+    A copy would take as much memory again as a hostile file makes of lists within lists.
+    """
+    waiting = [content]
+    while waiting:
+        held = waiting.pop()
+        for place, value in held.items() if type(held) is dict else enumerate(held):
+            if type(value) is dict and value.keys() == {POOL_KEY}:
+                held[place] = _find_pooled_array(value[POOL_KEY], arrays)
+            elif type(value) in (dict, list) and value:
+                waiting.append(value)
+
+
+def _find_pooled_array(number: Any, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    if type(number) is not int or not 0 <= number < len(arrays):
+        refuse_file_content(
+            f"an array {quote_file_value(number)} is named, and there are {len(arrays)}"
+        )
+    return arrays[number]
+
+
+# --- Many numbers as one text in a file: half as long as their digits, and the same to the bit
+
+
+PACKED_NUMBER_TYPE, PACKED_NUMBER_BYTES = (
+    "<f8",
+    8,
+)  # of what is packed, whatever the machine: the lowest byte first
+
+
+def pack_numbers(array: FloatArray) -> dict[str, Any]:
+    """Write floats as base64, to be read by `Packed`.
+
+    Examples
+    --------
+    >>> pack_numbers(np.array([[1.0, 0.0]]))
+    {'base64': 'AAAAAAAA8D8AAAAAAAAAAA==', 'shape': [1, 2]}
+    """
+    text = b64encode(np.ascontiguousarray(array, dtype=PACKED_NUMBER_TYPE).tobytes()).decode(
+        "ascii"
+    )
+    return {"base64": text, "shape": list(array.shape)}
+
+
+@dataclass(frozen=True)
+class Packed:
+    """An array as `pack_numbers` writes it.
+
+    Attributes
+    ----------
+    numbers : Numbers
+        Its sides, and which numbers it may hold.
+    """
+
+    numbers: Numbers
+
+    def read(self, value: Any, where: str, lengths: Lengths) -> FloatArray:
+        """Make an array, once its lengths are known to agree."""
+        keys = {"base64", "shape"}
+        if type(value) is not dict or value.keys() != keys or type(value["base64"]) is not str:
+            refuse_file_content(
+                f"{where} is {quote_file_value(value)}, not an array of packed numbers"
+            )
+        try:
+            content = b64decode(value["base64"], validate=True)
+        except ValueError:
+            refuse_file_content(
+                f"{where} holds {quote_file_value(value['base64'])}, which is not base64"
+            )
+        if len(content) % PACKED_NUMBER_BYTES:
+            refuse_file_content(
+                f"{where} has {len(content)} bytes, which are no whole numbers of {PACKED_NUMBER_BYTES}"
+            )
+        self.numbers.agree(value["shape"], len(content) // PACKED_NUMBER_BYTES, where, lengths)
+        array = np.frombuffer(content, dtype=PACKED_NUMBER_TYPE).astype(np.float64)
+        self.numbers.check(array, where)
+        return array.reshape(value["shape"])

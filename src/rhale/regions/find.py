@@ -1,0 +1,382 @@
+"""Find regions: search in some rows, and let the others decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
+
+from rhale.regions.holdout import (
+    Bar,
+    Checked,
+    Common,
+    check_tree,
+    compute_explained_share,
+    drop_by_groups,
+)
+from rhale.regions.partner_cells import SplitterShares, find_partners
+from rhale.regions.residuals import Residuals, bound_residuals, bound_spread, take_residuals
+from rhale.regions.rules import Branch, Rule, list_rules
+from rhale.regions.search import SplitSearch, first_rows, grow, grow_greedily, refine_thresholds
+from rhale.regions.settings import Finding, Gain, Reason, Regions, SearchRows, Target
+from rhale.regions.splitters import CodedRows, round_between
+from rhale.stats.arrays import FloatArray, IntArray
+
+MIN_REGION_SEARCH_ROWS = 200
+MOST_SHARE = 0.49  # that a split may have to explain
+ROUGH_SHARE = 0.25  # of a spread of steps by themselves: what regions must explain of it
+MOST_OF_IT = 0.5  # share of a spread: rules that explain so much name what it goes with
+N_ROTATIONS = 19  # trees of mixed features that a tree must beat: a level of 5 %
+MIXED_ROWS = 4_000  # that these trees are grown and checked with
+GRADUAL = 0.08  # share of the spread that a splitter explains beyond one cut
+
+
+def find_regions(rows: SearchRows | CodedRows, target: Target, settings: Regions) -> Finding:
+    """Find the regions of one feature.
+
+    Parameters
+    ----------
+    rows : SearchRows or CodedRows
+        Rows with their splitters; code them once where several features are looked at.
+    target : Target
+        Local effects of the feature.
+    settings : Regions
+        What is asked for.
+
+    Returns
+    -------
+    Finding
+        Rules, what they explain, and why there are none.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (1_000, 2))
+    >>> checks = np.arange(1_000) % 2 == 1
+    >>> rows = SearchRows(x, np.zeros(2, dtype=int), np.ones(1_000), checks)
+    >>> slopes, zeros = np.where(x[:, 1] > 0, 3.0, -3.0), np.zeros(1_000)
+    >>> target = Target(np.arange(1_000), x[:, 0], slopes, zeros, own=0)
+    >>> found = find_regions(rows, target, Regions())
+    >>> [(rule.splitter, rule.threshold) for rule in found.rules]
+    [(1, 0.0)]
+    """
+    return _find_regions_in_rows(rows, [target], settings)
+
+
+def find_joint(
+    rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Regions
+) -> Finding:
+    """Find regions that several features share: what they explain adds up, in units of the output."""
+    return _find_regions_in_rows(rows, [replace(target, own=-1) for target in targets], settings)
+
+
+def check_groups(rows: SearchRows, group: IntArray, target: Target, settings: Regions) -> Gain:
+    """Tell which share of the spread goes with groups that are given, in rows that check.
+
+    Parameters
+    ----------
+    rows : SearchRows
+        Rows; those that do not check tell the curves of the groups.
+    group : ndarray of shape (n_rows,)
+        The group of every row, from 0.
+    target : Target
+        Local effects of the feature.
+    settings : Regions
+        Not looked at: groups are what they are.
+    """
+    del settings
+    residuals = take_residuals(rows, [target])
+    checking = residuals.checking
+    if checking.size == 0 or residuals.searched.size == 0:
+        return Gain(0.0, float("nan"), 0)
+    drop = drop_by_groups(residuals, group, int(group.max(initial=0)) + 1, Common.of(residuals))
+    return compute_explained_share(residuals, checking, drop)
+
+
+def _find_regions_in_rows(
+    rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Regions
+) -> Finding:
+    coded = rows if isinstance(rows, CodedRows) else CodedRows(rows)
+    splitters = _allowed(coded, [target.own for target in targets])
+    settings = _scale_output(_settings_for(targets, settings), coded.rows)
+    nothing = np.full(coded.n_splitters, np.nan)
+    empty = Finding(partner_share=nothing, partner_error=nothing)
+    row = np.concatenate([target.row for target in targets])
+    checks = coded.rows.checks[row]
+    if (
+        np.count_nonzero(np.bincount(row)) < MIN_REGION_SEARCH_ROWS
+        or checks.all()
+        or not checks.any()
+    ):
+        return replace(empty, reason="few rows")
+    if splitters.size == 0:
+        return replace(empty, reason="no splitter")
+    residuals = _take_if_they_differ(coded.rows, targets, Bar.of(settings))
+    if residuals is None:
+        return replace(empty, reason="alike")
+    search = SplitSearch(coded, residuals, settings, splitters)
+    return _search_and_check(search, is_smooth=all(one.roughness == 0 for one in targets))
+
+
+def _take_if_they_differ(rows: SearchRows, targets: Sequence[Target], bar: Bar) -> Residuals | None:
+    """What is to be explained, if it is worth it: for most features of most models it is not.
+
+    What can be seen without lines, or with those of some rows, is not looked at with more.
+    """
+    if np.sqrt(bound_spread(rows, targets)) < bar.output:
+        return None
+    for take in (bound_residuals, take_residuals):
+        residuals = take(rows, targets)
+        spread = residuals.spreads(residuals.checking)
+        if not (spread.sum() > 0 and bar.is_worth(residuals, residuals.checking, spread)):
+            return None
+    return residuals
+
+
+def _scale_output(settings: Regions, rows: SearchRows) -> Regions:
+    """Compare what a split does to predictions with what one feature of many does.
+
+    Notes
+    -----
+    The deviation of predictions is that of all features together: of p equal ones each makes its
+    p-th part, squared. Networks (tanh, 32 units, 2 000 rows) have interactions that nobody taught
+    them, and no steps to measure them by. Of 640 additive features, seeds 0 to 9, 85 were split by
+    .03 of the deviation, and 5 by .2 of its root-p-th part; of 178 true splits the smallest has .28.
+    """
+    n_features = rows.n_features or max(rows.n_levels.size, 1)
+    return replace(settings, min_output=settings.min_output / np.sqrt(n_features))
+
+
+def _settings_for(targets: Sequence[Target], settings: Regions) -> Regions:
+    """Ask for a larger share of the spread where a model differs between rows at single places.
+
+    Notes
+    -----
+    Trees that learned a permuted target differ between rows at every threshold, by no rule that
+    comes back: of 960 features of four tree libraries, tables of four kinds, regions of models
+    with steps explained 10 to 25 % of a spread that is as rough as steps by themselves (roughness
+    1 and more) in 66 of 216 features of such models and in 35 of 744 of additive ones. Of true
+    interactions they explain a quarter or more where these are rough (thresholds, places on a map),
+    and less only where they are smooth.
+
+    Steps between levels say nothing about the steps of a model: twice the share is asked for.
+    Of 0/1 features and of four levels that enter additively, boosted trees and forests of 5 000
+    rows split 11 of 240, and explained 20 % of the spread at most; of 60 steps that differ regions
+    explained at least 22 %, and 44 % where the model was not overfitted.
+    """
+    if any(target.step is None for target in targets):
+        rough = ROUGH_SHARE * max(target.roughness for target in targets)
+        return replace(settings, min_total=min(max(settings.min_total, rough), MOST_SHARE))
+    gain, total = (min(2 * share, MOST_SHARE) for share in (settings.min_gain, settings.min_total))
+    return replace(settings, min_gain=gain, min_total=total)
+
+
+def _allowed(coded: CodedRows, own: list[int]) -> IntArray:
+    """Splitters that differ among the rows, and are not the feature itself."""
+    differs = coded.fine.varies.copy()
+    differs[[k for k in own if k >= 0]] = False
+    return np.flatnonzero(differs)
+
+
+def _search_and_check(search: SplitSearch, *, is_smooth: bool) -> Finding:
+    """Search, check, and tell what was found; or why nothing was."""
+    tree = grow(search, search.part(search.residuals.searched))
+    partners = find_partners(search.coded, search.residuals, search.splitters)
+    told = Finding(
+        partner_share=partners.share,
+        partner_error=partners.error,
+        unexplained=partners.unexplained,
+    )
+    checked = _check_whole(search, tree, Bar.of(search.settings))
+    if checked.tree is None:
+        checked = _confirm_both_ways(search, tree)
+    if checked.tree is None:
+        return _tell_why(search, tree, told)
+    if is_smooth and not _beats_mixtures(search, tree, checked.gains[0].share):
+        return replace(told, reason="any direction")
+    checked, gradual = _look_for_gradual(search, checked, partners)
+    settled = refine_thresholds(
+        search, checked.tree, search.part(np.arange(search.residuals.row.size))
+    )
+    share = checked.gains[0].share
+    return replace(
+        _credit_partner(told, checked),
+        rules=_write_rules(search.coded, settled),
+        gains=checked.gains,
+        share=share,
+        error=checked.gains[0].error,
+        gradual=gradual,
+        unexplained=float(np.clip(partners.unexplained, 0.0, max(1 - share, 0.0))),
+    )
+
+
+def _beats_mixtures(search: SplitSearch, tree: Branch | None, share: float) -> bool:
+    """Tell whether a tree explains more than trees of features that are mixed at random.
+
+    Notes
+    -----
+    A smooth model that nobody taught an interaction differs between rows in any direction of the
+    table, and in each a little: whatever is cut explains some of it, in rows that were not searched
+    as well. That a rule names a *feature* is worth telling where this direction is better than
+    others. So the splitters (normal scores of their ranks) are turned by random rotations, which
+    keep all distances between rows, and trees of the mixtures are grown and measured alike: a test
+    by rotations (Langsrud, 2005). A feature that does tell rows apart is the best of all directions
+    and passes, however little it explains; of mistakes in no direction of their own one in twenty
+    does. Levels without an order and missing values cannot be mixed, and a tree that looks at
+    them is not asked. Nineteen trees of 4,000 rows at most, of weak regions alone.
+    """
+    cannot = (search.coded.rows.n_levels > 0) | search.coded.missing
+    numbers = search.splitters[~cannot[search.splitters]]
+    if share >= MOST_OF_IT or numbers.size < 2 or not _splitters(tree) <= set(numbers.tolist()):
+        return True
+    coded, residuals = search.coded, search.residuals
+    some = first_rows(search, np.arange(residuals.row.size), MIXED_ROWS)
+    search = replace(search, residuals=residuals.take(some))
+    scores = np.stack([_normal_scores(coded.rows.values[:, k]) for k in numbers]).T
+    rng = np.random.default_rng(0)
+    own = _regrow(search)
+    for _ in range(N_ROTATIONS):
+        rotation, upper = np.linalg.qr(rng.normal(size=(numbers.size, numbers.size)))
+        mixed = scores @ (rotation * np.sign(np.diag(upper)))
+        rows = replace(coded.rows, values=mixed, n_levels=np.zeros(numbers.size, dtype=np.intp))
+        if (
+            _regrow(replace(search, coded=CodedRows(rows), splitters=np.arange(numbers.size)))
+            >= own
+        ):
+            return False
+    return True
+
+
+def _regrow(search: SplitSearch) -> float:
+    """Tell what a tree explains in rows that check, without any bar."""
+    tree = grow(search, search.part(search.residuals.searched))
+    gains = check_tree(search, tree, Bar()).gains
+    return gains[0].share if gains else 0.0
+
+
+def _normal_scores(values: FloatArray) -> FloatArray:
+    """Normal scores of the ranks of values; those of ties are the same.
+
+    Examples
+    --------
+    >>> _normal_scores(np.array([3.0, 1.0, 1.0])).round(2).tolist()
+    [0.97, -0.43, -0.43]
+    """
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(count) - count / 2) / values.size
+    normal = NormalDist()
+    return np.array([normal.inv_cdf(rank) for rank in ranks.tolist()])[place]
+
+
+def _credit_partner(told: Finding, checked: Checked) -> Finding:
+    """Give a splitter that makes the regions alone what these explain, if its many cells explain less.
+
+    Of few rows a curve for each of its cells tells less than one for either side of a rule.
+    """
+    splitters, gain = _splitters(checked.tree), checked.gains[0]
+    (k,) = splitters if len(splitters) == 1 else (-1,)
+    if k < 0 or told.partner_share[k] >= gain.share:
+        return told
+    share, error = told.partner_share.copy(), told.partner_error.copy()
+    share[k], error[k] = gain.share, gain.error
+    return replace(told, partner_share=share, partner_error=error)
+
+
+def _check_whole(search: SplitSearch, tree: Branch | None, bar: Bar) -> Checked:
+    """Check a tree, and that it explains enough as a whole."""
+    checked = check_tree(search, tree, bar)
+    enough = checked.tree is not None and checked.gains[0].share >= search.settings.min_total
+    return checked if enough else Checked(None)
+
+
+def _confirm_both_ways(search: SplitSearch, tree: Branch | None) -> Checked:
+    """Let the halves change places: what each finds by itself, the other may confirm less surely.
+
+    Notes
+    -----
+    Both must pass at 1 / sqrt(2) of the confidence, which together is as sure as one at all of it,
+    and name the same splitters. A gate that explains 30 % of normal effects, beside nine other
+    features, is found in 65, 90 and 100 % of 60 runs at 300, 500 and 1 000 rows, and in 43, 73 and
+    98 % without; one that explains 15 % in 5, 13 and 82 % instead of 3, 5 and 68 %. No wrong
+    splitter in any run, and nothing in 240 runs of noise, either way.
+    """
+    bar = Bar.of(search.settings)
+    bar = replace(bar, confidence=bar.confidence / np.sqrt(2))
+    one = _check_whole(search, tree, bar)
+    if one.tree is None:
+        return one
+    turned = search.turned()
+    found = grow(turned, turned.part(turned.residuals.searched))
+    other = _check_whole(turned, found, bar)
+    if other.tree is None or _splitters(one.tree) != _splitters(other.tree):
+        return Checked(None)
+    mine, theirs = one.gains[0], other.gains[0]
+    both = Gain(
+        (mine.share + theirs.share) / 2,
+        float(np.hypot(mine.error, theirs.error)) / 2,
+        mine.rows + theirs.rows,
+    )
+    return replace(one, gains=(both, *one.gains[1:]))
+
+
+def _tell_why(search: SplitSearch, tree: Branch | None, told: Finding) -> Finding:
+    """Tell why a tree does not hold: it is too small, or chance."""
+    if tree is None:
+        return replace(told, reason="nothing found")
+    sure = Bar(confidence=search.settings.confidence)
+    holds = check_tree(search, tree, sure).tree is not None
+    reason: Reason = "too little" if holds else "not confirmed"
+    return replace(told, reason=reason)
+
+
+def _look_for_gradual(
+    search: SplitSearch, checked: Checked, partners: SplitterShares
+) -> tuple[Checked, int]:
+    """Find out whether the effect changes gradually: then a staircase is one split."""
+    tree = checked.tree
+    if tree is None or tree.rule.levels:
+        return checked, -1
+    splitter = tree.rule.splitter
+    alone: Branch | None = replace(tree, first=None, second=None)
+    if tree.n_rules > 1:
+        one = replace(search, splitters=np.array([splitter]))
+        alone = grow_greedily(one, search.part(search.residuals.searched), 1) or alone
+    gains = check_tree(search, alone, Bar()).gains
+    by_one_cut = gains[0].share if gains else 0.0
+    if partners.share[splitter] - by_one_cut <= GRADUAL:
+        return checked, -1
+    cut = check_tree(search, _cut_stairs(tree), Bar())
+    return (cut if cut.tree is not None else checked), splitter
+
+
+def _cut_stairs(tree: Branch) -> Branch:
+    """Leave out what splits only by the first splitter again."""
+    first, second = (
+        None if side and _splitters(side) == {tree.rule.splitter} else side
+        for side in (tree.first, tree.second)
+    )
+    return replace(tree, first=first, second=second)
+
+
+def _splitters(tree: Branch | None) -> set[int]:
+    return {rule.splitter for rule in list_rules(tree)}
+
+
+def _write_rules(coded: CodedRows, tree: Branch | None) -> tuple[Rule, ...]:
+    """Write a tree with thresholds in round numbers, which move no row."""
+
+    def write(branch: Branch | None, here: IntArray) -> Branch | None:
+        if branch is None:
+            return None
+        rule, x = branch.rule, coded.rows.values[here, branch.rule.splitter]
+        if np.any(x <= rule.threshold) and np.any(x > rule.threshold):
+            low, high = x[x <= rule.threshold].max(), x[x > rule.threshold].min()
+            rule = replace(rule, threshold=round_between(float(low), float(high)))
+        if np.any(x <= rule.above) and np.any(x > rule.above):
+            low, high = x[x <= rule.above].max(), x[x > rule.above].min()
+            rule = replace(rule, above=round_between(float(low), float(high)))
+        goes = rule.goes_first(x)
+        return Branch(rule, write(branch.first, here[goes]), write(branch.second, here[~goes]))
+
+    return list_rules(write(tree, np.arange(len(coded.rows.values))))

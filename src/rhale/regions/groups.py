@@ -1,0 +1,517 @@
+"""What a measure adds up of all rows, added up of the rows of each region: again, or in a third pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import inf
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from rhale.data import Chunk
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.binning.fit import Unbinned
+from rhale.effects.effect import Effect
+from rhale.effects.level_effect import LevelEffect
+from rhale.effects.local.measure import (
+    ChunkResult,
+    Conclusion,
+    Measure,
+    MeasureContext,
+    MeasuredChunk,
+    MeasureSample,
+    Needs,
+    PartResult,
+    Questions,
+    Replies,
+    SampleParts,
+)
+from rhale.errors import BadSettingError
+from rhale.features.feature import Columns, Feature
+from rhale.features.survey import Survey
+from rhale.models.trees.jumps import JumpQuestion, join_marks
+from rhale.naming import near_names
+from rhale.output.frozen import crosses_processes
+from rhale.output.times import as_numbers
+from rhale.regions.result import Group, Groups, RegionTree, Split
+from rhale.regions.rules import Rule, locate_rows
+from rhale.regions.settings import MOST_GROUPS, By, SearchRows
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+
+NOBODY = -1  # group of rows that are in none
+
+
+class Divisible(Measure, Protocol):
+    """A measure whose rows can be told apart: those that do not count are as if they were not."""
+
+    def in_region(self, axis: FeatureAxis) -> Divisible:
+        """The same measure for the rows of a region, whose axis is given."""
+
+    def recall(self, rows: MeasureSample) -> Any:
+        """Sums over rows, from what was kept of each; None where that does not tell them."""
+
+    def conclude_region(
+        self, total: Any, kept: FloatArray, about: MeasureContext, output: int
+    ) -> Effect | LevelEffect | Unbinned | None:
+        """The effect on one output of rows that count; None where there are too few of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupingRules:
+    """Rules that divide rows into groups.
+
+    Attributes
+    ----------
+    rules : tuple of Rule
+        A tree, see `locate_rows`; its splitters are places in `splitters`.
+    splitters : tuple of Feature
+        What the rules look at.
+    n_groups : int
+        Groups that count: rows with larger numbers are in none.
+    """
+
+    rules: tuple[Rule, ...]
+    splitters: tuple[Feature, ...]
+    n_groups: int
+
+    def locate(self, chunk: Chunk) -> IntArray:
+        """Group of every row of a chunk."""
+        return self.locate_by(lambda k: self.splitters[k].stands(chunk), chunk.n_rows)
+
+    def locate_by(self, values: Callable[[int], FloatArray], n_rows: int) -> IntArray:
+        """Group of every row, from where rows stand on the axis of each splitter."""
+        found = locate_rows(self.rules, values, n_rows)
+        return np.where(found < self.n_groups, found, NOBODY)
+
+
+class GroupMeasure(NamedTuple):
+    """One group of one division, and how it is measured, for one output."""
+
+    measure: Divisible
+    division: int
+    group: int
+    output: int
+
+    def hear(self, replies: Replies) -> Replies:
+        """What is said about its rows: jumps come by division, and their sums by group."""
+        if not replies.jumps:
+            return replies
+        reply = replies.jumps[self.division]
+        own = replace(reply, sums=reply.sums.of_part(self.group))
+        return replace(replies, jumps=(own,))
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class GroupTotals:
+    """What each part has to say."""
+
+    totals: tuple[Any, ...]
+
+    def __add__(self, other: GroupTotals) -> GroupTotals:
+        return GroupTotals(tuple(a + b for a, b in zip(self.totals, other.totals, strict=True)))
+
+
+class Memory(NamedTuple):
+    """Groups of the rows in each division, and what the measure itself would ask."""
+
+    groups: list[IntArray]
+    asked: Questions
+
+    def counts(self, part: GroupMeasure) -> BoolArray:
+        """Which rows are in a part."""
+        return np.asarray(self.groups[part.division] == part.group)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """A measure, taken apart by divisions of the rows.
+
+    Attributes
+    ----------
+    base : Divisible
+        The measure of all rows: rows are asked about as it does, once for all groups.
+    divisions : tuple of GroupingRules
+        Regions of each output, thirds of a feature.
+    parts : tuple of GroupMeasure
+        What is measured.
+    """
+
+    base: Divisible
+    divisions: tuple[GroupingRules, ...]
+    parts: tuple[GroupMeasure, ...]
+    n_points: ClassVar[int] = 1
+
+    @property
+    def feature(self) -> Feature:
+        """Whose effect is measured."""
+        return self.base.feature
+
+    @property
+    def needs(self) -> Needs:
+        """What the measure needs."""
+        return self.base.needs
+
+    @property
+    def n_changes(self) -> int:
+        """Changes that the measure asks about."""
+        return self.base.n_changes
+
+    def n_kept(self, n_outputs: int) -> int:
+        """What the measure keeps, and the groups."""
+        return self.base.n_kept(n_outputs) + len(self.divisions)
+
+    def questions(self, rows: MeasuredChunk) -> Questions:
+        """The questions of the measure; about jumps, one for all parts of a division."""
+        groups = [division.locate(rows.chunk) for division in self.divisions]
+        asked = self.base.questions(rows)
+        memory = Memory(groups, asked)
+        if not asked.jumps:
+            return replace(asked, memory=memory)
+        (whole,) = asked.jumps
+        jumps = [self.divide(whole, rows, place, g) for place, g in enumerate(groups)]
+        return Questions(memory=memory, jumps=jumps, asides=asked.asides)
+
+    def divide(
+        self, whole: JumpQuestion, rows: MeasuredChunk, division: int, group: IntArray
+    ) -> JumpQuestion:
+        """Ask about the jumps of all groups of a division: rows have neighbours in their own."""
+        mark, marks = np.full(group.size, -1), [whole.marks]  # there may be no part at all
+        for one in self.parts:
+            if one.division != division:
+                continue
+            mine = replace(rows, counted=group == one.group)
+            (asked,) = one.measure.questions(mine).jumps
+            n_before = sum(some.n_marks for some in marks)
+            np.add(asked.mark, n_before, out=mark, where=asked.mark >= 0, dtype=np.intp)
+            marks.append(asked.marks.of_part(one.group))
+        n_parts = self.divisions[division].n_groups
+        return replace(whole, marks=join_marks(marks), mark=mark, n_parts=n_parts)
+
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
+        """Add up part by part."""
+        memory: Memory = asked.memory
+        tallies = []
+        for part in self.parts:
+            some = replace(rows, counted=memory.counts(part))
+            tallies.append(part.measure.add_up(some, memory.asked, part.hear(replies)))
+        groups = [group[rows.sampled] for group in memory.groups]
+        kept = np.column_stack([tallies[0].kept, *groups])
+        return ChunkResult(GroupTotals(tuple(tally.total for tally in tallies)), kept)
+
+    def recall(
+        self, rows: MeasureSample, times: IntArray, groups: Sequence[IntArray]
+    ) -> GroupTotals | None:
+        """Sums of each part, from what was kept of every row; None where that does not tell them."""
+        some = rows._replace(weight=rows.weight / times)
+        totals = list[Any]()
+        for part in self.parts:
+            inside = np.repeat(np.arange(times.size), times * (groups[part.division] == part.group))
+            own = MeasureSample(some.kept[inside], some.weight[inside], some.key[inside])
+            totals.append(part.measure.recall(own))
+        return None if any(total is None for total in totals) else GroupTotals(tuple(totals))
+
+    def conclude(self, total: GroupTotals, kept: FloatArray, about: MeasureContext) -> Conclusion:
+        """The effect in every group."""
+        n_own = self.base.n_kept(len(about.outputs))
+        own, groups = kept[:, :n_own], kept[:, n_own:]
+        assert about.sampled is not None  # noqa: S101 - our own mistake
+        sampled, parts = about.sampled, []
+        for part, sums in zip(self.parts, total.totals, strict=True):
+            inside = groups[:, part.division] == part.group
+            every = sampled.kept[:, n_own + part.division] == part.group
+            moved = MeasureSample(*(each[every] for each in sampled))
+            moved = moved._replace(kept=moved.kept[:, :n_own])
+            some = replace(about, weight=about.weight[inside], sampled=moved)
+            found = part.measure.conclude_region(sums, own[inside], some, part.output)
+            parts.append(PartResult(part.division, part.group, part.output, found))
+        return Conclusion(parts=tuple(parts), groups=groups.astype(np.int64))
+
+
+def take_parts(
+    base: Divisible, division: int, output: int, axes: Sequence[FeatureAxis | None]
+) -> list[GroupMeasure]:
+    """One part for each group of a division; a group without an axis has no rows to measure."""
+    return [
+        GroupMeasure(base.in_region(axis), division, group, output)
+        for group, axis in enumerate(axes)
+        if axis is not None
+    ]
+
+
+class Recalled(NamedTuple):
+    """Measures of regions whose rows need not be asked about again.
+
+    Attributes
+    ----------
+    measures, totals : sequences
+        The measures, and their sums.
+    sampled : SampleParts
+        What is kept of the rows.
+    left : tuple of Grouped
+        Measures that want a pass of their own.
+    """
+
+    measures: Sequence[Grouped]
+    totals: Sequence[GroupTotals]
+    sampled: SampleParts
+    left: tuple[Grouped, ...]
+
+
+def recall_regions(
+    measures: Sequence[Grouped],
+    done: Sequence[tuple[Measure, Conclusion]],
+    sampled: SampleParts,
+    rows: SearchRows,
+    columns: Columns,
+) -> Recalled:
+    """Add up regions from what was kept of the rows, where these are all rows that there are.
+
+    Parameters
+    ----------
+    measures : sequence of Grouped
+        What is to be measured.
+    done : sequence of (Measure, Conclusion)
+        What was measured of all rows, in the order in which `sampled` keeps it.
+    sampled : SampleParts
+        What was kept of the rows that are searched for regions.
+    rows : SearchRows
+        Where they stand on the splitters.
+    columns : Columns
+        What is known of the table.
+    """
+    times = count_alike(sampled, columns.survey)
+    if times is None:
+        return Recalled((), (), replace(sampled, kept=()), tuple(measures))
+    place = {id(base): at for at, (base, _) in enumerate(done)}
+    names = {splitter.name: at for at, splitter in enumerate(columns.splitters)}
+    told, totals, kept = list[Grouped](), list[GroupTotals](), list[FloatArray]()
+    left = list[Grouped]()
+    for one in measures:
+        own = sampled.of_measure(place[id(one.base)])
+        groups = [locate_searched(division, rows, names) for division in one.divisions]
+        sums = one.recall(own, times, groups)
+        if sums is None:
+            left.append(one)
+            continue
+        told.append(one)
+        totals.append(sums)
+        kept.append(np.column_stack([own.kept, *groups]))
+    return Recalled(told, totals, replace(sampled, kept=tuple(kept)), tuple(left))
+
+
+def locate_searched(
+    division: GroupingRules, rows: SearchRows, names: Mapping[str, int]
+) -> IntArray:
+    """Groups of the rows that were searched for regions."""
+    of = [names[splitter.name] for splitter in division.splitters]
+    return division.locate_by(lambda k: rows.values[:, of[k]], len(rows.values))
+
+
+def count_alike(sampled: SampleParts, survey: Survey) -> IntArray | None:
+    """How often each row is in the table; None where some rows are not among these.
+
+    Of rows that are alike one is kept, with the weight of all: their number where all weights are
+    one, and unknown elsewhere.
+    """
+    times = np.ones(sampled.key.size, dtype=np.intp)
+    if survey.weight == survey.weight_squares == survey.n_rows:  # the sum of (w - 1)² is zero
+        times = sampled.weight.astype(np.intp)
+    return times if int(times.sum()) == survey.n_rows else None
+
+
+# --- Groups that the user names: the values of a column, stretches between cuts, united levels
+
+
+@dataclass(frozen=True, eq=False)
+class UserGroups:
+    """Groups of rows, as they are located and as they are told.
+
+    Attributes
+    ----------
+    division : GroupingRules
+        Which group a row is in.
+    groups : Groups or None
+        What tells them apart, where they are made of one column.
+    splits : tuple of Split
+        What tells them apart, where they are regions that were found before.
+    """
+
+    division: GroupingRules
+    groups: Groups | None = None
+    splits: tuple[Split, ...] = ()
+
+
+def parse_user_groups(by: By, columns: Columns) -> UserGroups:
+    """Turn what the user names into rules, or say why that cannot be."""
+    if isinstance(by.column, RegionTree):
+        return read_tree(by.column, columns)
+    if not isinstance(by.column, str | int):
+        msg = f"By({by.column!r:.60}) is neither a column nor regions that were found before"
+        raise BadSettingError(msg)
+    if not columns.splitters:
+        msg = f"By({by.column!r}) makes no groups: no row has a value there; name another column"
+        raise BadSettingError(msg)
+    (feature,) = columns.splitters
+    if by.cuts is not None:
+        groups, tests = cut_column(feature, by.cuts)
+    elif by.groups is not None:
+        groups, tests = unite_levels(feature, by.groups)
+    else:
+        groups, tests = take_values(feature)
+    has_missing = feature.n_missing > 0
+    if has_missing:
+        groups = [*groups, Group(inf, inf, missing=True)]
+    is_cut = not groups[0].levels
+    told = Groups(feature.name, feature.column, tuple(groups), is_cut, feature.axis_kind)
+    rules = chain(tests, has_missing=has_missing)
+    return UserGroups(GroupingRules(rules, (feature,), len(groups)), told)
+
+
+def chain(tests: Sequence[Rule], *, has_missing: bool) -> tuple[Rule, ...]:
+    """One rule after the other: who passes a test is in its group, and who passes none in the last.
+
+    Rows without a value are a group behind all others.
+    """
+    n_groups = len(tests) + 1
+    if not tests and not has_missing:
+        return ()
+    first = [Rule(0, inf, first=1 if tests else -1, second=-1 - n_groups)] if has_missing else []
+    last = len(first) + len(tests) - 1
+    rules = [
+        replace(test, first=-1 - group, second=-n_groups if place == last else place + 1)
+        for group, (place, test) in enumerate(enumerate(tests, start=len(first)))
+    ]
+    return (*first, *rules)
+
+
+def cut_column(feature: Feature, cuts: Sequence[Any]) -> tuple[list[Group], list[Rule]]:
+    """Stretches between cuts of a column of numbers or dates."""
+    if feature.levels is not None and not feature.levels.is_number:
+        msg = (
+            f"By({feature.name!r}, cuts=...) cuts numbers, but the column has levels; unite them "
+            "with groups={'name': [levels]}"
+        )
+        raise BadSettingError(msg)
+    limits = np.unique(as_numbers(list(cuts), feature.axis_kind))
+    if not limits.size or limits.size > MOST_GROUPS - 1:
+        msg = f"By({feature.name!r}) has {limits.size} cuts; pass 1 to {MOST_GROUPS - 1} of them"
+        raise BadSettingError(msg)
+    if not np.all(np.isfinite(limits)):
+        msg = f"By({feature.name!r}) has a cut that is missing or infinite: {list(cuts)}; leave it out"
+        raise BadSettingError(msg)
+    ends = [-inf, *limits.tolist(), inf]
+    groups = [Group(low, high) for low, high in pairwise(ends)]
+    return groups, [Rule(0, cut) for cut in limits.tolist()]
+
+
+def take_values(feature: Feature) -> tuple[list[Group], list[Rule]]:
+    """One group for each value of a column."""
+    levels, values = feature.levels, feature.axis.values
+    n_values = values.size if levels is None else levels.size
+    if n_values > MOST_GROUPS or (levels is None and not feature.is_complete):
+        msg = (
+            f"By({feature.name!r}) has {n_values:,} values or more, and at most {MOST_GROUPS} groups "
+            f"can be told apart; unite levels, By({feature.name!r}, groups={{'name': [levels]}}), or "
+            f"cut numbers, By({feature.name!r}, cuts=[...])"
+        )
+        raise BadSettingError(msg)
+    if levels is None:
+        middles = (values[1:] + values[:-1]) / 2
+        if not middles.size:
+            return [Group()], []
+        return cut_column(feature, middles.tolist())
+    pooled = np.isnan(levels.places)  # rare levels: one that nobody names is most like them
+    groups = [
+        Group(levels=(name,), rest=bool(rare))
+        for name, rare in zip(levels.names, pooled, strict=True)
+    ]
+    tests = [Rule(0, levels=(place,)) for place in levels.edges.tolist()]
+    return groups, tests[:-1]
+
+
+def unite_levels(feature: Feature, asked: Any) -> tuple[list[Group], list[Rule]]:
+    """Groups of levels that the user names, and one of all others."""
+    levels = feature.levels
+    if levels is None:
+        msg = f"By({feature.name!r}, groups=...) unites levels, but the column has none; use cuts=[...]"
+        raise BadSettingError(msg)
+    left = dict(zip(levels.names, levels.edges.tolist(), strict=True))
+    groups, tests = list[Group](), list[Rule]()
+    for name, members in asked.items():
+        known = [str(member) for member in members]
+        numbers = []
+        for member in known:
+            if member not in left:
+                raise BadSettingError(_about_level(feature, member, name))
+            numbers.append(left.pop(member))
+        groups.append(Group(levels=tuple(known), name=name))
+        tests.append(Rule(0, levels=tuple(numbers)))
+    if left:
+        groups.append(Group(levels=tuple(left), name="all others", rest=True))
+    if len(groups) > MOST_GROUPS:
+        msg = f"By({feature.name!r}) has {len(groups)} groups; at most {MOST_GROUPS} can be told apart"
+        raise BadSettingError(msg)
+    return groups, tests if left else tests[:-1]
+
+
+def _about_level(feature: Feature, level: str, group: str) -> str:
+    """Say why a level cannot be in a group."""
+    levels = feature.levels
+    assert levels is not None  # noqa: S101 - our own mistake
+    said = f"By({feature.name!r}) has the level {level!r}"
+    if level in levels.names:
+        return f"{said} in group {group!r} a second time; name it once"
+    if level in levels.pooled_names:
+        return f"{said} in group {group!r}, which is rare and pooled with others; leave it out"
+    return f"{said} in group {group!r}, which no row has; {near_names(level, list(levels.names))}"
+
+
+def read_tree(tree: RegionTree, columns: Columns) -> UserGroups:
+    """Regions that were found before, in this table."""
+    if tree.groups is not None:
+        msg = "By(regions) takes regions that were found; name the column of given groups again"
+        raise BadSettingError(msg)
+    place = {feature.name: k for k, feature in enumerate(columns.splitters)}
+    gone = [split.feature for split in tree.splits if split.feature not in place]
+    if gone:
+        msg = f"regions look at {gone[0]!r}, which no row of this table has a value of"
+        raise BadSettingError(msg)
+    rules = tuple(
+        split_to_rule(split, place[split.feature], columns.splitters) for split in tree.splits
+    )
+    return UserGroups(GroupingRules(rules, columns.splitters, len(tree)), splits=tree.splits)
+
+
+def split_to_rule(split: Split, place: int, splitters: Sequence[Feature]) -> Rule:
+    """A split by names as a rule by numbers."""
+    feature, levels = splitters[place], splitters[place].levels
+    rule = Rule(
+        place,
+        missing_first=split.missing == "first",
+        first=split.first,
+        second=split.second,
+    )
+    if split.threshold is not None:
+        if feature.axis_kind != split.kind or not (levels is None or levels.is_number):
+            held = "levels" if levels is not None else f"{feature.axis_kind}s"
+            msg = (
+                f"regions cut {split.feature!r} as a {split.kind}, and the column has {held} in this "
+                "table"
+            )
+            raise BadSettingError(msg)
+        above = -inf if split.above is None else split.above
+        return replace(rule, threshold=split.threshold, above=above)
+    if levels is None:
+        msg = (
+            f"regions look at levels of {split.feature!r}, which has none in this table: it holds "
+            "numbers, or one value only"
+        )
+        raise BadSettingError(msg)
+    unnamed = set(levels.names) - {*split.levels, *split.others}
+    first = {*split.levels, *(unnamed if split.rest == "first" else ())}
+    pairs = zip(levels.names, levels.edges.tolist(), strict=True)
+    # no level at all would be read as a threshold
+    return replace(rule, levels=tuple(at for name, at in pairs if name in first) or (-1,))

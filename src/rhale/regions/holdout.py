@@ -1,0 +1,259 @@
+"""The honest check: what rows that the search did not see say about a tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rhale.regions.residuals import EVERY, Residuals, Some
+from rhale.regions.rules import Branch
+from rhale.regions.search import Histogram, SplitSearch, fill_one
+from rhale.regions.settings import Gain, Regions
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+
+PRIOR = 5.0  # rows that a cell of a region is held to its parent's curve with
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A tree as far as it holds, and what each of its rules explains.
+
+    Attributes
+    ----------
+    tree : Branch or None
+        What is left of it.
+    gains : tuple of Gain
+        One for each rule, in the order of `list_rules`.
+    """
+
+    tree: Branch | None
+    gains: tuple[Gain, ...] = ()
+
+
+def fit_curves(
+    histogram: Histogram, parent: FloatArray, residuals: Residuals, prior: float
+) -> FloatArray:
+    """Fit the curves of groups: the parent's, moved as a whole, and bent as far as rows support it.
+
+    Parameters
+    ----------
+    histogram : Histogram of shape (..., n_cells)
+        Rows that are searched.
+    parent : ndarray of shape (n_series, n_cells)
+        Curves that they are compared with.
+    residuals : Residuals
+        Tells which cells belong to one feature.
+    prior : float
+        Weight with which a cell is held to the moved curve.
+
+    Returns
+    -------
+    ndarray of shape (n_series, ..., n_cells)
+        Curves.
+
+    Notes
+    -----
+    The move is not shrunk: a second split would undo that.
+    """
+    between = (slice(None), *(None,) * (histogram.weight.ndim - 1))
+    curves = np.broadcast_to(parent[between], histogram.sums.shape)
+    starts = np.flatnonzero(np.diff(residuals.feature, prepend=-1))
+    mass = np.add.reduceat(histogram.weight, starts, axis=-1)
+    gap = np.add.reduceat(histogram.sums - histogram.weight * curves, starts, axis=-1)
+    shift = np.divide(gap, mass, out=np.zeros_like(gap), where=mass > 0)[..., residuals.feature]
+    left = histogram.sums - histogram.weight * (curves + shift)
+    return np.asarray(curves + shift + left / (histogram.weight + prior))
+
+
+def weigh_losses(
+    residuals: Residuals, some: Some, curves: FloatArray, group: IntArray
+) -> FloatArray:
+    """Squares of some effects about the curves of their groups, without steps, as they count."""
+    left = residuals.values[:, some] - curves[:, group, residuals.cell[some]]
+    return np.asarray(residuals.measure(some) * (left[0] ** 2 - (left[1:] ** 2).sum(axis=0)))
+
+
+def compute_explained_share(residuals: Residuals, some: IntArray, drop: FloatArray) -> Gain:
+    """Tell which share of the spread a drop of losses is, of some effects that check.
+
+    Notes
+    -----
+    Numerator and denominator come from the same rows, so the error is that of their ratio. The
+    common curve follows the rows that it is laid through: with a leverage of l it takes l off the
+    spread, and 2 l off what regions explain of it, which is given back. Within two errors of the
+    truth at 1 000, 2 000 and 10 000 rows, 40 runs each: 95, 88 and 95 % where a gate explains .3 of
+    normal effects, 95, 93 and 93 % where it explains .6, 70, 72 and 80 % where .9; the share is low
+    by .02, .01 and .004.
+    """
+    spread = residuals.checking_spread
+    total = float(spread.sum())
+    n_rows = residuals.count_rows(some)
+    if not total > 0:
+        return Gain(0.0, float("nan"), n_rows)
+    share = float(drop.sum()) / total
+    by_row = residuals.add_by_row(some, drop) - share * spread
+    error = float(np.sqrt(np.sum(by_row**2))) / total
+    return Gain(min(share * residuals.given_back, 1.0), error * residuals.given_back, n_rows)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a split must reach, with those below it, in rows that check.
+
+    Attributes
+    ----------
+    confidence : float
+        Standard errors that it must exceed zero by.
+    gain : float
+        Share of the spread that each rule must explain.
+    effect : float
+        Of the mean squared local effect of its rows.
+    output : float
+        Of the predictions' deviation.
+    """
+
+    confidence: float = -np.inf
+    gain: float = -np.inf
+    effect: float = 0.0
+    output: float = 0.0
+
+    @classmethod
+    def of(cls, settings: Regions) -> Bar:
+        """Read it from what was asked for."""
+        return cls(
+            confidence=settings.confidence,
+            gain=settings.min_gain,
+            effect=settings.min_effect,
+            output=settings.min_output,
+        )
+
+    def is_worth(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
+        """Tell whether a drop of losses matters beside the local effects of the same rows."""
+        gain = float(drop.sum())
+        effect = float(np.sum(residuals.measure(some) * residuals.square[some]))
+        return gain >= self.effect * effect and np.sqrt(max(gain, 0.0)) >= self.output
+
+    def is_certain(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
+        """Tell whether a drop of losses is more than chance, by the rows that it comes from."""
+        total, weight = float(drop.sum()), residuals.weight[some]
+        mean = total / float(weight.sum()) if some.size else 0.0
+        by_row = residuals.add_by_row(some, drop - mean * weight)
+        return total >= self.confidence * float(np.sqrt(np.sum(by_row**2)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    """Effects that a rule splits, of rows that are searched and that check; their parent's curve."""
+
+    searched: IntArray
+    checking: IntArray
+    parent: FloatArray
+
+    def divide(
+        self, search: SplitSearch, branch: Branch, curves: FloatArray
+    ) -> tuple[_Node, _Node, BoolArray]:
+        """Divide both halves by a rule."""
+        seen = search.goes_first(branch.rule, self.searched)
+        new = search.goes_first(branch.rule, self.checking)
+        first = _Node(self.searched[seen], self.checking[new], curves)
+        return first, _Node(self.searched[~seen], self.checking[~new], curves), new
+
+
+def check_tree(search: SplitSearch, tree: Branch | None, bar: Bar) -> Checked:
+    """Keep what holds of a tree in rows that it was not grown with, from its leaves up."""
+    residuals = search.residuals
+    zero = np.zeros((len(residuals.values), residuals.n_cells))
+    root = _Node(residuals.searched, residuals.checking, zero)
+    return _walk(search, tree, root, bar)[1]
+
+
+def _walk(
+    search: SplitSearch, branch: Branch | None, node: _Node, bar: Bar
+) -> tuple[FloatArray, Checked]:
+    """Check a branch; losses of its effects under what is left of it come, too."""
+    residuals = search.residuals
+    none = np.zeros(node.checking.size, dtype=np.intp)
+    curves = fit_group(residuals, node.searched, node.parent)
+    own = weigh_losses(residuals, node.checking, curves[:, None], none)
+    if branch is None:
+        return own, Checked(None)
+    one, other, goes = node.divide(search, branch, curves)
+    below = np.empty_like(own)
+    below[goes], first = _walk(search, branch.first, one, bar)
+    below[~goes], second = _walk(search, branch.second, other, bar)
+    left = replace(branch, first=first.tree, second=second.tree)
+    drop = own - below
+    gain = compute_explained_share(residuals, node.checking, drop)
+    holds = (
+        gain.share >= bar.gain * left.n_rules
+        and bar.is_certain(residuals, node.checking, drop)
+        and bar.is_worth(residuals, node.checking, drop)
+    )
+    if not holds:
+        return own, Checked(None)
+    return below, Checked(left, (gain, *first.gains, *second.gains))
+
+
+def fit_group(residuals: Residuals, some: IntArray, parent: FloatArray) -> FloatArray:
+    """Fit the curve of one group of effects, shape (n_series, n_cells)."""
+    if some.size == 0:
+        return parent
+    histogram = fill_one(residuals, some, np.zeros(some.size, dtype=np.intp), 1)
+    prior = PRIOR * float(residuals.weight[some].mean())
+    return fit_curves(histogram, parent, residuals, prior)[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Common:
+    """The curve of all rows that are searched, and the losses about it of those that check."""
+
+    curve: FloatArray
+    losses: FloatArray
+    prior: float
+
+    @classmethod
+    def of(cls, residuals: Residuals) -> Common:
+        """Fit the curve."""
+        zero = np.zeros((len(residuals.values), residuals.n_cells))
+        curve = fit_group(residuals, residuals.searched, zero)
+        none = np.zeros(residuals.checking.size, dtype=np.intp)
+        losses = weigh_losses(residuals, residuals.checking, curve[:, None], none)
+        prior = PRIOR * float(residuals.weight[residuals.searched].mean())
+        return cls(curve, losses, prior)
+
+    def drop(self, residuals: Residuals, histogram: Histogram, group: IntArray) -> FloatArray:
+        """How far the curves of groups lower the losses of effects that check, shape (n_checking,).
+
+        Parameters
+        ----------
+        residuals : Residuals
+            What is to be explained.
+        histogram : Histogram of shape (n_groups, n_cells)
+            Effects that are searched, by their groups.
+        group : ndarray of shape (n_checking,)
+            Groups of those that check.
+        """
+        curves = fit_curves(histogram, self.curve, residuals, self.prior)
+        return np.asarray(self.losses - weigh_losses(residuals.halves[1], EVERY, curves, group))
+
+
+def drop_by_groups(
+    residuals: Residuals, group: IntArray, n_groups: int, common: Common
+) -> FloatArray:
+    """How far the curves of groups lower the losses of effects that check, shape (n_checking,).
+
+    Parameters
+    ----------
+    residuals : Residuals
+        What is to be explained.
+    group : ndarray of shape (n_rows,)
+        The group of every row.
+    n_groups : int
+        How many there are.
+    common : Common
+        What they are compared with.
+    """
+    searched, checking = residuals.halves
+    histogram = fill_one(searched, EVERY, group[searched.row], n_groups)
+    return common.drop(residuals, histogram, group[checking.row])

@@ -1,0 +1,419 @@
+"""Local effects of one feature in cells of it and of every other feature: counts and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+
+from rhale.regions.holdout import PRIOR, Common, compute_explained_share, fit_curves
+from rhale.regions.residuals import EVERY, Residuals
+from rhale.regions.search import Histogram, fill_one, squares
+from rhale.regions.settings import SearchRows, Target
+from rhale.regions.splitters import CodedRows, code_cells, cut_in_order
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+
+OWN_CELLS, MAX_PARTNER_CELLS = (
+    8,
+    10,
+)  # of the feature, and of a partner, where there are rows enough
+OWN_ROWS, MIN_ROWS_PER_JOINT_CELL = (
+    60,
+    6,
+)  # that cells of the feature, and cells of both, hold on average at least
+LINE_ROWS, MAX_LINES_PER_CELL = (
+    80,
+    3,
+)  # that a line is laid through, and lines in a cell of the feature at most
+PARTNER_BATCH_EFFECTS = 2**14  # effects times partners whose sums are added up together
+MIN_PART_VARIANCE = (
+    1e-12  # a variance below this, of the squared distance from zero, leaves no slope
+)
+WILDEST = 30.0  # times the median over cells: a mean square above this counts as this
+
+
+@dataclass(frozen=True, eq=False)
+class PartnerCodes:
+    """All partners in few cells, which stand one behind the other.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_partners, n_rows)
+        The cell of every row; the last one of a partner where its value is missing.
+    starts : ndarray of shape (n_partners + 1,)
+        The first cell of each partner, and how many there are.
+    varies : ndarray of shape (n_partners,)
+        Whether it has more than one value.
+    weight : ndarray of shape (n_rows,)
+        Weights, all positive.
+    """
+
+    codes: IntArray
+    starts: IntArray
+    varies: BoolArray
+    weight: FloatArray
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells all partners have together."""
+        return int(self.starts[-1])
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether all rows weigh the same."""
+        return bool(np.all(self.weight == self.weight[:1]))
+
+
+def code_partners(rows: SearchRows) -> PartnerCodes:
+    """Cut the values of all partners into cells that hold about as many rows each.
+
+    Notes
+    -----
+    O(n_rows log n_rows) for each: levels without an order are cells as they are.
+    """
+    n_rows = rows.weight.size
+    n_cells = min(
+        max(n_rows // (count_own_cells(n_rows) * MIN_ROWS_PER_JOINT_CELL), 3), MAX_PARTNER_CELLS
+    )
+    found = code_cells(rows, n_cells)
+    starts = np.concatenate([[0], np.cumsum(found.n_cells + 1)])
+    return PartnerCodes(found.codes + starts[:-1, None], starts, found.varies, rows.weight)
+
+
+def count_own_cells(n_rows: int) -> int:
+    """How many cells a feature is cut into."""
+    return min(max(n_rows // OWN_ROWS, 2), OWN_CELLS)
+
+
+class OwnSums(NamedTuple):
+    """Sums over all rows of each cell of a feature.
+
+    Attributes
+    ----------
+    weight, squares : ndarrays of shape (n_own,)
+        Sums of weights and of their squares.
+    values, powers : ndarrays of shape (n_series, n_own)
+        Weighted sums of values, and of their squares.
+    """
+
+    weight: FloatArray
+    squares: FloatArray
+    values: FloatArray
+    powers: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class OwnCells:
+    """What local effects of one feature differ by, in cells of its axis or for each step of levels.
+
+    Attributes
+    ----------
+    row, cell : ndarrays of shape (n_effects,)
+        The row, and the cell, of each.
+    values : ndarray of shape (n_series, n_effects)
+        Local effects about the curve of all rows; then, where the model has steps, what they add.
+    weight : ndarray of shape (n_effects,)
+        Weights.
+    width : ndarray of shape (n_cells,)
+        How long cells are; 1 for steps.
+    factor : ndarray of shape (n_cells,)
+        What squares in a cell count: less where rows differ very much.
+    size : float
+        Mean square of the local effects themselves.
+    pure : float
+        Sum of squares by which neighbours on the axis differ, as they count: what is left of a
+        curve by its own bends is not in it; infinite for steps, of which nothing is left.
+    level : ndarray of shape (n_effects,) or None
+        Where there are levels: how many of the steps lie below the row's own.
+    """
+
+    row: IntArray
+    cell: IntArray
+    values: FloatArray
+    weight: FloatArray
+    width: FloatArray
+    factor: FloatArray
+    size: float = 0.0
+    pure: float = np.inf
+    level: IntArray | None = None
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
+        return int(self.width.size)
+
+    @cached_property
+    def sums(self) -> OwnSums:
+        """Sums over the rows of each cell."""
+        heavy = self.weight * self.values
+        return OwnSums(
+            weight=self._add_up(self.weight),
+            squares=self._add_up(self.weight**2),
+            values=np.stack([self._add_up(v) for v in heavy]),
+            powers=np.stack([self._add_up(v) for v in heavy * self.values]),
+        )
+
+    def _add_up(self, numbers: FloatArray) -> FloatArray:
+        return np.bincount(self.cell, numbers, self.n_cells).astype(np.float64, copy=False)
+
+
+def cut_own(target: Target, weight: FloatArray) -> OwnCells:
+    """Take off what all rows share, and cut the axis into cells.
+
+    Parameters
+    ----------
+    target : Target
+        Local effects.
+    weight : ndarray of shape (n_rows,)
+        Weights of the rows.
+    """
+    own = weight[target.row]
+    raw = (target.effects - target.shared)[None]
+    order, level = None, None
+    if target.step is None:
+        order = target.along
+        cell, part, width = _cut_axis(target.x, order)
+        values = _detrend_parts(part, target.x, raw, own)
+    else:
+        steps, cell = np.unique(target.step, return_inverse=True)
+        values, width = _subtract_cell_means(cell, raw, own), np.ones(steps.size)
+        level = np.searchsorted(steps, target.x)
+    made = OwnCells(
+        row=np.asarray(target.row, dtype=np.intp),
+        cell=np.asarray(cell, dtype=np.intp),
+        values=values,
+        weight=own,
+        width=width,
+        factor=np.ones(width.size),
+        level=level,
+    )
+    made = _bound_wild_cells(made, target.effects)
+    return made if order is None else replace(made, pure=_pure_squares(made, target.x, order))
+
+
+def _cut_axis(x: FloatArray, order: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Cells of an axis, the parts of them that lines are laid through, and how long cells are."""
+    n_cells = count_own_cells(x.size)
+    n_parts = min(max(x.size // (LINE_ROWS * n_cells), 1), MAX_LINES_PER_CELL)
+    ordered = x[order]
+    part, ends = cut_in_order(ordered, order, n_cells * n_parts)
+    limits = [*ordered[:1], *ends[n_parts - 1 :: n_parts], *ordered[-1:]]
+    return part // n_parts, part, np.maximum(np.diff(limits), 0.0)
+
+
+def _detrend_parts(
+    part: IntArray, x: FloatArray, values: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """Take off a line in each part of an axis.
+
+    Notes
+    -----
+    Cheaper than lines around every row, and nearly as good: what both leave of a bent curve is
+    told by `OwnCells.pure`.
+    """
+    mass = np.bincount(part, weight)
+    mean = np.bincount(part, weight * x) / mass
+    along = x - mean[part]
+    spread = np.bincount(part, weight * along**2)
+    has_slope = spread > MIN_PART_VARIANCE * mass * mean**2
+    left = _subtract_cell_means(part, values, weight)
+    steep = np.stack([np.bincount(part, weight * along * v) for v in left])
+    slope = np.divide(steep, spread, out=np.zeros_like(steep), where=has_slope)
+    return np.asarray(left - slope[:, part] * along)
+
+
+def _pure_squares(own: OwnCells, x: FloatArray, order: IntArray) -> float:
+    """Sum of squares about the lines through both neighbours on the axis (Gasser and others, 1986)."""
+    if order.size < 3:
+        return np.inf
+    at, v = x[order], own.values[0][order]
+    gap = at[2:] - at[:-2]
+    part = np.divide(at[1:-1] - at[:-2], gap, out=np.full(gap.size, 0.5), where=gap > 0)
+    square = (v[1:-1] - (1 - part) * v[:-2] - part * v[2:]) ** 2 / (1 + part**2 + (1 - part) ** 2)
+    counts = (own.weight * own.factor[own.cell])[order]
+    return float(counts[1:-1] @ square * (counts.sum() / counts[1:-1].sum()))
+
+
+def _subtract_cell_means(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:
+    mass = np.bincount(cell, weight)
+    means = np.stack([np.bincount(cell, weight * v) / mass for v in values])
+    return np.asarray(values - means[:, cell])
+
+
+def _bound_wild_cells(own: OwnCells, effects: FloatArray) -> OwnCells:
+    """Let cells where rows differ very much count less: beside x1 / x0 the smallest would decide."""
+    mass = np.bincount(own.cell, own.weight, own.n_cells)
+    square = np.bincount(own.cell, own.weight * own.values[0] ** 2, own.n_cells)
+    mean = np.divide(square, mass, out=np.zeros(own.n_cells), where=mass > 0)
+    bound = WILDEST * median(mean.tolist())
+    is_wild = (own.level is None) & (mean > bound) & (bound > 0)
+    factor = np.where(is_wild, bound / np.where(is_wild, mean, 1.0), 1.0)
+    size = float(own.weight @ effects**2 / own.weight.sum())
+    return replace(own, factor=factor, size=size)
+
+
+@dataclass(frozen=True, eq=False)
+class CellSums:
+    """Sums over the rows in each cell that a feature has with a partner's.
+
+    Attributes
+    ----------
+    weight, squares : ndarrays of shape (n_own, n_cells)
+        Sums of weights and of their squares.
+    sums : ndarray of shape (n_series, n_own, n_cells)
+        Weighted sums of values.
+    """
+
+    weight: FloatArray
+    squares: FloatArray
+    sums: FloatArray
+
+
+def add_up_cells(own: OwnCells, partners: PartnerCodes) -> CellSums:
+    """Add up values in the cells of a feature and of all its partners at once.
+
+    Notes
+    -----
+    O(n_effects n_partners): one addition for each series, and one for counts.
+    """
+    one = float(own.weight[0]) if own.weight.size else 1.0
+    heavy = own.weight * own.values
+    series = [*heavy] if partners.is_even else [*heavy, own.weight, own.weight**2]
+    count, *found = _sum_joint_cells(own, partners, series)
+    weight, squares = (one * count, one**2 * count) if partners.is_even else found[-2:]
+    return CellSums(weight, squares, np.stack(found[: len(heavy)]))
+
+
+def _sum_joint_cells(own: OwnCells, partners: PartnerCodes, series: list[FloatArray]) -> FloatArray:
+    """Count effects, and add up series, in all cells, shape (1 + n_series, n_own, n_cells).
+
+    Some partners at a time: what is looked at together has to fit into a fast cache.
+    """
+    made = np.empty((1 + len(series), own.n_cells, partners.n_cells))
+    n_partners, is_all = len(partners.codes), _is_all(own, partners)
+    n_some = min(max(PARTNER_BATCH_EFFECTS // max(own.row.size, 1), 1), n_partners)
+    tiled = [np.tile(numbers, n_some) for numbers in series]
+    for k in range(0, n_partners, n_some):
+        codes = partners.codes[k : k + n_some]
+        codes = codes if is_all else codes[:, own.row]
+        first, end = partners.starts[k], partners.starts[k + len(codes)]
+        place = (codes + (own.cell * (end - first) - first)).ravel()
+        size = own.n_cells * int(end - first)
+        sums = [np.bincount(place, t[: place.size], size) for t in tiled]
+        for out, found in zip(made, [np.bincount(place, minlength=size), *sums], strict=True):
+            out[:, first:end] = found.reshape(own.n_cells, -1)
+    return made
+
+
+def _is_all(own: OwnCells, partners: PartnerCodes) -> bool:
+    """Whether there is one effect for each row, in their order."""
+    return own.level is None and own.row.size == partners.weight.size
+
+
+# --- Partners of a feature: how much of the spread goes with each other feature, however it acts
+
+
+SPLITTER_CHANCE_DEVIATIONS = (
+    3.5  # deviations above what chance explains: a partner that counts beside others
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitterShares:
+    """Shares of the spread that go with splitters.
+
+    Attributes
+    ----------
+    share, error : ndarrays of shape (n_splitters,)
+        Share that goes with each, and its error; nan where it cannot be looked at.
+    unexplained : float
+        Share that is left by all together.
+    """
+
+    share: FloatArray
+    error: FloatArray
+    unexplained: float
+
+
+def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -> SplitterShares:
+    """Find the share of each splitter, and what all of them leave.
+
+    Notes
+    -----
+    A curve for each of the splitter's coarse cells, or for
+    each of its levels, and the honest formula of the check. O(n_effects n_splitters).
+    """
+    share, error = np.full((2, coded.n_splitters), np.nan)
+    common = Common.of(residuals)
+    histograms = {int(k): _fill(coded, residuals, int(k)) for k in splitters}
+    for k, histogram in histograms.items():
+        drop = common.drop(residuals, histogram, _groups(coded, k, residuals.halves[1].row))
+        gain = compute_explained_share(residuals, residuals.checking, drop)
+        share[k], error[k] = gain.share, gain.error
+    return SplitterShares(share, error, _leave_all(coded, residuals, histograms))
+
+
+def _groups(coded: CodedRows, splitter: int, rows: IntArray) -> IntArray:
+    """The coarse cell of some rows, or their level; the last is that of missing values."""
+    return np.asarray(coded.coarse.codes[splitter].take(rows), dtype=np.intp)
+
+
+def _fill(coded: CodedRows, residuals: Residuals, splitter: int) -> Histogram:
+    """Effects that are searched, by the groups of a splitter."""
+    searched, n_groups = residuals.halves[0], int(coded.coarse.n_cells[splitter]) + 1
+    return fill_one(searched, EVERY, _groups(coded, splitter, searched.row), n_groups)
+
+
+def _leave_all(
+    coded: CodedRows, residuals: Residuals, histograms: Mapping[int, Histogram]
+) -> float:
+    """Share of the spread that the sum of all partners leaves in rows that check.
+
+    Each is fitted to what those before it left in rows that are searched, and counts where it
+    explains more than chance there.
+    """
+    searched, checking = residuals.searched, residuals.checking
+    total = float(residuals.spreads(checking).sum())
+    if not total > 0 or searched.size == 0:
+        return float("nan")
+    prior = PRIOR * float(residuals.weight[searched].mean())
+    zero = np.zeros((len(residuals.values), residuals.n_cells))
+    one = _square_of_one(residuals)
+    excess = {k: _excess(histogram, residuals, one) for k, histogram in histograms.items()}
+    for k in sorted(excess, key=lambda k: (-excess[k], k)):
+        if excess[k] <= 0:
+            continue
+        histogram = _fill(coded, residuals, k)
+        if _excess(histogram, residuals, one) <= 0:
+            continue
+        curves = fit_curves(histogram, zero, residuals, prior)
+        group = _groups(coded, k, residuals.row)
+        residuals = replace(residuals, values=residuals.values - curves[:, group, residuals.cell])
+        one = _square_of_one(residuals)
+    explained = (1 - float(residuals.spreads(checking).sum()) / total) * residuals.given_back
+    return float(np.clip(1 - explained, 0.0, 1.0))
+
+
+def _square_of_one(residuals: Residuals) -> float:
+    """What a group of effects that are searched explains by chance.
+
+    Notes
+    -----
+    Without any dependence a group of weights w about the variance V explains V sum(w^2) / sum(w):
+    as much as one row of mean weight.
+    """
+    searched = residuals.halves[0]
+    weight = searched.weight
+    spread = searched.measure(EVERY) * (searched.values**2).sum(axis=0)
+    return float(spread.sum() / weight.sum() * np.mean(weight**2) / np.mean(weight))
+
+
+def _excess(histogram: Histogram, residuals: Residuals, one: float) -> float:
+    """Sum of squares that groups explain above chance: theirs adds up, and varies as chi-square does."""
+    explained = float(squares(histogram, residuals.factor).sum())
+    n_filled = int(np.count_nonzero(histogram.weight))
+    return explained - one * (n_filled + SPLITTER_CHANCE_DEVIATIONS * float(np.sqrt(2 * n_filled)))

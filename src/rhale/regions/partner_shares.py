@@ -1,0 +1,555 @@
+"""How much of the spread of a feature goes with each other feature, whatever the way it acts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+
+from rhale.regions.partner_cells import CellSums, OwnCells, PartnerCodes, add_up_cells, cut_own
+from rhale.regions.settings import Target
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.distributions import f_tail
+
+# --- Who of several partners a spread goes with, and who only goes with them
+
+
+MIN_PARTNER_SHARE, MAX_JOINT_PARTNERS = (
+    0.03,
+    6,
+)  # share of partners that are looked at together, and how many of them
+MAX_NORMAL_EQUATION_SIZE = (
+    1_000_000  # of the normal equations at most: two of 50 levels, six of ten cells
+)
+PROXY = 0.1  # of its share: a partner that adds less to the others is a proxy
+PARTNER_CHANCE_DEVIATIONS = (
+    3.0  # deviations above what chance explains: a partner that counts beside others
+)
+RIDGE = 1e-9  # of the mean weight of a cell: keeps cells without rows out of the way
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """What partners have of their own.
+
+    Attributes
+    ----------
+    own_share : ndarray of shape (n_partners,)
+        What each adds to those before it; nan where that was not looked at.
+    proxy_of : ndarray of shape (n_partners,)
+        The partner that takes over what it has; -1 where none does.
+    unexplained : float
+        Share that the sum of partners leaves.
+    """
+
+    own_share: FloatArray
+    proxy_of: IntArray
+    unexplained: float
+
+
+def tell_proxies(
+    own: OwnCells,
+    partners: PartnerCodes,
+    sums: CellSums,
+    share: FloatArray,
+    chance: FloatArray,
+    total: float,
+) -> Order:
+    """Fit partners together, the one that adds most first, and tell what each adds.
+
+    Parameters
+    ----------
+    own : OwnCells
+        The feature.
+    partners : PartnerCodes
+        Its partners.
+    sums : CellSums
+        Sums over cells of both.
+    share, chance : ndarrays of shape (n_partners,)
+        What each explains alone, and the deviation of that if it were chance; nan where it is not
+        looked at.
+    total : float
+        Sum of squares that shares are of.
+
+    Notes
+    -----
+    Inside each cell of the feature a sum of functions of the partners, constant in their cells.
+    What a partner adds is read off the normal equations once those before it are swept out of
+    them: O(n_effects n^2) to set them up for n partners, whatever comes after.
+    """
+    n_partners = share.size
+    own_share, proxy_of = np.full(n_partners, np.nan), np.full(n_partners, -1)
+    some = _candidates(own, partners, share, chance)
+    if some.size == 0:
+        return Order(own_share, proxy_of, 1.0)
+    fit = _Fit.of(own, partners, sums, some)
+    left, taken, drops = list(range(some.size)), list[int](), np.zeros((some.size,) * 2)
+    while left:
+        added, by_chance = (squares / total for squares in fit.added())
+        if taken:
+            drops[left, taken[-1]] = own_share[some[left]] - added
+        own_share[some[left]] = added
+        best = int(np.argmax(added))
+        if added[best] <= PARTNER_CHANCE_DEVIATIONS * by_chance[best] or not fit.has_room:
+            break
+        taken.append(left.pop(best))
+        fit = fit.sweep(best)
+    for k in {*range(some.size)} - {*taken[:1]}:
+        if taken and own_share[some[k]] < PROXY * share[some[k]]:
+            proxy_of[some[k]] = some[int(np.argmax(drops[k]))]
+    unexplained = float(np.clip(1 - fit.explained / total, 0.0, 1.0))
+    return Order(np.maximum(own_share, 0.0), proxy_of, unexplained)
+
+
+def _candidates(
+    own: OwnCells, partners: PartnerCodes, share: FloatArray, chance: FloatArray
+) -> IntArray:
+    """Partners that explain more than chance and something worth telling, largest first.
+
+    As many as can be fitted together: levels of two features may have many cells.
+    """
+    with np.errstate(invalid="ignore"):
+        some = np.flatnonzero(
+            share > np.maximum(MIN_PARTNER_SHARE, PARTNER_CHANCE_DEVIATIONS * chance)
+        )
+    some = some[np.argsort(-share[some], kind="stable")][:MAX_JOINT_PARTNERS]
+    width = np.maximum.accumulate(np.diff(partners.starts)[some])
+    fits = own.n_cells * (np.arange(1, some.size + 1) * width) ** 2 <= MAX_NORMAL_EQUATION_SIZE
+    return np.asarray(some[: max(2, np.count_nonzero(fits))])
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Normal equations of candidates that are not taken yet, in every cell of the feature.
+
+    Blocks of candidates have the same width: cells that one does not have are empty.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_own, n, width, n, width)
+        Weights of cells of two candidates, as far as those that were taken leave them.
+    right : ndarray of shape (n_own, n, width, n_series)
+        Weighted sums of values, likewise.
+    left : ndarray of shape (n_series, n_own)
+        Sums of squares that are left.
+    total : ndarray of shape (n_series, n_own)
+        Sums of squares about the mean.
+    used : ndarray of shape (n_own,)
+        Degrees of freedom that are used up.
+    count, one : ndarrays of shape (n_own,)
+        Effective rows, and the weight of one.
+    factor : ndarray of shape (n_own,)
+        What squares in a cell count.
+    """
+
+    matrix: FloatArray
+    right: FloatArray
+    left: FloatArray
+    total: FloatArray
+    used: FloatArray
+    count: FloatArray
+    one: FloatArray
+    factor: FloatArray
+
+    @classmethod
+    def of(cls, own: OwnCells, partners: PartnerCodes, sums: CellSums, some: IntArray) -> _Fit:
+        weight, n = own.sums.weight, some.size
+        mean = own.sums.values / weight
+        total = np.maximum(own.sums.powers - mean * own.sums.values, 0.0)
+        places, width = _list_candidate_cells(partners, some)
+        inside = places >= 0
+        held = np.where(inside, sums.weight[:, places], 0.0)
+        right = np.where(inside, sums.sums[:, :, places], 0.0) - mean[:, :, None, None] * held
+        matrix = _weights_of_two(own, partners, some, width)
+        diagonal = np.arange(n * width)
+        matrix = matrix.reshape(own.n_cells, n * width, n * width)
+        matrix[:, diagonal, diagonal] = held.reshape(own.n_cells, -1)
+        flat = held.reshape(own.n_cells, -1)
+        matrix -= flat[:, :, None] * flat[:, None, :] / weight[:, None, None]
+        one = own.sums.squares / weight
+        return cls(
+            matrix=matrix.reshape(own.n_cells, n, width, n, width),
+            right=np.moveaxis(right, 0, -1),
+            left=total,
+            total=total,
+            used=np.ones(own.n_cells),
+            count=weight / one,
+            one=one,
+            factor=own.factor,
+        )
+
+    def _solve(self, blocks: FloatArray, right: FloatArray) -> FloatArray:
+        """Solve for candidates by themselves; blocks have shape (..., n_own, width, width)."""
+        ridge = RIDGE * self.count * self.one / blocks.shape[-1]
+        return np.linalg.solve(blocks + ridge[:, None, None] * np.eye(blocks.shape[-1]), right)
+
+    def added(self) -> tuple[FloatArray, FloatArray]:
+        """Squares that each candidate adds to those that were taken, and how far chance varies."""
+        k = np.arange(self.matrix.shape[1])
+        blocks, sums = self.matrix[:, k, :, k, :], self.right.swapaxes(0, 1)
+        solved = self._solve(blocks, np.concatenate([sums, blocks], axis=-1))
+        n_series = sums.shape[-1]
+        explained = np.einsum("kaws,kaws->ska", sums, solved[..., :n_series])
+        rank = np.trace(solved[..., n_series:], axis1=-2, axis2=-1)
+        left = np.maximum(self.left[:, None] - explained, 0.0)
+        variance = left / np.maximum(self.count - self.used - rank, 1.0)
+        own, *steps = explained - variance * rank
+        chance = np.sqrt((2 * rank * (self.factor * variance[0]) ** 2).sum(axis=1))
+        return (own - sum(steps)) @ self.factor, chance
+
+    @property
+    def has_room(self) -> bool:
+        """Whether rows are enough for one more: half of them stay free."""
+        return bool(median(self.count - 2 * (self.used + self.matrix.shape[2])) > 0)
+
+    def sweep(self, candidate: int) -> _Fit:
+        """Take what one candidate explains off all others, which stay."""
+        n_own, n, width = self.matrix.shape[:3]
+        others = np.delete(np.arange(n), candidate)
+        block, sums = self.matrix[:, candidate, :, candidate], self.right[:, candidate]
+        row = self.matrix[:, candidate][:, :, others].reshape(n_own, width, -1)
+        solved = self._solve(block, np.concatenate([row, sums, block], axis=-1))
+        n_row, n_series = row.shape[-1], sums.shape[-1]
+        change = row.swapaxes(1, 2) @ solved[..., : n_row + n_series]
+        matrix, right = self.matrix[:, others][:, :, :, others], self.right[:, others]
+        explained = np.einsum("aws,aws->sa", sums, solved[..., n_row : n_row + n_series])
+        rank = np.trace(solved[..., n_row + n_series :], axis1=-2, axis2=-1)
+        return replace(
+            self,
+            matrix=matrix - change[..., :n_row].reshape(matrix.shape),
+            right=right - change[..., n_row:].reshape(right.shape),
+            left=np.maximum(self.left - explained, 0.0),
+            used=self.used + rank,
+        )
+
+    @property
+    def explained(self) -> float:
+        """Sum of squares that those taken explain, adjusted for degrees of freedom."""
+        left = self.left * (self.count - 1) / np.maximum(self.count - self.used, 1.0)
+        own, *steps = (self.total - left) @ self.factor
+        return float(own - sum(steps))
+
+
+def _list_candidate_cells(partners: PartnerCodes, some: IntArray) -> tuple[IntArray, int]:
+    """Cells of candidates, -1 where one has fewer than others; and the most that one has."""
+    sizes = np.diff(partners.starts)[some]
+    width = int(sizes.max(initial=0))
+    inside = np.arange(width) < sizes[:, None]
+    return np.where(inside, partners.starts[some][:, None] + np.arange(width), -1), width
+
+
+def _weights_of_two(
+    own: OwnCells, partners: PartnerCodes, some: IntArray, width: int
+) -> FloatArray:
+    """Weights in cells of the feature and of two candidates, for all pairs of different ones."""
+    n = some.size
+    made = np.zeros((own.n_cells, n, width, n, width))
+    first, second = np.triu_indices(n, 1)
+    codes = partners.codes[some][:, own.row] - partners.starts[some][:, None]
+    at = (own.cell * n + first[:, None]) * width + codes[first]
+    at = (at * n + second[:, None]) * width + codes[second]
+    weight = None if partners.is_even else np.tile(own.weight, first.size)
+    counts = np.bincount(at.ravel(), weight, made.size).reshape(made.shape)
+    made += counts * (own.weight[0] if partners.is_even else 1.0)
+    return made + made.transpose(0, 3, 4, 1, 2)
+
+
+MIN_PARTNER_ROWS = 30
+PARTNER_ROUNDING = (
+    1e-10  # a mean square of this, of the effects' own or of the predictions', is rounding
+)
+CURVE, MAX_PURE_ERROR_SHARE = (
+    0.25,
+    0.8,
+)  # of a sum of squares: with so little between neighbours it is the curve's
+
+
+class FTest(NamedTuple):
+    """Ratios of mean squares and their degrees of freedom, each of shape (n_partners,)."""
+
+    ratio: FloatArray
+    over: FloatArray
+    under: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PartnerShares:
+    """What was measured of the partners of one feature and output.
+
+    Attributes
+    ----------
+    share, error : ndarrays of shape (n_partners,)
+        Share of the spread that goes with each, and its standard error; nan where it cannot be
+        looked at, or where rows do not differ.
+    test : FTest
+        Whether it may be chance.
+    own_share : ndarray of shape (n_partners,)
+        What it adds to those before it; nan where that was not looked at.
+    proxy_of : ndarray of shape (n_partners,)
+        The partner that takes over what it has; -1 where none does.
+    size : ndarray of shape (n_partners,)
+        Deviation over the rows of what goes with it, accumulated, in units of the output.
+    unexplained : float
+        Share that no sum of partners explains; nan where rows do not differ.
+    rows : int
+        Rows that this rests on.
+    """
+
+    share: FloatArray
+    error: FloatArray
+    test: FTest
+    own_share: FloatArray
+    proxy_of: IntArray
+    size: FloatArray
+    unexplained: float
+    rows: int
+
+
+def measure_partners(partners: PartnerCodes, target: Target) -> PartnerShares:
+    """Measure how much of the spread of one feature goes with each partner.
+
+    Parameters
+    ----------
+    partners : PartnerCodes
+        The other features, and the feature itself, in cells.
+    target : Target
+        Local effects of the feature.
+
+    Notes
+    -----
+    Inside cells of the feature, where its own curve is taken off, the sum of squares between the
+    cells of a partner less what chance puts there, over the whole sum of squares. What the steps
+    of a model do is taken off both. O(n_effects n_partners).
+    """
+    n_rows = int(np.count_nonzero(np.bincount(target.row)))
+    looked = partners.varies.copy()
+    if target.own >= 0:
+        looked[target.own] = False
+    if n_rows < MIN_PARTNER_ROWS or not looked.any():
+        return _make_unknown_shares(looked.size, n_rows)
+    own = cut_own(target, partners.weight)
+    least = _rounding(target, own) * float(own.weight.sum())
+    if not _most(own) > least:  # whatever the partners: there is no need to look at them
+        return _make_unknown_shares(looked.size, n_rows)
+    sums = add_up_cells(own, partners)
+    squares = split_squares(own, sums, partners.starts)
+    total = _sum_heterogeneity_squares(own, squares)
+    if not total > least:
+        return _make_unknown_shares(looked.size, n_rows)
+    found = np.where(looked, _estimate_partner_shares(squares, own.factor, total), np.nan)
+    share, error, chance = found
+    told = tell_proxies(own, partners, sums, share, chance, total)
+    return PartnerShares(
+        share=share,
+        error=error,
+        test=_test(squares, own.factor),
+        own_share=told.own_share,
+        proxy_of=told.proxy_of,
+        size=np.where(looked, _sizes(own, sums, squares, partners.starts), np.nan),
+        unexplained=told.unexplained,
+        rows=n_rows,
+    )
+
+
+def find_chances(found: Sequence[PartnerShares]) -> FloatArray:
+    """Chances of as large shares if nothing made a difference, shape (n_found, n_partners).
+
+    Notes
+    -----
+    All at once: most of the price of a tail is paid once for any number of them.
+    """
+    ratio, over, under = np.stack([one.test for one in found], axis=1)
+    looked = np.stack([~np.isnan(one.share) for one in found])
+    known = looked & (over > 0) & (under > 0)
+    chance = np.where(looked, np.where(np.isinf(ratio), 0.0, 1.0), np.nan)
+    chance[known] = f_tail(ratio[known], over[known], under[known])
+    return chance
+
+
+def _make_unknown_shares(n_partners: int, n_rows: int) -> PartnerShares:
+    none = np.full(n_partners, np.nan)
+    return PartnerShares(
+        share=none,
+        error=none,
+        test=FTest(none, none, none),
+        own_share=none,
+        proxy_of=np.full(n_partners, -1),
+        size=none,
+        unexplained=float("nan"),
+        rows=n_rows,
+    )
+
+
+def _most(own: OwnCells) -> float:
+    """Sum of squares in the cells, without steps; none where it is that of a bent common curve.
+
+    Notes
+    -----
+    Lines through neighbours leave something of a curve that bends within their windows. Rows that
+    stand side by side share it: where these differ by less than rows of a cell do, they tell.
+    Of sin 2x, 2 000 normal rows, lines leave .01 and neighbours 1e-5 to 1e-4; of effects that
+    differ by 1 neighbours tell .96 to 1.09.
+    """
+    first, *steps = _sum_own_cell_squares(own) @ own.factor
+    return 0.0 if own.pure < CURVE * first else float(first - sum(steps))
+
+
+def _sum_own_cell_squares(own: OwnCells) -> FloatArray:
+    """Sums of squares about the means of cells, shape (n_series, n_own)."""
+    sums = own.sums
+    return np.maximum(sums.powers - _ratio(sums.values**2, sums.weight), 0.0)
+
+
+def _sum_heterogeneity_squares(own: OwnCells, squares: PartnerSquares) -> float:
+    """Sum of squares by which rows differ, without steps, and without bends of their common curve."""
+    first, *steps = squares.total @ own.factor
+    spread = (own.pure if own.pure < MAX_PURE_ERROR_SHARE * first else first) - sum(steps)
+    explained = np.max(own.factor @ squares.excess, initial=0.0)  # of rows that repeat, more
+    return float(max(spread, min(explained, first - sum(steps))))
+
+
+def _rounding(target: Target, own: OwnCells) -> float:
+    """Mean square of effects that may be due to rounding."""
+    is_known = np.isfinite(target.scale) and target.scale > 0
+    return PARTNER_ROUNDING * max(own.size, 1 / target.scale**2 if is_known else 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PartnerSquares:
+    """Sums of squares inside the cells of a feature: in all, and between the cells of partners.
+
+    Attributes
+    ----------
+    total : ndarray of shape (n_series, n_own)
+        About the mean of a cell of the feature.
+    between : ndarray of shape (n_series, n_own, n_partners)
+        Between the cells of a partner.
+    chance : ndarray of shape (n_series, n_own, n_partners)
+        What would lie between them if the partner made no difference.
+    variance : ndarray of shape (n_series, n_own, n_partners)
+        Within the cells of both.
+    degrees, left : ndarrays of shape (n_own, n_partners)
+        Degrees of freedom between cells, and within them.
+    one : ndarray of shape (n_own,)
+        Weight of one row, on average.
+    """
+
+    total: FloatArray
+    between: FloatArray
+    chance: FloatArray
+    variance: FloatArray
+    degrees: FloatArray
+    left: FloatArray
+    one: FloatArray
+
+    @property
+    def excess(self) -> FloatArray:
+        """What lies between the cells of a partner beyond chance, and beyond steps."""
+        own, *steps = self.between - self.chance
+        return np.asarray(own - sum(steps))
+
+
+def split_squares(own: OwnCells, sums: CellSums, starts: IntArray) -> PartnerSquares:
+    """Split sums of squares into those between and those within the cells of each partner."""
+    weight, total = own.sums.weight, _sum_own_cell_squares(own)
+    one = _ratio(own.sums.squares, weight)
+    middle = _ratio(own.sums.values**2, weight)
+    filled = sums.weight > 0
+    part = np.add.reduceat(_ratio(sums.sums**2, sums.weight), starts[:-1], axis=-1)
+    between = np.maximum(part - middle[..., None], 0.0)
+    lost = np.add.reduceat(_ratio(sums.squares, sums.weight, filled), starts[:-1], axis=-1)
+    within = np.maximum(total[..., None] - between, 0.0)
+    room = weight[:, None] - lost
+    variance = _ratio(within, np.where(room > 1e-9 * weight[:, None], room, 0.0))
+    degrees = _ratio(lost - one[:, None], one[:, None])
+    return PartnerSquares(
+        total=total,
+        between=between,
+        chance=variance * np.maximum(lost - one[:, None], 0.0),
+        variance=variance,
+        degrees=np.maximum(degrees, 0.0),
+        left=_ratio(room, one[:, None]),
+        one=one,
+    )
+
+
+def _ratio(over: FloatArray, under: FloatArray, some: BoolArray | None = None) -> FloatArray:
+    """Divide; zero where there is nothing to divide by."""
+    none = np.zeros(np.broadcast(over, under).shape)
+    return np.divide(over, under, out=none, where=under > 0 if some is None else some)
+
+
+def _estimate_partner_shares(
+    squares: PartnerSquares, factor: FloatArray, total: float
+) -> FloatArray:
+    """Shares of the spread, their errors, and how far chance alone varies, shape (3, n_partners)."""
+    excess, noise = squares.excess, squares.variance[0] * squares.one[:, None]
+    chance = 2 * noise**2 * squares.degrees * (1 + _ratio(squares.degrees, squares.left))
+    error = chance + 4 * noise * np.maximum(excess, 0.0)
+    found = [factor @ excess, np.sqrt(factor**2 @ error), np.sqrt(factor**2 @ chance)]
+    return np.stack(found) / total
+
+
+def _test(squares: PartnerSquares, factor: FloatArray) -> FTest:
+    """Compare what lies between the cells of partners with what lies within.
+
+    Notes
+    -----
+    Rows differ more in some cells of a feature than in others, so degrees of freedom are those of
+    Satterthwaite.
+    """
+    parts = factor[:, None] * squares.chance[0]
+    between, chance = factor @ squares.between[0], parts.sum(axis=0)
+    is_exact = (chance == 0) & (between > 0)  # no noise at all: what is there is there
+    return FTest(
+        ratio=np.where(is_exact, np.inf, _ratio(between, chance)),
+        over=_ratio(chance**2, _ratio(parts**2, squares.degrees).sum(axis=0)),
+        under=_ratio(chance**2, _ratio(parts**2, squares.left).sum(axis=0)),
+    )
+
+
+def _sizes(own: OwnCells, sums: CellSums, squares: PartnerSquares, starts: IntArray) -> FloatArray:
+    """Deviation over the rows of what goes with each partner, accumulated along the feature.
+
+    Notes
+    -----
+    Means of cells about that of all rows there, times the width of the cell, are added up from
+    cell to cell, centred over the rows, and read in the middles of cells (at levels, where there
+    are any). Noise is taken off the squares: that of the rows, and that of the steps of a model.
+    """
+    add, read, share = _accumulation(own, own.sums.weight)
+    filled = sums.weight > 0
+    partner = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    middle = _ratio(own.sums.values, own.sums.weight)[..., None]
+    about = np.where(filled, _ratio(sums.sums, sums.weight) - middle, 0.0)
+    rows = _ratio(sums.squares, sums.weight**2, filled)
+    noise = rows * squares.variance[0][:, partner] * (1 - sums.weight / own.sums.weight[:, None])
+    here = share[:, None] * (read @ _ratio(sums.weight, own.sums.weight[:, None]))
+    heights = np.einsum("na,sac->snc", add, about) ** 2
+    square = here * (heights[0] - heights[1:].sum(axis=0) - add**2 @ noise)
+    found = np.add.reduceat(square.sum(axis=0), starts[:-1])
+    return np.sqrt(np.maximum(found, 0.0))
+
+
+def _accumulation(own: OwnCells, weight: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """How heights follow from slopes in cells, whose rows stand there, and their share."""
+    if own.level is None:
+        read = np.eye(own.n_cells)
+        add, share = np.tril(np.ones(read.shape), -1) + read / 2, weight / weight.sum()
+    else:
+        add = np.tril(np.ones((own.n_cells + 1, own.n_cells)), -1)
+        read = np.eye(own.n_cells + 1, own.n_cells) + np.eye(own.n_cells + 1, own.n_cells, -1)
+        read /= read.sum(axis=1, keepdims=True)
+        share = _level_shares(own, own.level)
+    add = add * own.width
+    return add - share @ add, read, share
+
+
+def _level_shares(own: OwnCells, level: IntArray) -> FloatArray:
+    """Shares of the levels: a row between two steps has two effects."""
+    times = np.bincount(own.row)[own.row]
+    found = np.bincount(level, own.weight / times, own.n_cells + 1)
+    return np.asarray(found / found.sum())

@@ -1,0 +1,452 @@
+"""What local effects differ by: what is left of them about the features' own curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from rhale.regions.settings import SearchRows, Target
+from rhale.regions.splitters import cut_in_order
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+
+# --- Lines through the neighbours of each row along an axis, and what they leave
+
+
+WINDOW = 1 / 40  # of the rows: those that a line is laid through
+ENOUGH_ROWS, MAX_DETREND_SHARE = (
+    75,
+    1 / 10,
+)  # more, up to so many and to this share: few rows make a rough line
+MIN_DETREND_ROWS = 21
+MIN_WINDOW_VARIANCE = 1e-9  # a window narrower than this, squared and of its distance, has no slope
+
+
+def detrend(
+    x: FloatArray, values: FloatArray, weight: FloatArray, order: IntArray | None = None
+) -> FloatArray:
+    """Take off a line through the neighbours of each row along the axis.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_rows,)
+        Where rows stand.
+    values : ndarray of shape (n_series, n_rows)
+        What is looked at: each series has lines of its own.
+    weight : ndarray of shape (n_rows,)
+        Weights of the rows, all positive.
+    order : ndarray of shape (n_rows,), optional
+        Rows in the order of `x`, where it is known.
+
+    Returns
+    -------
+    ndarray of shape (n_series, n_rows)
+        What is left.
+
+    Notes
+    -----
+    Rows of one place share their line, whatever the order
+    of rows: a window that ends among them takes them in part. O(n_rows log n_rows).
+
+    Examples
+    --------
+    >>> x = np.linspace(0, 1, 50)
+    >>> left = detrend(x, (3 * x - 1)[None], np.ones(50))
+    >>> bool(np.abs(left).max() < 1e-12)
+    True
+    """
+    if x.size == 0:
+        return values.copy()
+    places, place, counts = _find_places(x, np.argsort(x) if order is None else order)
+    mass = np.bincount(place, weight, places.size)
+    means = np.stack([np.bincount(place, weight * v, places.size) / mass for v in values])
+    lines = _lines_at(places, counts, np.concatenate([mass[None], means]), _half_window(x.size))
+    return np.asarray(values - lines[:, place])
+
+
+def _find_places(x: FloatArray, order: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+    """Distinct places, increasing, that of each row, and how many rows stand there."""
+    ordered = x[order]
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    place = np.empty(x.size, dtype=np.intp)
+    place[order] = np.cumsum(is_first) - 1
+    starts = np.flatnonzero(is_first)
+    return ordered[starts], place, np.diff(starts, append=x.size)
+
+
+def _half_window(n_rows: int) -> int:
+    """How many rows on either side a line is laid through."""
+    return int(
+        max(n_rows * WINDOW, min(ENOUGH_ROWS, n_rows * MAX_DETREND_SHARE), MIN_DETREND_ROWS) / 2
+    )
+
+
+def mean_leverage(x: FloatArray, weight: FloatArray) -> float:
+    """How far the lines follow the rows themselves: 0 not at all, 1 wholly.
+
+    Notes
+    -----
+    In the middle of a window of k rows a line takes 1 / k of a row's own deviation, at its ends
+    four times as much, and the windows of the first and last rows are not moved along. Rows of
+    few places have a mean for each. Unequal weights are fewer rows.
+
+    Examples
+    --------
+    >>> round(mean_leverage(np.arange(4_000.0), np.ones(4_000)), 4)
+    0.0102
+    """
+    if x.size == 0:
+        return 0.0
+    n_lines = x.size / (2 * _half_window(x.size) + 1) + 1
+    n_places = np.unique(x).size
+    alike = float(weight.sum() ** 2 / np.sum(weight**2))
+    return float(min(min(n_lines, n_places) / alike, 0.5))
+
+
+def _lines_at(places: FloatArray, counts: IntArray, piles: FloatArray, half: int) -> FloatArray:
+    """Lay the lines through the rows around every place; `piles` are weights, then means."""
+    low, high = _windows(counts, half)
+    width = 2 * half + 2  # no window reaches over more places
+    blocks = _BlockSums(places, piles, width)
+    sums = blocks.sums_up_to(*high) - blocks.sums_up_to(*low)
+    mass, along, square = sums[0], sums[1], sums[2]
+    n_series = piles.shape[0] - 1
+    middle, spread = along / mass, square / mass
+    level = sums[3 : 3 + n_series] / mass
+    variance = spread - middle**2
+    steep = sums[3 + n_series :] / mass - middle * level
+    has_slope = variance > MIN_WINDOW_VARIANCE * spread
+    slope = np.divide(steep, variance, out=np.zeros_like(steep), where=has_slope)
+    return np.asarray(blocks.centre + level + slope * (blocks.offset - middle))
+
+
+def _windows(counts: IntArray, half: int) -> tuple[tuple[IntArray, FloatArray], ...]:
+    """Find where the window of each place begins and ends: a place, and the part of it before."""
+    ends = np.cumsum(counts)
+    n_rows, size = int(ends[-1]), 2 * half + 1
+    middle = ends - counts / 2
+    low = np.clip(middle - size / 2, 0, max(n_rows - size, 0))
+    high = np.minimum(low + size, n_rows)
+    place_of_row = np.repeat(np.arange(counts.size), counts)
+
+    def part_of(row: FloatArray) -> tuple[IntArray, FloatArray]:
+        place = place_of_row[np.minimum(row.astype(np.intp), n_rows - 1)]
+        return place, (row - (ends[place] - counts[place])) / counts[place]
+
+    return part_of(low), part_of(high)
+
+
+class _BlockSums:
+    """Sums along the places in overlapping blocks, each about its own centre.
+
+    Sums from one end of the axis to the other would lose what is near in what is far.
+    """
+
+    def __init__(self, places: FloatArray, piles: FloatArray, width: int) -> None:
+        n_places, stride = places.size, 2 * width
+        starts = np.arange(0, n_places, stride)
+        centres = np.minimum(starts + width, n_places - 1)
+        block = np.arange(n_places) // stride
+        self.size = stride + 2 * width
+        self.begins = block * self.size - (starts[block] - width)
+        self.offset = places - places[centres][block]
+        self.centre = piles[1:, centres][:, block]
+        behind = starts.size * stride - n_places + width
+
+        def lay_out(numbers: FloatArray, mode: Literal["constant", "edge"]) -> FloatArray:
+            padded = np.pad(numbers, (width, behind), mode)
+            return sliding_window_view(padded, self.size)[::stride]
+
+        mass = lay_out(piles[0], "constant")
+        along = lay_out(places, "edge") - places[centres][:, None]
+        n_series = len(piles) - 1
+        terms = np.empty((3 + 2 * n_series, starts.size, self.size))
+        terms[0] = mass
+        np.multiply(mass, along, out=terms[1])
+        np.multiply(mass, along**2, out=terms[2])
+        for number, pile in enumerate(piles[1:]):
+            values = lay_out(pile, "edge") - pile[centres][:, None]
+            np.multiply(mass, values, out=terms[3 + number])
+            np.multiply(terms[1], values, out=terms[3 + n_series + number])
+        self.terms = terms.reshape(len(terms), -1)
+        self.before = (np.cumsum(terms, axis=2) - terms).reshape(self.terms.shape)
+
+    def sums_up_to(self, place: IntArray, part: FloatArray) -> FloatArray:
+        """Sum up to a part of a place, in the block of the place that asks."""
+        at = place + self.begins
+        sums, some = self.before.take(at, axis=1), np.flatnonzero(part)  # few, but for ties
+        sums[:, some] += part[some] * self.terms.take(at[some], axis=1)
+        return sums
+
+
+Some = IntArray | slice
+MAX_CURVE_CELLS, N_PAIR_SEARCH_CELLS = (
+    12,
+    3,
+)  # of a feature: where regions have curves, and where pairs are looked at
+LINES_ADD = 16.0  # times the squares of effects: more is never left of them, see `bound_spread`
+EVERY = slice(None)  # all effects, without a copy
+STEEPEST = 10.0  # times the median over cells: a mean square above this counts as this
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Local effects of one feature or of several, about the curves that all rows share.
+
+    Cells of several features stand one behind the other, and every sum runs over all of them:
+    what is found for many features is found as for one.
+
+    Attributes
+    ----------
+    row, cell : ndarrays of shape (n_effects,)
+        The row and the cell that each belongs to.
+    values : ndarray of shape (n_series, n_effects)
+        Effects about the common curve; then, where the model has steps, what they add to each.
+    square : ndarray of shape (n_effects,)
+        Squares of the local effects themselves.
+    weight : ndarray of shape (n_effects,)
+        Weights; 1 in all for each feature in each half of the rows.
+    checks : ndarray of shape (n_effects,)
+        Whether the row checks.
+    factor : ndarray of shape (n_cells,)
+        What squares in a cell count: they are in units of the predictions' deviation.
+    feature : ndarray of shape (n_cells,)
+        The feature that a cell is of.
+    few : ndarray of shape (n_cells,)
+        The wider cell that it lies in.
+    leverage : float
+        How far the common curve follows the rows themselves, in those that check.
+    """
+
+    row: IntArray
+    cell: IntArray
+    values: FloatArray
+    square: FloatArray
+    weight: FloatArray
+    checks: BoolArray
+    factor: FloatArray
+    feature: IntArray
+    few: IntArray
+    leverage: float = 0.0
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
+        return int(self.factor.size)
+
+    @cached_property
+    def searched(self) -> IntArray:
+        """Effects of rows that are searched."""
+        return np.flatnonzero(~self.checks)
+
+    @cached_property
+    def checking(self) -> IntArray:
+        """Effects of rows that check."""
+        return np.flatnonzero(self.checks)
+
+    @cached_property
+    def halves(self) -> tuple[Residuals, Residuals]:
+        """The effects that are searched and those that check, each as a whole: `EVERY` of them."""
+        return self.take(self.searched), self.take(self.checking)
+
+    def take(self, some: IntArray) -> Residuals:
+        """Some of the effects alone."""
+        return replace(
+            self,
+            row=self.row[some],
+            cell=self.cell[some],
+            values=self.values.take(some, axis=1),
+            square=self.square[some],
+            weight=self.weight[some],
+            checks=self.checks[some],
+        )
+
+    @cached_property
+    def checking_spread(self) -> FloatArray:
+        """What each row that checks adds to the spread, shape (n_rows,) as far as there are any."""
+        return self.add_by_row(self.checking, self.spreads(self.checking))
+
+    @property
+    def given_back(self) -> float:
+        """What a share of the spread is larger, but for the leverage of the common curve."""
+        return (1 - self.leverage) / (1 - 2 * self.leverage) if self.leverage < 0.25 else 1.5
+
+    def measure(self, some: Some) -> FloatArray:
+        """Weigh what some effects count, shape (n_some,)."""
+        return np.asarray(self.weight[some] * self.factor[self.cell[some]])
+
+    def spreads(self, some: Some) -> FloatArray:
+        """Squares of some effects about the common curve, without steps, as they count."""
+        own, *steps = self.values[:, some]
+        return np.asarray(self.measure(some) * (own**2 - sum(step**2 for step in steps)))
+
+    def count_rows(self, some: Some) -> int:
+        """Count the rows that some effects belong to."""
+        return int(np.count_nonzero(np.bincount(self.row[some])))
+
+    def add_by_row(self, some: IntArray, numbers: FloatArray) -> FloatArray:
+        """Add up numbers of some effects by the rows that they belong to."""
+        size = int(self.row.max(initial=-1)) + 1
+        return np.bincount(self.row[some], numbers, size).astype(float)
+
+
+def take_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
+    """Take off what all rows share, half by half: what one knows must not leak into the other."""
+    return _join_residuals([_leave_curves(rows, target) for target in targets])
+
+
+def bound_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
+    """What `take_residuals` takes of rows that check, without steps: no spread is smaller for it.
+
+    Notes
+    -----
+    A quarter of its work, and for most features of most models enough to see that rows hardly
+    differ. Steps are only ever taken off, and sums round alike: nothing is told otherwise.
+    """
+    return _join_residuals([_leave_curves(rows, target, is_bound=True) for target in targets])
+
+
+def bound_spread(rows: SearchRows, targets: Sequence[Target]) -> float:
+    """What the spread of rows that check cannot exceed, by the effects alone; it may be infinite.
+
+    Notes
+    -----
+    Means of steps only ever take off. Lines may add, but of rows that weigh the same not much: in
+    the middle of its window a row is a median, no further from the mean than a deviation, so that
+    the square of a line there is at most twice the mean square of the window; the rows at an end
+    share one window, and a fit has no more squares than what is fitted. A row is in as many windows
+    as a window has rows, in three times as many where rows share places. So lines have at most 8
+    times the squares of the effects, and what they leave at most (1 + sqrt(8))^2 < `LINES_ADD` times.
+    """
+    found = 0.0
+    for target in targets:
+        some = np.flatnonzero(rows.checks[target.row])
+        if some.size == 0:
+            continue
+        weight, raw = rows.weight[target.row[some]], target.effects[some] - target.shared[some]
+        is_even = bool(np.all(weight == weight[:1]))
+        most = 1.0 if target.step is not None else LINES_ADD if is_even else np.inf
+        scale = target.scale if np.isfinite(target.scale) else 1.0
+        found += most * scale**2 * float(weight @ raw**2 / weight.sum())
+    return found
+
+
+def _join_residuals(parts: Sequence[Residuals]) -> Residuals:
+    """Features side by side."""
+    if len(parts) == 1:
+        return parts[0]
+    n_cells = np.cumsum([0, *(part.n_cells for part in parts)])
+    n_few = np.cumsum([0, *(int(part.few.max(initial=-1)) + 1 for part in parts)])
+    n_series = max(len(part.values) for part in parts)
+    return Residuals(
+        row=np.concatenate([part.row for part in parts]),
+        cell=np.concatenate([part.cell + n for part, n in zip(parts, n_cells, strict=False)]),
+        values=np.concatenate([_pad(part.values, n_series) for part in parts], axis=1),
+        square=np.concatenate([part.square for part in parts]),
+        weight=np.concatenate([part.weight for part in parts]),
+        checks=np.concatenate([part.checks for part in parts]),
+        factor=np.concatenate([part.factor for part in parts]),
+        feature=np.repeat(np.arange(len(parts)), np.diff(n_cells)),
+        few=np.concatenate([part.few + n for part, n in zip(parts, n_few, strict=False)]),
+        leverage=float(np.mean([part.leverage for part in parts])),
+    )
+
+
+def _pad(values: FloatArray, n_series: int) -> FloatArray:
+    """A feature without steps has none of their noise beside one that has some."""
+    return np.pad(values, ((0, n_series - len(values)), (0, 0)))
+
+
+def _leave_curves(rows: SearchRows, target: Target, *, is_bound: bool = False) -> Residuals:
+    checks, weight = rows.checks[target.row], rows.weight[target.row].astype(float)
+    raw = (target.effects - target.shared)[None]
+    values, (cell, ends) = np.zeros_like(raw), _cells_of(target)
+    n_cells = int(cell.max(initial=-1)) + 1
+    for half in (checks, ~checks):
+        some = np.flatnonzero(half)
+        own = weight[some]
+        weight[some] = own = own / own.sum()
+        if is_bound and half is not checks:
+            continue
+        if target.step is None:
+            order = _order_of(half, target.along)
+            values[:, some] = detrend(target.x[some], raw.take(some, axis=1), own, order)
+        else:
+            values[:, some] = _subtract_cell_means(cell[some], raw.take(some, axis=1), own)
+    square = target.effects**2
+    n_few = min(n_cells, N_PAIR_SEARCH_CELLS if target.step is None else 2 * N_PAIR_SEARCH_CELLS)
+    factor = np.ones(n_cells)
+    if target.step is None:
+        factor = _bound_steep_cells(cell, weight, square)
+        if target.roughness > 0:
+            factor = np.maximum(factor, _by_width(target, ends))
+    scale = target.scale if np.isfinite(target.scale) else 1.0
+    is_told = target.step is not None or is_bound
+    return Residuals(
+        row=np.asarray(target.row, dtype=np.intp),
+        cell=cell,
+        values=values,
+        square=square,
+        weight=weight,
+        checks=checks,
+        factor=factor * scale**2,
+        feature=np.zeros(n_cells, dtype=np.intp),
+        few=np.arange(n_cells) * n_few // max(n_cells, 1),
+        leverage=0.0 if is_told else mean_leverage(target.x[checks], weight[checks]),
+    )
+
+
+def _order_of(some: BoolArray, order: IntArray) -> IntArray:
+    """The order of some effects among themselves, from that of all."""
+    place = np.cumsum(some) - 1
+    return np.asarray(place[order[some[order]]])
+
+
+def _cells_of(target: Target) -> tuple[IntArray, FloatArray]:
+    """The cell of each effect, and where all cells but the last end.
+
+    A step of levels, which ends nowhere, or a cell with about as many rows as others.
+    """
+    if target.step is not None:
+        return np.unique(target.step, return_inverse=True)[1].astype(np.intp), np.empty(0)
+    return cut_in_order(target.x[target.along], target.along, MAX_CURVE_CELLS)
+
+
+def _subtract_cell_means(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:
+    """Take off the mean of each cell."""
+    mass = np.bincount(cell, weight)
+    means = [np.bincount(cell, weight * v) / np.where(mass > 0, mass, 1.0) for v in values]
+    return np.asarray(values - np.stack(means)[:, cell])
+
+
+def _bound_steep_cells(cell: IntArray, weight: FloatArray, square: FloatArray) -> FloatArray:
+    """Let cells of very steep slopes count less: beside 1/x the smallest x would decide alone."""
+    mass = np.bincount(cell, weight)
+    mean = np.bincount(cell, weight * square) / np.where(mass > 0, mass, 1.0)
+    usual = float(np.median(mean[mass > 0])) if np.any(mass > 0) else 0.0
+    bound = STEEPEST * usual
+    steep = (mean > bound) & (bound > 0)
+    return np.where(steep, bound / np.where(steep, mean, 1.0), 1.0)
+
+
+def _by_width(target: Target, ends: FloatArray) -> FloatArray:
+    """What a cell counts at least, however steep it is: all if it is as wide as usual.
+
+    Notes
+    -----
+    Slopes over windows are steep where the axis is short, as beside 1/x or at a pile of rows, where
+    predictions jump, and in tails, where few rows taught a model what it does. In the first case
+    cells are narrower than the median, in the last one wider: with w the smaller of both widths, of
+    the larger one, a cell counts w². At a threshold that is nearly all. Of (x1 > 0) x2 few cells
+    have all the slopes there are, so that no multiple of the median slope is a measure. Slopes of
+    single rows, as gradients are, may be steep in a small part of a cell: they stay bounded.
+    """
+    first, last = target.x[target.along[:1]], target.x[target.along[-1:]]
+    width = np.diff(np.concatenate([first, ends, last]))
+    usual = float(np.median(width)) if width.size else 0.0
+    most = np.maximum(width, usual)
+    return np.divide(np.minimum(width, usual), most, out=np.zeros_like(most), where=most > 0) ** 2

@@ -1,0 +1,193 @@
+"""Rules that tell rows apart: a small tree of splits, and the region of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+
+Read = Callable[[int], FloatArray]
+AnyRule = TypeVar("AnyRule", bound=Any)  # a dataclass with `first` and `second`, as `Rule` has them
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One split of some rows into two.
+
+    Attributes
+    ----------
+    splitter : int
+        Which splitter is looked at.
+    threshold : float
+        Values up to this one go first; nan where levels do.
+    levels : tuple of int
+        Levels that go first, where the splitter has levels.
+    missing_first : bool
+        Whether rows without a value go first.
+    first, second : int
+        What comes next on either side: the place of a further rule, or -1 - region.
+    above : float
+        Values up to this one do not go first: with a finite one, those between two limits do.
+    """
+
+    splitter: int
+    threshold: float = float("nan")
+    levels: tuple[int, ...] = ()
+    missing_first: bool = False
+    first: int = -1
+    second: int = -2
+    above: float = float("-inf")
+
+    def goes_first(self, values: FloatArray) -> BoolArray:
+        """Tell which rows go first.
+
+        Examples
+        --------
+        >>> Rule(0, 2.0).goes_first(np.array([1.0, 2.0, 3.0, np.nan]))
+        array([ True,  True, False, False])
+        >>> Rule(0, levels=(0, 2), missing_first=True).goes_first(np.array([1.0, 2.0, np.nan]))
+        array([False,  True,  True])
+        >>> Rule(0, 2.0, above=1.0).goes_first(np.array([1.0, 2.0, 3.0]))
+        array([False,  True, False])
+        """
+        within = (values > self.above) & (values <= self.threshold)
+        known = np.isin(values, self.levels) if self.levels else within
+        return known | np.isnan(values) if self.missing_first else known
+
+
+def locate_rows(rules: Sequence[Rule], read: Read, n_rows: int) -> IntArray:
+    """Find the region of every row; all are in the first where there are no rules.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        A tree: the first rule looks at all rows, and whatever it names comes behind it.
+    read : callable
+        The values of a splitter in all rows: numbers, or numbers of levels; nan where missing.
+    n_rows : int
+        How many rows there are.
+    """
+    place = np.zeros(n_rows, dtype=np.int64)
+    if not rules:
+        return place
+    for number, rule in enumerate(rules):
+        here = np.flatnonzero(place == number)
+        goes = rule.goes_first(read(rule.splitter)[here])
+        place[here] = np.where(goes, rule.first, rule.second)
+    return -1 - place
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A rule, and what comes next on either side of it: a further branch, or a region."""
+
+    rule: Rule
+    first: Branch | None = None
+    second: Branch | None = None
+
+    @property
+    def n_rules(self) -> int:
+        """How many rules there are, with those below."""
+        return 1 + sum(side.n_rules for side in (self.first, self.second) if side is not None)
+
+
+def list_rules(tree: Branch | None) -> tuple[Rule, ...]:
+    """Write a tree as `locate_rows` reads it.
+
+    Examples
+    --------
+    >>> tree = Branch(Rule(0, 1.0), first=Branch(Rule(1, 2.0)))
+    >>> [(rule.splitter, rule.first, rule.second) for rule in list_rules(tree)]
+    [(0, 1, -3), (1, -1, -2)]
+    """
+    rules: list[Rule] = []
+    n_regions = 0
+
+    def write(branch: Branch | None) -> int:
+        nonlocal n_regions
+        if branch is None:
+            n_regions += 1
+            return -n_regions
+        place = len(rules)
+        rules.append(branch.rule)
+        first, second = write(branch.first), write(branch.second)
+        rules[place] = replace(branch.rule, first=first, second=second)
+        return place
+
+    if tree is not None:
+        write(tree)
+    return tuple(rules)
+
+
+def without_regions(
+    rules: Sequence[AnyRule], kept: Sequence[bool]
+) -> tuple[tuple[AnyRule, ...], list[int]]:
+    """Leave some regions out: what is on the other side of their rule takes its place.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        A tree, as `locate_rows` reads it; splits that are linked in the same way will do.
+    kept : sequence of bool
+        Whether to keep each region.
+
+    Returns
+    -------
+    rules : tuple of Rule
+        A tree with the regions that are left, in the same order; no rules where one is left.
+    places : list of int
+        Where each of these rules was.
+
+    Examples
+    --------
+    >>> rules = list_rules(Branch(Rule(0, 1.0), first=Branch(Rule(1, 2.0))))
+    >>> [rule.splitter for rule in without_regions(rules, [False, True, True])[0]]
+    [0]
+    """
+    made, places, n_regions = list[AnyRule](), list[int](), 0
+
+    def leads_to(place: int) -> int | None:
+        if place < 0:
+            return place if kept[-1 - place] else None
+        first, second = leads_to(rules[place].first), leads_to(rules[place].second)
+        if first is None or second is None:
+            return second if first is None else first
+        return place
+
+    def write(place: int) -> int:
+        nonlocal n_regions
+        if place < 0:
+            n_regions += 1
+            return -n_regions
+        at = len(made)
+        made.append(rules[place])
+        places.append(place)
+        ways = [leads_to(way) for way in (rules[place].first, rules[place].second)]
+        first, second = (write(way) for way in ways if way is not None)
+        made[at] = replace(rules[place], first=first, second=second)
+        return at
+
+    root = leads_to(0) if rules else None
+    if root is not None:
+        write(root)
+    return tuple(made), places
+
+
+def depths_of(rules: Sequence[AnyRule]) -> list[int]:
+    """Count the rules before each.
+
+    Examples
+    --------
+    >>> depths_of(list_rules(Branch(Rule(0, 1.0), first=Branch(Rule(1, 2.0)))))
+    [0, 1]
+    """
+    depths = [0] * len(rules)
+    for place, rule in enumerate(rules):
+        for below in (rule.first, rule.second):
+            if below >= 0:
+                depths[below] = depths[place] + 1
+    return depths

@@ -1,0 +1,224 @@
+"""What saved regions may hold: type, length and range of every field, and what must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf, isnan
+from typing import Any, get_args
+
+import numpy as np
+
+from rhale.output.storage.values import ArrayDimension as Length
+from rhale.output.storage.values import (
+    Kind,
+    Maybe,
+    Number,
+    Numbers,
+    Record,
+    RecordUnion,
+    Several,
+    Text,
+    Truth,
+    refuse_file_content,
+)
+from rhale.output.times import AxisKind
+from rhale.regions.result import Group, Groups, Partner, Region, RegionTree, Side, Split, State
+from rhale.regions.settings import MAX_REGION_DEPTH, MOST_GROUPS
+
+MAX_STORED_REGIONS = MOST_GROUPS + 2  # rows without a value, and levels that no group names
+MOST_THIRDS = 4  # rows without a value may be one more
+ANY_TEXT, WHOLE_NUMBER = Text(), Number(0, whole=True)
+REGION_INDEX = Number(-MAX_STORED_REGIONS, MAX_STORED_REGIONS, whole=True)
+ANY_NUMBER = Number(-inf, inf, unknown=True)
+SPREAD_SHARE_NUMBER = Number(
+    -1e300, 1e300, unknown=True
+)  # above one, too, where steps are taken out
+STANDARD_ERROR_NUMBER = Number(0, inf, unknown=True)
+SPLIT_FIELDS: dict[str, Kind] = {
+    "depth": Number(0, MAX_REGION_DEPTH - 1, whole=True),
+    "feature": ANY_TEXT,
+    "column": WHOLE_NUMBER,
+    "threshold": Maybe(ANY_NUMBER),
+    "levels": Several(ANY_TEXT, unique=True),
+    "missing": Text(("first", "second", "none")),
+    "share": SPREAD_SHARE_NUMBER,
+    "standard_error": STANDARD_ERROR_NUMBER,
+    "rows": WHOLE_NUMBER,
+    "first": REGION_INDEX,
+    "second": REGION_INDEX,
+    "kind": Text(get_args(AxisKind)),
+    "others": Several(ANY_TEXT, unique=True),
+    "rest": Text(get_args(Side)),
+    "above": Maybe(ANY_NUMBER),
+}
+
+
+def _agree_split(split: Split, where: str) -> None:
+    """A threshold is a number, and levels belong to splits without one, each to one side."""
+    if split.threshold is not None and isnan(split.threshold):
+        refuse_file_content(f"{where}threshold is unknown")
+    if split.above is not None and not (
+        split.threshold is not None and split.above < split.threshold
+    ):
+        refuse_file_content(f"{where}above is not below a threshold")
+    if split.threshold is not None and (split.levels or split.others):
+        refuse_file_content(f"{where}levels has entries beside a threshold")
+    if not set(split.levels).isdisjoint(split.others):
+        refuse_file_content(f"{where}others has a level that goes first")
+
+
+def _agree_groups(groups: Groups, where: str) -> None:
+    """Cuts are numbers in order, and no level is in two groups."""
+    ends = [end for group in groups.groups for end in (group.low, group.high)]
+    known = [end for end in ends if end != inf]  # a group of missing values has no others
+    if any(map(isnan, ends)) or known != sorted(known):
+        refuse_file_content(f"{where}groups are not in the order of their cuts")
+    levels = [level for group in groups.groups for level in group.levels]
+    if len(set(levels)) < len(levels):
+        refuse_file_content(f"{where}groups name a level twice")
+    for what in ("missing", "rest"):
+        if sum(getattr(group, what) for group in groups.groups) > 1:
+            refuse_file_content(f"{where}groups hold {what} rows twice")
+
+
+def _agree_tree(tree: RegionTree, where: str) -> None:
+    """Rules reach every region, which are as many as the state says, and rows are in them."""
+    n_regions = len(tree.regions)
+    if tree.groups is not None and (tree.splits or len(tree.groups.groups) != n_regions):
+        refuse_file_content(f"{where}groups are not the regions")
+    if tree.groups is None:
+        _agree_splits(tree.splits, n_regions, f"{where}splits")
+    _agree_splits(tree.doubtful, len(tree.doubtful) + 1, f"{where}doubtful")
+    if tree.state in ("none", "doubtful") and n_regions > 1:
+        refuse_file_content(f"{where}state is {tree.state!r} of {n_regions} regions")
+    if np.any(tree.sampled >= n_regions) or (n_regions == 1 and tree.sampled.size):
+        refuse_file_content(f"{where}sampled has rows of a region that is not there")
+    for name in ("regions", "thirds"):
+        for i, region in enumerate(getattr(tree, name)):
+            _agree_region(region, tree, f"{where}{name}[{i}].")
+
+
+def _agree_splits(splits: Sequence[Split], n_regions: int, where: str) -> None:
+    """A tree: what a split names comes behind it, and everything is named once."""
+    depths, ends = {0: 0}, set[int]()
+    for place, split in enumerate(splits):
+        for after in (split.first, split.second):
+            if after in depths or after in ends or 0 <= after <= place:
+                refuse_file_content(f"{where}[{place}] leads where another split leads, or back")
+            if after < 0:
+                ends.add(after)
+            else:
+                depths[after] = split.depth + 1
+        if depths.get(place) != split.depth:
+            refuse_file_content(
+                f"{where}[{place}].depth is not that of its place, or no split leads there"
+            )
+    if not splits:
+        ends = {-1}
+    if ends != set(range(-n_regions, 0)) or len(depths) > max(len(splits), 1):
+        refuse_file_content(f"{where} do not lead to the {n_regions} regions")
+
+
+def _agree_region(region: Region, tree: RegionTree, where: str) -> None:
+    """Its effect is that of the tree's feature; that of all rows is left out where it is alone."""
+    effect: Any = region.effect
+    if effect is None:
+        if len(tree.regions) > 1 or region is not tree.regions[0]:
+            refuse_file_content(f"{where}effect is missing")
+    elif (effect.name, effect.output) != (tree.feature, tree.output):
+        refuse_file_content(f"{where}effect is of another feature or output than the regions")
+
+
+def agree_regions(effect: Any, where: str) -> None:
+    """Regions are those of the effect that has them, and their effects are of its kind."""
+    tree = effect.regions
+    if tree is None:
+        return
+    if (tree.feature, tree.output) != (effect.name, effect.output):
+        refuse_file_content(f"{where}regions are of another feature or output")
+    for region in (*tree.regions, *tree.thirds):
+        if region.effect is not None and type(region.effect) is not type(effect):
+            refuse_file_content(f"{where}regions have effects of another kind")
+
+
+SPLIT = Record(Split, SPLIT_FIELDS, _agree_split)
+PARTNER = Record(
+    Partner,
+    {"feature": ANY_TEXT, "share": SPREAD_SHARE_NUMBER, "standard_error": STANDARD_ERROR_NUMBER},
+)
+GROUP = Record(
+    Group,
+    {
+        "low": ANY_NUMBER,
+        "high": ANY_NUMBER,
+        "levels": Several(ANY_TEXT, unique=True),
+        "missing": Truth(),
+        "rest": Truth(),
+        "name": ANY_TEXT,
+    },
+)
+GROUPS = Record(
+    Groups,
+    {
+        "feature": ANY_TEXT,
+        "column": WHOLE_NUMBER,
+        "groups": Several(RecordUnion({"group": GROUP})),
+        "is_cut": Truth(),
+        "kind": Text(get_args(AxisKind)),
+    },
+    _agree_groups,
+)
+
+
+def region_records(effects: Mapping[str, Record]) -> dict[str, Record]:
+    """Records of regions, whose effects are these: they have no regions of their own.
+
+    Parameters
+    ----------
+    effects : mapping of str to Record
+        The effects that a region may have, by the marks that they have in files.
+    """
+    region = Record(
+        Region,
+        {
+            "rule": ANY_TEXT,
+            "count": WHOLE_NUMBER,
+            "share_of_rows": Number(0, 1 + 1e-9),
+            "effect": Maybe(RecordUnion(effects)),
+        },
+    )
+    regions = Length("regions", least=1, most=MAX_STORED_REGIONS)
+    thirds = Length("thirds", most=MOST_THIRDS)
+    tree = Record(
+        RegionTree,
+        {
+            "feature": ANY_TEXT,
+            "output": ANY_TEXT,
+            "state": Text(get_args(State)),
+            "why": ANY_TEXT,
+            "regions": Several(RecordUnion({"region": region}), regions),
+            "splits": Several(
+                RecordUnion({"split": SPLIT}), Length("splits", most=MAX_STORED_REGIONS)
+            ),
+            "share": SPREAD_SHARE_NUMBER,
+            "standard_error": STANDARD_ERROR_NUMBER,
+            "gradual": Maybe(ANY_TEXT),
+            "thirds": Several(RecordUnion({"region": region}), thirds),
+            "partners": Several(RecordUnion({"partner": PARTNER})),
+            "unexplained": SPREAD_SHARE_NUMBER,
+            "sampled": Numbers((Length("sampled rows"),), least=-1, whole=True),
+            "groups": Maybe(RecordUnion({"groups": GROUPS})),
+            "doubtful": Several(
+                RecordUnion({"split": SPLIT}), Length("doubts", most=MAX_STORED_REGIONS)
+            ),
+        },
+        _agree_tree,
+    )
+    return {
+        "region_tree": tree,
+        "region": region,
+        "split": SPLIT,
+        "partner": PARTNER,
+        "groups": GROUPS,
+        "group": GROUP,
+    }

@@ -1,0 +1,353 @@
+"""Rules in words: who is in a region, as texts, labels and tables say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import NamedTuple
+
+from rhale.effects.listing import shorten_name, text_width
+from rhale.effects.table import write_place
+from rhale.output.labels import Captions
+from rhale.output.times import AxisKind, write_short
+from rhale.regions.result import Group, Groups, RegionTree, Side, Split
+
+ALL_ROWS, OTHER_LEVELS, OR_MISSING = "all rows", "other levels", " or missing"
+MAX_LEVELS_IN_RULE = 4  # levels in one rule
+MAX_RULE_NAME_LENGTH = 60
+LABEL_WIDTH = 32  # letters beside a curve
+LARGEST_WHOLE = 1e15  # whole numbers beyond have more digits than anyone reads
+
+
+class Brevity(NamedTuple):
+    """How much room a rule has: levels that it names, letters of a name, all digits or few."""
+
+    named: int = MAX_LEVELS_IN_RULE
+    longest: int = MAX_RULE_NAME_LENGTH
+    in_full: bool = True
+
+
+AT_LENGTH = Brevity()
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a rule says about one feature.
+
+    Attributes
+    ----------
+    feature : str
+        The feature.
+    kind : {"number", "date", "duration"}
+        What its values are.
+    ranges : tuple of (float, float)
+        Where values lie, from low to high: above one number and up to the other.
+    levels, others : tuple of str
+        Levels that rows have, and levels that they do not have; none where values are numbers.
+    missing : bool
+        Whether rows without a value are among them.
+    tells_missing : bool
+        Whether there are such rows at all.
+    """
+
+    feature: str
+    kind: AxisKind = "number"
+    ranges: tuple[tuple[float, float], ...] = ((-inf, inf),)
+    levels: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    missing: bool = True
+    tells_missing: bool = False
+
+    @property
+    def has_all(self) -> bool:
+        """Whether every known value is allowed."""
+        return self.ranges == ((-inf, inf),) and not self.others
+
+    @property
+    def has_none(self) -> bool:
+        """Whether no known value is allowed."""
+        return not self.ranges or bool(self.others and not self.levels)
+
+    def between(self, *ranges: tuple[float, float]) -> Condition:
+        """The same where values lie in one of these ranges, too."""
+        both = [(max(a, low), min(b, high)) for a, b in self.ranges for low, high in ranges]
+        return replace(self, ranges=tuple((low, high) for low, high in both if low < high))
+
+
+def rules_of(splits: Sequence[Split]) -> tuple[str, ...]:
+    """Say who is in each region of a tree.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        As in `RegionTree`: the first looks at all rows.
+
+    Returns
+    -------
+    tuple of str
+        One for each region, in their order.
+
+    Examples
+    --------
+    >>> rules_of([Split(0, "age", 0, 40.0, missing="first")])
+    ('age ≤ 40 or missing', 'age > 40')
+    >>> rules_of([])
+    ('all rows',)
+    """
+    return tuple(_in_words(conditions) for conditions in _conditions_of(splits))
+
+
+def rules_of_groups(groups: Groups) -> tuple[str, ...]:
+    """Say who is in each group that the user named.
+
+    Examples
+    --------
+    >>> rules_of_groups(Groups("age", 0, (Group(high=30.0), Group(30.0)), is_cut=True))
+    ('age ≤ 30', 'age > 30')
+    """
+    return tuple(_in_words([condition]) for condition in _conditions_of_groups(groups))
+
+
+def call_features(tree: RegionTree, captions: Captions) -> RegionTree:
+    """Give the same regions for people to read: features, in rules too, are called by captions.
+
+    Parameters
+    ----------
+    tree : RegionTree
+        Which names features by their keys.
+    captions : Captions
+        What people read.
+
+    Examples
+    --------
+    >>> tree = RegionTree("x", "y", "found", "", (), (Split(0, "x1", 0, 40.0),))
+    >>> rules_of(call_features(tree, Captions({"x1": "Age"})).splits)
+    ('Age ≤ 40', 'Age > 40')
+    """
+    call = captions.feature
+    if not captions.features:
+        return tree
+    splits, doubtful = (
+        tuple(replace(split, feature=call(split.feature)) for split in some)
+        for some in (tree.splits, tree.doubtful)
+    )
+    groups = tree.groups and replace(tree.groups, feature=call(tree.groups.feature))
+    rules = [region.rule for region in tree.regions]
+    if tree.regions and (splits or groups):
+        rules = list(rules_of(splits) if groups is None else rules_of_groups(groups))
+    return replace(
+        tree,
+        splits=splits,
+        doubtful=doubtful,
+        groups=groups,
+        gradual=None if tree.gradual is None else call(tree.gradual),
+        partners=tuple(p._replace(feature=call(p.feature)) for p in tree.partners),
+        regions=tuple(replace(r, rule=rule) for r, rule in zip(tree.regions, rules, strict=True)),
+        thirds=tuple(replace(t, rule=_call(t.rule, tree.gradual, captions)) for t in tree.thirds),
+    )
+
+
+def _call(rule: str, feature: str | None, captions: Captions) -> str:
+    """Call the only feature of a rule, which lies between two values, what people read.
+
+    Examples
+    --------
+    >>> _call("3 < 3 ≤ 30", "3", Captions({"3": "Age"}))
+    '3 < Age ≤ 30'
+    """
+    key, words = (
+        shorten_name(name, MAX_RULE_NAME_LENGTH)
+        for name in (feature or "", captions.feature(feature or ""))
+    )
+    if rule.startswith((f"{key} ≤ ", f"{key} > ")):
+        return words + rule.removeprefix(key)
+    return rule.replace(f" < {key} ≤ ", f" < {words} ≤ ", 1)
+
+
+def short_rules(tree: RegionTree, width: int = LABEL_WIDTH) -> tuple[str, ...]:
+    """Say who is in each region in few letters, for labels in pictures.
+
+    Parameters
+    ----------
+    tree : RegionTree
+        The regions.
+    width : int
+        Columns of text that a label has.
+    """
+    if tree.splits:
+        every = _conditions_of(tree.splits)
+    elif tree.groups is not None:
+        every = [[condition] for condition in _conditions_of_groups(tree.groups)]
+    else:
+        return tuple(shorten_name(region.rule, width) for region in tree.regions)
+    return tuple(_within(conditions, width) for conditions in every)
+
+
+def _within(conditions: Sequence[Condition], width: int) -> str:
+    """The longest of ever shorter wordings that has no more than so many letters."""
+    tries = [AT_LENGTH, Brevity(in_full=False), Brevity(2, in_full=False)]
+    tries += [Brevity(1, longest, in_full=False) for longest in range(MAX_RULE_NAME_LENGTH, 3, -1)]
+    for brevity in tries:
+        text = _in_words(conditions, brevity)
+        if text_width(text) <= width:
+            return text
+    return shorten_name(text, width)
+
+
+def find_paths(splits: Sequence[Split]) -> dict[int, tuple[tuple[Split, Side], ...]]:
+    """The splits on the way to each region, and the sides taken there.
+
+    Examples
+    --------
+    >>> sorted(find_paths([Split(0, "age", 0, 40.0)]))
+    [0, 1]
+    """
+    found: dict[int, tuple[tuple[Split, Side], ...]] = {}
+    ahead: list[tuple[int, tuple[tuple[Split, Side], ...]]] = [(0 if splits else -1, ())]
+    while ahead:
+        place, path = ahead.pop()
+        if place < 0:
+            found[-1 - place] = path
+            continue
+        split = splits[place]
+        ahead.append((split.first, (*path, (split, "first"))))
+        ahead.append((split.second, (*path, (split, "second"))))
+    return found
+
+
+def _conditions_of(splits: Sequence[Split]) -> list[list[Condition]]:
+    """What the rule of each region says, one condition for each feature on the way."""
+    gone = {split.feature for split in splits if split.missing != "none"}
+    paths = find_paths(splits)
+    return [_merge_conditions(paths[region], gone) for region in sorted(paths)]
+
+
+def _merge_conditions(path: Iterable[tuple[Split, Side]], gone: set[str]) -> list[Condition]:
+    """Conditions on the way to a region, those on one feature in one."""
+    found: dict[tuple[str, bool], Condition] = {}
+    for split, side in path:
+        key = split.feature, split.threshold is None
+        before = found.get(key) or Condition(
+            split.feature,
+            split.kind,
+            levels=split.levels + split.others if split.threshold is None else (),
+            tells_missing=split.feature in gone,
+        )
+        found[key] = _narrow_condition(before, split, side)
+    return list(found.values())
+
+
+def _narrow_condition(before: Condition, split: Split, side: Side) -> Condition:
+    """One more split on the same feature."""
+    goes = "second" if split.missing == "none" else split.missing
+    after = replace(before, missing=before.missing and goes == side)
+    if split.threshold is not None:
+        above = -inf if split.above is None else split.above
+        if side == "first":
+            return after.between((above, split.threshold))
+        return after.between((-inf, above), (split.threshold, inf))
+    sides = dict.fromkeys(split.levels, "first") | dict.fromkeys(split.others, "second")
+    kept = tuple(level for level in before.levels if sides.get(level, split.rest) == side)
+    dropped = tuple(level for level in before.levels if level not in kept)
+    return replace(after, levels=kept, others=before.others + dropped)
+
+
+def _conditions_of_groups(groups: Groups) -> list[Condition]:
+    """What the rule of each group says."""
+    gone = any(group.missing for group in groups.groups)
+    every = tuple(level for group in groups.groups for level in group.levels)
+    return [_condition_of(groups, group, every, gone=gone) for group in groups.groups]
+
+
+def _condition_of(groups: Groups, group: Group, every: tuple[str, ...], *, gone: bool) -> Condition:
+    """What the rule of one group says; a name of the user's own stands for its levels."""
+    base = Condition(groups.feature, groups.kind, missing=group.missing, tells_missing=gone)
+    if groups.is_cut:
+        return base.between((group.low, group.high))
+    named = (group.name,) if group.name else group.levels
+    others = tuple(level for level in every if level not in group.levels)
+    if group.rest and not named:
+        named = (OTHER_LEVELS,)
+    elif any(one.rest and not one.levels for one in groups.groups):
+        others += (OTHER_LEVELS,)
+    return replace(base, levels=named, others=others)
+
+
+def _in_words(conditions: Sequence[Condition], brevity: Brevity = AT_LENGTH) -> str:
+    """Join what is said about each feature; nothing is said about all rows."""
+    pairs = [(c, text) for c in conditions if (text := _say(c, brevity))]
+    if len(pairs) == 1:
+        return pairs[0][1]
+    said = [
+        f"({text})" if len(c.ranges) > 1 or (OR_MISSING in text and " = " not in text) else text
+        for c, text in pairs
+    ]
+    return " and ".join(said) or ALL_ROWS
+
+
+def _say(condition: Condition, brevity: Brevity) -> str:
+    """Say one condition; nothing where all rows have it."""
+    name = shorten_name(condition.feature, brevity.longest)
+    with_missing = condition.missing and condition.tells_missing
+    if condition.has_none:
+        return f"{name} missing" if with_missing else f"no {name}"
+    if condition.has_all:
+        return "" if condition.missing or not condition.tells_missing else f"{name} known"
+    if condition.levels:
+        return f"{name} = {_say_levels(condition, with_missing, brevity)}"
+    return _say_range(name, condition, brevity) + OR_MISSING * with_missing
+
+
+def _say_range(name: str, condition: Condition, brevity: Brevity) -> str:
+    """Say between which values rows are: "hour ≤ 5 or > 21" where they lie on both sides."""
+    write = write_threshold if brevity.in_full else write_short
+    said = list[str]()
+    for ends in condition.ranges:
+        low, high = (write(end, condition.kind) if abs(end) < inf else "" for end in ends)
+        if low and high:
+            said.append(f"{low} < {name} ≤ {high}")
+        else:
+            only = f"≤ {high}" if high else f"> {low}"
+            said.append(only if said else f"{name} {only}")
+    return join_words(said, "or")
+
+
+def _say_levels(condition: Condition, with_missing: bool, brevity: Brevity) -> str:  # noqa: FBT001
+    """Name the levels; where they are many, those that are left out, or how many there are."""
+    levels = [shorten_name(level, brevity.longest) for level in condition.levels]
+    others = [shorten_name(level, brevity.longest) for level in condition.others]
+    if len(levels) <= brevity.named:
+        return join_words([*levels, *(["missing"] * with_missing)], "or")
+    tail = f",{OR_MISSING}" * with_missing
+    if len(others) <= brevity.named:
+        return f"all but {join_words(others, 'and')}{tail}"
+    named = levels[: max(brevity.named - 2, 1)]
+    count = f"{len(levels) - len(named)} more" + " levels" * brevity.in_full
+    return f"{', '.join(named)} and {count}{tail}"
+
+
+def join_words(words: Sequence[str], last: str) -> str:
+    """List words as people do.
+
+    Examples
+    --------
+    >>> join_words(["a", "b", "c"], "or"), join_words(["a"], "or")
+    ('a, b or c', 'a')
+    """
+    *before, end = words
+    return f"{', '.join(before)} {last} {end}" if before else end
+
+
+def write_threshold(value: float, kind: AxisKind) -> str:
+    """Write a threshold with all of its digits, and no more.
+
+    Examples
+    --------
+    >>> write_threshold(3.0, "number"), write_threshold(0.1, "number"), write_threshold(0.5, "date")
+    ('3', '0.1', '1970-01-01 12:00:00')
+    """
+    if kind == "date":
+        return write_place(value, kind).replace("T", " ")
+    is_whole = abs(value) < LARGEST_WHOLE and value == int(value)
+    return f"{int(value) if is_whole else float(value)!r}" + " s" * (kind == "duration")

@@ -1,1 +1,0 @@
-"""The numbers that users hold, and their plain forms: tables, text, files."""

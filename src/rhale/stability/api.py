@@ -1,0 +1,790 @@
+"""refit() and refits(): the steps from a learner, or its models, and a table to Refits, in order."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from itertools import chain, combinations, count
+from os import PathLike
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.data.table import TableInMemory
+from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.explanation import Explanation, rebin_alike
+from rhale.effects.local.choose import choose_measures, postpone_bins
+from rhale.errors import (
+    BadSettingError,
+    BadTableError,
+    CheckpointError,
+    MissingExtraError,
+    ModelFailedError,
+    NotDifferentiableError,
+    RhaleError,
+    UnknownModelError,
+    UnknownNameError,
+    excerpt,
+)
+from rhale.execution.fold import Progress
+from rhale.execution.threads import count_jobs, limit_libraries, map_in_threads
+from rhale.features.feature import Columns, FirstPass
+from rhale.features.row_columns import read_explained_rows
+from rhale.interaction.api import interactions, pairs_among
+from rhale.interaction.result import Interactions
+from rhale.interaction.settings import read_pairs
+from rhale.models.conversions import describe_conversions
+from rhale.models.files.sandbox import containing
+from rhale.models.training import (
+    MIN_PREFITTED_MODELS,
+    TrainingSet,
+    as_trainer,
+    check_target,
+    is_larger,
+    read_models,
+    refuse_rows,
+    require_training_rows,
+)
+from rhale.models.wrap import read_model, unbind
+from rhale.naming import answering_unknown, find_feature
+from rhale.output.note import Note, as_notes
+from rhale.pipeline import Run, conclude, open_run, say_settings
+from rhale.settings import USUAL_BINS, Settings, name_keys
+from rhale.stability.overlap import Overlap
+from rhale.stability.refit_effect import RefitPair
+from rhale.stability.result import Failure, Refits, lighten
+from rhale.stability.splits import Scheme, check_indices
+from rhale.stats.arrays import IntArray
+
+RHALE_LOG = logging.getLogger("rhale")
+ENOUGH_RETRAININGS = 10  # trainings
+KEPT_BYTES = 2**30  # of all models together, for questions about pairs
+SAME_TRAINING_ROWS_NOTE = Note(
+    "same rows",
+    "all trainings had the same rows: what differs between them is the learner's own chance, and "
+    "nothing is known about training on other rows, so there is no interval",
+)
+LEFT = Note(
+    "models",
+    f"the models take more than {KEPT_BYTES // 2**30} GiB and were not kept: interactions are "
+    "measured with the trainings only, by pairs=",
+)
+RESUMED = Note(
+    "models",
+    "some trainings come from the folder of a call before, which keeps no models: interactions are "
+    "measured with the trainings only, by pairs=",
+)
+PAIR_OPTIONS = (
+    *("output", "response", "transform", "weights", "columns", "categorical"),
+    *("n_rows", "seed", "batch_size", "device"),
+)
+# of one explanation alone, or read beside the options; a gradient is that of one model
+NOT_OPTIONS = (*("checkpoint", "progress", "pairing", "partners", "n_jobs", "seed", "gradient"),)
+REFIT_OPTIONS = tuple(one.name for one in fields(Settings) if one.name not in NOT_OPTIONS)
+# questions that no training would answer
+WRONG = (
+    *(BadSettingError, BadTableError, UnknownNameError, MissingExtraError),
+    *(NotDifferentiableError, UnknownModelError),
+)
+
+
+@answering_unknown(*REFIT_OPTIONS)
+@containing
+def refit(
+    estimator: Any,
+    data: Any,
+    target: Any,
+    *,
+    scheme: str | None = None,
+    n_refits: int = 20,
+    share: float | None = None,
+    folds: int = 5,
+    train: Sequence[npt.ArrayLike] | None = None,
+    groups: npt.ArrayLike | str | None = None,
+    fit_params: Mapping[str, Any] | None = None,
+    model: Any = None,
+    pairs: Any = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: bool | Progress | None = None,
+    **options: Any,
+) -> Refits:
+    """Train a learner again and again on part of the rows, and explain every training.
+
+    Parameters
+    ----------
+    estimator : estimator or callable
+        An estimator with `fit` (scikit-learn, a pipeline, XGBoost, LightGBM, CatBoost), which is
+        cloned and stays as it is; or a function (rows, target) -> fitted model.
+    data : NumPy array, pandas, polars or pyarrow table
+        Rows to train and to explain on, in memory. Every training is explained on all of them.
+    target : array-like of shape (n_rows,) or str
+        What is learned; or the column that holds it, which is then no feature.
+    scheme : {"half-samples", "subsamples", "folds", "bootstraps"}, optional
+        Which rows a training has: half-samples if not given, or subsamples where `share` is.
+        Half-samples come as complementary halves, which tell most about a training on other rows.
+    n_refits : int
+        How many trainings.
+    share : float, optional
+        Of the rows in a subsample; two thirds by default.
+    folds : int
+        Of one round; 20 trainings are four rounds of five.
+    train : sequence of arrays of int or bool, optional
+        Rows of each training, where you know better: time, clusters, a design of your own. It
+        replaces `scheme`.
+    groups : array-like of shape (n_rows,) or str, optional
+        Rows that belong together (a customer, a patient) go into a training together; or the
+        column that says so, which is then no feature.
+    fit_params : mapping, optional
+        Passed on to `fit`; what has one entry a row is cut to the rows of the training.
+    model : fitted model, optional
+        The model that you use: its curve is drawn over those of the trainings.
+    pairs : "all" or sequence of pairs, optional
+        Measure interactions, too; see `Refits.replication`.
+    seed : int
+        Of the draw of the rows.
+    n_jobs : int, optional
+        Trainings at a time, -1 for one per core: each is fitted and explained in one thread of this
+        process, and numbers are the same for any of them. By default one after the other, with as
+        many threads as the learner likes.
+    checkpoint : path, optional
+        Folder where finished trainings are kept, without their models. The same call, made again
+        after an interruption, goes on from there and ends with the same numbers; trainings that
+        failed are tried again. A learner is known by its class and parameters, a function by its
+        name.
+    progress : bool or callable, optional
+        True shows a bar with the time that is left; a callable gets (trainings done, all).
+    **options
+        As in `rhale.explain`: features, method, bins, local, output, response, transform (the
+        learner sees the table as it is), columns, weights
+        (for the explanation; learners get theirs by `fit_params`), categorical, limits, window,
+        regions, n_rows (that are explained), batch_size, device, feature_names,
+        output_names (by default the name of the target, if it has one), units.
+
+    Returns
+    -------
+    Refits
+        Of the trainings that succeeded; those that failed are named in `failures`. An interrupted
+        run gives those that are done, and says so, if there are two.
+
+    Notes
+    -----
+    With `n_jobs`, libraries are kept to the thread that calls them. CatBoost cannot be while it
+    learns: give it `thread_count=1`.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> def learn(rows, target):
+    ...     slopes = np.linalg.lstsq(rows, target, rcond=None)[0]
+    ...     return lambda rows: rows @ slopes
+    >>> rx = rhale.refit(learn, x, 2 * x[:, 0] + rng.normal(size=200))
+    >>> [effect.name for effect in rx if effect.comes_back]
+    ['x0']
+    """
+    asked = read_options(name_target(options, target), seed, n_jobs)
+    rows = read_explained_rows(data, asked, target=target, groups=groups)
+    n_rows = rows.table.n_rows
+    lesson = TrainingSet(
+        as_trainer(estimator), rows.table, check_target(rows.target, n_rows), fit_params
+    )
+    if train is None:
+        usual = "half-samples" if share is None else "subsamples"
+        drawn = Scheme(usual if scheme is None else scheme, n_refits, share, folds)
+        parts = drawn.draw(n_rows, groups=rows.groups, strata=lesson.strata, seed=seed)
+    else:
+        parts = check_indices(train, None, n_rows)
+    work = RefitRun(rows.table, rows.asked, len(parts), n_jobs, progress, pairs)
+    with keep_trainings(work, lesson, parts, checkpoint) as keeping:
+        done = keeping.explain_all(lambda number: lesson.train(parts[number]), own=model)
+    told = {"learner": lesson.trainer.name, "scheme": drawn.name if train is None else "own rows"}
+    return gather_refits(work, done, Overlap.of(parts, n_rows, rows.units), told)
+
+
+@answering_unknown(*REFIT_OPTIONS)
+@containing
+def refits(
+    models: Any,
+    data: Any,
+    *,
+    train: Sequence[npt.ArrayLike] | None = None,
+    test: Sequence[npt.ArrayLike] | None = None,
+    scheme: str = "auto",
+    groups: npt.ArrayLike | str | None = None,
+    model: Any = None,
+    pairs: Any = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: bool | Progress | None = None,
+    **options: Any,
+) -> Refits:
+    """Explain models that were trained on different rows of one table.
+
+    Parameters
+    ----------
+    models : sequence of fitted models, or dict
+        What you have; or what scikit-learn's `cross_validate(..., return_estimator=True,
+        return_indices=True)` returned.
+    data : table
+        All rows, as in `rhale.explain`; every model is explained on all of them. In memory, unless
+        models are independent.
+    train, test : sequence of arrays of int or bool, optional
+        Rows that each model was trained on, or those that were left out.
+    scheme : {"auto", "independent"}
+        "independent": models were trained on data of their own, no two on the same rows; `train`
+        is not needed then.
+    groups : array-like of shape (n_rows,) or str, optional
+        Rows that belong together, if trainings kept them together.
+    model, pairs, seed, n_jobs, progress, **options
+        As in `rhale.refit`; `seed` is that of the sample of rows.
+
+    Returns
+    -------
+    Refits
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).normal(size=(100, 2))
+    >>> models = [lambda rows: 2.0 * rows[:, 0], lambda rows: 2.2 * rows[:, 0]]
+    >>> rx = rhale.refits(models, x, train=[np.arange(50), np.arange(50, 100)])
+    >>> np.diff(rx["x0"].curve([0.0, 1.0])).round(2)
+    array([2.1])
+    """
+    models, train, test = read_models(models, train, test)
+    models = [read_model(one) for one in models]
+    asked = read_options(options, seed, n_jobs)
+    if scheme == "independent":
+        refuse_rows(train=train, test=test, groups=groups)
+        table, overlap = data, Overlap.independent(len(models))
+    elif scheme == "auto":
+        rows = read_explained_rows(data, asked, groups=groups)
+        table, asked, n_rows = rows.table, rows.asked, rows.table.n_rows
+        overlap = Overlap.of(require_training_rows(models, train, test, n_rows), n_rows, rows.units)
+    else:
+        msg = (
+            f"scheme={scheme!r} is not known here; use 'auto', with the rows of each model in "
+            "train=, or 'independent' where no two models share a row"
+        )
+        raise BadSettingError(msg)
+    work = RefitRun(table, asked, len(models), n_jobs, progress, pairs, are_given=True)
+    done = work.explain_all(models.__getitem__, own=model)
+    names = [type(unbind(one, "auto")[0]).__name__ for one in models]
+    learner = Counter(names).most_common(1)[0][0]
+    return gather_refits(work, done, overlap, {"learner": learner, "scheme": "models as given"})
+
+
+def name_target(options: Mapping[str, Any], target: Any) -> Mapping[str, Any]:
+    """Let outputs be called by the target, where it has a name and the user says nothing else."""
+    name = target if isinstance(target, str) else getattr(target, "name", None)
+    return {"output_names": name, **options} if isinstance(name, str) and name else options
+
+
+def read_options(options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Settings:
+    """Read what is asked of every training; those at work at the same time have a thread each."""
+    threads = None if count_jobs(n_jobs) is None else 1
+    asked = Settings(**options, seed=seed, n_jobs=threads, partners=False)
+    if named := pairs_among(asked.features):
+        msg = f"features= names pairs, {named[0]!r}; name them in pairs=, beside the features"
+        raise BadSettingError(msg)
+    return asked
+
+
+# --- trainings, one after the other or several at a time -------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What came of one training: a model and its effects, or an error."""
+
+    number: int
+    model: Any = None
+    explanation: Explanation | None = None
+    pairs: Interactions | None = None
+    error: Exception | None = None
+
+
+@dataclass(eq=False)
+class Done:
+    """What came of all trainings so far.
+
+    Attributes
+    ----------
+    own : Explanation or None
+        Effects of the user's own model.
+    models, explanations, pairs : dict
+        By the number of the training, from 0 on; no models of trainings that a folder had kept,
+        and no pairs where they are measured later.
+    failures : list of Failure
+        Trainings that gave nothing.
+    is_interrupted : bool
+        Whether some were not waited for.
+    """
+
+    own: Explanation | None = None
+    models: dict[int, Any] = field(default_factory=dict)
+    explanations: dict[int, Explanation] = field(default_factory=dict)
+    pairs: dict[int, Interactions] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    is_interrupted: bool = False
+
+
+class FirstLook:
+    """What is known of the columns, and of their pairs: whoever comes first looks, for all."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.seen: Columns | None = None
+        self.pairs: list[tuple[str, str]] | None = None
+        self.bins: Any = None  # features by name, whatever order the models have
+
+    def columns(self, run: Run) -> Columns:
+        """What the first pass learned; others wait for it."""
+        with self._lock:
+            if self.seen is None or self.seen.table.names != run.table.names:
+                first = FirstPass.plan(run.table, run.asked)
+                self.seen = first.settle(run.survey(first.task))
+                self.bins = run.asked.bins
+            return self.seen
+
+
+@dataclass(frozen=True, eq=False)
+class RefitRun:
+    """One call at work: the same questions to every model.
+
+    Attributes
+    ----------
+    data : table
+        Rows that are explained.
+    asked : Settings
+        What is asked of every model.
+    n_trainings : int
+        How many there are to be.
+    n_jobs : int or None
+        How many at a time, each in one thread.
+    progress : bool, callable or None
+        Who is told.
+    pairs : object
+        Pairs of features that are measured, too.
+    are_given : bool
+        Whether models are the user's: none of them may fail.
+    first_look : FirstLook
+        What is known of the columns.
+    kept : KeptTrainings or None
+        Where finished trainings are kept.
+    """
+
+    data: Any
+    asked: Settings
+    n_trainings: int
+    n_jobs: int | None = None
+    progress: bool | Progress | None = None
+    pairs: Any = None
+    are_given: bool = False
+    first_look: FirstLook = field(default_factory=FirstLook)
+    kept: Any = None
+
+    def explain_all(self, make: Callable[[int], Any], own: Any = None) -> Done:
+        """Explain every model as soon as it is there; keep what is done, whatever happens.
+
+        Parameters
+        ----------
+        make : callable
+            From the number of a training to its model.
+        own : model, optional
+            The user's own, explained first.
+        """
+        if self.pairs is not None:
+            self._check_pairs()
+        done = Done()
+        with limit_libraries(count_jobs(self.n_jobs)), self._telling() as tell:
+            try:
+                if own is not None:
+                    with name_failed_model("model="):
+                        done.own = self._explain(own)
+                with closing(self._run(make)) as trainings:
+                    for training in trainings:
+                        self._take(done, training)
+                        tell()
+            except KeyboardInterrupt:
+                if len(done.explanations) < MIN_PREFITTED_MODELS:
+                    raise
+                done.is_interrupted = True
+        return done
+
+    def _check_pairs(self) -> None:
+        """Refuse pairs that cannot be measured, before anything is trained."""
+        asked = read_same_pairs(self.pairs)
+        if isinstance(self.data, TableInMemory) and not isinstance(asked, str):
+            for name in chain.from_iterable(asked):
+                find_feature(name, self.data.names)
+
+    def _run(self, make: Callable[[int], Any]) -> Generator[Training]:
+        """Trainings in order; threads work ahead, and none begins once this is closed."""
+        one, numbers = partial(self._try, make), range(self.n_trainings)
+        n_threads = min(count_jobs(self.n_jobs) or 1, self.n_trainings)
+        yield from map(one, numbers) if n_threads == 1 else map_in_threads(one, numbers, n_threads)
+
+    def _try(self, make: Callable[[int], Any], number: int) -> Training:
+        """Train and explain one model."""
+        try:
+            return self._recall(number) or self._train(number, make)
+        except Exception as error:  # noqa: BLE001 - learners fail as they like
+            return Training(number, error=error)
+
+    def _train(self, number: int, make: Callable[[int], Any]) -> Training:
+        """Train and explain one model, and keep what came of it where that is asked for."""
+        model = make(number)
+        fx, pairs = self._explain(model), None
+        if self.kept is not None and self.pairs is not None:
+            as_asked = number == 0 or not isinstance(self.pairs, str)  # the price is told once
+            asked = self.pairs if as_asked else list(combinations(fx.features, 2))
+            pairs = self.measure_pairs(model, asked, self.asked.n_jobs)
+        if self.kept is not None:
+            self.kept.save(number, fx, pairs)
+        return Training(number, model, fx, pairs)
+
+    def _recall(self, number: int) -> Training | None:
+        """A training that was kept before."""
+        found = None if self.kept is None else self.kept.load(number)
+        if found is None:
+            return None
+        pairs = None if found.pairs is None else Interactions(**found.pairs)
+        return Training(number, None, Explanation(**found.explanation), pairs)
+
+    def measure_pairs(self, model: Any, pairs: Any, n_jobs: int | None) -> Interactions:
+        """Measure pairs of one training, in so many threads; the price of all is told once."""
+        options = {name: getattr(self.asked, name) for name in PAIR_OPTIONS}
+        named = (self.first_look.pairs or pairs) if isinstance(pairs, str) else pairs
+        features = self.asked.features if named == "all" else None
+        options |= {"n_jobs": n_jobs, "pairs": named, "features": features}
+        found = interactions(model, self.data, **options)
+        if named == "all":
+            self.first_look.pairs = [pair.names for pair in found.pairs[:: len(found.outputs)]]
+            if found.provenance["ways"].get("corners"):
+                RHALE_LOG.warning("and as much for each of %d trainings", self.n_trainings)
+        return found
+
+    def _explain(self, model: Any) -> Explanation:
+        """Explain one model; what is known of the columns serves all of them."""
+        with open_run(model, self.data, self.asked) as run:
+            columns = self.first_look.columns(run)
+            asker = run.meet(columns)
+            choice = choose_measures(columns, asker, run.asked)
+            if run.asked.regions is None:  # whose bins are chosen with them
+                choice = postpone_bins(choice)
+            measured = run.measure(asker, columns, choice.measures)
+        return conclude(run, columns, asker, choice, measured)
+
+    def find_axes(self) -> dict[str, FeatureAxis]:
+        """Where the rows of each feature are; looked up anew if all trainings were there before."""
+        columns = self.first_look.seen
+        if columns is None:
+            # what only models of some kinds can be asked says nothing about columns
+            asked = replace(self.asked, output=None, response="auto", local="auto", device=None)
+            with open_run(answer_nothing, self.data, asked) as run:
+                columns = self.first_look.columns(run)
+        return {feature.name: feature.axis for feature in columns.features}
+
+    def _take(self, done: Done, training: Training) -> None:
+        """Keep what came of a training; raise what concerns them all."""
+        number, fx = training.number, training.explanation
+        if training.error is not None:
+            self._fail(done, number, training.error)
+        if fx is None:
+            return
+        if not done.explanations:
+            check_own(done.own, fx)
+        elif self.are_given:
+            check_outputs(number, fx, done.explanations[0])
+        if training.model is not None:
+            done.models[number] = training.model
+        if training.pairs is not None:
+            done.pairs[number] = training.pairs
+        done.explanations[number] = fx
+
+    def _fail(self, done: Done, number: int, error: Exception) -> None:
+        """Note a training that failed; what no training would answer is an error of the call."""
+        if isinstance(error, CheckpointError):
+            raise error
+        is_first = not done.explanations and done.own is None
+        if isinstance(error, WRONG) and is_first and not (self.are_given and number):
+            raise error
+        if self.are_given:
+            with name_failed_model(f"model {number + 1}"):
+                raise error
+        done.failures.append(Failure(number + 1, describe_failure(error)))
+        if len(done.failures) > self.n_trainings - MIN_PREFITTED_MODELS:
+            first = done.failures[0]
+            msg = (
+                f"{len(done.failures)} of {self.n_trainings} trainings failed, too many to compare "
+                f"the others; training {first.number}: {first.reason}"
+            )
+            raise ModelFailedError(msg) from error
+
+    @contextmanager
+    def _telling(self) -> Iterator[Callable[[], object]]:
+        """Give what is to be called when a training is done, or has failed."""
+        progress, numbers = self.progress, count(1)
+        if not progress:
+            yield lambda: None
+        elif callable(progress):
+            yield lambda: progress(next(numbers), self.n_trainings)
+        else:
+            from tqdm.auto import tqdm
+
+            with tqdm(total=self.n_trainings, unit="training", desc="rhale, refits") as bar:
+                yield bar.update
+
+
+@contextmanager
+def keep_trainings(
+    work: RefitRun, lesson: TrainingSet, parts: Sequence[IntArray], folder: Any
+) -> Iterator[RefitRun]:
+    """Work that keeps finished trainings in a folder, if the user names one."""
+    if folder is None:
+        yield work
+        return
+    from rhale.execution.checkpoint.folder import Checkpoint  # a tenth of the time of all imports
+    from rhale.execution.checkpoint.kept_trainings import (
+        KeptTrainings,
+        fingerprint_value,
+        identify_trainings,
+    )
+
+    asked = work.asked
+    said = say_settings(asked, lesson.table.names) | {"pairs": work.pairs}
+    for name in ("n_rows", "batch_size", "n_jobs", "gradient", "weights"):
+        said[name] = fingerprint_value(getattr(asked, name))
+    if asked.transform is not None:
+        said["transform"] = describe_conversions(lesson.table, asked.transform)
+    with Checkpoint.open(folder, identify_trainings(lesson, parts, said)) as memory:
+        yield replace(work, kept=KeptTrainings(memory))
+
+
+@contextmanager
+def name_failed_model(called: str) -> Iterator[None]:
+    """Say which model an error is about."""
+    try:
+        yield
+    except Exception as error:
+        if is_unfitted(error) or is_unfitted(error.__cause__):
+            msg = f"{called} is not fitted; pass models that are, or let rhale.refit train an estimator"
+            raise ModelFailedError(msg) from error
+        if isinstance(error, RhaleError):
+            msg = f"{called}: {error}"
+            raise type(error)(msg) from error
+        msg = f"{called} cannot be explained: {describe_failure(error)}"
+        raise ModelFailedError(msg) from error
+
+
+def is_unfitted(error: BaseException | None) -> bool:
+    """Whether a library says that a model was not fitted; they all follow scikit-learn here."""
+    return any(kind.__name__ == "NotFittedError" for kind in type(error).__mro__)
+
+
+def describe_failure(error: Exception) -> str:
+    """Why a training failed, in one line."""
+    kind = "" if isinstance(error, RhaleError) else f"{type(error).__name__}: "
+    return kind + excerpt(error)
+
+
+def check_own(own: Explanation | None, fx: Explanation) -> None:
+    """Refuse a model of the user's own that answers something else than the trainings."""
+    if own is not None and own.features != fx.features:
+        msg = (
+            f"model= was fitted on {', '.join(own.features)}, and the trainings on "
+            f"{', '.join(fx.features)}; pass a model of the same columns, or leave model= out"
+        )
+        raise BadSettingError(msg)
+    if own is not None and own.outputs != fx.outputs:
+        msg = (
+            f"model= answers {', '.join(own.outputs)}, and the trainings {', '.join(fx.outputs)}; "
+            "pass the same kind of model, or leave model= out"
+        )
+        raise BadSettingError(msg)
+
+
+def check_outputs(number: int, fx: Explanation, first: Explanation) -> None:
+    """Refuse a model that answers something else than the first."""
+    if fx.outputs != first.outputs:
+        msg = (
+            f"model 1 answers {', '.join(first.outputs)}, model {number + 1} {', '.join(fx.outputs)}; "
+            "trainings are compared in the same outputs: choose them by output="
+        )
+        raise BadSettingError(msg)
+
+
+# --- the whole -------------------------------------------------------------------------------------
+
+
+def answer_nothing(rows: Any) -> Any:
+    """A model for looking at columns, which ask none."""
+    return np.zeros(len(rows))
+
+
+def gather_refits(work: RefitRun, done: Done, overlap: Overlap, told: Mapping[str, Any]) -> Refits:
+    """Give all trainings the same bins, and put them together with the record of how they came."""
+    numbers = list_alike(done)
+    overlap = overlap.take(numbers)
+    found = [done.explanations[number] for number in numbers]
+    found += [] if done.own is None else [done.own]
+    if any(fx.cells for fx in found):
+        axes = work.find_axes()
+        bins = bins_of_all(replace(work.asked, bins=work.first_look.bins), found[0])
+        found = list(rebin_alike(found, bins, axes=axes))
+    own = None if done.own is None else lighten(found.pop())
+    source = Trained([done.models[n] for n in numbers if n in done.models], work, overlap)
+    left, lost = say_left(work, source), tuple[Note, ...]()
+    if work.pairs is None or done.pairs:
+        pairs = compare_refit_pairs([done.pairs[n] for n in numbers if n in done.pairs], overlap)
+    else:
+        pairs, lost = source.try_to_measure(work.pairs)
+    return Refits(
+        explanations=tuple(map(lighten, found)),
+        overlap=overlap,
+        own=own,
+        pairs=pairs,
+        failures=tuple(sorted(done.failures)),
+        provenance=record(found[0], work, overlap, told),
+        notes=(*note_columns(found[0]), *tell(work, done, overlap, left), *lost),
+        trained=source if left is None else None,
+    )
+
+
+def bins_of_all(asked: Settings, first: Explanation) -> Any:
+    """Bins that were asked for; the usual ones where none were, feature by feature."""
+    usual = USUAL_BINS[asked.method]
+    if not isinstance(asked.bins, Mapping):
+        return usual if asked.bins is None else asked.bins
+    named = name_keys(asked.bins, first.provenance["columns"])
+    return {feature: named.get(feature, usual) for feature in first.features}
+
+
+def list_alike(done: Done) -> list[int]:
+    """Numbers of the trainings whose models have the same outputs; note the others as failed."""
+    usual = Counter(fx.outputs for fx in done.explanations.values()).most_common(1)[0][0]
+    kept = []
+    for number, fx in sorted(done.explanations.items()):
+        if fx.outputs == usual:
+            kept.append(number)
+        else:
+            reason = f"it answers {', '.join(fx.outputs)}, most others {', '.join(usual)}"
+            done.failures.append(Failure(number + 1, reason))
+    if len(kept) < MIN_PREFITTED_MODELS:
+        last = done.failures[-1]
+        msg = f"{len(kept)} training is left, too few to compare; training {last.number}: {last.reason}"
+        raise ModelFailedError(msg)
+    return kept
+
+
+def record(
+    first: Explanation, work: RefitRun, overlap: Overlap, told: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Record what was trained and explained, and how."""
+    hidden = ("partners", "n_jobs")  # which every training has of itself
+    asked = {name: text for name, text in first.provenance["asked"].items() if name not in hidden}
+    sizes = overlap.n_train
+    known = {"rows_trained": [int(sizes.min()), int(sizes.max())]} if overlap.n_rows else {}
+    return {
+        **first.provenance,
+        **told,
+        "asked": asked,
+        "trainings": overlap.n_trainings,
+        "trainings_asked": work.n_trainings,
+        **known,
+    }
+
+
+def say_left(work: RefitRun, source: Trained) -> Note | None:
+    """Why models can be asked no more; None if they can."""
+    if len(source.models) < source.overlap.n_trainings:
+        return RESUMED
+    is_kept = work.are_given or not is_larger(source.models, KEPT_BYTES)
+    return None if is_kept else LEFT
+
+
+def note_columns(first: Explanation) -> tuple[Note, ...]:
+    """Which columns of the table no model saw."""
+    return tuple(note for note in as_notes(first.notes) if note.kind == "columns")
+
+
+def tell(work: RefitRun, done: Done, overlap: Overlap, left: Note | None) -> tuple[Note, ...]:
+    """What a reader should know about the trainings, and why models are not there."""
+    n_done, notes = overlap.n_trainings, list[Note]()
+    if done.is_interrupted:
+        text = f"interrupted: {n_done} of {work.n_trainings} trainings are done"
+        notes.append(Note("interrupted", text))
+    if n_done < ENOUGH_RETRAININGS:
+        text = f"{n_done} trainings tell little about how trainings differ; 20 are usual"
+        notes.append(Note("few trainings", text))
+    if overlap.is_same:
+        notes.append(SAME_TRAINING_ROWS_NOTE)
+    if left is not None and not (left is RESUMED and done.pairs):
+        notes.append(left)
+    return tuple(notes)
+
+
+# --- pairs -----------------------------------------------------------------------------------------
+
+
+def read_same_pairs(pairs: Any) -> Any:
+    """Read which pairs are measured; refuse to choose other ones in every training."""
+    asked = read_pairs(pairs)
+    if asked is None or isinstance(asked, int):
+        msg = (
+            f"pairs={pairs!r} would be other pairs in every training; name them, "
+            "pairs=[('a', 'b')], or pass pairs='all'"
+        )
+        raise BadSettingError(msg)
+    return asked
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """Models that can still be asked about pairs.
+
+    Attributes
+    ----------
+    models : list
+        Those that were explained, in order.
+    work : RefitRun
+        What they were asked.
+    overlap : Overlap
+        Which rows they share.
+    """
+
+    models: list[Any] = field(repr=False)
+    work: RefitRun
+    overlap: Overlap
+
+    def try_to_measure(self, pairs: Any) -> tuple[tuple[RefitPair, ...], tuple[Note, ...]]:
+        """Measure pairs; what stops that must not cost the trainings."""
+        try:
+            return self.measure(pairs), ()
+        except (KeyboardInterrupt, RhaleError) as error:
+            why = "interrupted" if isinstance(error, KeyboardInterrupt) else excerpt(error)
+        return (), (Note("pairs", f"pairs were not measured: {why}"),)
+
+    def measure(self, pairs: Any) -> tuple[RefitPair, ...]:
+        """Measure pairs of features in all trainings, in the same cells."""
+        asked, found = read_same_pairs(pairs), list[Interactions]()
+        for number, model in enumerate(self.models, start=1):
+            with name_failed_model(f"model {number} of {len(self.models)}"):
+                found.append(self.work.measure_pairs(model, asked, self.work.n_jobs))
+        return compare_refit_pairs(found, self.overlap)
+
+
+def compare_refit_pairs(found: Sequence[Interactions], overlap: Overlap) -> tuple[RefitPair, ...]:
+    """Compare pairs of all trainings, which were measured in the same cells."""
+    alike = zip(*(ix.pairs for ix in found), strict=True)
+    return tuple(RefitPair.of(same, overlap) for same in alike)

@@ -1,0 +1,592 @@
+"""One feature in several trainings: their curves, the mean, and where it would be in others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from rhale.effects.binning.partition import require_count
+from rhale.effects.curve import Center
+from rhale.effects.result import Result, Trace, is_constant, require_level
+from rhale.errors import BadSettingError
+from rhale.plots import canvas, missing_panel, style, ticks
+from rhale.plots import marks as dots
+from rhale.plots.axes import PlotAxis, open_plot_axis, read_item
+from rhale.plots.categorical_axis import OrientedAxes, add_levels_legend, label_oriented_axes
+from rhale.plots.labels import (
+    LITERAL,
+    fit_name,
+    folded,
+    format_rounded_number,
+    in_sentence,
+    join_names,
+)
+from rhale.plots.marks import Marks, PointMarks
+from rhale.plots.view import AxisView, Limits, Scale, Sort, by_height, read_view
+from rhale.regions.plot import lift_above
+from rhale.stability.refit_effect import REPLICATION_LEVEL, RefitEffect, RefitTrace
+from rhale.stats.arrays import BoolArray, FloatArray
+
+# --- What pictures of refits say in words: how large an effect is in other trainings, and whether it comes back
+
+
+LEAST_P = 0.001  # smaller ones are not told apart
+UNKNOWN_RETURN = "whether it comes back is not known"
+SAME_ROWS_VERDICT = "all trainings had the same rows: nothing is known of others"
+
+
+def interval_between(level: float, length: int, *, cut: bool = False) -> str:
+    """Name the interval that covers other trainings; say so where the axis ends before it.
+
+    Examples
+    --------
+    >>> interval_between(0.95, 40), interval_between(0.95, 28, cut=True)
+    ('95 % interval between trainings', '95 % between trainings, cut')
+    """
+    percent, end = f"{100 * level:.4g} %", ", cut" if cut else ""
+    words = f"{percent} interval between trainings{end}"
+    return words if len(words) <= length else f"{percent} between trainings{end}"
+
+
+def tell_verdict(effect: RefitEffect, level: float) -> tuple[str, str]:
+    """Say how large an effect is, and whether other trainings show it again; at length and shorter."""
+    told = SAME_ROWS_VERDICT if effect.overlap.is_same else tell_return(effect.p_value)
+    return f"{write_refit_importance(effect, level)}, {told}", told
+
+
+def write_refit_importance(effect: RefitEffect, level: float) -> str:
+    """Write the importance with its interval between trainings, where that is known."""
+    low, high = effect.importance_ci(level)
+    ends = (
+        f" [{format_rounded_number(low)}, {format_rounded_number(high)}]"
+        if np.isfinite(high)
+        else ""
+    )
+    return f"importance {format_rounded_number(effect.importance)}{ends}"
+
+
+def tell_return(p_value: float) -> str:
+    """Say whether an effect comes back.
+
+    Examples
+    --------
+    >>> tell_return(1e-9), tell_return(0.2)
+    ('comes back (p < 0.001)', 'does not come back (p = 0.2)')
+    """
+    if np.isnan(p_value):
+        return UNKNOWN_RETURN
+    words = "comes back" if p_value <= REPLICATION_LEVEL else "does not come back"
+    return f"{words} ({tell_p(p_value)})"
+
+
+def tell_p(p_value: float) -> str:
+    """Write a p-value with digits enough to see on which side of the level it is.
+
+    Examples
+    --------
+    >>> tell_p(0.0123), tell_p(0.0504), tell_p(0.0), tell_p(float("nan"))
+    ('p = 0.012', 'p = 0.0504', 'p < 0.001', 'p not known')
+    """
+    if np.isnan(p_value):
+        return "p not known"
+    if p_value < LEAST_P:
+        return f"p < {LEAST_P}"
+    written = (f"{p_value:.{digits}g}" for digits in range(2, 18))
+    return f"p = {next(w for w in written if (float(w) <= REPLICATION_LEVEL) == (p_value <= REPLICATION_LEVEL))}"
+
+
+ROOM_FOR_INTERVAL = 1.0  # how far it may widen the axis, as a share of the range of all curves
+SIDE_ROOM = 0.9  # of the place for missing values, for dots of trainings
+
+
+class RefitLayers(NamedTuple):
+    """What is drawn besides the mean of the trainings, and where that is zero."""
+
+    center: Center
+    level: float
+    trainings: bool
+    rows: bool
+
+    @property
+    def percent(self) -> str:
+        """The level in words."""
+        return f"{100 * self.level:.4g} %"
+
+
+def plot_refits(
+    effect: RefitEffect,
+    *,
+    ax: Axes | None = None,
+    center: Center = "mean",
+    level: float = 0.95,
+    trainings: bool = True,
+    rows: bool = False,
+    limits: Limits = None,
+    xscale: Scale = "auto",
+    sort: Sort | None = None,
+) -> Axes:
+    """Draw the effect of one feature in all trainings of a learner.
+
+    Parameters
+    ----------
+    effect : RefitEffect
+        What to draw: `rx["age"]`.
+    ax : Axes, optional
+        Where; None makes a new figure.
+    center : {"mean", "start", "uniform"}
+        Where every curve is zero, as in `RefitEffect.curve`.
+    level : float
+        Of the interval between trainings.
+    trainings : bool
+        Draw the curve of every training, beside their mean.
+    rows : bool
+        Draw the interval of your own model, too, which says how well its mean is known from these
+        rows, and nothing about other trainings. Needs `model=` in `rhale.refit`.
+    limits, xscale, sort
+        As in `plot_effect`; levels stand by the mean of the trainings.
+
+    Returns
+    -------
+    Axes
+        The given ones, or new ones. Artists carry a gid: rhale:trainings, rhale:between (the
+        interval), rhale:curve or rhale:levels (the mean), rhale:own (your model), rhale:ci (its
+        interval), rhale:counts, rhale:missing.
+
+    Notes
+    -----
+    What differs between trainings has an ink of its own, and is never drawn as the spread of rows
+    or as the interval of one model. Few trainings leave an interval so wide that nothing else
+    would be seen: the axis ends before it, and the legend says so. No interval covers what the
+    learner gets wrong in every training.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> x = np.random.default_rng(0).normal(size=(180, 2))
+    >>> models = [lambda x, a=a: a * x[:, 0] for a in (1.0, 1.5, 1.25)]
+    >>> rx = rhale.refits(models, x, train=np.arange(180).reshape(3, 60))
+    >>> plot_refits(rx["x0"]).get_xlabel()
+    'x0'
+    """
+    require_level(level)
+    require_own(effect, rows=rows)
+    wanted, first = RefitLayers(center, level, trainings, rows), effect.effects[0]
+    view = read_refit_view(effect, limits, xscale, sort)
+    field, new = open_plot_axis([first], ax, view), ax is None
+    if is_constant(first):
+        draw_constant(field, effect, wanted)
+    else:
+        field.begin()
+        explained = draw_layers(field, effect, wanted)
+        told = write_stability(field.board.ax, effect, level, new=new)
+        add_levels_legend(field.board, explained, new=new, title=told)
+        if not new:
+            lift_above(field.board.ax, len(explained))
+    field.name_places(first)
+    label_oriented_axes(field.board, [first], center)
+    if not first.labels:
+        field.board.ax.set_xlabel(ticks.axis_name(first, style.LABEL_LENGTH), **LITERAL)
+    field.name_scale()
+    return field.board.ax
+
+
+def read_refit_view(
+    effect: RefitEffect, limits: Limits, xscale: Scale, sort: Sort | None
+) -> AxisView:
+    """Read how the axis is to be shown: by the rows of the first training, and by all means."""
+    view = read_view([effect.effects[0]], limits, xscale, sort)
+    if not view.order:
+        return view
+    return view._replace(order=by_height(effect.labels, effect.trace().curve))
+
+
+def read_path(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> RefitTrace:
+    """Read what is drawn of all trainings, where the field shows it."""
+    first, view = effect.effects[0], field.view
+    if view.is_plain:
+        path = effect.trace(wanted.center, wanted.level)
+    else:
+        path = effect.trace(wanted.center, wanted.level, x=view.places(first))
+        path = crop_refit_trace(path, view)
+    return path._replace(x=field.locate(first, path.x))
+
+
+def crop_refit_trace(path: RefitTrace, view: AxisView) -> RefitTrace:
+    """Leave out places that are not shown; points of profiles are as they are."""
+    seen = view.shows(path.x)
+    parts = {name: part[..., seen] for name, part in path._asdict().items() if part is not None}
+    return path._replace(**parts)
+
+
+def require_own(effect: RefitEffect, *, rows: bool) -> None:
+    """Refuse the interval of a model that is not there."""
+    if rows and effect.own is None:
+        msg = (
+            f"rows=True draws the interval of your own model of {effect.name!r}, and none was "
+            "given; pass it on: rhale.refit(..., model=model)"
+        )
+        raise BadSettingError(msg)
+
+
+def draw_layers(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> list[Artist]:
+    """Draw trainings, their mean and interval, the user's model; return what a legend explains."""
+    first, path = effect.effects[0], read_path(field, effect, wanted)
+    marks = field.mark_trainings()
+    explained = draw_path(marks, path, wanted)
+    if wanted.rows and effect.own is not None:
+        explained += draw_own_model_interval(field, effect.own, marks, wanted)
+    field.draw_gaps(first)
+    explained += field.draw_counts(first)
+    gone = read_missing(effect, wanted)
+    if gone is not None:
+        draw_missing(field, effect, gone, wanted)
+    field.fit()
+    is_cut = cut_interval(field.board, [path] if gone is None else [path, gone])
+    length = canvas.label_letters(field.board.ax)
+    for band in explained:
+        if band.get_gid() == "rhale:between":
+            band.set_label(interval_between(wanted.level, length, cut=is_cut))
+    return explained
+
+
+def draw_constant(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> None:
+    """Say that there is no curve; show missing values where they were measured."""
+    first, gone = effect.effects[0], read_missing(effect, wanted)
+    item, ax = read_item(first, wanted.center, wanted.level), field.board.ax
+    if gone is None:
+        field.draw_constant([item._replace(missing=None)], wanted.level)
+        return
+    unknown = np.full(1, np.nan)  # the ink of rows says nothing about trainings
+    bare = Trace(unknown, gone.curve, unknown, unknown, unknown)
+    field.draw_constant([item._replace(missing=bare)], wanted.level)
+    limits = ax.get_xlim()
+    draw_missing(field, effect, gone, wanted)
+    field.fit()
+    if not first.labels:
+        ax.set_xlim(limits)
+
+
+def draw_path(marks: Marks, path: RefitTrace, wanted: RefitLayers) -> list[Artist]:
+    """Draw what all kinds of features have."""
+    n_trainings = len(path.curves)
+    explained = marks.draw_mean(path, f"mean of {n_trainings} trainings")
+    explained += marks.draw_interval(path)
+    if wanted.trainings:
+        explained += marks.draw_trainings(path, "single trainings")
+    return explained + marks.draw_own(path, "your model")
+
+
+def draw_own_model_interval(
+    field: PlotAxis, own: Result, marks: Marks, wanted: RefitLayers
+) -> list[Artist]:
+    """Draw the interval of the user's model, whose label tells it from that between trainings."""
+    path = read_item(own, wanted.center, wanted.level, view=field.view).path
+    path = path._replace(x=field.locate(own, path.x))
+    return marks.draw_rows(path, f"{wanted.percent} interval of your model")
+
+
+def read_missing(effect: RefitEffect, wanted: RefitLayers) -> RefitTrace | None:
+    """Read the points of missing values in all trainings; None where they were not measured."""
+    point = effect.missing_point(wanted.center, wanted.level)
+    if point is None:
+        return None
+    results = (*effect.effects, *([] if effect.own is None else [effect.own]))
+    traces = [result.missing_trace(wanted.center, wanted.level) for result in results]
+    heights = np.stack([np.full(1, np.nan) if one is None else one.curve for one in traces])
+    return RefitTrace(
+        x=np.zeros(1),
+        curve=np.array([point.curve]),
+        low=np.array([point.low]),
+        high=np.array([point.high]),
+        between=np.array([point.between]),
+        curves=heights[: effect.n_trainings],
+        own=None if effect.own is None or traces[-1] is None else heights[-1],
+    )
+
+
+def draw_missing(
+    field: PlotAxis, effect: RefitEffect, path: RefitTrace, wanted: RefitLayers
+) -> None:
+    """Draw trainings and their mean without a value: in a slot, or in a narrow panel."""
+    first = effect.effects[0]
+    spot = Trace(*np.full((5, 1), np.nan))
+    ax, spot = field.place_missing(spot)
+    aside = ax is not field.board.ax
+    board, path = OrientedAxes(ax) if aside else field.board, path._replace(x=spot.x)
+    marks = PointMarks(board, style.LARGEST_DOT, SIDE_ROOM)
+    if wanted.trainings:
+        marks.draw_trainings(path, "")
+    marks.draw_interval(path)
+    marks.draw_own(path, "")
+    mean = Trace(path.x, path.curve, path.between, path.low, path.high)
+    dots.draw_missing_dot(board, mean, style.LARGEST_DOT, style.ALONE)
+    if aside:
+        for values in (*path.curves, path.low, path.high):
+            missing_panel.reserve(field.board.ax, mean._replace(curve=values), spread=False)
+        share = 0.0 if first.missing is None else first.missing.share
+        missing_panel.label_side(ax, f"missing\n{100 * share:.3g} %", style.NAME_TEXT)
+
+
+def cut_interval(board: OrientedAxes, paths: Sequence[RefitTrace]) -> bool:
+    """Let the axis end before intervals that would leave nothing to see; tell whether it did."""
+    drawn = [part for path in paths for part in (path.curves, path.own) if part is not None]
+    values = np.concatenate([np.ravel(part) for part in drawn])
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    room = ROOM_FOR_INTERVAL * (high - low)
+    ends = (
+        float(min(np.nanmin(path.low, initial=low) for path in paths)),
+        float(max(np.nanmax(path.high, initial=high) for path in paths)),
+    )
+    reach = max(ends[0], low - room), min(ends[1], high + room)
+    if not room > 0 or reach == ends:
+        return False
+    limits = canvas.widen_interval(
+        min(reach[0], 0.0), max(reach[1], 0.0), style.ROOM_FOR_STRIP, style.AXIS_MARGIN
+    )
+    (board.ax.set_xlim if board.turned else board.ax.set_ylim)(*limits, auto=True)
+    return True
+
+
+def write_stability(ax: Axes, effect: RefitEffect, level: float, *, new: bool) -> str:
+    """Say how large the effect is and whether it comes back: above given axes, or for the legend."""
+    told = tell_verdict(effect, level)
+    if new:
+        room = canvas.wide_letters(style.PROFILE_SIZE[0] - canvas.BESIDE_LEGEND, style.LEGEND_TEXT)
+        return folded(told[0], room)
+    room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.NUMBER_TEXT)
+    words = next((words for words in told if len(words) <= room), folded(told[-1], room))
+    title = ax.set_title(words, loc="left", fontsize=style.NUMBER_TEXT, **LITERAL)
+    title.set(color=style.NOTE, gid="rhale:verdict")
+    return ""
+
+
+# --- What would come back: the importance of all features in other trainings, as a ranking
+
+
+MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS = 11, 38  # letters of a name
+FEATURE_NAMES_SHARE = 0.6  # of the width of given axes, for names beside them
+RANKING_LINE_INCHES = 0.45  # inches of a line and the room below it
+ABOVE, BELOW = -0.16, 0.2  # where importance and what comes back stand, in lines
+IMPORTANCE_DOT_SIZE, DIAMOND = 5.5, 5.5  # points
+BAR = 0.26  # of a line
+TITLE = 60  # letters of a remark
+ON = " on "  # between a feature and an output
+MAX_INTERVAL_REACH = 2.0  # how far intervals may widen the axis, by the largest importance
+
+
+class Ranking(NamedTuple):
+    """Numbers of the lines of the picture, each of shape (n_lines,)."""
+
+    importance: FloatArray
+    low: FloatArray
+    high: FloatArray
+    replicated: FloatArray
+    p_value: FloatArray
+    comes_back: BoolArray
+
+    @property
+    def right(self) -> float:
+        """Where the axis ends: intervals that are very wide go on beyond."""
+        sizes = np.concatenate([self.importance, self.replicated])
+        largest = float(np.nanmax(sizes, initial=0.0))
+        farthest = float(np.nanmax(self.high, initial=largest))
+        right = min(farthest, MAX_INTERVAL_REACH * largest)
+        return right if right > canvas.SMALLEST_PLOT_RANGE else 1.0
+
+
+def plot_replication(
+    effects: Sequence[RefitEffect],
+    *,
+    ax: Axes | None = None,
+    level: float = 0.95,
+    most: int = 30,
+) -> Axes:
+    """Draw what would come back: all features with their importance in other trainings.
+
+    Parameters
+    ----------
+    effects : sequence of RefitEffect
+        What to draw, the first on top: `rx.ranked()`.
+    ax : Axes, optional
+        Where; None makes a new figure.
+    level : float
+        Of the interval of the importance between trainings.
+    most : int
+        How many at most; the legend says how many there are.
+
+    Returns
+    -------
+    Axes
+        The given ones, or new ones. Artists carry a gid: rhale:between (the interval),
+        rhale:importance, rhale:replicated (what comes back), rhale:chance (what does not),
+        rhale:p for the numbers beside.
+
+    Notes
+    -----
+    Importance is never below zero: that of a feature without an effect is what the learner took
+    from chance. Diamonds show it without that. A full one comes back in other trainings; a hollow
+    one is not told from chance, and the name of its feature is grey. Where all trainings had the
+    same rows nothing is known about others: there are no diamonds, and the legend says so.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> x = np.random.default_rng(0).normal(size=(180, 2))
+    >>> models = [lambda x, a=a: a * x[:, 0] for a in (1.0, 1.5, 1.25, 1.3)]
+    >>> rx = rhale.refits(models, x, train=np.arange(180).reshape(4, 45))
+    >>> [name.get_text() for name in plot_replication(rx.ranked()).get_yticklabels()]
+    ['x0', 'x1']
+    """
+    require_level(level)
+    require_count("most", most)
+    require_effects(effects)
+    kept, new = list(effects[:most]), ax is None
+    ax = new_ranking(len(kept)) if ax is None else ax
+    canvas.write_plain_values(ax)
+    ranking = read_ranking(kept, level)
+    prepare_replication_axes(ax, ranking)
+    explained = draw_importance(ax, ranking, level) + draw_returns(ax, ranking)
+    name_lines(ax, kept, ranking, new=new)
+    title = tell_remarks(len(effects), ranking)
+    write_legend(ax, explained, title, new=new)
+    words = join_names(
+        [in_sentence(effect) for effect in kept], max(8, canvas.letters(ax, "width"))
+    )
+    ax.set_xlabel(
+        f"importance: effect on {words}\n(deviation over the rows)",
+        fontsize=style.NAME_TEXT,
+        **LITERAL,
+    )
+    return ax
+
+
+def new_ranking(n_lines: int) -> Axes:
+    """Make a figure as high as its lines need, and larger for larger letters."""
+    height = style.REPLICATION_HEAD + style.RANKING_LINE * n_lines
+    scale = canvas.magnify()
+    return canvas.new_axes((scale * style.REPLICATION_WIDTH, scale * height))
+
+
+def write_legend(ax: Axes, artists: list[Artist], title: str, *, new: bool) -> None:
+    """Explain below a new figure, whose names may leave little room; else where the axes are emptiest."""
+    if new:
+        canvas.add_figure_legend(cast(Figure, ax.figure), artists, title)
+    else:
+        canvas.add_legend(ax, artists, outside=False, title=title)
+        lift_above(ax, len(artists) + len(title.splitlines()))
+
+
+def require_effects(effects: Sequence[RefitEffect]) -> None:
+    """Refuse an empty list."""
+    if not effects:
+        msg = "there are no effects to rank; give those of refits: plot_replication(rx.ranked())"
+        raise BadSettingError(msg)
+
+
+def read_ranking(effects: Sequence[RefitEffect], level: float) -> Ranking:
+    """Read the numbers of all lines."""
+    numbers = [(e.importance, *e.importance_ci(level), e.replicated, e.p_value) for e in effects]
+    importance, low, high, replicated, p_value = np.array(numbers, dtype=np.float64).T
+    comes_back = np.array([effect.comes_back for effect in effects])
+    return Ranking(importance, low, high, replicated, p_value, comes_back)
+
+
+def prepare_replication_axes(ax: Axes, ranking: Ranking) -> None:
+    """Set how far the axes reach, and part the lines."""
+    n_lines = ranking.importance.size
+    ax.set_xlim(0.0, 1.04 * ranking.right)
+    slots = ax.get_window_extent().height / ax.figure.dpi / (canvas.magnify() * RANKING_LINE_INCHES)
+    ax.set_ylim(max(n_lines, slots) - 0.4, -0.6)  # few lines stand on top
+    for place in np.arange(1, n_lines) - 0.5:
+        rule = ax.axhline(place, color=style.ZERO_LINE, linewidth=style.HAIR_LINE)
+        rule.set(zorder=0.4, alpha=0.5, gid="rhale:rule")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def draw_importance(ax: Axes, ranking: Ranking, level: float) -> list[Artist]:
+    """Draw importance, and its interval between trainings where that is known."""
+    places = np.arange(float(ranking.importance.size)) + ABOVE
+    (dots,) = ax.plot(
+        ranking.importance, places, "o", color=style.EFFECT, markersize=IMPORTANCE_DOT_SIZE
+    )
+    dots.set(markeredgewidth=style.THIN_LINE, markeredgecolor="white", zorder=4)
+    dots.set(clip_on=False, gid="rhale:importance", label="mean importance")
+    known = np.isfinite(ranking.high)
+    if not known.any():
+        return [dots]
+    low, high = ranking.low[known], np.minimum(ranking.high[known], 2 * ranking.right)
+    bars = ax.barh(places[known], high - low, BAR, low, color=style.BETWEEN, zorder=2)
+    is_cut = bool((ranking.high[known] > ranking.right).any())
+    for bar in bars:
+        bar.set_gid("rhale:between")
+    bars.patches[0].set_label(interval_between(level, canvas.label_letters(ax), cut=is_cut))
+    return [dots, bars.patches[0]]
+
+
+def draw_returns(ax: Axes, ranking: Ranking) -> list[Artist]:
+    """Draw what trainings agree on: full where it comes back, hollow where it may be chance."""
+    places, explained = np.arange(ranking.importance.size) + BELOW, list[Artist]()
+    known = np.isfinite(ranking.replicated)
+    returns = ranking.comes_back
+    kinds = (
+        (known & returns, style.TRUTH, "rhale:replicated", "comes back"),
+        (known & ~returns, "none", "rhale:chance", "not told from chance"),
+    )
+    for chosen, face, gid, label in kinds:
+        if chosen.any():
+            (marks,) = ax.plot(ranking.replicated[chosen], places[chosen], "D", color=style.TRUTH)
+            marks.set(markersize=DIAMOND, markerfacecolor=face, markeredgewidth=style.THIN_LINE)
+            marks.set(zorder=4, clip_on=False, gid=gid, label=label)
+            explained.append(marks)
+    return explained
+
+
+def name_lines(ax: Axes, effects: Sequence[RefitEffect], ranking: Ranking, *, new: bool) -> None:
+    """Write features at the left, grey where they do not come back, and p-values at the right."""
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    room = MAX_RANKED_NAME_LETTERS if new else FEATURE_NAMES_SHARE * inches * style.LETTERS_PER_INCH
+    length = int(np.clip(room, MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS))
+    several = len({effect.output for effect in effects}) > 1
+    names = [name_line(effect, length, several=several) for effect in effects]
+    ax.set_yticks(range(len(names)), labels=names)
+    lost = np.isfinite(ranking.p_value) & ~ranking.comes_back
+    for tick, is_lost in zip(ax.yaxis.get_major_ticks(), lost, strict=True):
+        colour = style.SINGLE_ROW if is_lost else style.TRUTH
+        tick.label1.set(fontsize=style.NAME_TEXT, color=colour, **LITERAL)
+    ax.tick_params(axis="y", length=0, pad=7)  # half a diamond may stand left of zero
+    if np.isfinite(ranking.p_value).any():
+        write_p_values(ax, ranking.p_value)
+
+
+def name_line(effect: RefitEffect, length: int, *, several: bool) -> str:
+    """Write the feature in at most so many letters, and the output where there are several."""
+    words, output = effect.captions.feature(effect.name), effect.captions.output(effect.output)
+    if not several:
+        return fit_name(words, length)
+    room = length - len(ON)
+    feature = fit_name(words, max(room - len(output), room // 2))
+    return f"{feature}{ON}{fit_name(output, room - len(feature))}"
+
+
+def write_p_values(ax: Axes, p_value: FloatArray) -> None:
+    """Write p-values beside the axes."""
+    side = ax.secondary_yaxis("right")
+    side.set_yticks(range(p_value.size), labels=[tell_p(p) for p in p_value])
+    side.tick_params(axis="y", length=0, labelsize=style.NUMBER_TEXT, labelcolor=style.NOTE)
+    side.spines["right"].set_visible(False)
+    side.set_gid("rhale:p")
+
+
+def tell_remarks(n_all: int, ranking: Ranking) -> str:
+    """Say above the legend what is not drawn, and why."""
+    n_drawn, told = ranking.importance.size, list[str]()
+    if n_drawn < n_all:
+        told.append(f"{n_drawn} of {n_all} effects")
+    if np.isnan(ranking.p_value).all():
+        told.append(SAME_ROWS_VERDICT)
+    return "\n".join(folded(words, TITLE) for words in told)

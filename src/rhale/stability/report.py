@@ -1,0 +1,631 @@
+"""Refits to a page: frozen, plain numbers and words, and no word of HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rhale.effects.result import is_constant
+from rhale.output import colours as inks
+from rhale.report.notebook import (
+    LONGEST_NOTE,
+    MAX_EFFECT_ROWS,
+    NUMBER_CELL_STYLE,
+    TEXT_CELL_STYLE,
+    card,
+    folded_notes,
+    named,
+    table,
+    write_curve_svg,
+    write_paragraph,
+    write_sparkline_path,
+)
+from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS
+from rhale.report.page import (
+    EFFECT_METHODS,
+    EFFECT_SIZE_ROUNDING,
+    LONGEST_FACT,
+    Footnote,
+    argument,
+    created,
+    drop_size_rounding,
+    footnotes,
+    rows_in_words,
+    versions,
+)
+from rhale.report.sentences import (
+    UNKNOWN_DASH,
+    at,
+    chance_in_words,
+    clean,
+    fixed,
+    fixed_or_dash,
+    format_report_number,
+    isolated,
+    listed,
+    unbroken,
+)
+from rhale.stability.charts import RefitShape, shape_of_refits, trace_refits
+from rhale.stability.refit_effect import (
+    REPLICATION_LEVEL,
+    RefitEffect,
+    RefitPair,
+    RefitTrace,
+    rank_pairs,
+)
+from rhale.stability.table import find_correlated, refit_head, write_rules
+
+if TYPE_CHECKING:
+    from rhale.stability.result import Refits
+
+
+# --- What trainings say about one feature, in plain sentences: whether it comes back, and how large it is
+
+
+MAX_NAME_LETTERS_IN_TEXT = 60
+MIN_FEATURES_FOR_CHANCE = 20  # features: one in twenty comes back by chance
+YES, NO = "yes", "no"
+
+
+def comes_back_in_words(effect: RefitEffect | RefitPair) -> str:
+    """Say whether something comes back; a dash where that cannot be told."""
+    if not math.isfinite(effect.p_value):
+        return UNKNOWN_DASH
+    return YES if effect.comes_back else NO
+
+
+def count_stable_sentence(found: Sequence[str]) -> str:
+    """Say how many features come back, told in words, and how many would by chance alone."""
+    tested = [words for words in found if words != UNKNOWN_DASH]
+    if not tested:
+        return "Whether features come back is not known: all trainings had the same rows."
+    n_back, n = tested.count(YES), len(tested)
+    told = f"{n_back} of {n} {'feature comes' if n == 1 else 'features come'} back"
+    if n < MIN_FEATURES_FOR_CHANCE:
+        return f"{told}."
+    return f"{told}; if none of them did anything, chance would still let about {REPLICATION_LEVEL * n:.0f} come back."
+
+
+def tell_nothing(effect: RefitEffect) -> str:
+    """Say that a feature moves nothing, but for rounding."""
+    return f"{isolated(clean(effect.captions.feature(effect.name), MAX_NAME_LETTERS_IN_TEXT))} does nothing in any training."
+
+
+def tell_refits(
+    effect: RefitEffect, path: RefitTrace | None, ends: tuple[float, float], alike: list[str]
+) -> str:
+    """Say what the trainings show.
+
+    Parameters
+    ----------
+    effect : RefitEffect
+        One feature and output.
+    path : RefitTrace or None
+        What is drawn of it; None where the feature has one value.
+    ends : pair of float
+        Of the interval of its importance.
+    alike : list of str
+        Features that it can hardly be told from.
+    """
+    name = isolated(clean(effect.captions.feature(effect.name), MAX_NAME_LETTERS_IN_TEXT))
+    if path is None:
+        return f"{name} has one value in these rows: no training can tell what it does."
+    told = [tell_replication(effect, name), describe_refit_importance(effect, ends)]
+    if not effect.p_value > REPLICATION_LEVEL:  # trainings share rows: they agree on chance, too
+        told += describe_trend(effect, path) + describe_missing_values(effect)
+    return unbroken(" ".join(told + tell_alike(alike)))
+
+
+def tell_replication(effect: RefitEffect, name: str) -> str:
+    """Say whether the effect comes back, and by which evidence."""
+    chance = chance_in_words(effect.p_value)
+    p = f"p\u00a0{chance}" if chance.startswith("<") else f"p\u00a0=\u00a0{chance}"
+    if not math.isfinite(effect.p_value):
+        return f"Whether {name} comes back is not known: all trainings had the same rows."
+    if effect.comes_back:
+        return f"{name} comes back: the trainings agree better than chance would let them ({p})."
+    return f"{name} does not come back: chance may let trainings agree as well as these ({p})."
+
+
+def describe_refit_importance(effect: RefitEffect, ends: tuple[float, float]) -> str:
+    """Say how large the effect is, on average over trainings and in single ones."""
+    low, high = ends
+    least, most = float(effect.importances.min()), float(effect.importances.max())
+    sure = (
+        f", between {format_report_number(low)} and {format_report_number(high)} for the average of all such trainings (95 %)"
+        if math.isfinite(high)
+        else ", without an interval"
+    )
+    return (
+        f"Importance {format_report_number(effect.importance)}{sure}; "
+        f"single trainings gave {format_report_number(least)} to {format_report_number(most)}."
+    )
+
+
+def describe_trend(effect: RefitEffect, path: RefitTrace) -> list[str]:
+    """Say where the mean curve is lowest and highest, and how many trainings have the same order."""
+    finite = path.curve[np.isfinite(path.curve)]
+    if not finite.size or np.ptp(finite) <= EFFECT_SIZE_ROUNDING * np.nanmax(np.abs(path.curves)):
+        return []
+    least, most = int(np.nanargmin(path.curve)), int(np.nanargmax(path.curve))
+    higher = path.curves[:, most] > path.curves[:, least]
+    some = f"{int(higher.sum())} of {effect.n_trainings} trainings"
+    low, high = (at(effect.effects[0], float(path.x[i])) for i in (least, most))
+    size = format_report_number(float(path.curve[most] - path.curve[least]))
+    if effect.column_kind == "categories":
+        told = f"{high} is {size} above {low}, the lowest, on average, and above it in {some}."
+    elif least < most:
+        told = f"The mean curve rises by {size} from its lowest, at {low}, to its highest, at {high}, and so do {some}."
+    else:
+        told = f"The mean curve falls by {size} from its highest, at {high}, to its lowest, at {low}, and so do {some}."
+    return [told]
+
+
+def describe_missing_values(effect: RefitEffect) -> list[str]:
+    """Say where rows without a value stand; nothing where that was not measured."""
+    found = effect.missing
+    if found is None or not math.isfinite(found.curve):
+        return []
+    sure = (
+        f" ({format_report_number(found.low)} to {format_report_number(found.high)})"
+        if math.isfinite(found.low)
+        else ""
+    )
+    return [f"Without a value the mean is {format_report_number(found.curve)}{sure}."]
+
+
+def tell_alike(alike: list[str]) -> list[str]:
+    """Say which features a learner may take for this one; nothing if none."""
+    names = listed([isolated(clean(name, MAX_NAME_LETTERS_IN_TEXT)) for name in alike])
+    return [f"It goes closely with {names}: a learner may take one for the other."] if alike else []
+
+
+MAX_REFIT_PAIR_ROWS = 30  # in their table
+REFIT_TABLE_DIGITS = 3
+MAX_FAILURE_LETTERS = 300  # letters of why a training failed
+REFIT_SCHEME_TEXTS = {
+    "half-samples": "on a random half of the rows",
+    "subsamples": "on a random part of the rows",
+    "folds": "on all rows but one fold",
+    "bootstraps": "on rows that were drawn with replacement",
+    "own rows": "on the rows that were given for it",
+}
+PREFITTED_SCHEME = "models as given"
+LONGEST_SCHEME = 60
+HIDDEN = ("moved limits",)  # notes: every training has them, since all have the same bins
+
+
+@dataclass(frozen=True)
+class RefitRow:
+    """One row of a table of what would come back; numbers are None where they are not known.
+
+    `size` is the mean importance of a feature or the mean strength of a pair, `low` and `high` its
+    interval, `notes` are places among the page's notes.
+    """
+
+    names: tuple[str, ...]
+    size: float | None
+    low: float | None
+    high: float | None
+    replicated: float | None
+    p: str
+    comes_back: str
+    rules: str = ""
+    correlated: str = ""
+    sparkline: str = ""
+    notes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class RefitPart:
+    """A feature that is drawn."""
+
+    row: RefitRow
+    reading: str
+    shape: RefitShape
+
+
+@dataclass(frozen=True)
+class RefitOutput:
+    """All that is said of one output; `n_left` pairs are but counted.
+
+    `largest` and `largest_pair` are the ends of the axes of the bars, `place` is that of the output
+    on the page.
+    """
+
+    name: str
+    key: str
+    place: int
+    reading: str
+    parts: tuple[RefitPart, ...]
+    largest: float
+    pairs: tuple[RefitRow, ...]
+    n_left: int
+    largest_pair: float
+
+
+@dataclass(frozen=True)
+class RefitPage:
+    """Everything that the page of refits says."""
+
+    title: str
+    lead: str
+    facts: tuple[tuple[str, str], ...]
+    settings: tuple[tuple[str, str], ...]
+    trained: str
+    outputs: tuple[RefitOutput, ...]
+    notes: tuple[Footnote, ...]
+    code: str
+    has_intervals: bool
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether some trainings found regions."""
+        return any(part.row.rules for output in self.outputs for part in output.parts)
+
+    @property
+    def has_correlated(self) -> bool:
+        """Whether some features can hardly be told from others."""
+        return any(part.row.correlated for output in self.outputs for part in output.parts)
+
+    @property
+    def has_own(self) -> bool:
+        """Whether the user's own model is drawn."""
+        return any(part.shape.own for output in self.outputs for part in output.parts)
+
+
+def make_refit_page(table: Refits, title: str | None = None) -> RefitPage:
+    """Gather what a page of refits shows.
+
+    Parameters
+    ----------
+    table : Refits
+        Effects of all trainings, and how they came about.
+    title : str, optional
+        Heading of the page.
+    """
+    first = table.explanations[0]
+    alike = find_correlated(first.features, first.sample_x, first.sample_weight)
+    notes = collect_refit_notes(table)
+    return RefitPage(
+        title=clean(title or "What would come back if the model were trained again"),
+        lead=write_refit_lead(table),
+        facts=tuple(summarize_refit_page(table)),
+        settings=tuple(list_refit_settings(table)),
+        trained=trained_in_words(table),
+        outputs=tuple(make_refit_output(table, output, alike, notes) for output in table.outputs),
+        notes=tuple(notes),
+        code=write_refit_code(table),
+        has_intervals=math.isfinite(table.overlap.factor),
+    )
+
+
+def write_refit_lead(table: Refits) -> str:
+    """Say in one sentence what was done."""
+    learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
+    n = table.overlap.n_trainings
+    return f"A {learner} was trained {n} times: what all trainings agree on would come back."
+
+
+def make_refit_output(
+    table: Refits, output: str, alike: Mapping[str, list[str]], notes: Sequence[Footnote]
+) -> RefitOutput:
+    """Gather what is said of one output."""
+    texts = [note.text for note in notes]
+    ranked = table.ranked(output)
+    scale = max((effect.importance for effect in ranked), default=0.0)
+    parts = tuple(make_refit_part(effect, alike[effect.name], scale, texts) for effect in ranked)
+    pairs = rank_pairs([pair for pair in table.pairs if pair.output == output])
+    strongest = max((pair.strength for pair in pairs), default=0.0)
+    rows = tuple(pair_row(pair, strongest) for pair in pairs[:MAX_REFIT_PAIR_ROWS])
+    return RefitOutput(
+        name=clean(table.captions.output(output)),
+        key=output,
+        place=table.outputs.index(output),
+        reading=count_stable_sentence([part.row.comes_back for part in parts]),
+        parts=parts,
+        largest=end_of_bars([part.row for part in parts]),
+        pairs=rows,
+        n_left=len(pairs) - len(rows),
+        largest_pair=end_of_bars(rows),
+    )
+
+
+def make_refit_part(
+    effect: RefitEffect, alike: list[str], scale: float, texts: Sequence[str]
+) -> RefitPart:
+    """Gather what is drawn and said of one feature and output."""
+    path, ends = trace_refits(effect), effect.importance_ci()
+    alike = [effect.captions.feature(name) for name in alike]
+    shape = shape_of_refits(effect, path)
+    row = replace(
+        effect_row(effect, ends, scale),
+        rules=clean(write_rules(effect)),
+        correlated=listed([isolated(clean(name, 60)) for name in alike], most=3),
+        sparkline=write_sparkline_path(shape),
+        notes=tuple(texts.index(clean(text)) for text in list_refit_note_texts(effect)),
+    )
+    told = (
+        tell_refits(effect, path, ends, alike) if row.size or path is None else tell_nothing(effect)
+    )
+    return RefitPart(row, told, shape)
+
+
+def effect_row(effect: RefitEffect, ends: tuple[float, float], scale: float) -> RefitRow:
+    """One feature as a row, with the interval of its importance.
+
+    What is but rounding of the largest importance, `scale`, is zero, and does not come back.
+    """
+    if drop_size_rounding(effect.importance, scale) == 0:
+        return nothing_row((spoken_name(effect),), effect)
+    return RefitRow(
+        (spoken_name(effect),),
+        drop_size_rounding(effect.importance, 0.0),
+        drop_size_rounding(ends[0], 0.0),
+        drop_size_rounding(ends[1], 0.0),
+        drop_size_rounding(effect.replicated, 0.0),
+        p=chance_in_words(effect.p_value),
+        comes_back=comes_back_in_words(effect),
+    )
+
+
+def spoken_name(effect: RefitEffect) -> str:
+    """What people read for the feature."""
+    return clean(effect.captions.feature(effect.name))
+
+
+def pair_row(pair: RefitPair, scale: float) -> RefitRow:
+    """One pair as a row."""
+    names = tuple(clean(pair.captions.feature(name)) for name in pair.names)
+    if drop_size_rounding(pair.strength, scale) == 0:
+        return nothing_row(names, pair)
+    low, high = pair.strength_ci()
+    return RefitRow(
+        names,
+        drop_size_rounding(pair.strength, 0.0),
+        drop_size_rounding(low, 0.0),
+        drop_size_rounding(high, 0.0),
+        drop_size_rounding(pair.replicated, 0.0),
+        p=chance_in_words(pair.p_value),
+        comes_back=comes_back_in_words(pair),
+    )
+
+
+def nothing_row(names: tuple[str, ...], found: RefitEffect | RefitPair) -> RefitRow:
+    """A row of zeros; p of what is but rounding tells nothing."""
+    is_known = math.isfinite(found.p_value)
+    none = 0.0 if is_known else None
+    return RefitRow(names, 0.0, none, none, none, UNKNOWN_DASH, NO if is_known else UNKNOWN_DASH)
+
+
+def end_of_bars(rows: Sequence[RefitRow]) -> float:
+    """The largest number that bars have to reach."""
+    return max((row.high or row.size or 0.0 for row in rows), default=0.0)
+
+
+def size_with_interval(row: RefitRow, largest: float) -> str:
+    r"""Importance or strength, and between what its mean over trainings is.
+
+    Examples
+    --------
+    >>> row = RefitRow(("age",), 0.62, 0.52, 0.72, 0.6, "0.01", "yes")
+    >>> size_with_interval(row, 0.72)
+    '0.620 [0.520,\xa00.720]'
+    """
+    size = fixed_or_dash(row.size, largest, REFIT_TABLE_DIGITS)
+    if row.low is None or row.high is None:
+        return size
+    low, high = (
+        fixed(row.low, largest, REFIT_TABLE_DIGITS),
+        fixed(row.high, largest, REFIT_TABLE_DIGITS),
+    )
+    return f"{size} [{low},\u00a0{high}]"
+
+
+def replicated_in_words(row: RefitRow, largest: float) -> str:
+    """What trainings agree on."""
+    return fixed_or_dash(row.replicated, largest, REFIT_TABLE_DIGITS)
+
+
+def collect_refit_notes(table: Refits) -> list[Footnote]:
+    """All that a reader should know: trainings that failed, the whole, and single features."""
+    found = [
+        Footnote(clean(f"Training {one.number} failed: {one.reason}", MAX_FAILURE_LETTERS), "")
+        for one in table.failures
+    ]
+    found += [Footnote(clean(text), "") for text in table.notes]
+    names: dict[str, dict[str, None]] = {}
+    for effect in table.effects:
+        for text in list_refit_note_texts(effect):
+            names.setdefault(clean(text), {})[spoken_name(effect)] = None
+    everyone = {spoken_name(effect) for effect in table.effects}
+    for text, some in names.items():
+        told = listed([isolated(clean(name, 60)) for name in some])
+        found.append(Footnote(text, "all features" if len(some) == len(everyone) > 1 else told))
+    return found
+
+
+def list_refit_note_texts(effect: RefitEffect) -> list[str]:
+    """Notes of a feature, one of each kind: those of trainings differ by little but numbers."""
+    first: dict[str, str] = {}
+    for one in effect.effects:
+        for note in footnotes(one):
+            first.setdefault(note.kind, str(note))
+    return [text for kind, text in first.items() if kind not in HIDDEN]
+
+
+def trained_in_words(table: Refits) -> str:
+    """Say what was trained, how often, and on which rows."""
+    learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
+    scheme, n_trainings = str(table.provenance.get("scheme", "")), table.overlap.n_trainings
+    how = REFIT_SCHEME_TEXTS.get(scheme, clean(scheme, LONGEST_SCHEME))
+    if not table.overlap.n_rows:
+        told = f"{n_trainings} models ({learner}) were given, each trained on data of its own."
+    elif scheme == PREFITTED_SCHEME:
+        told = f"{n_trainings} models ({learner}) were given, and the rows that each was trained on ({train_sizes(table)})."
+    else:
+        told = f"{learner} was trained {n_trainings} times, each time {how} ({train_sizes(table)})."
+    where = "with the same bins" if table.effects[0].quantity == "effect" else "at the same places"
+    return (
+        f"{told} Every training was explained on the same {rows_in_words(table.provenance)} rows, "
+        f"{where}, so that curves differ by what was learned and by nothing else."
+    )
+
+
+def train_sizes(table: Refits) -> str:
+    """Say how many rows trainings had."""
+    least, most = int(table.overlap.n_train.min()), int(table.overlap.n_train.max())
+    some = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    return f"{some} of {table.overlap.n_rows:,}"
+
+
+def summarize_refit_page(table: Refits) -> list[tuple[str, str]]:
+    """Say what was trained and explained; names and words."""
+    provenance = table.provenance
+    n_failed = len(table.failures)
+    failed = f", {n_failed} failed" if n_failed else ""
+    scheme = clean(provenance.get("scheme", ""), LONGEST_SCHEME)
+    words = [clean(table.captions.value_axis(output), 60) for output in table.outputs]
+    found = [
+        ("Learner", provenance.get("learner", "")),
+        ("Trainings", f"{table.overlap.n_trainings}, {scheme}{failed}"),
+        ("Rows of a training", train_sizes(table) if table.overlap.n_rows else ""),
+        ("Explained on", f"{rows_in_words(provenance)} rows"),
+        ("Features", f"{len({effect.name for effect in table.effects})}"),
+        ("Outputs" if len(words) > 1 else "Output", listed(words)),
+    ]
+    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+
+
+def list_refit_settings(table: Refits) -> list[tuple[str, str]]:
+    """Say how it was explained, when and with what; names and words."""
+    method = str(table.provenance.get("method", ""))
+    found = [
+        ("Method", EFFECT_METHODS.get(method, method)),
+        ("Made", created(table.provenance)),
+        ("Versions", versions(table.provenance)),
+    ]
+    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+
+
+def write_refit_code(table: Refits) -> str:
+    """Write how to make the same again, from the arguments that were given."""
+    provenance, scheme = table.provenance, str(table.provenance.get("scheme", ""))
+    asked = provenance.get("asked")
+    asked = {
+        "method": repr(provenance.get("method", "rhale")),
+        **(asked if isinstance(asked, Mapping) else {}),
+    }
+    asked = {name: text for name, text in asked.items() if name != "partners"}
+    n_trainings = provenance.get("trainings_asked", table.overlap.n_trainings)
+    if scheme == PREFITTED_SCHEME:
+        call, rows = "rhale.refits(\n    models,\n    X,\n", {"train": "train"}
+    elif scheme == "own rows":
+        call, rows = "rhale.refit(\n    estimator,\n    X,\n    y,\n", {"train": "train"}
+    else:
+        call = "rhale.refit(\n    estimator,\n    X,\n    y,\n"
+        rows = {"scheme": repr(scheme), "n_refits": repr(n_trainings)}
+    inside = "".join(f"    {argument(name, text)},\n" for name, text in (rows | asked).items())
+    name = clean(table.effects[0].name, MAX_CHART_LEVEL_LETTERS)
+    key = ", ".join(map(repr, [name, *table.outputs[: len(table.outputs) > 1]]))
+    return (
+        f"import rhale  # version {clean(provenance.get('rhale', '?'), 40)}\n\n"
+        f"rx = {call}{inside})\n"
+        f"rx[{clean(key)}]  # the numbers of one feature\n"
+        "rx.replication()  # the table above\n"
+        'rx.report("refits.html")  # this page\n'
+    )
+
+
+# --- Refits as small pieces of HTML for notebooks, one feature or all: no script, no style sheet
+
+
+REFIT_TEXT_COLUMNS = (
+    "feature",
+    "output",
+    "mean curve",
+    "",
+    "comes back",
+)  # columns that are no numbers
+NOTEBOOK_BAR_WIDTH, IMPORTANCE_BAR_HEIGHT = 96, 12  # of a bar
+
+
+def refits_as_html(
+    ranked: Sequence[RefitEffect], provenance: Mapping[str, Any], remarks: Sequence[str]
+) -> str:
+    """Write what would come back as a table.
+
+    Parameters
+    ----------
+    ranked : sequence of RefitEffect
+        Largest replicated importance first.
+    provenance : mapping
+        What was trained, and how.
+    remarks : sequence of str
+        Notes about the whole, and trainings that failed.
+    """
+    several, shown = len({effect.output for effect in ranked}) > 1, ranked[:MAX_EFFECT_ROWS]
+    scale = max((effect.importance for effect in shown), default=0.0)
+    rows = [effect_row(effect, effect.importance_ci(), scale) for effect in shown]
+    largest = end_of_bars(rows)
+    heads = ["feature", *(["output"] if several else []), "mean curve", ""]
+    heads += ["importance [95 %]", "replicated", "p", "comes back"]
+    body = "".join(
+        write_refit_row(row, effect, largest, several=several)
+        for row, effect in zip(rows, shown, strict=True)
+    )
+    more = len(ranked) - len(shown)
+    after = [f"and {more} more: rx.replication() has all"] if more > 0 else []
+    after += [clean(remark, LONGEST_NOTE) for remark in remarks]
+    return table(refit_head(ranked, provenance), heads, REFIT_TEXT_COLUMNS, body, after)
+
+
+def refit_as_html(effect: RefitEffect) -> str:
+    """Write one feature in all trainings: curves, sentences, notes."""
+    path, captions = trace_refits(effect), effect.captions
+    name, output = captions.axis(effect.name), captions.value_axis(effect.output)
+    on = output if effect.quantity == "prediction" else f"effect on {output}"
+    told = tell_refits(effect, path, effect.importance_ci(), [])
+    parts = [write_paragraph(told), folded_notes(effect.notes)]
+    if not is_constant(effect.effects[0]):
+        parts.insert(0, curves_of(effect, clean(f"{name}: {told}", LONGEST_NOTE)))
+    return card(name, f"{on}, between trainings", parts)
+
+
+def curves_of(effect: RefitEffect, told: str) -> str:
+    """Draw the curves of all trainings."""
+    from rhale.plots.choice import plot_refit_by_options  # tables need no Matplotlib
+    from rhale.report import notebook as inline_svg
+
+    return inline_svg.draw_inline_svg(plot_refit_by_options, told, effect)
+
+
+def write_refit_row(row: RefitRow, effect: RefitEffect, largest: float, *, several: bool) -> str:
+    """Write one line of the table."""
+    shape = shape_of_refits(effect, trace_refits(effect))
+    captions = effect.captions
+    output = [named(captions.output(effect.output))] if several else []
+    words = [named(captions.feature(effect.name)), *output]
+    words += [write_curve_svg(write_sparkline_path(shape)), write_importance_bar(row, largest)]
+    numbers = [size_with_interval(row, largest), replicated_in_words(row, largest), row.p]
+    cells = [f"<td{TEXT_CELL_STYLE}>{word}</td>" for word in words]
+    cells += [f"<td{NUMBER_CELL_STYLE}>{escape(text)}</td>" for text in numbers]
+    return f"<tr>{''.join(cells)}<td{TEXT_CELL_STYLE}>{row.comes_back}</td></tr>"
+
+
+def write_importance_bar(row: RefitRow, largest: float) -> str:
+    """Draw the importance, and its interval between trainings."""
+    size, low, high = (
+        NOTEBOOK_BAR_WIDTH * (v or 0.0) / largest if largest > 0 else 0.0
+        for v in (row.size, row.low, row.high)
+    )
+    return (
+        f'<svg width="{NOTEBOOK_BAR_WIDTH}" height="{IMPORTANCE_BAR_HEIGHT}" aria-hidden="true">'
+        f'<rect y="3" width="{size:.3g}" height="6" fill="{inks.EFFECT_COLOUR}" opacity="0.35"/>'
+        f'<path d="M{low:.3g} 6H{high:.3g}" stroke="{inks.BETWEEN_COLOUR}" stroke-width="2"/></svg>'
+    )

@@ -1,0 +1,243 @@
+"""What saved refits may hold: type, length and range of every field, and what must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rhale.effects.binning.moments import LARGEST_SQUARABLE
+from rhale.effects.schema import (
+    EFFECT_FIELDS,
+    EXPLANATION,
+    NOTE_LIST,
+    OF_ALL,
+    PROFILE,
+    SAMPLE,
+    agree_explanation,
+    effect_records,
+)
+from rhale.errors import BadSettingError
+from rhale.interaction.storage import PAIR_FEATURE_NAMES
+from rhale.output.storage.values import (
+    Anything,
+    ArrayDimension,
+    Kind,
+    Lengths,
+    Maybe,
+    Named,
+    Nothing,
+    Number,
+    Numbers,
+    Record,
+    RecordUnion,
+    Several,
+    Text,
+    quote_file_value,
+    refuse_file_content,
+)
+from rhale.regions.storage import region_records
+from rhale.stability.overlap import Overlap
+from rhale.stability.refit_effect import RefitPair
+from rhale.stats.arrays import FloatArray
+
+# --- Refits as files hold them: what all trainings share stands there once, and models do not
+
+
+MOST_TRAININGS = 10_000
+MOST_HEIGHTS = 2**26  # of all curves at the sampled rows: half a gigabyte to compare them
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRefitPair:
+    """The fields of a `RefitPair`, but for the rows that trainings share: these stand apart."""
+
+    names: tuple[str, str]
+    output: str
+    strengths: FloatArray
+    gram: FloatArray
+
+
+def store_refit_pairs(pairs: Sequence[RefitPair]) -> list[StoredRefitPair]:
+    """Leave out what stands apart."""
+    return [StoredRefitPair(p.names, p.output, p.strengths, p.gram) for p in pairs]
+
+
+def restore_refit_pairs(
+    stored: Sequence[StoredRefitPair], overlap: Overlap
+) -> tuple[RefitPair, ...]:
+    """Give pairs what stands apart."""
+    return tuple(RefitPair(p.names, p.output, p.strengths, p.gram, overlap) for p in stored)
+
+
+def describe_excess(n_trainings: int, n_rows: int) -> str | None:
+    """Say what is too much for a file; None where nothing is.
+
+    Examples
+    --------
+    >>> describe_excess(20, 2_000)
+    >>> describe_excess(20_000, 2_000)
+    '20000 trainings, more than 10000'
+    """
+    if n_trainings > MOST_TRAININGS:
+        return f"{n_trainings} trainings, more than {MOST_TRAININGS}"
+    if n_trainings * n_rows > MOST_HEIGHTS:
+        return f"{n_trainings} trainings at {n_rows} rows, more than {MOST_HEIGHTS} numbers"
+    return None
+
+
+def require_storable(n_trainings: int, n_rows: int) -> None:
+    """Refuse to write what no reader would take."""
+    if excess := describe_excess(n_trainings, n_rows):
+        msg = f"these refits have {excess}, which a file does not hold; train fewer with n_refits="
+        raise BadSettingError(msg)
+
+
+ANY_TEXT, WHOLE_NUMBER = Text(), Number(0, whole=True)
+MAX_SHARE_SUM = 1 + 1e-9  # shares of the rows add up to one, to rounding
+TRAININGS = ArrayDimension("trainings", least=2)
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A training that failed: its number, and why."""
+
+    def read(self, value: Any, where: str, lengths: Lengths) -> tuple[int, str]:
+        """Read a list of two."""
+        if type(value) is not list or len(value) != 2:
+            refuse_file_content(
+                f"{where} is {quote_file_value(value)}, not the number of a training and a reason"
+            )
+        number = Number(1, whole=True).read(value[0], f"{where}[0]", lengths)
+        return int(number), ANY_TEXT.read(value[1], f"{where}[1]", lengths)
+
+
+def _require_symmetric(matrix: FloatArray, where: str) -> None:
+    if not np.array_equal(matrix, matrix.T, equal_nan=True):
+        refuse_file_content(f"{where} is not symmetric")
+
+
+def _agree_overlap(overlap: Overlap, where: str) -> None:
+    """Every training has rows, and shares no more of them than it has."""
+    shared, own = overlap.shared, np.diag(overlap.shared)
+    _require_symmetric(shared, f"{where}shared")
+    if not np.all(own > 0):
+        refuse_file_content(f"{where}shared has a training without rows")
+    if np.any(shared > MAX_SHARE_SUM * np.sqrt(own) * np.sqrt(own)[:, None]):
+        refuse_file_content(f"{where}shared has trainings that share more rows than they have")
+
+
+def _agree_refit_pair(pair: StoredRefitPair, where: str) -> None:
+    _require_symmetric(pair.gram, f"{where}gram")
+
+
+def _agree_kinds(one: Any, first: Any, where: str) -> None:
+    """Results of one feature and output stand at the same places in all trainings."""
+    if (one["features"], one["outputs"]) != (first["features"], first["outputs"]):
+        refuse_file_content(f"{where} is of other features or outputs than the first training")
+    for place, (effect, other) in enumerate(zip(one["effects"], first["effects"], strict=True)):
+        here = f"{where}.effects[{place}]"
+        if type(effect) is not type(other) or effect.quantity != other.quantity:
+            refuse_file_content(f"{here} is of another kind than in the first training")
+        if not _stand_alike(effect, other):
+            refuse_file_content(f"{here} has other places than in the first training")
+
+
+def _stand_alike(effect: Any, other: Any) -> bool:
+    """Whether levels or points that have a curve are the same; bins need not be."""
+    if effect.parts == "bins":
+        return True
+    same = effect.labels == other.labels and np.array_equal(effect.axis, other.axis)
+    if same and effect.parts == "points":
+        same = effect.method == other.method
+        same = same and np.array_equal(np.isnan(effect.mean), np.isnan(other.mean))
+    return bool(same)
+
+
+def _agree_refits(found: dict[str, Any], where: str) -> None:
+    """Trainings are as many everywhere, of the same features and outputs, and so are pairs."""
+    trainings, n_trainings = found["explanations"], found["overlap"].n_trainings
+    first = trainings[0]
+    if excess := describe_excess(len(trainings), len(first["sample_weight"])):
+        refuse_file_content(f"{where}explanations has {excess}")
+    if len(trainings) != n_trainings:
+        refuse_file_content(
+            f"{where}explanations has {len(trainings)} entries for {n_trainings} trainings"
+        )
+    for i, one in enumerate(trainings):
+        _agree_kinds(one, first, f"{where}explanations[{i}]")
+    if found["own"] is not None:
+        _agree_kinds(found["own"], first, f"{where}own")
+    seen = set[Any]()
+    for i, pair in enumerate(found["pairs"]):
+        here, key = f"{where}pairs[{i}]", (frozenset(pair.names), pair.output)
+        if not set(pair.names) <= set(first["features"]) or pair.output not in first["outputs"]:
+            refuse_file_content(f"{here} is of an unknown feature or output")
+        if pair.strengths.size != n_trainings:
+            refuse_file_content(
+                f"{here} has {pair.strengths.size} strengths for {n_trainings} trainings"
+            )
+        if key in seen:
+            refuse_file_content(f"{here} is there twice")
+        seen.add(key)
+
+
+def _build_refits(**found: Any) -> dict[str, Any]:
+    _agree_refits(found, "")
+    return {**found, "pairs": restore_refit_pairs(found["pairs"], found["overlap"])}
+
+
+# Samples stand in full, and nothing is made up from other fields as for files of old formats:
+# what is read takes no more memory than what is written, however often an array is named.
+FULL: dict[str, Kind] = {"sample": RecordUnion({"local_effects": SAMPLE})}
+NOW = {name: kind for name, kind in EFFECT_FIELDS.items() if name != "mean"}
+REFIT_REGION_RECORDS = region_records(effect_records({**FULL, "regions": Nothing()}, NOW))
+REFIT_EFFECT_RECORDS = effect_records(
+    {**FULL, "regions": Maybe(RecordUnion({"region_tree": REFIT_REGION_RECORDS["region_tree"]}))},
+    NOW,
+)
+TRAINING = Record(
+    dict,
+    {
+        **{n: k for n, k in EXPLANATION.fields.items() if n not in ("cells", "partner_matrix")},
+        "effects": Several(RecordUnion({**REFIT_EFFECT_RECORDS, "profile": PROFILE})),
+    },
+    agree_explanation,
+)
+OVERLAP = Record(
+    Overlap,
+    {
+        "shared": Numbers((TRAININGS, TRAININGS), 0, MAX_SHARE_SUM),
+        "n_train": Numbers((TRAININGS,), 0, whole=True),
+        "n_rows": WHOLE_NUMBER,
+    },
+    _agree_overlap,
+)
+STORED_REFIT_PAIR = Record(
+    StoredRefitPair,
+    {
+        "names": PAIR_FEATURE_NAMES,
+        "output": ANY_TEXT,
+        "strengths": Numbers((TRAININGS,), 0, LARGEST_SQUARABLE, unknown=True),
+        "gram": Numbers(
+            (TRAININGS, TRAININGS), -(LARGEST_SQUARABLE**2), LARGEST_SQUARABLE**2, unknown=True
+        ),
+    },
+    _agree_refit_pair,
+)
+REFIT_RECORDS = {"overlap": OVERLAP, "refit_pair": STORED_REFIT_PAIR}
+REFITS = Record(
+    dict,
+    {
+        "overlap": RecordUnion({"overlap": OVERLAP}),
+        "explanations": Several(RecordUnion({"explanation": TRAINING}), TRAININGS),
+        "own": Maybe(RecordUnion({"explanation": TRAINING})),
+        "pairs": Several(RecordUnion({"refit_pair": STORED_REFIT_PAIR})),
+        "failures": Several(Miss(), ArrayDimension("failures", most=MOST_TRAININGS)),
+        "provenance": Named(Anything(), OF_ALL),
+        "notes": NOTE_LIST,
+    },
+    build=_build_refits,
+)

@@ -1,0 +1,138 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from rhale.errors import BadFileError, MissingFolderError
+
+PART = ".part"  # ends the name of a file that is being written
+NO_SUCH_CALL = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)  # of disks that do not sync folders
+
+
+@contextmanager
+def whole(path: str | PathLike[str]) -> Iterator[Path]:
+    """Give a place to write to; the file appears when it is complete, or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; one that is there is replaced, whoever else writes it at the same time.
+
+    Raises
+    ------
+    MissingFolderError
+        If its folder is not there.
+    OSError
+        If the disk says no; it names `path`, whichever step failed.
+    """
+    target = as_path(path)
+    require_folder(target)
+    if target.exists() and not target.is_file():  # as root one could replace a device
+        what = "a folder" if target.is_dir() else "no regular file"
+        msg = f"{target} cannot be written: it is {what}; name a file"
+        raise BadFileError(msg)
+    part = target.with_name(f".{secrets.token_hex(8)}{PART}{target.suffix}")
+    try:
+        mode = _mode_of(target)
+        os.close(
+            os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
+        )
+        if mode is not None:  # whoever closed a file to others does not open it by saving again
+            part.chmod(mode)
+        yield part
+        part.replace(target)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(part), part):
+            raise
+        raise OSError(error.errno, error.strerror, str(target)) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _mode_of(path: Path) -> int | None:
+    """Who may read and write a file; None where there is none. What a link leads to is another."""
+    if path.is_symlink() or not path.exists():
+        return None
+    return stat.S_IMODE(path.stat().st_mode) & 0o777
+
+
+def as_path(path: Any) -> Path:
+    """The path that a user named."""
+    if not isinstance(path, str | PathLike):
+        msg = f"{path!r:.60} is no path of a file; pass a text, or one of pathlib"
+        raise BadFileError(msg)
+    return Path(path)
+
+
+def require_folder(path: Path) -> None:
+    """Refuse a file whose folder is not there, and name the folder."""
+    if not path.parent.exists():
+        msg = f"{path} cannot be written: there is no folder {path.parent}; make it first"
+        raise MissingFolderError(msg, str(path))
+
+
+def write_text(path: str | PathLike[str], text: str) -> None:
+    """Write a text, with the same bytes on every system."""
+    with whole(path) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")
+
+
+def replace_durably(path: Path, data: bytes) -> None:
+    """Write a file so that at any moment, power cuts included, the old or the new one is whole.
+
+    Whoever can write to its folder cannot have another file written: the name in between is random,
+    and "x" opens neither a file that is there nor a link.
+    """
+    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}{PART}")
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the disk remember the new name."""
+    if sys.platform == "win32":
+        return
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    except OSError as error:
+        if error.errno not in NO_SUCH_CALL:
+            raise
+    finally:
+        os.close(place)
+
+
+# --- JSON as it is defined: what Python's reader lets pass is refused
+
+
+def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of names and values, for `json.loads`; ValueError for a name that comes twice.
+
+    Examples
+    --------
+    >>> once_each([("a", 1), ("b", 2)])
+    {'a': 1, 'b': 2}
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        msg = "an object has a name twice"
+        raise ValueError(msg)
+    return found
