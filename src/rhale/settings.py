@@ -356,7 +356,7 @@ def source_of(value: Any) -> str | None:
         return repr(str(value.isoformat()))
     if isinstance(value, np.datetime64):
         return repr(str(value))
-    if is_dataclass(value) and type(value).__module__.startswith("rhale.kernels."):
+    if is_dataclass(value) and type(value).__module__.startswith("rhale."):
         parts = {f.name: source_of(getattr(value, f.name)) for f in fields(value)}
         inside = ", ".join(f"{name}={text}" for name, text in parts.items())
         return None if None in parts.values() else f"rhale.{type(value).__name__}({inside})"

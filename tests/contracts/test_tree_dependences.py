@@ -19,7 +19,7 @@ from tests.contracts.test_trees import (
     walked,
     xgboost,
 )
-from tests.unit.measures.askers import asker_for
+from tests.unit.effects.askers import asker_for
 
 from rhale.data import open_table
 from rhale.data.columns import Labels

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from tests.unit.interaction.test_pair_page import indices
 from tests.unit.report.pair_cases import make_interactions, with_a_hole, with_levels
-from tests.unit.report.test_pair_page import indices
 from tests.unit.report.test_pair_render import renamed
 
 from rhale.interaction.pair_profile import lay_along, read_surface_cells

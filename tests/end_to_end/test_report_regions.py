@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.conftest import make
-from tests.unit.report.conftest import divide
+from tests.unit.conftest import divide, make
 
 import rhale
 from rhale.regions.report import RegionPath

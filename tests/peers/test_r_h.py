@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tests.peers.r_numbers import FOLDER, black_box, read, table
-from tests.unit.measures.askers import asker_for
+from tests.unit.effects.askers import asker_for
 
 from rhale.data import open_table
 from rhale.interaction.h_statistic import h_statistics

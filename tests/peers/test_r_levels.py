@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.peers.r_numbers import MISSING, black_box, cases, read, within
-from tests.unit.measures.askers import asker_for, replies_to, rows_of
+from tests.unit.effects.askers import asker_for, replies_to, rows_of
 
 import rhale
 from rhale.data import open_table

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from tests.unit.results.with_regions import make_regional
+from tests.unit.effects.with_regions import make_regional
 
 import rhale
 

@@ -269,13 +269,13 @@ class Effect(FrozenResult):
 
     @cached_property
     def bins(self) -> BinFits:
-        """What was fitted in every bin: a record of the kernels."""
+        """What was fitted in every bin: a record of the method."""
         rows = RowEnds(self.mean_x, self.low_x, self.high_x)
         return BinFits.of(self.edges, np.nan_to_num(self.level), self.slope, rows)
 
     @cached_property
     def fit(self) -> Fit:
-        """The effect as a function, stretch by stretch: a record of the kernels."""
+        """The effect as a function, stretch by stretch: a record of the method."""
         rows = self.row_places
         if self.density == "bins":
             rows = spread_evenly(self.edges, self.weight)
@@ -311,7 +311,7 @@ class Effect(FrozenResult):
 
     @cached_property
     def doubt(self) -> Uncertainty | Staircase:
-        """How uncertain `line` is: a record of the kernels, behind `ci`."""
+        """How uncertain `line` is: a record of the method, behind `ci`."""
         if self.stairs is not None:
             return self.stairs
         # bins of one row borrow their variance from their neighbours

@@ -233,7 +233,7 @@ class PairEffect:
 
     @cached_property
     def fit(self) -> PairFit:
-        """The surface, from sums: a record of the kernels."""
+        """The surface, from sums: a record of the method."""
         return PairFit(self.axes, self.moments, self.reading, self.smooth)
 
     @property

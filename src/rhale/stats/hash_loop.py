@@ -1,4 +1,4 @@
-"""Keys of rows by one compiled loop (numba): the bits of `kernels.sample`, sooner."""
+"""Keys of rows by one compiled loop (numba): the bits of `stats.sampling`, sooner."""
 
 from __future__ import annotations
 

@@ -23,7 +23,9 @@ INNER_FUNCTION_OPTIONS = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_w
 HOUSE = Path(__file__).parent.parent
 # Compiled code holds the functions it calls and constants of these folders, and numba looks at one
 # file alone: other sources have another folder.
-SOURCES = (HOUSE / "models" / "trees", HOUSE / "kernels")
+SOURCES = tuple(
+    HOUSE / folder for folder in ("models/trees", "effects/binning", "interaction", "stats")
+)
 SETTING = RLock()
 
 

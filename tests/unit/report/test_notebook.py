@@ -4,7 +4,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
-from tests.unit.results.with_regions import make_regional
+from tests.unit.effects.with_regions import make_regional
 
 import rhale
 from rhale.effects.listing import write_spread

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.report.conftest import divide
+from tests.unit.conftest import divide
 
 import rhale
 from rhale.output.labels import Captions

@@ -3,9 +3,9 @@ import re
 from dataclasses import replace
 
 import pytest
-from tests.unit.report.conftest import NASTY
+from tests.unit.conftest import NASTY
+from tests.unit.interaction.test_pair_page import indices
 from tests.unit.report.pair_cases import three_numbers, with_levels
-from tests.unit.report.test_pair_page import indices
 from tests.unit.report.test_render import parsed
 
 from rhale.interaction.report import make_pair_page

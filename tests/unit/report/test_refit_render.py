@@ -3,7 +3,7 @@ import re
 
 import numpy as np
 import pytest
-from tests.unit.report.conftest import NASTY
+from tests.unit.conftest import NASTY
 from tests.unit.report.refit_cases import renamed, straight, two_outputs, with_levels, with_pairs
 from tests.unit.report.test_render import parsed
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.report.conftest import divide
+from tests.unit.conftest import divide
 
 import rhale
 from rhale.regions.result import Partner

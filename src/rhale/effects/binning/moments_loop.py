@@ -1,4 +1,4 @@
-"""Moments of a block of rows by one compiled loop (numba): the bits of `kernels.moments`, sooner."""
+"""Moments of a block of rows by one compiled loop (numba): the bits of `effects.binning.moments`, sooner."""
 
 from __future__ import annotations
 

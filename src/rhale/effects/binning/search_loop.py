@@ -1,4 +1,4 @@
-"""The cheapest bins of axes by one compiled loop (numba): those of `kernels.segments`, sooner.
+"""The cheapest bins of axes by one compiled loop (numba): those of `effects.binning.segments`, sooner.
 
 Prices of fits have the bits of NumPy. Those of spreads may differ in the last one, as logarithms
 do from processor to processor; which bins are chosen does not hang on that (`segments.TIE`).
