@@ -10,7 +10,7 @@ from random_problems import LEAST, MOST, Task, draw_task, errors
 from report import table
 
 import rhale
-from rhale.effects.binning import segments as two_looks
+from rhale.effects.binning import segments
 
 SEEDS, N_PROBLEMS = (11, 12, 13), 60
 SIZES = (5_000, 10_000, 30_000, 100_000)
@@ -35,8 +35,8 @@ def quieter(task: Task, share: float) -> Task:
 def compare(task: Task) -> tuple[bool, FloatArray]:
     """Whether both ways have the same bins, and the ratio of their errors."""
     ways = []
-    for few in (two_looks.MAX_EXHAUSTIVE_CELLS, np.inf):
-        with patch.object(two_looks, "MAX_EXHAUSTIVE_CELLS", few):
+    for few in (segments.MAX_EXHAUSTIVE_CELLS, np.inf):
+        with patch.object(segments, "MAX_EXHAUSTIVE_CELLS", few):
             edges = rhale.effect(task.x, task.d).edges
             ways.append((edges, np.maximum(errors(task, None), 1e-6)))
     (two, ours), (one, theirs) = ways

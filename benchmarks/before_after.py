@@ -33,7 +33,7 @@ def measure():
     import rhale
     from rhale.effects.binning.cells import Grid
     from rhale.effects.binning.moments import measure_moments as moments
-    from rhale.stats import jit as when_compiled
+    from rhale.stats import jit
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -57,14 +57,14 @@ def measure():
         return rows.sum(axis=1)
 
     def read_file(pays_from):
-        usual, when_compiled.PAYS_FROM = when_compiled.PAYS_FROM, pays_from
+        usual, jit.PAYS_FROM = jit.PAYS_FROM, pays_from
         rhale.explain(
             lambda rows: np.sin(rows.to_numpy()).sum(axis=1),
             file.name,
             gradient=lambda rows: np.cos(rows.to_numpy()),
             bins=rhale.Fixed(20),
         )
-        when_compiled.PAYS_FROM = usual
+        jit.PAYS_FROM = usual
 
     narrow = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.SiLU(), torch.nn.Linear(32, 1))
     wide = rng.uniform(size=(100_000, 40))

@@ -8,7 +8,7 @@ from known_curves import Sines, check_rise
 from measuring import race_of_processor, seconds
 
 import rhale
-from rhale.stats import jit as when_compiled
+from rhale.stats import jit
 
 N_MORE = 20  # features or outputs; then twice as many
 ONE_MORE = {100_000: 6e-3, 300: 4e-3}  # seconds for one more effect, by rows
@@ -23,8 +23,8 @@ def use(way, monkeypatch):
     """Work by NumPy alone, or by compiled loops as a process does that has worked for a while."""
     if way == "compiled loops":
         pytest.importorskip("numba")
-        when_compiled.load_loops()
-    monkeypatch.setattr(when_compiled, "PAYS_FROM", 0 if way == "compiled loops" else np.inf)
+        jit.load_loops()
+    monkeypatch.setattr(jit, "PAYS_FROM", 0 if way == "compiled loops" else np.inf)
 
 
 def models(what, n):

@@ -11,7 +11,7 @@ from measuring import race_of_processor
 import rhale
 from rhale.effects.binning.cells import Grid, uniform_edges
 from rhale.effects.binning.moments import measure_moments
-from rhale.stats import jit as when_compiled
+from rhale.stats import jit
 from rhale.stats.sampling import column_keys
 
 N_FEATURES, N_ROWS, CHUNK = 10, 10_000_000, 2**16
@@ -39,8 +39,8 @@ def in_chunks(grid, x, values, size):
 def test_moments_cost_a_few_plain_passes(ledger, columns, n_cells, way, monkeypatch):
     if way == "compiled loop":
         pytest.importorskip("numba")
-    monkeypatch.setattr(when_compiled, "PAYS_FROM", 0 if way == "compiled loop" else np.inf)
-    when_compiled.load_loops()
+    monkeypatch.setattr(jit, "PAYS_FROM", 0 if way == "compiled loop" else np.inf)
+    jit.load_loops()
     grids = [grid_for(x, n_cells) for x in columns]
     others = columns[::-1]  # local effects of another column: nothing more to hold in memory
 
@@ -73,8 +73,8 @@ def test_moments_cost_a_few_plain_passes(ledger, columns, n_cells, way, monkeypa
 def test_keys_cost_a_few_plain_passes(ledger, columns, way, monkeypatch):
     if way == "compiled loop":
         pytest.importorskip("numba")
-    monkeypatch.setattr(when_compiled, "PAYS_FROM", 0 if way == "compiled loop" else np.inf)
-    when_compiled.load_loops()
+    monkeypatch.setattr(jit, "PAYS_FROM", 0 if way == "compiled loop" else np.inf)
+    jit.load_loops()
 
     def ours():
         chunks = [columns[:, start : start + CHUNK] for start in range(0, N_ROWS, CHUNK)]

@@ -16,7 +16,7 @@ from rhale.effects.binning.cells import Grid, uniform_edges
 from rhale.effects.binning.moments import measure_moments
 from rhale.effects.binning.noise import local_noise
 from rhale.effects.binning.pure_error import NonEmptyCells
-from rhale.stats import jit as when_compiled
+from rhale.stats import jit
 
 DISCOUNT = 0.3
 FASTER_AT_1000 = 50
@@ -101,7 +101,7 @@ def axes(n_rows):
 @pytest.mark.parametrize("n_rows", [300, 100_000])
 def test_many_axes_are_searched_together(ledger, monkeypatch, n_rows):
     bins, batch = rhale.Adaptive(), list(axes(n_rows))
-    monkeypatch.setattr(when_compiled, "PAYS_FROM", np.inf)
+    monkeypatch.setattr(jit, "PAYS_FROM", np.inf)
 
     found = race_of_processor(
         lambda: bins.choose(batch), lambda: [bins(cells) for cells in batch], rounds=5
@@ -125,13 +125,13 @@ def test_many_axes_are_searched_together(ledger, monkeypatch, n_rows):
 @pytest.mark.parametrize("n_rows", [300, 100_000])
 def test_a_compiled_loop_searches_sooner(ledger, monkeypatch, n_rows):
     pytest.importorskip("numba")
-    when_compiled.load_loops()
+    jit.load_loops()
     row = BatchedCells.of(list(axes(n_rows)))
     noise, rows = local_noise(NonEmptyCells.of(row)), np.full(N_AXES, float(n_rows))
     asked = MeanSearch(rhale.Adaptive(), row, noise, rows, np.full(N_AXES, 5.0))
 
     def search(pays_from):
-        monkeypatch.setattr(when_compiled, "PAYS_FROM", pays_from)
+        monkeypatch.setattr(jit, "PAYS_FROM", pays_from)
         return asked.cheapest_paths()
 
     found = race_of_processor(lambda: search(0), lambda: search(np.inf), rounds=5)

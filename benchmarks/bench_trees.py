@@ -15,8 +15,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegresso
 import rhale
 from rhale.data import open_table
 from rhale.effects.binning.axis import FeatureAxis
-from rhale.models import wrap
-from rhale.models.trees.jumps import (
+from rhale.effects.jumps import (
     JumpMarks,
     JumpQuestion,
     find_jump_cells,
@@ -24,6 +23,7 @@ from rhale.models.trees.jumps import (
     make_jump_rows,
     near_share,
 )
+from rhale.models import wrap
 
 lightgbm = pytest.importorskip("lightgbm")
 xgboost = pytest.importorskip("xgboost")

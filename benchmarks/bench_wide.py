@@ -10,7 +10,7 @@ from measuring import race, seconds
 
 import rhale
 from rhale.data.files.arrow import validate
-from rhale.data.files.open import open_files
+from rhale.data.files.table import open_files
 
 N_ROWS, N_COLUMNS = 40, 2000
 DOUBLED = 2.4  # twice the columns, with room for what the machine does meanwhile

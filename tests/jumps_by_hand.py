@@ -3,7 +3,7 @@
 import numpy as np
 
 from rhale.effects.binning.axis import FeatureAxis
-from rhale.models.trees.jumps import (
+from rhale.effects.jumps import (
     N_JUMP_GROUPS,
     JumpMarks,
     JumpQuestion,

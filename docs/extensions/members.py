@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sphinx.application import Sphinx
 
-from rhale.effects.binning import choose as partitions
+from rhale.effects.binning import choose
 
 BUILT = ("rhale.regions.settings", "rhale.models")
 
@@ -56,9 +56,7 @@ def _add(found: Members, name: str, value: Any) -> None:
 def is_built_by_users(cls: type) -> bool:
     """Tell settings, which users make, from results and protocols."""
     is_protocol = getattr(cls, "_is_protocol", False)
-    return not is_protocol and (
-        cls.__module__.startswith(BUILT) or cls.__name__ in partitions.__all__
-    )
+    return not is_protocol and (cls.__module__.startswith(BUILT) or cls.__name__ in choose.__all__)
 
 
 def hide_signature(

@@ -3,7 +3,7 @@
 import typing as _typing
 from importlib import import_module as _import_module
 
-from rhale.effects.binning import choose as _partitions
+from rhale.effects.binning import choose
 from rhale.effects.binning.choose import *  # a new one is named in that list alone
 from rhale.errors import RhaleError
 from rhale.regions.settings import By, Regions
@@ -47,7 +47,7 @@ __all__ = [
     "refit",
     "refits",
 ]
-__all__ += _partitions.__all__
+__all__ += choose.__all__
 
 # What `import rhale` does not wait for, as type checkers read it above: each name and its room.
 _ROOMS = {

@@ -25,7 +25,7 @@ from rhale.effects import store
 from rhale.effects.explanation import Explanation
 from rhale.errors import RhaleError
 from rhale.interaction.result import Interactions
-from rhale.models.files import sandbox as _contained
+from rhale.models.files import sandbox
 from rhale.stability.result import Refits
 from rhale.system.processes import (
     Say,
@@ -97,7 +97,7 @@ def _call_of(name: str) -> Work:
     stream, arguments = sys.stdin.buffer, dict[str, Any]()
     while (argument := pickle.load(stream)) is not None:  # noqa: S301 - our own parent's
         arguments[argument] = pickle.load(stream)  # noqa: S301
-    _contained.IS_CHILD_PROCESS = True
+    sandbox.IS_CHILD_PROCESS = True
 
     def work(say: Say) -> dict[str, Any]:
         if arguments["progress"]:  # which makes chunks smaller

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from rhale.data import Table, TableInMemory, open_table
-from rhale.data.files.open import names_files, open_files
+from rhale.data.files.table import names_files, open_files
 from rhale.data.pieces.table import PiecedTable
 from rhale.data.table import find_columns
 from rhale.effects import store

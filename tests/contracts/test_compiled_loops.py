@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import rhale
-from rhale.stats import jit as when_compiled
+from rhale.stats import jit
 
 pytest.importorskip("numba")
 X = np.random.default_rng(3).normal(size=(4_000, 4))
@@ -40,7 +40,7 @@ CALLS = {
 def test_compiled_loops_change_no_bit(monkeypatch, call):
     found = []
     for pays_from in (np.inf, 0):
-        monkeypatch.setattr(when_compiled, "PAYS_FROM", pays_from)
+        monkeypatch.setattr(jit, "PAYS_FROM", pays_from)
         found.append(CALLS[call]())
     by_numpy, by_loops = found
     assert by_loops.effects == by_numpy.effects

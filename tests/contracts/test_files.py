@@ -260,7 +260,7 @@ def test_a_damaged_file_names_itself_and_the_run_goes_on_once_it_is_whole(tmp_pa
     # What a page says it is.
     damaged = content[:place] + bytes([255] * 100) + content[place + 100 :]
     with monkeypatch.context() as patch:  # damage it between the two readings, unseen
-        patch.setattr("rhale.data.files.open.TableFile.require_unchanged", lambda _: None)
+        patch.setattr("rhale.data.files.table.TableFile.require_unchanged", lambda _: None)
 
         def spoil(rows):
             if Path("2.parquet").read_bytes() == content:

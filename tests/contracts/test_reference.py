@@ -10,7 +10,7 @@ import pytest
 
 import rhale
 from rhale import errors, models, plots
-from rhale.effects.binning import choose as partitions
+from rhale.effects.binning import choose
 from rhale.interaction.pair_effect import PairIndex
 from rhale.interaction.pair_profile import PairProfile
 
@@ -200,6 +200,6 @@ def test_every_parameter_of_a_method_is_described_and_no_other(cls):
         assert [text for method in own for text in mismatches(method)] == []
 
 
-@pytest.mark.parametrize("name", [*partitions.__all__, "Regions", "By"])
+@pytest.mark.parametrize("name", [*choose.__all__, "Regions", "By"])
 def test_every_setting_is_described_and_no_other(name):
     assert mismatches(getattr(rhale, name)) == []

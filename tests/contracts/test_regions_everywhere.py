@@ -13,8 +13,8 @@ from tests.contracts.engine_cases import assert_same
 
 import rhale
 from rhale.errors import CheckpointError
-from rhale.output.frozen import same_fields
 from rhale.regions.groups import Grouped
+from rhale.stats.records import same_fields
 
 N = 500
 RNG = np.random.default_rng(31)

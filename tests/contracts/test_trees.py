@@ -31,8 +31,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import rhale
 from rhale.data import open_table
 from rhale.effects.binning.axis import FeatureAxis
+from rhale.effects.jumps import find_near, near_share
 from rhale.models import meet, wrap
-from rhale.models.trees.jumps import find_near, near_share
 
 pytest.importorskip("numba")
 pytest.importorskip("treelite")
@@ -592,10 +592,12 @@ def test_trees_that_do_not_give_the_model_s_answers_are_not_walked():
 
 @pytest.mark.parametrize("library", ["numba", "treelite"])
 def test_without_the_extra_the_notes_say_what_to_install(library, monkeypatch):
-    from rhale.models.trees import read_model as reading
+    from rhale.models.trees import read_model
 
-    real = reading.find_spec
-    monkeypatch.setattr(reading, "find_spec", lambda name: None if name == library else real(name))
+    real = read_model.find_spec
+    monkeypatch.setattr(
+        read_model, "find_spec", lambda name: None if name == library else real(name)
+    )
     x = table(0)
     fx = rhale.explain(simple("xgboost", x), x)
     assert f'{library} is not installed; pip install "rhale[trees]"' in fx[0].notes[-1]

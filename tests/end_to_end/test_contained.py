@@ -22,7 +22,7 @@ from tests.children import PATIENCE
 
 import rhale
 from rhale.errors import BadSettingError, CheckpointError, ModelStoppedError, RhaleError
-from rhale.models.files import sandbox as _contained
+from rhale.models.files import sandbox
 from rhale.models.files.load import load_file
 from rhale.system import closed
 
@@ -263,7 +263,7 @@ def refused(path, rows=X):
 @pytest.fixture
 def hasty(monkeypatch):
     """Little time for files that send their readers in circles."""
-    monkeypatch.setattr(_contained, "MAX_SECONDS", 10.0)
+    monkeypatch.setattr(sandbox, "MAX_SECONDS", 10.0)
 
 
 def changed(name, old, new):
@@ -333,7 +333,7 @@ def test_a_model_that_takes_all_memory_is_one_sentence(monkeypatch):
         onnx.helper.make_node("ReduceSum", ["large"], ["unused"]),
     ]
     save_onnx("m.onnx", extra=extra)
-    monkeypatch.setattr(_contained, "usual_memory", lambda: 2**31)
+    monkeypatch.setattr(sandbox, "usual_memory", lambda: 2**31)
     refused("m.onnx")
 
 
@@ -369,9 +369,9 @@ def test_a_model_that_never_answers_is_stopped():
 @pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_ends_the_child(monkeypatch):
     endless()
-    children, usual = [], _contained.write_child_request
+    children, usual = [], sandbox.write_child_request
     monkeypatch.setattr(
-        _contained,
+        sandbox,
         "write_child_request",
         lambda *sent: (usual(*sent), children.append(sent[0]), begun.set()),
     )

@@ -18,7 +18,7 @@ from tests.fuzz.mutations import Mutation
 
 import rhale
 from rhale.cli.parent import Request, ask_child
-from rhale.data.files.open import open_files
+from rhale.data.files.table import open_files
 from rhale.errors import BadFileError, RhaleError
 from rhale.models.files.load import load_file
 

@@ -14,7 +14,7 @@ from sklearn.ensemble import (
 )
 
 import rhale
-from rhale.models.trees.jumps import near_share
+from rhale.effects.jumps import near_share
 
 SEEDS = st.integers(0, 10_000)
 few = settings(max_examples=5, deadline=None)

@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 
 import rhale
-from rhale import pipeline as _run
+from rhale import pipeline
 from rhale.effects.local.choose import choose_measures
 from rhale.effects.local.measure import Conclusion, SampleParts
 from rhale.effects.local.tree_steps import JumpEffects
@@ -329,8 +329,8 @@ def test_chunks_of_few_rows_of_walked_trees_hold_up_to_twice_as_many(
         return add_up(self, rows, *others)
 
     monkeypatch.setattr(JumpEffects, "add_up", counts)
-    monkeypatch.setattr(_run, "WALKED_NUMBERS", 4 * 3 * 1_000)  # four of every row and feature
-    monkeypatch.setattr(_run, "FEW_CHUNK_ROWS", few_rows)
-    monkeypatch.setattr(_run, "CHUNKS", (1, 1))
+    monkeypatch.setattr(pipeline, "WALKED_NUMBERS", 4 * 3 * 1_000)  # four of every row and feature
+    monkeypatch.setattr(pipeline, "FEW_CHUNK_ROWS", few_rows)
+    monkeypatch.setattr(pipeline, "CHUNKS", (1, 1))
     rhale.explain(model, x, n_jobs=1)
     assert walked == [n_rows for n_rows in expected for _ in range(3)]

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rhale.cli import options as opt
+from rhale.cli import options
 from rhale.cli.compare import read_files, write_all
 from rhale.cli.output import (
     Destinations,
@@ -72,43 +72,43 @@ def _start(
 
 @app.command()
 def explain(
-    model: opt.Model,
-    data: opt.Data,
+    model: options.Model,
+    data: options.Data,
     *,
-    target: opt.Target = None,
-    columns: opt.Taken = None,
-    features: opt.Features = None,
-    method: opt.Method = "rhale",
-    bins: opt.Bins = None,
-    output: opt.Output = None,
-    weights: opt.Weights = None,
-    rows: opt.Rows = None,
-    seed: opt.Seed = 0,
-    response: opt.Response = "auto",
-    regions: opt.Regions = False,
-    depth: opt.Depth = None,
-    splitters: opt.Splitters = None,
-    by: opt.GroupedBy = None,
-    cuts: opt.Cuts = None,
-    out: opt.Out = None,
-    title: opt.Title = None,
-    json: opt.Json = None,
-    plots: opt.Plots = None,
-    smooth: opt.Smooth = False,
-    limits: opt.Limits = None,
-    scale: opt.Scales = [],  # noqa: B006 - never changed
-    name: opt.Names = [],  # noqa: B006 - never changed
-    output_name: opt.OutputName = None,
-    unit: opt.Units = [],  # noqa: B006 - never changed
-    checkpoint: opt.Checkpoint = None,
-    trust: opt.Trust = [],  # noqa: B006 - never changed
-    allow_pickle: opt.AllowPickle = None,
-    max_memory: opt.MaxMemory = "",
-    max_seconds: opt.MaxSeconds = 3600.0,
-    debug: opt.Debug = False,
+    target: options.Target = None,
+    columns: options.Taken = None,
+    features: options.Features = None,
+    method: options.Method = "rhale",
+    bins: options.Bins = None,
+    output: options.Output = None,
+    weights: options.Weights = None,
+    rows: options.Rows = None,
+    seed: options.Seed = 0,
+    response: options.Response = "auto",
+    regions: options.Regions = False,
+    depth: options.Depth = None,
+    splitters: options.Splitters = None,
+    by: options.GroupedBy = None,
+    cuts: options.Cuts = None,
+    out: options.Out = None,
+    title: options.Title = None,
+    json: options.Json = None,
+    plots: options.Plots = None,
+    smooth: options.Smooth = False,
+    limits: options.Limits = None,
+    scale: options.Scales = [],  # noqa: B006 - never changed
+    name: options.Names = [],  # noqa: B006 - never changed
+    output_name: options.OutputName = None,
+    unit: options.Units = [],  # noqa: B006 - never changed
+    checkpoint: options.Checkpoint = None,
+    trust: options.Trust = [],  # noqa: B006 - never changed
+    allow_pickle: options.AllowPickle = None,
+    max_memory: options.MaxMemory = "",
+    max_seconds: options.MaxSeconds = 3600.0,
+    debug: options.Debug = False,
 ) -> None:
     """Explain a model on a table: a ranking on the screen, a report, numbers, plots."""
-    request = opt.request("explain", {**locals(), "limits": None})  # of pictures
+    request = options.request("explain", {**locals(), "limits": None})  # of pictures
     STATE["debug"] |= debug
     view = read_typed_view(limits, scale)
     places = Destinations(out, json, plots, smooth=smooth, title=title, view=view)
@@ -118,38 +118,38 @@ def explain(
 
 @app.command()
 def interactions(
-    model: opt.Model,
-    data: opt.Data,
+    model: options.Model,
+    data: options.Data,
     *,
-    target: opt.Target = None,
-    columns: opt.Taken = None,
-    features: opt.Features = None,
-    pairs: opt.Pairs = None,
-    top: opt.Top = None,
-    method: opt.PairsBy = "ale",
-    cells: opt.Cells = None,
-    smooth: opt.Even = False,
-    output: opt.Output = None,
-    weights: opt.Weights = None,
-    rows: opt.Rows = None,
-    seed: opt.Seed = 0,
-    response: opt.Response = "auto",
-    out: opt.Out = None,
-    title: opt.Title = None,
-    json: opt.Json = None,
-    plots: opt.Plots = None,
-    name: opt.Names = [],  # noqa: B006 - never changed
-    output_name: opt.OutputName = None,
-    unit: opt.Units = [],  # noqa: B006 - never changed
-    checkpoint: opt.Checkpoint = None,
-    trust: opt.Trust = [],  # noqa: B006 - never changed
-    allow_pickle: opt.AllowPickle = None,
-    max_memory: opt.MaxMemory = "",
-    max_seconds: opt.MaxSeconds = 3600.0,
-    debug: opt.Debug = False,
+    target: options.Target = None,
+    columns: options.Taken = None,
+    features: options.Features = None,
+    pairs: options.Pairs = None,
+    top: options.Top = None,
+    method: options.PairsBy = "ale",
+    cells: options.Cells = None,
+    smooth: options.Even = False,
+    output: options.Output = None,
+    weights: options.Weights = None,
+    rows: options.Rows = None,
+    seed: options.Seed = 0,
+    response: options.Response = "auto",
+    out: options.Out = None,
+    title: options.Title = None,
+    json: options.Json = None,
+    plots: options.Plots = None,
+    name: options.Names = [],  # noqa: B006 - never changed
+    output_name: options.OutputName = None,
+    unit: options.Units = [],  # noqa: B006 - never changed
+    checkpoint: options.Checkpoint = None,
+    trust: options.Trust = [],  # noqa: B006 - never changed
+    allow_pickle: options.AllowPickle = None,
+    max_memory: options.MaxMemory = "",
+    max_seconds: options.MaxSeconds = 3600.0,
+    debug: options.Debug = False,
 ) -> None:
     """Tell which pairs of features work together, and how strongly: a ranking, a report, numbers."""
-    request = opt.request("interactions", locals())
+    request = options.request("interactions", locals())
     STATE["debug"] |= debug
     places = Destinations(out, json, plots, title=title)
     write_interactions(_as_interactions(_run_in_child(request)), places)
@@ -157,46 +157,46 @@ def interactions(
 
 @app.command()
 def refit(
-    estimator: opt.Estimator,
-    data: opt.Data,
+    estimator: options.Estimator,
+    data: options.Data,
     *,
-    target: opt.Learned,
-    columns: opt.Columns = None,
-    groups: opt.Groups = None,
-    scheme: opt.SchemeName = "half-samples",
-    n_refits: opt.NRefits = 20,
-    share: opt.Share = None,
-    folds: opt.Folds = None,
-    seed: opt.TrainedSeed = 0,
-    jobs: opt.Jobs = None,
-    features: opt.Features = None,
-    method: opt.Method = "rhale",
-    bins: opt.Bins = None,
-    output: opt.Output = None,
-    weights: opt.RefitWeights = None,
-    rows: opt.RefitRows = None,
-    response: opt.Response = "auto",
-    pairs: opt.RefitPairs = None,
-    regions: opt.Regions = False,
-    depth: opt.Depth = None,
-    splitters: opt.Splitters = None,
-    by: opt.GroupedBy = None,
-    cuts: opt.Cuts = None,
-    out: opt.Outs = [],  # noqa: B006 - never changed
-    title: opt.Title = None,
-    json: opt.Json = None,
-    plots: opt.Plots = None,
-    name: opt.Names = [],  # noqa: B006 - never changed
-    output_name: opt.OutputName = None,
-    unit: opt.Units = [],  # noqa: B006 - never changed
-    checkpoint: opt.Checkpoint = None,
-    max_memory: opt.MaxMemory = "",
-    max_seconds: opt.MaxSeconds = 86_400.0,
-    debug: opt.Debug = False,
+    target: options.Learned,
+    columns: options.Columns = None,
+    groups: options.Groups = None,
+    scheme: options.SchemeName = "half-samples",
+    n_refits: options.NRefits = 20,
+    share: options.Share = None,
+    folds: options.Folds = None,
+    seed: options.TrainedSeed = 0,
+    jobs: options.Jobs = None,
+    features: options.Features = None,
+    method: options.Method = "rhale",
+    bins: options.Bins = None,
+    output: options.Output = None,
+    weights: options.RefitWeights = None,
+    rows: options.RefitRows = None,
+    response: options.Response = "auto",
+    pairs: options.RefitPairs = None,
+    regions: options.Regions = False,
+    depth: options.Depth = None,
+    splitters: options.Splitters = None,
+    by: options.GroupedBy = None,
+    cuts: options.Cuts = None,
+    out: options.Outs = [],  # noqa: B006 - never changed
+    title: options.Title = None,
+    json: options.Json = None,
+    plots: options.Plots = None,
+    name: options.Names = [],  # noqa: B006 - never changed
+    output_name: options.OutputName = None,
+    unit: options.Units = [],  # noqa: B006 - never changed
+    checkpoint: options.Checkpoint = None,
+    max_memory: options.MaxMemory = "",
+    max_seconds: options.MaxSeconds = 86_400.0,
+    debug: options.Debug = False,
 ) -> None:
     """Train a learner again and again on part of the rows, and tell which effects would come back."""
     given = {**locals(), "model": estimator, "trust": (), "allow_pickle": None}
-    request = opt.request("refit", given)
+    request = options.request("refit", given)
     STATE["debug"] |= debug
     places = Destinations(None, json, plots)
     check_endings(out)
@@ -208,33 +208,33 @@ def refit(
 
 @app.command()
 def check(
-    model: opt.Model,
-    data: opt.Data,
+    model: options.Model,
+    data: options.Data,
     *,
-    target: opt.Target = None,
-    columns: opt.Taken = None,
-    features: opt.Features = None,
-    method: opt.Method = "rhale",
-    bins: opt.Bins = None,
-    output: opt.Output = None,
-    weights: opt.Weights = None,
-    rows: opt.Rows = None,
-    seed: opt.Seed = 0,
-    response: opt.Response = "auto",
-    regions: opt.Regions = False,
-    depth: opt.Depth = None,
-    splitters: opt.Splitters = None,
-    by: opt.GroupedBy = None,
-    cuts: opt.Cuts = None,
-    json: opt.Json = None,
-    trust: opt.Trust = [],  # noqa: B006 - never changed
-    allow_pickle: opt.AllowPickle = None,
-    max_memory: opt.MaxMemory = "",
-    max_seconds: opt.MaxSeconds = 600.0,
-    debug: opt.Debug = False,
+    target: options.Target = None,
+    columns: options.Taken = None,
+    features: options.Features = None,
+    method: options.Method = "rhale",
+    bins: options.Bins = None,
+    output: options.Output = None,
+    weights: options.Weights = None,
+    rows: options.Rows = None,
+    seed: options.Seed = 0,
+    response: options.Response = "auto",
+    regions: options.Regions = False,
+    depth: options.Depth = None,
+    splitters: options.Splitters = None,
+    by: options.GroupedBy = None,
+    cuts: options.Cuts = None,
+    json: options.Json = None,
+    trust: options.Trust = [],  # noqa: B006 - never changed
+    allow_pickle: options.AllowPickle = None,
+    max_memory: options.MaxMemory = "",
+    max_seconds: options.MaxSeconds = 600.0,
+    debug: options.Debug = False,
 ) -> None:
     """Load a model and a table, predict a few rows, and say how long `explain` would take."""
-    request = opt.request("check", locals())
+    request = options.request("check", locals())
     STATE["debug"] |= debug
     places = Destinations(None, json, None)
     show_check(_run_in_child(request), places.json)
@@ -249,7 +249,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The page; beside the file by default.")
     ] = None,
-    title: opt.Title = None,
+    title: options.Title = None,
 ) -> None:
     """Make a report, one page that opens anywhere, from saved numbers."""
     page = out or numbers.with_suffix(".html")
@@ -268,13 +268,13 @@ def compare_files(
         ),
     ],
     *,
-    names: opt.CalledNames = None,
-    zero: opt.Zero = None,
-    out: opt.Outs = [],  # noqa: B006 - never changed
-    title: opt.Title = None,
-    json: opt.Json = None,
-    plots: opt.Plots = None,
-    smooth: opt.Smooth = False,
+    names: options.CalledNames = None,
+    zero: options.Zero = None,
+    out: options.Outs = [],  # noqa: B006 - never changed
+    title: options.Title = None,
+    json: options.Json = None,
+    plots: options.Plots = None,
+    smooth: options.Smooth = False,
 ) -> None:
     """Compare explanations: models, periods, groups; how far the curves of each feature are apart."""
     check_endings(out)

@@ -22,7 +22,7 @@ from rhale.cli.output import (
     write_table,
 )
 from rhale.cli.pictures import write_comparison, write_comparisons
-from rhale.comparison import table as listing
+from rhale.comparison import table
 from rhale.comparison.result import Comparison, compare
 from rhale.comparison.table import comparison_rows
 from rhale.effects.explanation import load_explanation
@@ -70,14 +70,14 @@ def show_comparison(cx: Comparison) -> None:
     if not sys.stdout.isatty():
         sys.stdout.write(f"{cx}\n")
         return
-    ranked, most = cx.ranked(), listing.MAX_COMPARED_FEATURES
-    columns, n_left = listing.comparison_ranking(ranked[:most])
+    ranked, most = cx.ranked(), table.MAX_COMPARED_FEATURES
+    columns, n_left = table.comparison_ranking(ranked[:most])
     console = Console()
-    console.print(Text(harmless(listing.head_of(cx.names, cx.zero_in_words)), style="bold"))
+    console.print(Text(harmless(table.head_of(cx.names, cx.zero_in_words)), style="bold"))
     console.print(laid_out(columns, n_left))
     if len(ranked) > most:
         console.print(Text(f"and {len(ranked) - most:,} that differ less"))
-    for line in (listing.write_comparison_counts(ranked), *cx.notes):
+    for line in (table.write_comparison_counts(ranked), *cx.notes):
         console.print(Text(harmless(line)))
 
 

@@ -20,7 +20,7 @@ from rhale.effects.explanation import Explanation
 from rhale.effects.result import Result
 from rhale.interaction.pair_profile import with_surface
 from rhale.interaction.result import Interactions
-from rhale.output import colours as inks
+from rhale.output import colours
 from rhale.stability.refit_effect import RefitEffect
 from rhale.stability.result import Refits
 from rhale.stats.arrays import FloatArray
@@ -215,7 +215,7 @@ def draw_band(ax: Axes, band: Band, ink: str, words: tuple[str, str]) -> None:
     question, name = words
     ax.axhline(0.0, color="#B0B0B0", linewidth=0.8, zorder=0.5)
     ax.fill_between(band.x, band.low, band.high, color=ink, alpha=0.35, linewidth=0.8)
-    ax.plot(band.x, band.curve, color=inks.EFFECT_COLOUR, linewidth=1.6)
+    ax.plot(band.x, band.curve, color=colours.EFFECT_COLOUR, linewidth=1.6)
     ax.set_title(question, loc="left", fontsize="medium")
     at = int(len(band.x) * 0.7)
     ax.annotate(
@@ -237,18 +237,20 @@ def draw_spread_and_intervals(one: Result, many: RefitEffect) -> Figure:
     spread = Band(path.x, path.curve, path.curve - path.spread, path.curve + path.spread)
     rows = Band(path.x, path.curve, path.low, path.high)
     between = Band(other.x, other.curve, other.low, other.high)
-    panels[2].plot(other.x, other.curves.T, color=inks.BETWEEN_COLOUR, linewidth=0.6, alpha=0.6)
-    draw_band(panels[0], spread, inks.SPREAD_COLOUR, ("How do rows differ?", "spread between rows"))
+    panels[2].plot(other.x, other.curves.T, color=colours.BETWEEN_COLOUR, linewidth=0.6, alpha=0.6)
+    draw_band(
+        panels[0], spread, colours.SPREAD_COLOUR, ("How do rows differ?", "spread between rows")
+    )
     draw_band(
         panels[1],
         rows,
-        inks.UNCERTAINTY_COLOUR,
+        colours.UNCERTAINTY_COLOUR,
         ("Where is this model's curve?", "95 % interval,\nthis model"),
     )
     draw_band(
         panels[2],
         between,
-        inks.BETWEEN_COLOUR,
+        colours.BETWEEN_COLOUR,
         ("And after another training?", "95 % interval,\nbetween trainings"),
     )
     figure.supxlabel(one.name, fontsize="medium")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rhale.api import explain
-from rhale.data.files.open import names_files, open_files, read_some
+from rhale.data.files.table import names_files, open_files, read_some
 from rhale.effects.explanation import Explanation
 from rhale.effects.local.nearby import rows_to_move
 from rhale.models.trees.model import BLACK_BOX

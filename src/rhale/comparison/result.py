@@ -11,8 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from rhale.comparison import table as comparison_listing
-from rhale.comparison import table as comparison_table
+from rhale.comparison import table
 from rhale.comparison.feature_comparison import FeatureComparison, rank_comparisons
 from rhale.comparison.notes import tell_differences
 from rhale.effects import summary
@@ -79,9 +78,7 @@ class Comparison:
         return feature in self.features
 
     def __str__(self) -> str:
-        return comparison_listing.comparison_as_text(
-            self.ranked(), self.names, self.zero_in_words, self.notes
-        )
+        return table.comparison_as_text(self.ranked(), self.names, self.zero_in_words, self.notes)
 
     __repr__ = __str__
 
@@ -219,7 +216,7 @@ class Comparison:
         >>> cx.summary("pandas")["feature"].tolist()
         ['x1', 'x0']
         """
-        rows = comparison_table.comparison_rows(self.ranked())
+        rows = table.comparison_rows(self.ranked())
         return summary.as_frame(rows, backend, self._backend)
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -245,7 +242,7 @@ class Comparison:
         >>> bool((found[found["feature"] == "x0"]["difference"] == 0).all())
         True
         """
-        rows = comparison_table.place_rows_of(self.ranked())
+        rows = table.place_rows_of(self.ranked())
         return summary.as_frame(rows, backend, self._backend)
 
     @property

@@ -22,8 +22,8 @@ from rhale.data.table import (
     numbers_at,
     numbers_between,
 )
-from rhale.output.frozen import as_frozen, crosses_processes
 from rhale.stats.arrays import FloatArray, IntArray, lay_columns
+from rhale.stats.records import as_frozen, crosses_processes
 
 
 @crosses_processes

@@ -60,7 +60,6 @@ from rhale.effects.statistics import (
 from rhale.effects.table import Columns, Missing, add_missing_bin, list_bins, name_places
 from rhale.effects.variance import Estimate, Uncertainty
 from rhale.errors import BadSettingError
-from rhale.output.frozen import as_frozen
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note, as_notes
 from rhale.output.number_format import write_number
@@ -68,6 +67,7 @@ from rhale.output.times import AxisKind, format_axis_value, write_short
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.distributions import student_quantile
+from rhale.stats.records import as_frozen
 
 Density = Literal["rows", "bins"]
 Accumulate = Literal["measured", "sum", "quadrature"]

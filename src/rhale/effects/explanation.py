@@ -30,12 +30,12 @@ from rhale.effects.local.notes import (
 from rhale.effects.result import Outside, Result, is_constant
 from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.naming import find_feature, find_output, list_asked, near_names
-from rhale.output.frozen import as_read_only, same_fields, same_value
 from rhale.output.labels import Captions, caption, captions_of
 from rhale.output.note import Note, as_notes
 from rhale.regions.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.settings import PROFILES, describe_bins, name_keys, parse_bins_setting, partition_for
 from rhale.stats.arrays import FloatArray
+from rhale.stats.records import as_read_only, same_fields, same_value
 from rhale.system.files import write_text
 
 if TYPE_CHECKING:

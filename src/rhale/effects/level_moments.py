@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhale.effects.binning.moments import check_magnitude
-from rhale.output.frozen import crosses_processes
 from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.records import crosses_processes
 
 DIRECTION_DOWN, DIRECTION_UP = 0, 1
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.effects.curve import Center, known_center
+from rhale.effects.jumps import INNER, JUMP_FIXED_POINT_SCALE, JumpCells, JumpSums
 from rhale.effects.quadrature import RowPlaces
 from rhale.effects.variance import Estimate
-from rhale.models.trees.jumps import INNER, JUMP_FIXED_POINT_SCALE, JumpCells, JumpSums
 from rhale.stats.arrays import FloatArray, IntArray
 
 INFLUENCE_BITS = 24  # of a short number

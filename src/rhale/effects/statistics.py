@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from rhale.errors import BadSettingError
-from rhale.output.frozen import same_fields
 from rhale.output.number_format import write_number
 from rhale.stats.arrays import FloatArray
+from rhale.stats.records import same_fields
 
 
 class Heights(NamedTuple):

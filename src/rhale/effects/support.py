@@ -10,10 +10,10 @@ import numpy as np
 from rhale.effects.effect import LocalEffects
 from rhale.effects.quadrature import RowPlaces
 from rhale.effects.result import Result, find_result_axis_kind, is_constant, reach
-from rhale.output.frozen import as_frozen
 from rhale.output.number_format import write_number
 from rhale.output.times import AxisKind, format_axis_value
-from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.records import as_frozen
 
 MIDDLE = (0.05, 0.95)  # of the rows
 SHOWN_QUANTILES = (0.01, 0.99)  # beyond these a picture may end
@@ -239,6 +239,53 @@ def write_end(value: float, kind: AxisKind) -> str:
 def has_free_order(result: Result) -> bool:
     """Tell whether the feature has levels whose order means nothing: `explain` chose it."""
     return bool(result.labels) and any(note.kind == "order" for note in result.notes)
+
+
+# --- How far the axis of slopes reaches where a curve jumps: jumps have no slope to compare with
+
+
+MAX_SLOPE_RANGE_RATIO = 3.0  # as far as the others: less is shown whole
+CUT_SLOPE_MARGIN = 0.5  # of the reach of the others: room in which a cut bar is seen to go on
+MIN_CHANGE_OUTSIDE_JUMPS = 0.2  # of the jumps: a curve that moves less elsewhere is all jumps
+
+
+def reach_slopes(result: Result) -> tuple[float, float] | None:
+    """Choose the lowest and the highest slope that is shown; None shows all of them.
+
+    Notes
+    -----
+    The slope of a bin that holds a jump says how narrow the bin is. Drawn whole, it would leave
+    nothing to see of the others, unless the curve hardly moves there.
+    """
+    held = hold_jumps(result)
+    if not held.any():
+        return None
+    mean, std = (np.array(result.table()[name][: held.size]) for name in ("mean", "std"))
+    rest = ~held & np.isfinite(mean)
+    moved = np.abs(mean) * np.diff(result.axis)
+    if not moved[rest].sum() > MIN_CHANGE_OUTSIDE_JUMPS * moved[held].sum():
+        return None
+    low, high = span(mean[rest], std[rest])
+    lowest, highest = span(mean, std)
+    room = high - low
+    if highest - lowest <= MAX_SLOPE_RANGE_RATIO * room:
+        return None
+    return max(lowest, low - CUT_SLOPE_MARGIN * room), min(highest, high + CUT_SLOPE_MARGIN * room)
+
+
+def hold_jumps(result: Result) -> BoolArray:
+    """Tell which bins hold a jump, shape (n_bins,)."""
+    left, right = result.axis[:-1], result.axis[1:]
+    held = np.zeros(left.size, dtype=np.bool_)
+    for jump in result.jumps:
+        held |= (left < jump.start) & (jump.stop <= right)
+    return held
+
+
+def span(mean: FloatArray, std: FloatArray) -> tuple[float, float]:
+    """Lowest and highest of no effect and of means with their deviations."""
+    std = np.nan_to_num(std)
+    return min(0.0, float(np.nanmin(mean - std))), max(0.0, float(np.nanmax(mean + std)))
 
 
 # --- Rows that all effects of an explanation stand on: held once, and written once

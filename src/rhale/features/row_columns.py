@@ -11,7 +11,7 @@ import numpy as np
 
 from rhale.data import open_table
 from rhale.data.columns import column_at
-from rhale.data.files.open import names_files
+from rhale.data.files.table import names_files
 from rhale.data.table import TableInMemory, find_columns
 from rhale.data.weights import find_weights
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError

@@ -9,9 +9,9 @@ import numpy as np
 
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.cells import Closed, Grid
-from rhale.output.frozen import freeze, same_fields
 from rhale.output.times import AxisKind
 from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.records import freeze, same_fields
 
 
 class CellPositions(NamedTuple):

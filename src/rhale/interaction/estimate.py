@@ -29,10 +29,10 @@ from rhale.interaction.settings import PairSettings
 from rhale.interaction.strength import PairFit, Square, find_squares
 from rhale.models import Predictor
 from rhale.models.questions import PairQuestion
-from rhale.output.frozen import crosses_processes
 from rhale.output.note import Note
 from rhale.stability.table import CORRELATED
 from rhale.stats.arrays import FloatArray, IntArray, correlate, rank_values
+from rhale.stats.records import crosses_processes
 
 MAX_PAIR_CHUNK_NUMBERS, MIN_PAIR_CHUNK_ROWS = (
     2**23,

@@ -10,8 +10,8 @@ import numpy as np
 
 from rhale.effects.binning.moments import check_magnitude
 from rhale.interaction.cells import CellPositions, PairAxis
-from rhale.output.frozen import crosses_processes
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.records import crosses_processes
 
 # powers of the places (u on the first side, v on the second) whose sums are kept
 POWERS = ((1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 1), (1, 2), (2, 2))

@@ -19,12 +19,12 @@ from rhale.interaction.moments import DIRECTION_DOWN, PairMoments, average_mixed
 from rhale.interaction.strength import PairFit, Reading, Square
 from rhale.naming import find_level
 from rhale.output.doors import draw_surface_lazily, show_pair
-from rhale.output.frozen import freeze, same_fields
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import as_notes
 from rhale.output.number_format import write_with_error
 from rhale.output.times import as_numbers
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray, correlate
+from rhale.stats.records import freeze, same_fields
 
 PairMethod = Literal["ale", "pdp", "h", "greenwell", "shap"]
 Way = Literal["corners", "gradient", "walk", "still"]

@@ -26,10 +26,10 @@ from rhale.interaction.pair_effect import (
 )
 from rhale.interaction.surface import PairCellWeights
 from rhale.output.doors import draw_surface_lazily, show_pair
-from rhale.output.frozen import freeze, same_fields
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import as_notes
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.records import freeze, same_fields
 
 PAIR_PROFILE_ROUNDING = 2.0**-42  # of the largest average: what differs by less does not differ
 

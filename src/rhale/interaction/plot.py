@@ -27,8 +27,7 @@ from rhale.interaction.pair_effect import PairMethod
 from rhale.naming import find_feature
 from rhale.output.labels import NO_CAPTIONS, Captions
 from rhale.output.times import format_axis_value, write_short
-from rhale.plots import canvas, style, ticks
-from rhale.plots import marks as dots
+from rhale.plots import canvas, marks, style, ticks
 from rhale.plots.axes import ContinuousAxis
 from rhale.plots.categorical_axis import EMPTY_LEVEL_LABEL, LevelLayout, OrientedAxes
 from rhale.plots.labels import (
@@ -510,7 +509,7 @@ def draw_interval(field: ContinuousAxis, path: Trace, held: Held, *, levels: boo
     """Draw how well the joint effect is known: a pale ribbon, or whiskers at levels."""
     colour = held.look.colour
     if levels:
-        dots.draw_ci(field.board, path, CONFIDENCE_LEVEL, mark(path), colour)
+        marks.draw_ci(field.board, path, CONFIDENCE_LEVEL, mark(path), colour)
         return
     for ribbon in field.draw_ci(path, CONFIDENCE_LEVEL, colour):
         ribbon.set(alpha=style.PALE_RIBBON_ALPHA, linewidth=0, zorder=1.5)

@@ -39,7 +39,7 @@ from rhale.interaction.pair_profile import (
     with_surface,
 )
 from rhale.interaction.table import captioned, tell_evidence, tell_output
-from rhale.output import colours as inks
+from rhale.output import colours
 from rhale.output.note import as_notes
 from rhale.regions.report import SEARCHED_INTERVAL_ERROR_RATE, farthest_apart
 from rhale.report.notebook import (
@@ -716,7 +716,7 @@ def pair_as_html(pair: PairResult) -> str:
 def draw_map(surface: Any, told: str) -> str:
     """Draw the surface of a pair."""
     from rhale.plots.choice import draw_pair  # tables need no Matplotlib
-    from rhale.report import notebook as inline_svg
+    from rhale.report import inline_svg
 
     return inline_svg.draw_inline_svg(draw_pair, told, surface, "map")
 
@@ -741,5 +741,5 @@ def write_strength_bar(strength: float, largest: float) -> str:
     width = NOTEBOOK_BAR_WIDTH * strength / largest if largest > 0 else 0.0
     return (
         f'<svg width="{NOTEBOOK_BAR_WIDTH}" height="{STRENGTH_BAR_HEIGHT}" aria-hidden="true">'
-        f'<rect width="{width:.3g}" height="{STRENGTH_BAR_HEIGHT}" fill="{inks.STRENGTH_COLOUR}"/></svg>'
+        f'<rect width="{width:.3g}" height="{STRENGTH_BAR_HEIGHT}" fill="{colours.STRENGTH_COLOUR}"/></svg>'
     )

@@ -13,15 +13,14 @@ import numpy as np
 
 from rhale.effects import store, summary
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError, UnknownOutputError
-from rhale.interaction import table as pair_listing
-from rhale.interaction import table as pair_table
+from rhale.interaction import table
 from rhale.interaction.pair_effect import PAIR_NAME_SEPARATOR, PairMethod, PairResult
 from rhale.interaction.shap import pairs_from_shap, tell_shap
 from rhale.naming import find_feature, find_output, near_names
-from rhale.output.frozen import as_read_only, freeze, same_value
 from rhale.output.labels import Captions, caption, captions_of
 from rhale.output.note import as_notes
 from rhale.stats.arrays import FloatArray
+from rhale.stats.records import as_read_only, freeze, same_value
 from rhale.system.files import write_text
 
 
@@ -141,7 +140,7 @@ class Interactions:
 
     def __str__(self) -> str:
         told = self._explained_told()
-        return pair_listing.pairs_as_text(self.ranked(), self.provenance, (*told, *self.notes))
+        return table.pairs_as_text(self.ranked(), self.provenance, (*told, *self.notes))
 
     __repr__ = __str__
 
@@ -267,7 +266,7 @@ class Interactions:
             return []
         total = np.where(self.variance > 0, self.variance, np.nan)
         singles = (self.importance**2).sum(axis=0) / total
-        return pair_listing.write_pair_explained_variance(
+        return table.write_pair_explained_variance(
             list(map(self.captions.output, self.outputs)), self._shares(), singles
         )
 
@@ -353,7 +352,7 @@ class Interactions:
         >>> ix.to_frame("pandas", errors=False)[["first", "second", "strength"]].round(1).values.tolist()[0]
         ['x0', 'x1', 1.0]
         """
-        rows = pair_table.tabulate_pairs(self.ranked(), errors=errors)
+        rows = table.tabulate_pairs(self.ranked(), errors=errors)
         return summary.as_frame(rows, backend, self._backend)
 
     def cells_to_frame(self, backend: str | None = None) -> Any:
@@ -382,7 +381,7 @@ class Interactions:
                 "use to_frame, or method='ale'"
             )
             raise BadSettingError(msg)
-        return summary.as_frame(pair_table.cell_rows(self.pairs), backend, self._backend)
+        return summary.as_frame(table.cell_rows(self.pairs), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one JSON file that `rhale.load` reads back exactly.

@@ -16,7 +16,6 @@ from rhale.interaction.moments import POWERS, PairMoments
 from rhale.interaction.pair_effect import PairEffect, PairIndex, PairMethod, PairResult, Way
 from rhale.interaction.pair_profile import PairProfile
 from rhale.interaction.strength import Reading, Square
-from rhale.output.frozen import same_value
 from rhale.output.storage.arrays import Packed
 from rhale.output.storage.values import (
     Anything,
@@ -39,6 +38,7 @@ from rhale.output.storage.values import (
 )
 from rhale.output.times import AxisKind
 from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.records import same_value
 
 # --- Two-way partial dependence as files hold it: no cells without rows
 

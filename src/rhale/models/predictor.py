@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rhale.data.table import Change, Chunk
+from rhale.effects.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.errors import BadPredictionError, BadSettingError, WrongShapeError
 from rhale.models.adapter import Adapter, GivesSlopes, Walker
 from rhale.models.answers import (
@@ -24,7 +25,6 @@ from rhale.models.answers import (
 from rhale.models.dependences import DependenceQuestion, Dependences, HeldPoints
 from rhale.models.libraries import word_class, word_number
 from rhale.models.questions import PairQuestion, PairReply
-from rhale.models.trees.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.naming import find_output, list_asked
 from rhale.output.note import Note
 from rhale.stats.arrays import FloatArray

@@ -45,13 +45,13 @@ def show_result(result: Any) -> str:
 
 def show_pair(pair: Any) -> str:
     """A pair as a small page."""
-    from rhale.interaction import report as pair_notebook
+    from rhale.interaction import report
 
-    return pair_notebook.pair_as_html(pair)
+    return report.pair_as_html(pair)
 
 
 def show_refit(effect: Any) -> str:
     """One feature in all trainings as a small page."""
-    from rhale.stability import report as refit_notebook
+    from rhale.stability import report
 
-    return refit_notebook.refit_as_html(effect)
+    return report.refit_as_html(effect)

@@ -15,9 +15,9 @@ from rhale.effects.curve import Center, middles
 from rhale.effects.effect import Effect
 from rhale.effects.level_effect import LevelEffect
 from rhale.effects.result import Result, is_constant
+from rhale.effects.support import reach_slopes
 from rhale.errors import BadSettingError
-from rhale.plots import canvas, missing_panel, style, ticks
-from rhale.plots import marks as dots
+from rhale.plots import canvas, marks, missing_panel, style, ticks
 from rhale.plots.axes import ContinuousAxis, Item, Layers, read_item
 from rhale.plots.categorical_axis import OrientedAxes, label_pair, lay_out_levels
 from rhale.plots.labels import LITERAL, format_label_number, slope_label, value_label
@@ -32,7 +32,7 @@ from rhale.plots.proportion import (
     open_effect_panels,
 )
 from rhale.plots.row_curves import DrawnRows, RowColors, draw_along, read_drawn_rows
-from rhale.plots.view import PLAIN_VIEW, AxisView, Limits, Scale, Sort, reach_slopes, read_view
+from rhale.plots.view import PLAIN_VIEW, AxisView, Limits, Scale, Sort, read_view
 from rhale.stats.arrays import BoolArray, FloatArray
 
 Truth = Callable[[FloatArray], FloatArray]
@@ -247,7 +247,7 @@ def draw_bottom(
     ax: Axes, effect: Effect, view: AxisView = PLAIN_VIEW, *, violins: bool = True
 ) -> list[Artist]:
     """Draw bars, whiskers, violins and gaps; return what a legend explains."""
-    dots.draw_zero_line(OrientedAxes(ax))
+    marks.draw_zero_line(OrientedAxes(ax))
     explained = draw_bin_bars(ax, effect, view) + draw_whiskers(ax, effect, view)
     if violins:
         explained += draw_bin_rows(ax, effect, view)
@@ -395,7 +395,7 @@ def violin(
 def draw_one_value(ax: Axes, effect: Effect) -> None:
     """Show the local effects of the one value of a feature where they are known."""
     if np.isfinite(effect.mean).any():
-        dots.draw_zero_line(OrientedAxes(ax))
+        marks.draw_zero_line(OrientedAxes(ax))
         ax.plot(effect.edges[:1], effect.mean[:1], "o", color=style.EFFECT, gid="rhale:bars")
         draw_whiskers(ax, effect)
         canvas.fit_limits(ax, strip=False)

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
 from rhale.effects.result import Result, Trace, is_constant
-from rhale.plots import canvas, style
-from rhale.plots import marks as dots
+from rhale.plots import canvas, marks, style
 from rhale.plots.categorical_axis import OrientedAxes
 
 PANEL = "rhale:missing-panel"
@@ -53,10 +52,10 @@ def draw_one(
     """Draw one point right of the axes, with the same y axis."""
     board, path = OrientedAxes(find_side(ax)), path._replace(x=np.zeros(1))
     if spread:
-        dots.draw_spread(board, path, style.LARGEST_DOT)
+        marks.draw_spread(board, path, style.LARGEST_DOT)
     if uncertainty:
-        dots.draw_ci(board, path, level, style.CAP_WIDTH * style.LARGEST_DOT)
-    dots.draw_missing_dot(board, path, style.LARGEST_DOT, style.ALONE)
+        marks.draw_ci(board, path, level, style.CAP_WIDTH * style.LARGEST_DOT)
+    marks.draw_missing_dot(board, path, style.LARGEST_DOT, style.ALONE)
     reserve(ax, path, spread=spread)
     label_side(board.ax, "missing", style.NUMBER_TEXT)
     return board.ax
@@ -70,8 +69,8 @@ def draw_several(ax: Axes, items: Sequence[Point], level: float, size: str) -> N
     for index, item in enumerate(items):
         place = 0.8 * ((index + 0.5) / len(items) - 0.5)
         path = item.path._replace(x=np.array([place]))
-        dots.draw_ci(OrientedAxes(side), path, level, width, item.look.colour)
-        dots.draw_missing_dot(OrientedAxes(side), path, width, item.look)
+        marks.draw_ci(OrientedAxes(side), path, level, width, item.look.colour)
+        marks.draw_missing_dot(OrientedAxes(side), path, width, item.look)
         reserve(ax, path, spread=False)
     label_side(side, "missing", size)
 
@@ -94,7 +93,7 @@ def find_side(ax: Axes) -> Axes:
     side.set_axes_locator(RightAxesLocator(ax))  # type: ignore[arg-type]
     side.tick_params(left=False, labelleft=False)
     if any(line.get_gid() == "rhale:zero" for line in ax.lines):
-        dots.draw_zero_line(OrientedAxes(side))
+        marks.draw_zero_line(OrientedAxes(side))
     for name in ("left", "right", "top", "bottom"):
         side.spines[name].set(color=style.ZERO_LINE)
     return side

@@ -13,7 +13,7 @@ from matplotlib.colors import is_color_like
 
 from rhale.errors import BadSettingError
 from rhale.naming import near_names
-from rhale.output import colours as inks
+from rhale.output import colours
 
 Colors = str | Sequence[str] | Mapping[str, Any]  # the effect, several curves, or by role
 MOST_INCHES = 100.0
@@ -48,11 +48,11 @@ class Theme:
         Whether pictures have one.
     """
 
-    effect: str = inks.EFFECT_COLOUR
-    spread: str = inks.SPREAD_COLOUR
-    interval: str = inks.UNCERTAINTY_COLOUR
-    rows: str = inks.ROW_COUNT_COLOUR
-    between: str = inks.BETWEEN_COLOUR
+    effect: str = colours.EFFECT_COLOUR
+    spread: str = colours.SPREAD_COLOUR
+    interval: str = colours.UNCERTAINTY_COLOUR
+    rows: str = colours.ROW_COUNT_COLOUR
+    between: str = colours.BETWEEN_COLOUR
     truth: str = "#000000"
     single: str = "#777777"
     common: str = "#777777"
@@ -60,7 +60,7 @@ class Theme:
     zero: str = "#B0B0B0"
     halo: str = "#FFFFFFB0"
     curves: tuple[str, ...] = ()
-    thirds: tuple[str, ...] = inks.THIRD_COLOURS
+    thirds: tuple[str, ...] = colours.THIRD_COLOURS
     lines: float = 1.0
     size: float = 1.0
     figsize: tuple[float, float] | None = None
@@ -239,7 +239,7 @@ def _require_ink(role: str, ink: Any) -> Any:
         _require_color(role, ink)
         return ink
     found = (ink,) if isinstance(ink, str) else tuple(ink)
-    if not found or (role == "thirds" and len(found) != len(inks.THIRD_COLOURS)):
+    if not found or (role == "thirds" and len(found) != len(colours.THIRD_COLOURS)):
         wanted = "three colours" if role == "thirds" else "at least one colour"
         msg = f"{role!r} needs {wanted}; found {ink!r}"
         raise BadSettingError(msg)

@@ -14,6 +14,7 @@ from rhale.data import Chunk
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.fit import Unbinned
 from rhale.effects.effect import Effect
+from rhale.effects.jumps import JumpQuestion, join_marks
 from rhale.effects.level_effect import LevelEffect
 from rhale.effects.local.measure import (
     ChunkResult,
@@ -31,14 +32,13 @@ from rhale.effects.local.measure import (
 from rhale.errors import BadSettingError
 from rhale.features.feature import Columns, Feature
 from rhale.features.survey import Survey
-from rhale.models.trees.jumps import JumpQuestion, join_marks
 from rhale.naming import near_names
-from rhale.output.frozen import crosses_processes
 from rhale.output.times import as_numbers
 from rhale.regions.result import Group, Groups, RegionTree, Split
 from rhale.regions.rules import Rule, locate_rows
 from rhale.regions.settings import MOST_GROUPS, By, SearchRows
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.records import crosses_processes
 
 NOBODY = -1  # group of rows that are in none
 

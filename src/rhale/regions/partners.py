@@ -13,10 +13,10 @@ from rhale.effects.listing import aligned, shorten_name, write_share
 from rhale.effects.result import Result
 from rhale.effects.table import Columns
 from rhale.naming import near_names
-from rhale.output.frozen import freeze, same_fields
 from rhale.output.number_format import write_number
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.records import freeze, same_fields
 
 MAX_PARTNER_P_VALUE, MIN_NAMED_PARTNER_SHARE = (
     0.001,

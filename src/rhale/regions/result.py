@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from rhale.effects.new_rows import MISSING_LEVEL, UNSEEN_LEVEL, NewRows, read_new_rows
-from rhale.output.frozen import freeze, same_fields
 from rhale.output.times import AxisKind
 from rhale.regions.rules import Rule, locate_rows
 from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.records import freeze, same_fields
 
 if TYPE_CHECKING:
     from rhale.effects.result import Result

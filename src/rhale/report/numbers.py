@@ -10,8 +10,13 @@ import numpy as np
 
 from rhale.effects.effect import Effect
 from rhale.effects.result import Result, Trace, find_result_axis_kind, is_constant, reach
-from rhale.effects.support import ShownPart, find_shown_part, has_free_order, row_weights
-from rhale.plots.view import reach_slopes
+from rhale.effects.support import (
+    ShownPart,
+    find_shown_part,
+    has_free_order,
+    reach_slopes,
+    row_weights,
+)
 from rhale.report.sentences import DURATION_UNITS, clean, named_output, unit_of
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 

@@ -21,7 +21,7 @@ from rhale.interaction.report import (
     format_variance_percent,
     strength_in_words,
 )
-from rhale.output import colours as inks
+from rhale.output import colours
 from rhale.report.charts import compile_charts, import_report_library, vl_convert
 from rhale.report.page import EffectPage, EffectPart, Section
 from rhale.report.sentences import breakable, clean, fixed_or_dash, shorten_middle
@@ -34,21 +34,21 @@ SCRIPTS = ("format.js", "elements.js", "chart.js", "parts.js", "page.js")
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
 UNSAFE = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}  # in JSON within a script element
 PAGE_COLOURS = {
-    "effect": inks.EFFECT_COLOUR,
-    "spread": inks.SPREAD_COLOUR,
-    "mean": inks.UNCERTAINTY_COLOUR,
-    "count": inks.ROW_COUNT_COLOUR,
-    **dict(zip(("first", "second", "third", "fourth"), inks.REGION_COLOURS, strict=True)),
-    **dict(zip(("low", "middle", "high"), inks.THIRD_COLOURS, strict=True)),
-    "below": inks.BELOW_ZERO_COLOUR,
-    "zero": inks.AT_ZERO_COLOUR,
-    "above": inks.ABOVE_ZERO_COLOUR,
-    "strength": inks.STRENGTH_COLOUR,
-    "between": inks.BETWEEN_COLOUR,
+    "effect": colours.EFFECT_COLOUR,
+    "spread": colours.SPREAD_COLOUR,
+    "mean": colours.UNCERTAINTY_COLOUR,
+    "count": colours.ROW_COUNT_COLOUR,
+    **dict(zip(("first", "second", "third", "fourth"), colours.REGION_COLOURS, strict=True)),
+    **dict(zip(("low", "middle", "high"), colours.THIRD_COLOURS, strict=True)),
+    "below": colours.BELOW_ZERO_COLOUR,
+    "zero": colours.AT_ZERO_COLOUR,
+    "above": colours.ABOVE_ZERO_COLOUR,
+    "strength": colours.STRENGTH_COLOUR,
+    "between": colours.BETWEEN_COLOUR,
 }
 PAGE_LINE_COLOURS = tuple(  # of several curves: on paper, and on a dark page
     zip(
-        inks.SERIES_COLOURS,
+        colours.SERIES_COLOURS,
         ("#56b4e9", "#e68abb", "#e0b93c", "#f0f0f0", "#b79bff", "#c49a6c", "#8f9df0", "#a9b4bd"),
         strict=True,
     )

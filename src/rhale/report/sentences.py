@@ -12,7 +12,7 @@ import numpy as np
 from rhale.effects.result import Difference, Result, find_result_axis_kind, is_constant, reach
 from rhale.effects.staircase import Jump
 from rhale.effects.support import find_shown_part
-from rhale.output import number_format as numerals
+from rhale.output import number_format
 from rhale.output.labels import Captions
 from rhale.output.number_format import (
     PLAIN_NUMBER_RANGE,
@@ -29,7 +29,7 @@ from rhale.stats.arrays import FloatArray, IntArray
 # --- Numbers, places on an axis and names as words of a page
 
 
-MINUS_SIGN, UNKNOWN_DASH, INSTEAD = "\u2212", numerals.UNKNOWN_DASH, "\ufffd"
+MINUS_SIGN, UNKNOWN_DASH, INSTEAD = "\u2212", number_format.UNKNOWN_DASH, "\ufffd"
 MAX_NAME_LETTERS = 1_000  # letters of a name
 SMALL_P = 1e-4  # a smaller chance is but called small
 CONTROL_CATEGORIES = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rhale.output.frozen import freeze, same_fields
 from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.records import freeze, same_fields
 
 OVERLAP_ROUNDING = 1e-12  # of the shared squares: what is left below that is nothing
 

@@ -26,7 +26,6 @@ from rhale.effects.result import (
 from rhale.effects.table import MISSING_ROW_LABEL, Columns, add_row, name_places
 from rhale.interaction.pair_effect import PairEffect
 from rhale.output.doors import draw_refit_lazily, show_refit
-from rhale.output.frozen import freeze, same_fields
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note
 from rhale.output.number_format import write_between, write_number
@@ -35,6 +34,7 @@ from rhale.stability.overlap import Overlap, mean_factor
 from rhale.stability.replication import Replication, replicate
 from rhale.stats.arrays import FloatArray
 from rhale.stats.distributions import student_quantile
+from rhale.stats.records import freeze, same_fields
 
 REPLICATION_LEVEL = 0.05  # an effect comes back where chance would make one as large in fewer cases
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rhale.effects.result import is_constant
-from rhale.output import colours as inks
+from rhale.output import colours
 from rhale.report.notebook import (
     LONGEST_NOTE,
     MAX_EFFECT_ROWS,
@@ -600,7 +600,7 @@ def refit_as_html(effect: RefitEffect) -> str:
 def curves_of(effect: RefitEffect, told: str) -> str:
     """Draw the curves of all trainings."""
     from rhale.plots.choice import plot_refit_by_options  # tables need no Matplotlib
-    from rhale.report import notebook as inline_svg
+    from rhale.report import inline_svg
 
     return inline_svg.draw_inline_svg(plot_refit_by_options, told, effect)
 
@@ -626,6 +626,6 @@ def write_importance_bar(row: RefitRow, largest: float) -> str:
     )
     return (
         f'<svg width="{NOTEBOOK_BAR_WIDTH}" height="{IMPORTANCE_BAR_HEIGHT}" aria-hidden="true">'
-        f'<rect y="3" width="{size:.3g}" height="6" fill="{inks.EFFECT_COLOUR}" opacity="0.35"/>'
-        f'<path d="M{low:.3g} 6H{high:.3g}" stroke="{inks.BETWEEN_COLOUR}" stroke-width="2"/></svg>'
+        f'<rect y="3" width="{size:.3g}" height="6" fill="{colours.EFFECT_COLOUR}" opacity="0.35"/>'
+        f'<path d="M{low:.3g} 6H{high:.3g}" stroke="{colours.BETWEEN_COLOUR}" stroke-width="2"/></svg>'
     )

@@ -17,10 +17,9 @@ from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.interaction.result import Interactions
 from rhale.interaction.settings import read_pairs
 from rhale.naming import find_feature, find_output, near_names
-from rhale.output.frozen import as_read_only, same_value
 from rhale.output.labels import Captions, caption
 from rhale.output.note import as_notes
-from rhale.stability import table as refit_listing
+from rhale.stability import table
 from rhale.stability.compare import AxisSample, compare_trainings, lighten_result, rule_rows
 from rhale.stability.overlap import Overlap
 from rhale.stability.refit_effect import RefitEffect, RefitPair, rank_pairs
@@ -31,6 +30,7 @@ from rhale.stability.table import (
     tabulate_refit_pairs,
 )
 from rhale.stats.arrays import IntArray
+from rhale.stats.records import as_read_only, same_value
 from rhale.system.files import write_text
 
 
@@ -210,7 +210,7 @@ class Refits:
         return find_output(self.captions.output_key(output), self.outputs)
 
     def __str__(self) -> str:
-        return refit_listing.refits_as_text(
+        return table.refits_as_text(
             self.ranked(), self.provenance, self._remarks(), self._correlated, self.pairs
         )
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from rhale.output.frozen import crosses_processes
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.jit import choose_compiled_loops
+from rhale.stats.records import crosses_processes
 
 HASH_BLOCK_ROWS = 2**14  # so many keys stay in the processor's cache, column after column
 STIRRED = 4  # numbers become part of a key in the time that one local effect takes

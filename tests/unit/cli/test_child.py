@@ -11,7 +11,7 @@ import rhale
 from rhale.child import forward_warnings
 from rhale.cli.child import columns_left, columns_needed, read_training_rows, run_request
 from rhale.cli.parent import Request
-from rhale.data.files.open import open_files
+from rhale.data.files.table import open_files
 from rhale.effects.explanation import restore_explanation
 from rhale.errors import BadTableError
 from rhale.stability.result import restore_result as unpacked_any

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.effects.binning import adaptive
-from rhale.effects.binning import segments as two_looks
+from rhale.effects.binning import adaptive, segments
 from rhale.effects.binning.adaptive import Adaptive, move_to_near, spread_paths
 from rhale.effects.binning.axis import BatchedCells, FeatureAxis
 from rhale.effects.binning.cells import Grid
@@ -181,7 +180,7 @@ def test_no_partition_is_cheaper(seed, gaps, weighted):
 def one_look(monkeypatch, moments, **settings):
     """Bins from one look at all limits."""
     with monkeypatch.context() as patch:
-        patch.setattr(two_looks, "MAX_EXHAUSTIVE_CELLS", INF)
+        patch.setattr(segments, "MAX_EXHAUSTIVE_CELLS", INF)
         return Adaptive(**settings)(moments)
 
 

@@ -9,7 +9,7 @@ from rhale.effects.binning import moments
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import SUMS, measure_moments
 from rhale.errors import BadEffectsError
-from rhale.stats import jit as when_compiled
+from rhale.stats import jit
 
 pytest.importorskip("numba")
 N_CELLS = 16
@@ -20,7 +20,7 @@ def both_ways(grid, x, values):
     found = []
     for pays_from in (np.inf, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(when_compiled, "PAYS_FROM", pays_from)
+            patch.setattr(jit, "PAYS_FROM", pays_from)
             found.append(measure_moments(grid, x, values))
     return found
 
@@ -82,7 +82,7 @@ def test_numbers_that_have_no_squares_are_refused(wrong, row):
     x, values = np.linspace(0, 2, 100), np.ones((2, 100))
     values[1, row] = wrong
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(when_compiled, "PAYS_FROM", 0)
+        patch.setattr(jit, "PAYS_FROM", 0)
         with pytest.raises(BadEffectsError):
             measure_moments(Grid(np.linspace(0, 1, 5)), x, values)
 
@@ -90,7 +90,7 @@ def test_numbers_that_have_no_squares_are_refused(wrong, row):
 def test_numbers_that_are_all_too_small_are_refused_and_zeros_are_not():
     x, grid = np.linspace(0, 1, 100), Grid(np.linspace(0, 1, 5))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(when_compiled, "PAYS_FROM", 0)
+        patch.setattr(jit, "PAYS_FROM", 0)
         with pytest.raises(BadEffectsError):
             measure_moments(grid, x, np.full(100, 1e-170))
         assert measure_moments(grid, x, np.zeros(100)).mean.tolist() == [[0.0] * 4]
@@ -108,9 +108,9 @@ def test_arrays_of_any_order_in_memory_serve():
 
 
 def test_the_loop_was_asked_at_all(monkeypatch):
-    loops = when_compiled.load_loops()
-    monkeypatch.setattr(when_compiled, "PAYS_FROM", 0)
-    monkeypatch.setattr(when_compiled, "load_loops", lambda: None)
+    loops = jit.load_loops()
+    monkeypatch.setattr(jit, "PAYS_FROM", 0)
+    monkeypatch.setattr(jit, "load_loops", lambda: None)
     x, grid = np.linspace(0, 1, 100), Grid(np.linspace(0, 1, 5))
     expected = measure_moments(grid, x, x)
     calls = []
@@ -119,7 +119,7 @@ def test_the_loop_was_asked_at_all(monkeypatch):
         calls.append(arguments)
         return loops.measure_block(*arguments)
 
-    monkeypatch.setattr(when_compiled, "load_loops", lambda: loops._replace(measure_block=asked))
+    monkeypatch.setattr(jit, "load_loops", lambda: loops._replace(measure_block=asked))
     assert_same_bits(measure_moments(grid, x, x), expected)
     assert len(calls) == 1
     measure_moments(grid, x, x, np.ones(100))  # weights are NumPy's

@@ -1,14 +1,14 @@
 import pytest
 
 import rhale
-from rhale.effects.binning import choose as partitions
+from rhale.effects.binning import choose
 from rhale.effects.binning.choose import PARTITIONS
 from rhale.effects.binning.partition import Partition
 
 
 def test_the_package_offers_every_partition_of_the_list():
     made = {type(entry.make([1.0, 2.0])).__name__ for entry in PARTITIONS.values()}
-    assert made == set(partitions.__all__)
+    assert made == set(choose.__all__)
     assert made <= set(rhale.__all__)
 
 

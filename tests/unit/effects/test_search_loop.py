@@ -19,7 +19,7 @@ from rhale.effects.binning.segments import (
     SPREADS,
     trace_all,
 )
-from rhale.stats import jit as when_compiled
+from rhale.stats import jit
 
 pytest.importorskip("numba")
 EFFECTS = {
@@ -56,7 +56,7 @@ def both_ways(find):
     found = []
     for pays_from in (np.inf, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(when_compiled, "PAYS_FROM", pays_from)
+            patch.setattr(jit, "PAYS_FROM", pays_from)
             found.append(find())
     return found
 
@@ -142,7 +142,7 @@ def by_loop(cells, kind, prices=(0.0, 2.0, 1.0), gaps=None):
     asked = np.array(prices)[:, None]
     is_weighted = False
     how = held, np.array([len(cells)]), gaps, asked, kind, is_weighted
-    sources, costs = when_compiled.load_loops().search(*how)
+    sources, costs = jit.load_loops().search(*how)
     (path,) = trace_all([sources], costs)
     return None if path is None else path.tolist(), float(costs[0])
 
@@ -203,13 +203,13 @@ def test_no_bin_starts_or_ends_with_a_gap():
 
 @pytest.mark.parametrize("weight", ["rows", "width", "geometric"])
 def test_the_loop_is_asked_where_misfits_count_by_rows(monkeypatch, weight):
-    loops, calls = when_compiled.load_loops(), []
+    loops, calls = jit.load_loops(), []
 
     def asked(*arguments):
         calls.append(arguments)
         return loops.search(*arguments)
 
-    monkeypatch.setattr(when_compiled, "PAYS_FROM", 0)
-    monkeypatch.setattr(when_compiled, "load_loops", lambda: loops._replace(search=asked))
+    monkeypatch.setattr(jit, "PAYS_FROM", 0)
+    monkeypatch.setattr(jit, "load_loops", lambda: loops._replace(search=asked))
     search([axis(np.random.default_rng(0), 40, "sine")], Adaptive(weight=weight)).cheapest_paths()
     assert len(calls) == (weight == "rows")

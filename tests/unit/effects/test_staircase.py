@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.effects.binning.axis import FeatureAxis
-from rhale.effects.staircase import Staircase, halves_agree
-from rhale.errors import BadSettingError
-from rhale.models.trees.jumps import (
+from rhale.effects.jumps import (
     JUMP_FIXED_POINT_SCALE,
     N_JUMP_GROUPS,
     JumpCells,
     JumpSums,
     find_jump_cells,
 )
+from rhale.effects.staircase import Staircase, halves_agree
+from rhale.errors import BadSettingError
 from rhale.stats.distributions import student_quantile
 
 CENTERS = ("mean", "start", "uniform")

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import t as student
 
 import rhale
-from rhale.effects.local import profiles as tracing
+from rhale.effects.local import profiles
 from rhale.errors import BadSettingError
 
 N = 400
@@ -205,8 +205,8 @@ def test_curves_added_up_in_blocks_are_those_of_all_rows(n_rows, monkeypatch):
     x, options = X.copy(), {"features": 0, "weights": WEIGHTS, "bins": rhale.Edges(GRID)}
     x[::9, 0] = np.nan
     whole = rhale.explain(two_outputs, x, method="ice", **options)
-    monkeypatch.setattr(tracing, "BLOCK_NUMBERS", 1)
-    monkeypatch.setattr(tracing, "MIN_TRACED_BLOCK_ROWS", n_rows)
+    monkeypatch.setattr(profiles, "BLOCK_NUMBERS", 1)
+    monkeypatch.setattr(profiles, "MIN_TRACED_BLOCK_ROWS", n_rows)
     fx = rhale.explain(two_outputs, x, method="ice", **options)
     held = [two_outputs(np.column_stack([np.full(N, at), x[:, 1]])) for at in GRID]
     n = WEIGHTS.sum() ** 2 / (WEIGHTS**2).sum()
@@ -227,8 +227,8 @@ def test_curves_added_up_in_blocks_are_those_of_all_rows(n_rows, monkeypatch):
 
 def test_rows_that_hardly_count_do_not_blur_the_others(monkeypatch):
     """All curves are measured about those of one block: a heavy one, whichever block is first."""
-    monkeypatch.setattr(tracing, "BLOCK_NUMBERS", 1)
-    monkeypatch.setattr(tracing, "MIN_TRACED_BLOCK_ROWS", 50)
+    monkeypatch.setattr(profiles, "BLOCK_NUMBERS", 1)
+    monkeypatch.setattr(profiles, "MIN_TRACED_BLOCK_ROWS", 50)
     x, weights = X[np.argsort(X[:, 0])].copy(), np.ones(N)
     x[:50, 1] += 1e7
     weights[:50] = 1e-22

@@ -17,11 +17,11 @@ import rhale
 from rhale.data import open_table
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.fit import bin_all
+from rhale.effects.jumps import find_near, near_share
 from rhale.effects.local.choose import choose_measures
 from rhale.effects.local.measure import MeasureContext, MeasureTask, split_sample_columns, with_bins
 from rhale.effects.local.tree_steps import JumpEffects
 from rhale.features.feature import FirstPass
-from rhale.models.trees.jumps import find_near, near_share
 from rhale.settings import Settings
 
 ALL_KEYS = np.uint64(2**64 - 1)

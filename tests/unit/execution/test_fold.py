@@ -9,7 +9,7 @@ import pytest
 
 from rhale.data.array import ArrayTable
 from rhale.data.columns import read_column_floats
-from rhale.data.files.open import open_files
+from rhale.data.files.table import open_files
 from rhale.errors import BadTableError, CheckpointError, RhaleError
 from rhale.execution import Work
 from rhale.execution.fold import FIRST_LOOK, FIRST_LOOK_AGAIN, SECOND_LOOK, Passes, name_pass

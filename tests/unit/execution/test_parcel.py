@@ -10,7 +10,7 @@ import cloudpickle
 import pytest
 
 from rhale.errors import BadTableError, ModelFailedError
-from rhale.execution import worker as shipping
+from rhale.execution import worker
 from rhale.execution.worker import Parcel, pack
 
 MADE = []
@@ -40,7 +40,7 @@ def made(number):
 
 @pytest.fixture(autouse=True)
 def nothing_open(monkeypatch):
-    monkeypatch.setattr(shipping, "_open_tasks", type(shipping._open_tasks)())
+    monkeypatch.setattr(worker, "_open_tasks", type(worker._open_tasks)())
     MADE.clear()
 
 
@@ -66,9 +66,9 @@ def test_an_old_task_is_let_go_before_the_next_one_is_made(monkeypatch):
     held = []
     loads = pickle.loads
     monkeypatch.setattr(
-        shipping.pickle,
+        worker.pickle,
         "loads",
-        lambda content: held.append(len(shipping._open_tasks)) or loads(content),
+        lambda content: held.append(len(worker._open_tasks)) or loads(content),
     )
     for parcel in parcels:
         parcel.open()

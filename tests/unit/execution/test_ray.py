@@ -13,7 +13,7 @@ import pytest
 from rhale.data.frame import FrameTable
 from rhale.data.pieces.table import PiecedTable
 from rhale.errors import BadTableError, ModelStoppedError, RhaleError
-from rhale.execution import ray as engine
+from rhale.execution import ray
 from rhale.execution.ray import Ray, open_ray_table
 from rhale.execution.worker import PartTask
 
@@ -62,7 +62,7 @@ class Cluster:
         if timeout is None:
             self.most = max(self.most, len(running))
             return running[:1], running[1:]
-        assert (num_returns, timeout, fetch_local) == (len(running), engine.GRACE, False)
+        assert (num_returns, timeout, fetch_local) == (len(running), ray.GRACE, False)
         return [], [one for one in running if one[1][1] not in self.ending]
 
     def get(self, asked):
@@ -153,19 +153,19 @@ def test_what_is_no_dataset_is_refused_or_left_to_others():
 
 def test_an_empty_table_is_of_the_kind_of_the_blocks():
     types = SimpleNamespace(names=["a", "b"], types=[np.dtype("int32"), pd.CategoricalDtype(["u"])])
-    assert engine._no_rows(types).dtypes.tolist() == types.types
-    assert engine._no_rows(BLOCKS[0].schema).schema == BLOCKS[0].schema
+    assert ray._no_rows(types).dtypes.tolist() == types.types
+    assert ray._no_rows(BLOCKS[0].schema).schema == BLOCKS[0].schema
 
 
 def test_the_user_s_dataset_keeps_its_settings():
     data = Dataset(BLOCKS)
-    assert engine._copy_ordered_dataset(data).context.execution_options.preserve_order
+    assert ray._copy_ordered_dataset(data).context.execution_options.preserve_order
     assert vars(data.context.execution_options) == {}
 
 
 def failing(error):
     """What becomes of an error while Ray runs."""
-    with pytest.raises(RhaleError) as caught, engine._running():
+    with pytest.raises(RhaleError) as caught, ray._running():
         raise error
     return caught.value
 
@@ -194,7 +194,7 @@ def test_blocks_that_make_no_table_are_told_of():
 @pytest.mark.usefixtures("cluster")
 def test_the_log_is_quiet_while_ray_runs_and_as_it_was_afterwards(caplog):
     caplog.set_level(logging.INFO, "ray.data")
-    with engine._running():
+    with ray._running():
         assert logging.getLogger("ray.data").level == logging.CRITICAL
     failing(pa.ArrowInvalid())
     assert logging.getLogger("ray.data").level == logging.INFO

@@ -13,7 +13,7 @@ import pytest
 from rhale.data.frame import FrameTable
 from rhale.data.pieces.table import PiecedTable
 from rhale.errors import BadSettingError, BadTableError, ModelStoppedError
-from rhale.execution import spark as engine
+from rhale.execution import spark
 from rhale.execution.spark import Jobs, contents, open_spark_table, summarise_spark_partition
 from rhale.execution.worker import count_task, pack
 
@@ -110,14 +110,14 @@ def test_jobs_have_a_tag_and_the_settings_of_the_thread_that_asked():
     context = Context()
     with Jobs(context) as running:
         seen = running.start(lambda: dict(vars(context.own))).result()
-    assert {name: seen[name] for name in engine.INHERITED} == {
-        name: f"the user's {name}" for name in engine.INHERITED
+    assert {name: seen[name] for name in spark.INHERITED} == {
+        name: f"the user's {name}" for name in spark.INHERITED
     }
     assert set(context.cancelled) == {seen["tag"]}
     assert vars(context.own) == {}
 
 
-@pytest.mark.parametrize("word", engine.DEATH)
+@pytest.mark.parametrize("word", spark.DEATH)
 def test_workers_that_died_are_told_from_work_that_failed(word):
     with Jobs(Context()) as running:
         with pytest.raises(ModelStoppedError, match="the workers of Spark died"):
@@ -152,17 +152,17 @@ def test_places_of_rows_are_asked_for_only_where_they_stay(first, starts, level,
     task = SimpleNamespace(table=SimpleNamespace(starts=starts))
     given = plan(level), task, stored(is_stored=is_stored), first
     if advice is None:
-        engine._require_order(*given)
+        spark._require_order(*given)
     else:
         with pytest.raises(BadSettingError, match=advice):
-            engine._require_order(*given)
+            spark._require_order(*given)
 
 
 def test_names_of_columns_are_quoted():
     asked = []
     mapped = SimpleNamespace(mapInArrow=lambda _, schema: SimpleNamespace(rdd=schema))
     source = SimpleNamespace(selectExpr=lambda *columns: asked.extend(columns) or mapped)
-    assert engine._map(source, ["a.b", "c`d"], None) == "summary binary"
+    assert spark._map(source, ["a.b", "c`d"], None) == "summary binary"
     assert asked == ["`a.b` as c0", "`c``d` as c1"]
 
 

@@ -17,8 +17,7 @@ import pytest
 
 from rhale.data import open_table
 from rhale.errors import MissingExtraError
-from rhale.execution import map_in_threads
-from rhale.execution import threads as limits
+from rhale.execution import map_in_threads, threads
 from rhale.execution.threads import count_jobs, limit_threads
 from rhale.models import meet, wrap
 
@@ -283,8 +282,8 @@ def test_all_numbers_of_threads_are_put_back(counts):
 
 
 def test_no_number_leaves_everything_as_it_is(monkeypatch):
-    monkeypatch.setattr(limits, "_PROCESS_LIMITS", {"numpy": pytest.fail})
-    monkeypatch.setattr(limits, "_THREAD_LIMITS", {"numpy": pytest.fail})
+    monkeypatch.setattr(threads, "_PROCESS_LIMITS", {"numpy": pytest.fail})
+    monkeypatch.setattr(threads, "_THREAD_LIMITS", {"numpy": pytest.fail})
     adapter = wrap(lambda rows: rows[:, 0])
     with limit_threads(adapter, None) as found:
         assert found is adapter
@@ -299,7 +298,7 @@ def library(monkeypatch):
         done.append("limited")
         return lambda: done.append("restored")
 
-    monkeypatch.setattr(limits, "_PROCESS_LIMITS", {"numpy": limit})
+    monkeypatch.setattr(threads, "_PROCESS_LIMITS", {"numpy": limit})
     return done
 
 
@@ -324,11 +323,11 @@ def test_limits_are_put_back_if_one_of_them_cannot_be_set(library, monkeypatch):
     def fail(*_):
         raise MissingExtraError
 
-    monkeypatch.setitem(limits._PROCESS_LIMITS, "sys", fail)
+    monkeypatch.setitem(threads._PROCESS_LIMITS, "sys", fail)
     with pytest.raises(MissingExtraError), limit_threads(wrap(lambda rows: rows[:, 0]), 1):
         pytest.fail("it was set")
     assert library == ["limited", "restored"]
-    assert limits._n_users == 0
+    assert threads._n_users == 0
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -378,7 +377,7 @@ def test_a_model_of_catboost_is_left_without_a_trace():
 
 def test_without_the_library_that_bounds_threads_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(
-        limits, "find_spec", lambda name: None if name == "threadpoolctl" else find_spec(name)
+        threads, "find_spec", lambda name: None if name == "threadpoolctl" else find_spec(name)
     )
     with (
         pytest.raises(MissingExtraError, match=r"n_jobs=2 .* pip install threadpoolctl"),

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import rhale
 from rhale.interaction.cells import PairAxis
 from rhale.interaction.plot import half_way, plot_pair_lines, plot_pair_map, tell_strength
-from rhale.output import colours as inks
+from rhale.output import colours
 from rhale.output.labels import Captions
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
@@ -54,7 +54,7 @@ def test_colours_are_symmetric_about_zero(hollow_pair, one):
     assert low == -high
     assert high == np.nanmax(np.abs(painted(mesh)))
     ends = [to_hex(mesh.cmap(mesh.norm(value))) for value in (low, high)]
-    assert ends == [inks.BELOW_ZERO_COLOUR.lower(), inks.ABOVE_ZERO_COLOUR.lower()]
+    assert ends == [colours.BELOW_ZERO_COLOUR.lower(), colours.ABOVE_ZERO_COLOUR.lower()]
 
 
 def test_several_maps_can_have_one_scale(product_pair, one):

@@ -5,7 +5,7 @@ import pytest
 from tests.pairs_by_hand import as_profile, grid, make_axis, make_interactions, make_pair
 
 from rhale.errors import BadFileError, BadSettingError
-from rhale.interaction import storage as stored_pairs
+from rhale.interaction import storage
 from rhale.interaction.cells import PairAxis
 from rhale.interaction.moments import measure_pair
 from rhale.interaction.pair_effect import PairIndex
@@ -19,7 +19,7 @@ from rhale.interaction.storage import (
     restore_pairs,
     store_pairs,
 )
-from rhale.output.frozen import same_fields
+from rhale.stats.records import same_fields
 
 ROWS = grid(np.arange(6.0), np.arange(5.0), np.arange(2))
 DIAGONAL = np.column_stack([np.arange(20.0), np.arange(20.0)])
@@ -113,6 +113,6 @@ def test_no_more_cells_are_stored_than_are_read_again(monkeypatch):
     )
     with pytest.raises(BadSettingError, match="has 16641 cells, and a file holds up to 16384"):
         store_pairs([wide])
-    monkeypatch.setattr(stored_pairs, "MAX_STORED_NUMBERS", 100)
+    monkeypatch.setattr(storage, "MAX_STORED_NUMBERS", 100)
     with pytest.raises(BadSettingError, match=r"have 208 numbers.* up to 100; save the results of"):
         store_pairs([diagonal()])

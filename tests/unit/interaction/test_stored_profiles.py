@@ -14,9 +14,9 @@ from rhale.interaction.cells import PairAxis
 from rhale.interaction.moments import PairMoments
 from rhale.interaction.pair_profile import PairProfile
 from rhale.interaction.storage import PAIR_RECORDS, fill_stands, list_stands
-from rhale.output.frozen import same_fields
 from rhale.output.storage.values import RECORD, written_fields
 from rhale.stability.result import restore_result
+from rhale.stats.records import same_fields
 
 RNG = np.random.default_rng(2)
 TABLE = pd.DataFrame({"a": RNG.normal(size=60), "s": RNG.choice(["p", "q"], 60)})

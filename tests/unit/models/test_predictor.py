@@ -7,10 +7,10 @@ from tests.jumps_by_hand import ask_about, count_some
 from tests.pair_corners import ask_pairs, ask_side, cells_of
 
 from rhale.data import open_table
+from rhale.effects.jumps import JumpReply
 from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.models import meet, wrap
 from rhale.models.questions import PairReply
-from rhale.models.trees.jumps import JumpReply
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 

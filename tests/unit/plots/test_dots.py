@@ -2,8 +2,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from rhale.effects.result import Trace
-from rhale.plots import marks as dots
-from rhale.plots import style
+from rhale.plots import marks, style
 from rhale.plots.categorical_axis import OrientedAxes
 
 PATH = Trace(*np.array([[0.0, 1.0], [2.0, 3.0], [0.5, np.nan], [1.0, np.nan], [4.0, np.nan]]))
@@ -18,25 +17,25 @@ def ends(artist):
 
 
 def test_spread_is_drawn_on_both_sides_of_the_mean_where_it_is_known():
-    (strokes,) = dots.draw_spread(board(), PATH, 5.0)
+    (strokes,) = marks.draw_spread(board(), PATH, 5.0)
     assert ends(strokes) == [[1.5, 2.5]]
 
 
 def test_whiskers_have_two_caps_and_end_at_the_interval():
     on = board()
-    (whiskers,) = dots.draw_ci(on, PATH, 0.95, 5.0)
+    (whiskers,) = marks.draw_ci(on, PATH, 0.95, 5.0)
     assert ends(whiskers) == [[1.0, 4.0]]
     assert [line.get_ydata().tolist() for line in on.ax.lines] == [[1.0], [4.0]]
 
 
 def test_what_is_not_known_is_not_drawn():
     unknown = PATH._replace(spread=PATH.spread * np.nan, low=PATH.low * np.nan)
-    assert dots.draw_spread(board(), unknown, 5.0) == []
-    assert dots.draw_ci(board(), unknown, 0.95, 5.0) == []
+    assert marks.draw_spread(board(), unknown, 5.0) == []
+    assert marks.draw_ci(board(), unknown, 0.95, 5.0) == []
 
 
 def test_missing_values_are_a_hollow_dot():
     on = board()
-    dot = dots.draw_missing_dot(on, PATH, 5.0, style.line_style(0))
+    dot = marks.draw_missing_dot(on, PATH, 5.0, style.line_style(0))
     assert dot.get_gid() == "rhale:missing"
     np.testing.assert_allclose(dot.get_facecolor()[0], on.ax.patch.get_facecolor())

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rhale.stats import jit as compiled
+from rhale.stats import jit
 from rhale.stats.jit import (
     can_compile,
     digest_of_sources,
@@ -25,7 +25,7 @@ posix = pytest.mark.skipif(os.name == "nt", reason="who may write is told by oth
 @pytest.fixture
 def home(monkeypatch, tmp_path):
     numba = pytest.importorskip("numba")
-    monkeypatch.setattr(compiled, "cache_home", lambda: tmp_path / "home")
+    monkeypatch.setattr(jit, "cache_home", lambda: tmp_path / "home")
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     find_folder.cache_clear()
     yield tmp_path / "home"
@@ -115,7 +115,7 @@ def test_where_numba_finds_no_place_in_the_folder_nothing_is_kept(home, monkeypa
     elsewhere = home / "elsewhere"
     home.mkdir()
     (home / "file").touch()
-    monkeypatch.setattr(compiled, "find_folder", lambda: home / "file")  # no folder can be made
+    monkeypatch.setattr(jit, "find_folder", lambda: home / "file")  # no folder can be made
     monkeypatch.setenv("XDG_CACHE_HOME", str(elsewhere))
     one = made()
     assert one(2) == 6
@@ -166,13 +166,13 @@ def test_without_a_place_for_folders_nothing_is_kept(home, monkeypatch):
     def no_home():
         raise RuntimeError
 
-    monkeypatch.setattr(compiled, "cache_home", no_home)
+    monkeypatch.setattr(jit, "cache_home", no_home)
     assert find_folder() is None
 
 
 def test_other_sources_have_another_folder(tmp_path, monkeypatch):
     (tmp_path / "one.py").write_text("ONE = 1")
-    monkeypatch.setattr(compiled, "SOURCES", [tmp_path])
+    monkeypatch.setattr(jit, "SOURCES", [tmp_path])
     before = digest_of_sources()
     assert digest_of_sources() == before
     (tmp_path / "one.py").write_text("ONE = 2")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhale.stats import jit as when_compiled
+from rhale.stats import jit
 from rhale.stats.sampling import HASH_BLOCK_ROWS, column_keys, hash_rows
 
 pytest.importorskip("numba")
@@ -20,7 +20,7 @@ def both_ways(keys, *arguments):
     found = []
     for pays_from in (np.inf, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(when_compiled, "PAYS_FROM", pays_from)
+            patch.setattr(jit, "PAYS_FROM", pays_from)
             found.append(keys(*arguments))
     return found
 

@@ -9,14 +9,14 @@ import pytest
 from rhale.effects.binning.adaptive import PRICED, Adaptive
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import measure_moments
-from rhale.stats import jit as when_compiled
+from rhale.stats import jit
 from rhale.stats.jit import Measured, choose_compiled_loops, load_loops
 from rhale.stats.sampling import STIRRED, column_keys
 
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):
-    monkeypatch.setattr(when_compiled, "MEASURED_SO_FAR", Measured())
+    monkeypatch.setattr(jit, "MEASURED_SO_FAR", Measured())
     load_loops.cache_clear()
     yield
     load_loops.cache_clear()
@@ -24,7 +24,7 @@ def _fresh(monkeypatch):
 
 @pytest.fixture
 def _some_loops(monkeypatch):
-    monkeypatch.setattr(when_compiled, "load_loops", lambda: "the loops")
+    monkeypatch.setattr(jit, "load_loops", lambda: "the loops")
 
 
 @pytest.mark.usefixtures("_some_loops")
@@ -32,7 +32,7 @@ def _some_loops(monkeypatch):
 def test_loops_are_given_after_so_many_numbers_and_sooner_where_numba_is_loaded(
     monkeypatch, is_loaded, n_waited
 ):
-    monkeypatch.setattr(when_compiled, "PAYS_FROM", 64)
+    monkeypatch.setattr(jit, "PAYS_FROM", 64)
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     if is_loaded:
         monkeypatch.setitem(sys.modules, "numba", SimpleNamespace())
@@ -44,12 +44,12 @@ def test_loops_are_given_after_so_many_numbers_and_sooner_where_numba_is_loaded(
 def test_keys_and_runs_count_by_the_time_they_take(monkeypatch):
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     column_keys([np.ones(6 * STIRRED), np.ones(6 * STIRRED)], 6 * STIRRED)
-    assert when_compiled.MEASURED_SO_FAR.n_numbers == 12
+    assert jit.MEASURED_SO_FAR.n_numbers == 12
     x = np.linspace(0, 1, 100)
     moments = measure_moments(Grid(np.linspace(0, 1, 11)), x, x)
-    before = when_compiled.MEASURED_SO_FAR.n_numbers
+    before = jit.MEASURED_SO_FAR.n_numbers
     Adaptive(spread_bins="mean")(moments)
-    assert when_compiled.MEASURED_SO_FAR.n_numbers - before == PRICED * 10**2 // 2
+    assert jit.MEASURED_SO_FAR.n_numbers - before == PRICED * 10**2 // 2
 
 
 def test_where_the_compiler_is_switched_off_there_is_no_loop(monkeypatch):

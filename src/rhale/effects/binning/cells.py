@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.errors import BadSettingError
-from rhale.output.frozen import as_frozen, crosses_processes
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.records import as_frozen, crosses_processes
 
 # --- Cells of one axis, and which cell a value falls into
 

@@ -36,9 +36,9 @@ from rhale.effects.spread import RowSpread
 from rhale.effects.staircase import Jump, Staircase, find_jumps
 from rhale.effects.variance import bridge_levels
 from rhale.errors import BadSettingError
-from rhale.output.frozen import as_frozen
 from rhale.output.note import Note, as_notes
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.records import as_frozen
 
 # --- Fit the bins that were chosen, those of many effects together, and gather their numbers
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from rhale.effects.binning.cells import Cells, Grid, as_axis_cells
 from rhale.errors import BadEffectsError
-from rhale.output.frozen import as_frozen, crosses_processes
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.jit import choose_compiled_loops
+from rhale.stats.records import as_frozen, crosses_processes
 
 MOMENT_BLOCK_ROWS = 2**16  # as many as chunks have; more would leave the processor's cache
 WORSE = 16.0  # squares about a first row to those about the mean: more would cost digits

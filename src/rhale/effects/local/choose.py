@@ -11,6 +11,7 @@ import numpy as np
 from rhale.data import Chunk
 from rhale.effects.binning.fixed import Edges
 from rhale.effects.binning.point_masses import PointMasses
+from rhale.effects.jumps import MAX_JUMP_CELLS, N_JUMP_GROUPS, find_jump_cells, near_share
 from rhale.effects.local.binned import (
     BinnedEffects,
     CellChoice,
@@ -52,7 +53,6 @@ from rhale.effects.local.tree_steps import JumpEffects
 from rhale.effects.local.unmeasured import Constant, SplitterColumn
 from rhale.errors import BadEffectsError, NotDifferentiableError
 from rhale.features.feature import Columns, Feature
-from rhale.models.trees.jumps import MAX_JUMP_CELLS, N_JUMP_GROUPS, find_jump_cells, near_share
 from rhale.output.note import Note
 from rhale.settings import Settings
 from rhale.stats.arrays import BoolArray, FloatArray

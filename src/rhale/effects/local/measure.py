@@ -13,6 +13,7 @@ from rhale.data import Chunk
 from rhale.data.table import Change
 from rhale.effects.binning.fit import Unbinned, bin_all
 from rhale.effects.binning.moments import Moments
+from rhale.effects.jumps import JumpQuestion, JumpReply, make_jump_rows
 from rhale.effects.local.queries import BatchedModel, Curves
 from rhale.effects.table import Missing
 from rhale.errors import BadPredictionError, ModelFailedError
@@ -20,11 +21,10 @@ from rhale.features.feature import Feature
 from rhale.features.survey import Survey, rows_keys, sample_chunk_rows
 from rhale.models import Predictor
 from rhale.models.dependences import HeldPoints
-from rhale.models.trees.jumps import JumpQuestion, JumpReply, make_jump_rows
-from rhale.output.frozen import crosses_processes
 from rhale.output.note import Note
 from rhale.regions.settings import Target
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray, lay_columns
+from rhale.stats.records import crosses_processes
 from rhale.stats.sampling import MAX_ROW_HASH, KeyArray, Sample
 
 Needs = Literal["nothing", "predictions", "slopes"]

@@ -8,11 +8,11 @@ import numpy as np
 
 from rhale.effects.binning.moments import Moments
 from rhale.effects.binning.point_masses import PointMasses
+from rhale.effects.jumps import JumpCells
 from rhale.effects.listing import shorten_name
 from rhale.effects.result import Result
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey
-from rhale.models.trees.jumps import JumpCells
 from rhale.output.note import Note
 from rhale.output.number_format import write_number
 from rhale.output.times import AxisKind, format_axis_value, write_short

@@ -38,11 +38,11 @@ from rhale.effects.profile import Profile
 from rhale.effects.quadrature import RowPlaces, build_quadrature
 from rhale.features.feature import Feature
 from rhale.models.dependences import HeldPoints
-from rhale.output.frozen import crosses_processes
 from rhale.output.note import Note
 from rhale.settings import MARGINAL_BINS, Settings
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.interpolation import locate_between_points, share_out
+from rhale.stats.records import crosses_processes
 
 TracedMethod = Literal["pdp", "ice"]
 # of curves that are added up at a time: the processor's cache holds them, one call answers for them

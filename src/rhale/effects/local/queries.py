@@ -11,12 +11,12 @@ import numpy as np
 
 from rhale.data import Chunk
 from rhale.data.table import Change, HeldColumn
+from rhale.effects.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.models import Predictor
 from rhale.models.dependences import HeldPoints
 from rhale.models.predictor import Answers
 from rhale.models.questions import PairQuestion, PairReply
-from rhale.models.trees.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.stats.arrays import FloatArray, IntArray
 
 Reason = str

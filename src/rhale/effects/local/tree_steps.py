@@ -12,6 +12,16 @@ from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.fit import ModelCells, Unbinned
 from rhale.effects.binning.moments import Moments, measure_moments
+from rhale.effects.jumps import (
+    JumpCells,
+    JumpMarks,
+    JumpQuestion,
+    JumpSums,
+    find_inner,
+    find_jump_reach,
+    find_near,
+    near_share,
+)
 from rhale.effects.local.binned import CellChoice, gather_local_effect_notes, sample_effects
 from rhale.effects.local.finite_difference import Window
 from rhale.effects.local.measure import (
@@ -29,21 +39,11 @@ from rhale.effects.local.notes import BY_JUMPS, describe_gaps, describe_noisy_ju
 from rhale.effects.staircase import Staircase, halves_agree
 from rhale.effects.statistics import remove_noise
 from rhale.features.feature import Feature
-from rhale.models.trees.jumps import (
-    JumpCells,
-    JumpMarks,
-    JumpQuestion,
-    JumpSums,
-    find_inner,
-    find_jump_reach,
-    find_near,
-    near_share,
-)
-from rhale.output.frozen import crosses_processes
 from rhale.output.note import Note
 from rhale.output.number_format import write_number
 from rhale.regions.settings import Target
 from rhale.stats.arrays import FloatArray
+from rhale.stats.records import crosses_processes
 
 MOVED = 0.5  # of an importance: a second cut of the axis that moves it so far deserves a word
 NO_ENDS = np.empty(0), np.empty(0)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.data.files.arrow import require_likely_stream, require_likely_values
-from rhale.output.frozen import CROSSING
+from rhale.stats.records import CROSSING
 
 Plain = Any  # what JSON has: None, bool, int, float, str, list, dict
 AS_THEY_ARE = (NoneType, bool, int, float, str)  # in JSON, and from it
@@ -33,7 +33,7 @@ def encode_checkpoint_value(value: Any) -> bytes:
     Parameters
     ----------
     value : object
-        A record that `rhale.output.frozen.crosses_processes` knows, an array of numbers, rows
+        A record that `rhale.stats.records.crosses_processes` knows, an array of numbers, rows
         of pandas or pyarrow, or a plain value: None, truth, number, text, bytes, a type of these;
         tuples, lists and dictionaries of them.
 
@@ -131,7 +131,7 @@ class Packer:
             return {"record": [kind.__name__, content]}
         name = f"{kind.__module__}.{kind.__name__}"
         if is_dataclass(kind) and kind.__module__.partition(".")[0] == "rhale":
-            msg = f"{name} is in a sum: declare it with rhale.output.frozen.crosses_processes"
+            msg = f"{name} is in a sum: declare it with rhale.stats.records.crosses_processes"
             raise TypeError(msg)
         msg = f"a checkpoint keeps no values of type {name}"
         raise NoPlainFormError(msg)

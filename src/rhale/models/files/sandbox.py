@@ -24,7 +24,7 @@ from types import FunctionType
 from typing import IO, Any, ParamSpec, TypeVar
 
 from rhale import errors
-from rhale.data.files.open import names_files
+from rhale.data.files.table import names_files
 from rhale.errors import BadSettingError, ModelStoppedError, RhaleError, excerpt, warn_caller
 from rhale.models.files.load import files_beside, is_named_object, require_file
 from rhale.stability.result import restore_result

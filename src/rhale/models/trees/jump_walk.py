@@ -9,10 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from rhale.errors import BadPredictionError
-from rhale.models.trees import walk
-from rhale.models.trees.forest import CODE_BITS, LEAF, MISSING_CODE, Forest
-from rhale.models.trees.jumps import (
+from rhale.effects.jumps import (
     JUMP_FIXED_POINT_SCALE,
     N_JUMP_GROUPS,
     Cells,
@@ -24,6 +21,9 @@ from rhale.models.trees.jumps import (
     JumpSums,
     join_marks,
 )
+from rhale.errors import BadPredictionError
+from rhale.models.trees import walk
+from rhale.models.trees.forest import CODE_BITS, LEAF, MISSING_CODE, Forest
 from rhale.models.trees.links import OutputTransform
 from rhale.models.trees.walk import encode_block, extract_forest_arrays, goes_right
 from rhale.stats.arrays import FloatArray, IntArray

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rhale.effects.jumps import JUMP_FIXED_POINT_SCALE
 from rhale.models.trees.forest import Forest
-from rhale.models.trees.jumps import JUMP_FIXED_POINT_SCALE
 from rhale.models.trees.reading import Reading
 from rhale.stats.arrays import FloatArray, IntArray
 

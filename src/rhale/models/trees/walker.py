@@ -10,11 +10,11 @@ import numpy as np
 
 from rhale.data import Chunk, as_matrix
 from rhale.data.table import Change
+from rhale.effects.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.models.dependences import DependenceQuestion, Dependences, HeldPoints
 from rhale.models.questions import PairQuestion, PairReply
 from rhale.models.sklearn import log_odds
 from rhale.models.trees.forest import MOST_CUTS
-from rhale.models.trees.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.models.trees.links import (
     LINKS,
     WIDEST_ODDS,

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.data.files.open import open_files
+from rhale.data.files.table import open_files
 from rhale.errors import BadTableError, excerpt
 
 pa = pytest.importorskip("pyarrow")
@@ -20,7 +20,7 @@ N = 40
 READ = """
 import json, sys
 import rhale
-from rhale.data.files.open import open_files
+from rhale.data.files.table import open_files
 
 for path in sys.argv[1:]:
     said = "read"
@@ -234,7 +234,7 @@ def test_a_long_text_that_many_rows_refer_to_is_refused_unless_it_stays_a_catego
     write("kept.parquet", rows)
     write("plain.parquet", rows, store_schema=False)
     assert sum(len(c.frame) for c in iter_chunks("plain.parquet", 100)) == 1000
-    for module in ("expanding", "parquet"):
+    for module in ("regular", "parquet"):
         monkeypatch.setattr(f"rhale.data.files.{module}.HELD", 2**20)
     with pytest.raises(BadTableError, match=r"plain.parquet .* rows of 8,\d+ bytes has"):
         list(iter_chunks("plain.parquet", 1000))
@@ -242,7 +242,7 @@ def test_a_long_text_that_many_rows_refer_to_is_refused_unless_it_stays_a_catego
 
 
 def test_one_long_text_among_many_short_ones_is_read(monkeypatch):
-    for module in ("expanding", "parquet"):
+    for module in ("regular", "parquet"):
         monkeypatch.setattr(f"rhale.data.files.{module}.HELD", 2**20)
     texts = ["b" * 2**14, *(["a", "c"] * 500)]
     write("r.parquet", pa.table({"x": np.arange(1001.0), "t": texts}))

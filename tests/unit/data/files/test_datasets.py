@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from rhale.data.files.open import is_dataset, open_dataset, stamp_of_fragment
+from rhale.data.files.table import is_dataset, open_dataset, stamp_of_fragment
 from rhale.errors import BadTableError
 
 pa = pytest.importorskip("pyarrow")

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rhale.data.files import csv as delimited
-from rhale.data.files.open import open_files
 from rhale.data.files.regular import RegularFile
+from rhale.data.files.table import open_files
 from rhale.errors import BadTableError
 
 pa = pytest.importorskip("pyarrow")

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rhale.data.files.open import (
+from rhale.data.files.table import (
     footer_digest,
     index_of_pandas,
     is_named_as_table,

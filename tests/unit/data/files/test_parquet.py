@@ -74,7 +74,7 @@ def test_text_is_safe_where_all_rows_at_their_longest_fit(write, monkeypatch):
     file = write()
     assert safe_rows(file, 50) == 50
     monkeypatch.setattr("rhale.data.files.regular.MAX_TABLE_EXPANSION", 1)
-    for module in ("expanding", "parquet"):
+    for module in ("regular", "parquet"):
         monkeypatch.setattr(f"rhale.data.files.{module}.HELD", 1_000)
     assert safe_rows(file, 50) == 3  # of 300 letters each, in 1,000 bytes
 

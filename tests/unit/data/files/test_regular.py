@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rhale.data.files.open import open_files
 from rhale.data.files.regular import RegularFile, stat_path
+from rhale.data.files.table import open_files
 from rhale.errors import BadTableError
 
 pa = pytest.importorskip("pyarrow")

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.data.files import open as files
-from rhale.data.files.open import least_size, names_files, open_files, read_all, read_some
+from rhale.data.files import table as file_table
+from rhale.data.files.table import least_size, names_files, open_files, read_all, read_some
 from rhale.data.pieces import table as ahead
 from rhale.errors import BadTableError, MissingExtraError
 
@@ -146,7 +146,7 @@ def test_files_that_are_open_are_files_and_are_not_opened_again():
 
 
 def test_without_pyarrow_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr(files, "find_spec", lambda _: None)
+    monkeypatch.setattr(file_table, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"rhale\[files\]"):
         open_files("r.parquet")
 

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from rhale.data.pieces import table as ahead
+from rhale.data.pieces import table
 from rhale.data.pieces.table import CHUNKS_READ_AHEAD, read_ahead
 
 PATIENCE = 120  # seconds: they bound a hang, and nothing else
@@ -19,7 +19,7 @@ def reading_threads(monkeypatch):
             started.append(self)
             super().start()
 
-    monkeypatch.setattr(ahead, "Thread", Noted)
+    monkeypatch.setattr(table, "Thread", Noted)
 
     def still_reading():
         assert started
@@ -48,7 +48,7 @@ def test_a_few_items_are_fetched_while_one_is_worked_on_and_no_more(monkeypatch)
             fetched.append(number)
             yield number
 
-    monkeypatch.setattr(ahead, "Queue", Told)
+    monkeypatch.setattr(table, "Queue", Told)
     found = read_ahead(items())
     assert next(found) == 0
     is_used.set()

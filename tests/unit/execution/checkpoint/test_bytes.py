@@ -24,7 +24,7 @@ from rhale.execution.checkpoint.bytes import (
     read_arrow,
 )
 from rhale.features.survey import Census, Survey
-from rhale.output.frozen import CROSSING
+from rhale.stats.records import CROSSING
 from rhale.stats.sampling import collect
 
 N = 150

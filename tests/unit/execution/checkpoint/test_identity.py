@@ -7,7 +7,7 @@ import pytest
 
 import rhale
 from rhale.data import open_table
-from rhale.data.files.open import open_files
+from rhale.data.files.table import open_files
 from rhale.execution.checkpoint.folder import identify
 from rhale.pipeline import plain_bins
 

@@ -6,7 +6,7 @@ import torch
 
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import measure_moments
-from rhale.execution.gpu import moments as ops
+from rhale.execution.gpu import moments
 from rhale.stats.sampling import hash_rows
 
 HERE = torch.device("cpu")
@@ -21,15 +21,15 @@ def test_keys_are_those_of_the_host(dtype, device, n_rows):
     if dtype.startswith("float"):
         x[3, 1], x[4, 0], x[5, 0] = np.nan, -0.0, 0.0
     for seed in (0, 5):
-        found = ops.device_row_keys(torch.from_numpy(x).to(device), seed)
-        np.testing.assert_array_equal(ops.as_keys(found), hash_rows(x, seed))
+        found = moments.device_row_keys(torch.from_numpy(x).to(device), seed)
+        np.testing.assert_array_equal(moments.as_keys(found), hash_rows(x, seed))
 
 
 def test_keys_up_to_one_are_counted_without_a_sign():
     key = torch.tensor([5, -1, 3, -(2**63)])  # the second and the last are the largest
-    assert ops.up_to(key, np.uint64(4)).tolist() == [2]
-    assert ops.up_to(key, np.uint64(2**63)).tolist() == [0, 2, 3]
-    assert ops.up_to(key, np.iinfo(np.uint64).max).tolist() == [0, 1, 2, 3]
+    assert moments.up_to(key, np.uint64(4)).tolist() == [2]
+    assert moments.up_to(key, np.uint64(2**63)).tolist() == [0, 2, 3]
+    assert moments.up_to(key, np.iinfo(np.uint64).max).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -37,9 +37,9 @@ def test_cells_with_one_value_have_no_width(device):
     x = np.random.default_rng(0).choice([0.1, 0.3, 0.7], size=(100_000, 1))
     grid = Grid(np.array([0.1, 0.2, 0.5, 0.7]))
     rows = torch.from_numpy(x).to(device)
-    cells = ops.send_grids_to_device([grid], [0], device)
-    packed = ops.measure_all(cells, rows, torch.sin(100 * rows)[:, None])
-    (cells,) = ops.unpack_device_moments([grid], *ops.on_host(packed))
+    cells = moments.send_grids_to_device([grid], [0], device)
+    packed = moments.measure_all(cells, rows, torch.sin(100 * rows)[:, None])
+    (cells,) = moments.unpack_device_moments([grid], *moments.on_host(packed))
     assert np.all(cells.sxx == 0)
     np.testing.assert_array_equal(cells.mean_x, [0.1, 0.3, 0.7])
 
@@ -51,9 +51,9 @@ def test_any_type_and_layout_of_rows_is_measured_alike(device, dtype):
     d = np.random.default_rng(1).standard_cauchy((70_000, 2, 3))  # heavy tails
     grids = [Grid(np.array([0.0, 0.5, 1.0, 7.3, 20.0])), Grid(np.array([0.0, 3.0, 8.0]))]
     for rows in (torch.from_numpy(x), torch.from_numpy(np.asfortranarray(x))):
-        cells = ops.send_grids_to_device(grids, [2, 0], device)
-        packed = ops.measure_all(cells, rows.to(device), torch.from_numpy(d).to(device))
-        found = ops.unpack_device_moments(grids, *ops.on_host(packed))
+        cells = moments.send_grids_to_device(grids, [2, 0], device)
+        packed = moments.measure_all(cells, rows.to(device), torch.from_numpy(d).to(device))
+        found = moments.unpack_device_moments(grids, *moments.on_host(packed))
         for cells, grid, column in zip(found, grids, [2, 0], strict=True):
             expected = measure_moments(grid, x[:, column].astype(float), d[:, :, column].T.copy())
             for name in ("count", "low", "high"):
@@ -66,24 +66,24 @@ def test_any_type_and_layout_of_rows_is_measured_alike(device, dtype):
 @pytest.mark.parametrize("device", DEVICES)
 def test_facts_are_limits_gaps_and_whether_all_is_whole(device):
     rows = torch.tensor([[1.0, np.nan], [-2.0, 0.5], [3.0, np.nan]], device=device)
-    key, facts = ops.row_facts(rows)
+    key, facts = moments.row_facts(rows)
     assert facts.tolist() == [[-2.0, 0.5], [3.0, 0.5], [0.0, 2.0], [1.0, 0.0]]
-    assert key.tolist() == ops.device_row_keys(rows).tolist()
+    assert key.tolist() == moments.device_row_keys(rows).tolist()
 
 
 def test_keys_are_ordered_as_numbers_without_a_sign():
     key = torch.from_numpy(np.array([2**63, 0, 2**64 - 1, 5], dtype=np.uint64).view(np.int64))
-    assert ops.as_ordered(key).argsort().tolist() == [1, 3, 0, 2]
-    assert ops.as_keys(key).tolist() == [2**63, 0, 2**64 - 1, 5]
+    assert moments.as_ordered(key).argsort().tolist() == [1, 3, 0, 2]
+    assert moments.as_keys(key).tolist() == [2**63, 0, 2**64 - 1, 5]
 
 
 def measured(x, slopes, weights=None):
     """Moments of one column in the cells from 0 to 1 and from 1 to 3."""
-    cells = ops.send_grids_to_device([Grid(np.array([0.0, 1.0, 3.0]))], [0], HERE)
+    cells = moments.send_grids_to_device([Grid(np.array([0.0, 1.0, 3.0]))], [0], HERE)
     rows, local = torch.tensor(x)[:, None], torch.tensor(slopes).T[:, :, None]
     own = None if weights is None else torch.tensor(weights)
-    (found,) = ops.unpack_device_moments(
-        cells.grids, ops.measure_all(cells, rows, local, own).numpy()
+    (found,) = moments.unpack_device_moments(
+        cells.grids, moments.measure_all(cells, rows, local, own).numpy()
     )
     return found
 
@@ -110,7 +110,7 @@ def test_weights_weigh():
 
 def test_shorter_grids_are_filled_up():
     grids = [Grid(np.array([0.0, 1.0])), Grid(np.array([0.0, 1.0, 2.0]), "right")]
-    cells = ops.send_grids_to_device(grids, [4, 1], HERE)
+    cells = moments.send_grids_to_device(grids, [4, 1], HERE)
     assert cells.n_most == 2
     assert cells.edges.tolist() == [[0.0, 1.0, np.inf], [0.0, 1.0, 2.0]]
 
@@ -118,23 +118,23 @@ def test_shorter_grids_are_filled_up():
 @pytest.mark.parametrize("worst", [-7.0, np.nan])
 def test_the_largest_slope_is_found_without_its_sign_and_nan_is_larger(worst):
     slopes = torch.tensor([[[1.0, 2.0], [worst, 0.0]]])  # one row, two outputs, two columns
-    found = ops.largest(torch.tensor([[-3.0]]), slopes).tolist()
+    found = moments.largest(torch.tensor([[-3.0]]), slopes).tolist()
     assert found == pytest.approx([abs(worst), 2.0, 3.0], nan_ok=True)
 
 
 def test_the_sample_keeps_values_answers_and_slopes_column_by_column():
     rows, answers = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[5.0], [6.0]])
     slopes = torch.arange(8.0).reshape(2, 2, 2)  # in the second row 4, 5 and 6, 7
-    found = ops.gather_device_sample(torch.tensor([1]), rows, answers, slopes)
+    found = moments.gather_device_sample(torch.tensor([1]), rows, answers, slopes)
     assert found.tolist() == [[3.0, 4.0, 6.0, 4.0, 6.0, 5.0, 7.0]]
 
 
 @pytest.mark.parametrize(("dtype", "kind"), [("float32", "float32"), ("int16", "float64")])
 def test_arrays_are_sent_in_single_or_double_precision(dtype, kind):
-    sent = ops.to_device_tensor(np.array([1, 2], dtype=dtype), HERE)
+    sent = moments.to_device_tensor(np.array([1, 2], dtype=dtype), HERE)
     assert sent.dtype == getattr(torch, kind)
     assert sent.tolist() == [1.0, 2.0]
-    assert ops.to_device_tensor(sent.int(), HERE).dtype == torch.int32
+    assert moments.to_device_tensor(sent.int(), HERE).dtype == torch.int32
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -142,7 +142,7 @@ def test_arrays_are_sent_in_single_or_double_precision(dtype, kind):
     "layout", ["rows", "columns", "one column", "every second", "line", "truth"]
 )
 def test_what_is_sent_in_pieces_arrives_whole(monkeypatch, device, layout):
-    monkeypatch.setattr(ops, "STAGED_BYTES", 4096)
+    monkeypatch.setattr(moments, "STAGED_BYTES", 4096)
     numbers = torch.from_numpy(np.random.default_rng(0).random((10_007, 3)))
     tensor = {
         "rows": numbers,
@@ -152,7 +152,7 @@ def test_what_is_sent_in_pieces_arrives_whole(monkeypatch, device, layout):
         "line": numbers[:, 0].contiguous(),
         "truth": numbers > 0.5,
     }[layout]
-    sent = ops.copy_to_device(tensor, device)
+    sent = moments.copy_to_device(tensor, device)
     assert sent.device == device
     assert torch.equal(sent.cpu(), tensor)
     if layout == "columns":

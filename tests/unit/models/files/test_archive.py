@@ -5,7 +5,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from rhale.models.files import skops as archive
+from rhale.models.files import skops
 from rhale.models.files.skops import check_array, repack, unpack_archive
 
 
@@ -33,11 +33,11 @@ def test_members_stay_as_they_are_but_without_compression():
 
 def test_an_archive_that_says_it_is_too_large_is_refused():
     with pytest.raises(ValueError, match="too large"):
-        repack(packed(a_txt=bytes(archive.LEAST_ROOM + 1)))
+        repack(packed(a_txt=bytes(skops.LEAST_ROOM + 1)))
 
 
 def test_archives_in_an_archive_share_its_room():
-    inner = packed(a_txt=bytes(archive.LEAST_ROOM // 2))
+    inner = packed(a_txt=bytes(skops.LEAST_ROOM // 2))
     with pytest.raises(ValueError, match="too large"):
         repack(packed(a_npz=inner, b_npz=inner, c_npz=inner))
 
@@ -57,7 +57,7 @@ def test_a_member_that_is_larger_than_it_says_is_not_unpacked_whole():
 
 
 def test_too_many_members_are_refused(monkeypatch):
-    monkeypatch.setattr(archive, "MOST_MEMBERS", 1)
+    monkeypatch.setattr(skops, "MOST_MEMBERS", 1)
     with pytest.raises(ValueError, match="too many"):
         repack(packed(a_txt=b"", b_txt=b""))
 

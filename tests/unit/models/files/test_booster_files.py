@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadFileError, MissingExtraError
-from rhale.models.files import load as booster_files
+from rhale.models.files import load
 from rhale.models.files.load import load_model
 
 
 def test_a_library_that_is_not_there_is_named(tmp_path, monkeypatch):
     path = tmp_path / "model.cbm"
     path.write_bytes(b"...")
-    monkeypatch.setattr(booster_files, "find_spec", lambda name: None)  # noqa: ARG005
+    monkeypatch.setattr(load, "find_spec", lambda name: None)  # noqa: ARG005
     with pytest.raises(MissingExtraError, match=r"model\.cbm is .* catboost; pip install catboost"):
         load_model(path)
 

@@ -12,7 +12,7 @@ from tests.children import PATIENCE
 from rhale.child import described
 from rhale.cli.parent import Request, limits_of
 from rhale.errors import BadFileError, BadTableError, ModelStoppedError
-from rhale.models.files import sandbox as _contained
+from rhale.models.files import sandbox
 from rhale.models.files.sandbox import (
     INTERRUPTED_REFIT_MESSAGE,
     ChildLimits,
@@ -209,18 +209,20 @@ def test_what_a_closed_child_compiled_is_compiled_again_once_by_a_process_of_our
 ):
     own, kept, ran = tmp_path / "own", tmp_path / "kept", []
     monkeypatch.setenv("XDG_CACHE_HOME", str(kept))
-    monkeypatch.setattr(_contained, "run", lambda command, **_: ran.append(command[-1]))
+    monkeypatch.setattr(sandbox, "run", lambda command, **_: ran.append(command[-1]))
     folder = Path("rhale", "compiled", "numba-1")
     (kept / folder).mkdir(parents=True)
     (kept / folder / "old.nbi").write_text("index")
-    places = _contained.own_places(str(own))
+    places = sandbox.own_places(str(own))
     assert Path(places["XDG_CACHE_HOME"], folder, "old.nbi").read_text() == "index"
-    _contained.keep_compiled_tree_loops(str(own), ".txt", "explain", {})
+    sandbox.keep_compiled_tree_loops(str(own), ".txt", "explain", {})
     assert ran == []  # it found all there was
     Path(places["XDG_CACHE_HOME"], folder, "new.nbi").write_text("code of a stranger")
     for ending in (".onnx", ".txt", ".txt"):
-        _contained.keep_compiled_tree_loops(str(own), ending, "explain", {})
-    assert ran == ["from rhale.child import compile_again; compile_again('.txt', 'explain')"]
+        sandbox.keep_compiled_tree_loops(str(own), ending, "explain", {})
+    assert ran == [
+        "from rhale.child import compile_tree_loops; compile_tree_loops('.txt', 'explain')"
+    ]
     assert sorted(one.name for one in (kept / folder).iterdir()) == ["again-explain", "old.nbi"]
 
 
@@ -229,7 +231,7 @@ def test_names_and_patterns_of_tables_are_what_a_child_may_read(tmp_path, monkey
     for name in ("a/1.csv", "a/2.csv", "b/3.csv", "m.txt"):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text("x")
-    found = _contained.open_for(["m.txt"], ["a/*.csv", Path("b")], "kept")
+    found = sandbox.open_for(["m.txt"], ["a/*.csv", Path("b")], "kept")
     assert sorted(found["reads"][1:]) == ["a/1.csv", "a/2.csv", "b", "m.txt"]
     assert (found["lists"], found["writes"]) == (["a"], ["kept"])
 

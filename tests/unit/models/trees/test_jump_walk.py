@@ -12,11 +12,11 @@ pytest.importorskip("numba")
 from tests.jumps_by_hand import ask_about, assert_same_jumps, count_some, jumps_by_hand
 from tests.unit.models.trees.test_walk import N_FEATURES, grow
 
+from rhale.effects.jumps import N_JUMP_GROUPS, JumpRows
 from rhale.errors import BadPredictionError
 from rhale.models.trees import jump_walk
 from rhale.models.trees.forest import Tree, build_forest
 from rhale.models.trees.jump_walk import walk_jumps
-from rhale.models.trees.jumps import N_JUMP_GROUPS, JumpRows
 from rhale.models.trees.links import LINKS, OutputTransform
 from rhale.models.trees.walk import walk
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.effects.binning.axis import FeatureAxis
-from rhale.models.trees.jumps import (
+from rhale.effects.jumps import (
     N_JUMP_GROUPS,
     JumpMarks,
     JumpSums,

@@ -8,7 +8,7 @@ from tests.unit.conftest import make_stepped
 
 import rhale
 from rhale.effects.staircase import Jump
-from rhale.plots.view import hold_jumps, reach_slopes
+from rhale.effects.support import hold_jumps, reach_slopes
 
 UP, DOWN = Jump(1.0, 1.0, 2.0), Jump(3.0, 3.0, -1.0)
 

@@ -19,8 +19,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from rhale.data.columns import repeated_in
-from rhale.data.files import arrow, parquet
-from rhale.data.files import csv as delimited
+from rhale.data.files import arrow, csv, parquet
 from rhale.data.files.arrow import skip_rows, validate
 from rhale.data.files.parquet import footer_of
 from rhale.data.files.regular import (
@@ -110,7 +109,7 @@ class TableFile:
         if self.kind == "parquet":
             return parquet.read_parquet_batches(file, schema.names, size, skip)
         if self.kind == "csv":
-            return arrow.skip_rows(delimited.open_delimited(file, schema), skip)
+            return arrow.skip_rows(csv.open_delimited(file, schema), skip)
         return arrow.skip_rows(arrow.read_arrow_batches(file, self.kind, schema.names, size), skip)
 
     @property
@@ -148,7 +147,7 @@ def open_file(path: str) -> TableFile:
 def _measure_table(file: RegularFile, kind: str) -> tuple[Any, int]:
     """Columns and number of rows."""
     if kind == "csv":
-        return delimited.measure_delimited(file)
+        return csv.measure_delimited(file)
     return parquet.measure_parquet(file) if kind == "parquet" else arrow.measure_arrow(file, kind)
 
 
