@@ -109,11 +109,10 @@ fuzz: $(STAMP) ## Give each reader thousands of damaged files; writes docs/fuzzi
 		$(if $(READER),--reader $(READER)) $(if $(CASE),--case $(CASE),--write $(or $(NAME),now)) \
 		$(if $(KEEP),--keep $(KEEP))
 
-lint: $(STAMP) ## Check style, types and the direction of imports
+lint: $(STAMP) ## Check style and types
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
-	$(VENV)/bin/lint-imports
 
 bench: $(BENCH_STAMP) ## Measure rhale against other programs, in an environment of its own
 	$(BENCH)/bin/python -m pytest benchmarks -p no:xdist -q -s --override-ini addopts=
@@ -135,7 +134,7 @@ clean: ## Remove environments, caches and everything that was made
 	rm -rf $(VENV) $(DEMO) $(BENCH) $(ENGINES) $(PEERS) $(LOWEST) $(RELEASE) demo site dist build \
 		docs/_live docs/gallery docs/sg_execution_times.rst docs/reference/generated paper/.parts accuracy/.parts \
 		htmlcov .coverage .coverage.* .benchmarks \
-		.golden .hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+		.golden .hypothesis benchmarks/.pytest_cache .mypy_cache .pytest_cache .ruff_cache
 	find src problems tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # $(call install,FOLDER,REQUIREMENTS,CONSTRAINTS[,OPTIONS OF PIP]): hatchling comes from the pinned

@@ -14,8 +14,8 @@ import numpy as np
 
 import rhale
 from rhale.data.array import ArrayTable
+from rhale.effects.local.precomputed import MAX_RESULT_SAMPLE_ROWS
 from rhale.execution import fold as passes
-from rhale.pipeline import MAX_RESULT_SAMPLE_ROWS
 from rhale.stats.sampling import MAX_ROW_HASH
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "scale.md"

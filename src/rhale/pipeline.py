@@ -30,6 +30,7 @@ from rhale.effects.local.measure import (
     split_sample_columns,
     with_bins,
 )
+from rhale.effects.local.precomputed import MAX_RESULT_SAMPLE_ROWS
 from rhale.effects.local.queries import FEWEST_WALKED, BatchedModel
 from rhale.effects.support import hold_once, share_sample_fields
 from rhale.effects.table import Missing
@@ -72,7 +73,6 @@ WALKED_NUMBERS = 2**21  # answers of one walk; twice as many of wide tables:
 FEW_CHUNK_ROWS = 2**14  # chunks of fewer feel what every chunk costs for each feature
 CHUNKS = (6, 32)  # of a table, at least and at most, however many threads share them
 CHUNK_BATCHES, MAX_RUN_CHUNK_NUMBERS = 16, 2**22  # of a chunk, at most: 32 MiB of slopes
-MAX_RESULT_SAMPLE_ROWS = 2_000  # distinct rows kept in the result
 SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table
 FEWEST_SAMPLED = 200
 SEARCH_NUMBERS = 2**24  # of all rows that are searched for regions: 128 MiB

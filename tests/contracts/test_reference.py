@@ -56,9 +56,19 @@ def mentioned(base, name, value):
     return [one for one in found if is_ours(one)]
 
 
+@cache
+def inner():
+    """Records of the method itself, as the reference calls them: what they hold is their own affair."""
+    if not REFERENCE.exists():
+        return frozenset()
+    text = (REFERENCE / "parts.md").read_text(encoding="utf-8")
+    return frozenset(
+        re.findall(r"^   ~?(rhale[\w.]*)$", text.partition("## Inside")[2], re.MULTILINE)
+    )
+
+
 def is_inner(cls):
-    """Whether it is a record of the method itself; what it holds is its own affair."""
-    return cls.__module__.startswith("rhale.kernels") and cls not in public_in(rhale)
+    return f"{cls.__module__}.{cls.__name__}" in inner()
 
 
 @cache

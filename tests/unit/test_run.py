@@ -16,12 +16,12 @@ import rhale
 from rhale import pipeline
 from rhale.effects.local.choose import choose_measures
 from rhale.effects.local.measure import Conclusion, SampleParts
+from rhale.effects.local.precomputed import MAX_RESULT_SAMPLE_ROWS
 from rhale.effects.local.tree_steps import JumpEffects
 from rhale.errors import UnknownFeatureError
 from rhale.features.feature import FirstPass
 from rhale.pipeline import (
     FEWEST_SAMPLED,
-    MAX_RESULT_SAMPLE_ROWS,
     Run,
     conclude,
     find_moved_key,

@@ -15,8 +15,7 @@ from rhale.plots import canvas, style, ticks
 from rhale.plots.axes import Item, PlotAxis, open_plot_axis, read_item
 from rhale.plots.categorical_axis import OrientedAxes, add_levels_legend, label_oriented_axes
 from rhale.plots.view import read_common_view
-
-CONFIDENCE_LEVEL = 0.95
+from rhale.stats.distributions import CONFIDENCE_LEVEL
 
 
 def plot_compare(

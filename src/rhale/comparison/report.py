@@ -21,6 +21,7 @@ from rhale.comparison.table import (
 from rhale.effects.alignment import can_be_named
 from rhale.effects.difference import CurveDifference
 from rhale.effects.result import find_result_axis_kind, reach
+from rhale.output.number_format import UNKNOWN_DASH
 from rhale.report.notebook import (
     LONGEST_NOTE,
     MAX_EFFECT_ROWS,
@@ -41,7 +42,6 @@ from rhale.report.page import (
     versions,
 )
 from rhale.report.sentences import (
-    UNKNOWN_DASH,
     at,
     chance_in_words,
     clean,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 # --- What a comparison says about one feature, in plain sentences: curves first, then rows
 
 
-MIN_FEATURES_FOR_CHANCE = 20  # features: one in twenty is said to differ by chance
+MIN_DIFFERING_FOR_CHANCE = 20  # features: one in twenty is said to differ by chance
 
 
 def tell_overall(found: Sequence[FeatureComparison], level: float) -> str:
@@ -76,7 +76,7 @@ def tell_overall(found: Sequence[FeatureComparison], level: float) -> str:
     curves = "The curves agree" if n_differ == 0 else f"Curves differ in {n_differ} of {n} features"
     rows = "no rows moved" if n_moved == 0 else f"the rows of {n_moved} of {len(found)} moved"
     chance = ""
-    if n >= MIN_FEATURES_FOR_CHANCE:
+    if n >= MIN_DIFFERING_FOR_CHANCE:
         chance = (
             f" Were all curves the same, chance would still let about {(1 - level) * n:.0f} differ."
         )
@@ -85,7 +85,7 @@ def tell_overall(found: Sequence[FeatureComparison], level: float) -> str:
 
 def tell_feature(one: FeatureComparison) -> str:
     """Say what was found about one feature, explanation by explanation."""
-    name = isolated(clean(one.captions.feature(one.name), MAX_NAME_LETTERS_IN_TEXT))
+    name = isolated(clean(one.captions.feature(one.name), MAX_COMPARED_NAME_LETTERS))
     told = [tell_curves(found, name) for found in one.differences]
     told += [words for found in one.differences if (words := tell_rows(found, name))]
     return unbroken(" ".join(told))
@@ -93,7 +93,7 @@ def tell_feature(one: FeatureComparison) -> str:
 
 def called(name: str) -> str:
     """What an explanation is called, in a sentence."""
-    return isolated(clean(name, MAX_NAME_LETTERS_IN_TEXT))
+    return isolated(clean(name, MAX_COMPARED_NAME_LETTERS))
 
 
 def tell_curves(found: CurveDifference, name: str) -> str:
@@ -157,12 +157,12 @@ def tell_rows(found: CurveDifference, name: str) -> str:
 
 def tell_level_rows(drift: Drift, name: str, second: str, share: str) -> str:
     """Say which levels gained and lost rows."""
-    told = [f"more at “{clean(drift.gained, MAX_NAME_LETTERS_IN_TEXT)}”"] if drift.gained else []
-    told += [f"fewer at “{clean(drift.lost, MAX_NAME_LETTERS_IN_TEXT)}”"] if drift.lost else []
+    told = [f"more at “{clean(drift.gained, MAX_COMPARED_NAME_LETTERS)}”"] if drift.gained else []
+    told += [f"fewer at “{clean(drift.lost, MAX_COMPARED_NAME_LETTERS)}”"] if drift.lost else []
     return f"In {second} {share} of the rows have another level of {name}: {', '.join(told)}."
 
 
-MAX_NAME_LETTERS_IN_TEXT = 60
+MAX_COMPARED_NAME_LETTERS = 60
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def make_compare_page(table: Comparison, title: str | None = None) -> ComparePag
     title : str, optional
         Heading of the page.
     """
-    names = tuple(clean(name, MAX_NAME_LETTERS_IN_TEXT) for name in table.names)
+    names = tuple(clean(name, MAX_COMPARED_NAME_LETTERS) for name in table.names)
     usual = f"{listed(list(names[1:]), most=3)} compared with {names[0]}"
     return ComparePage(
         title=clean(title or usual),
@@ -305,7 +305,7 @@ def make_row(
     ]
     return CompareRow(
         name=name,
-        compared=clean(found.second_name, MAX_NAME_LETTERS_IN_TEXT),
+        compared=clean(found.second_name, MAX_COMPARED_NAME_LETTERS),
         k=min(k, MOST_DRAWN - 1),
         size=plus_minus(found.size, found.size_error) if known else UNKNOWN_DASH,
         length=100 * found.size / largest if known and largest > 0 else 0.0,
@@ -313,7 +313,7 @@ def make_row(
         p=chance_in_words(found.p_value),
         differs=write_difference_verdict(found) or UNKNOWN_DASH,
         largest=signed(found.peak.difference) if known else UNKNOWN_DASH,
-        at=clean(write_peak(found), MAX_NAME_LETTERS_IN_TEXT),
+        at=clean(write_peak(found), MAX_COMPARED_NAME_LETTERS),
         rows=UNKNOWN_DASH if found.drift is None else f"{100 * found.drift.apart:.0f} %",
         moved=bool(found.drift is not None and found.drift.moved),
         sparkline=write_sparkline_path(lines[0]) if lines else "",
@@ -357,7 +357,7 @@ def summarize_compare_page(table: Comparison) -> list[tuple[str, str]]:
         ("Outputs" if len(words) > 1 else "Output", listed(words)),
     ]
     return [
-        (clean(name, MAX_NAME_LETTERS_IN_TEXT), clean(text, LONGEST_FACT))
+        (clean(name, MAX_COMPARED_NAME_LETTERS), clean(text, LONGEST_FACT))
         for name, text in found
         if text
     ]
@@ -384,7 +384,7 @@ def write_compare_code(table: Comparison) -> str:
     """Write how to make the same again."""
     ranked = table.ranked(table.outputs[0])
     given = "".join(
-        f"    {clean(name, MAX_NAME_LETTERS_IN_TEXT)!r}: fx{number},\n"
+        f"    {clean(name, MAX_COMPARED_NAME_LETTERS)!r}: fx{number},\n"
         for number, name in enumerate(table.names, 1)
     )
     zero = "" if table.zero is None else f", zero={clean(repr(table.zero), LONGEST_FACT)}"

@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.errors import BadTableError
-from rhale.output.times import AxisKind, in_seconds
+from rhale.output.times import MICROSECONDS_PER_DAY, AxisKind, in_seconds
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
 Series = nw.Series[Any]
 Holds = AxisKind | Literal["name", "category", "object"]  # text; categories by their type
 NAME_KINDS: tuple[Holds, ...] = ("name", "category", "object")
 Distinct = tuple[list[Any], IntArray]  # distinct values, and which of them each row has
-MICROSECOND, MICROSECONDS_PER_DAY = 1e6, 86_400e6
+MICROSECOND = 1e6
 TICKS = {"s": 1e6, "ms": 1e3}  # microseconds in the units that are coarser
 NUMPY_TYPES: tuple[Any, ...] = (nw.Float64, nw.Float32, nw.Boolean, nw.Int64, nw.Int32, nw.Int16)
 NUMPY_TYPES += (nw.Int8, nw.UInt64, nw.UInt32, nw.UInt16, nw.UInt8)  # NumPy has the same type

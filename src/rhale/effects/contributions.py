@@ -15,6 +15,7 @@ from rhale.effects.level_effect import LevelEffect
 from rhale.effects.new_rows import MISSING_LEVEL, UNSEEN_LEVEL, NewRows, read_new_rows
 from rhale.effects.result import Outside, Result, find_result_axis_kind, heights, reach
 from rhale.effects.summary import as_frame
+from rhale.effects.table import UNDEFINED
 from rhale.errors import BadSettingError, BadTableError
 from rhale.naming import read_word
 from rhale.regions.result import RegionTree
@@ -24,7 +25,6 @@ from rhale.stats.arrays import BoolArray, FloatArray
 
 
 VARIANCE_ROUNDING = 1e-12
-UNDEFINED = float("nan")
 
 
 @dataclass(frozen=True, eq=False)

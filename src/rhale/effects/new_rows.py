@@ -13,11 +13,16 @@ from narwhals.exceptions import DuplicateError
 
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError, excerpt
 from rhale.naming import near_names
-from rhale.output.times import AxisKind, as_numbers, format_axis_value, in_full
+from rhale.output.times import (
+    MICROSECONDS_PER_DAY,
+    AxisKind,
+    as_numbers,
+    format_axis_value,
+    in_full,
+)
 from rhale.stats.arrays import FloatArray, IntArray
 
 MISSING_LEVEL, UNSEEN_LEVEL = -2, -1  # rows without a level, and rows with one that has no name
-MICROSECONDS_PER_DAY = 86_400e6
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from rhale.effects.spread import RowSpread
 from rhale.effects.staircase import Staircase
 from rhale.effects.table import Missing
 from rhale.output.storage.values import (
+    ANY_TEXT,
     Anything,
     ArrayDimension,
     Kind,
@@ -45,7 +46,7 @@ from rhale.regions.partners import PartnerMatrix
 from rhale.regions.storage import agree_regions, region_records
 from rhale.stats.arrays import FloatArray, IntArray
 
-ANY_TEXT, TEXTS, NOTE_LIST = Text(), Several(Text()), Several(Remark())
+TEXTS, NOTE_LIST = Several(Text()), Several(Remark())
 MAX_TOTAL_WEIGHT = 1e120  # more than all rows of the largest weight together
 MIN_TOTAL_WEIGHT = 1e-300  # instead of a weight of zero, which is refused later
 MAX_AXIS_VALUE = 1e300  # axes end here: the room around a drawing must be a number, too

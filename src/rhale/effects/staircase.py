@@ -14,6 +14,8 @@ from rhale.effects.quadrature import RowPlaces
 from rhale.effects.variance import Estimate
 from rhale.stats.arrays import FloatArray, IntArray
 
+MAX_JUMP_LABELS = 3  # jumps that a picture names
+
 INFLUENCE_BITS = 24  # of a short number
 MIN_JUMP_WEIGHT = 1e-9  # beside places where rows differ, others hardly count
 N_BIASES = 2  # groups without rows: how far inner and all rows disagree, and the rest of D

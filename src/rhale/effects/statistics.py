@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from rhale.effects.table import UNDEFINED
 from rhale.errors import BadSettingError
 from rhale.output.number_format import write_number
 from rhale.stats.arrays import FloatArray
@@ -195,7 +196,6 @@ def _shares_up_to(ordered: FloatArray, limits: FloatArray) -> FloatArray:
 
 
 Readings = Literal["rows", "bins", "levels", "points", "cells"]
-UNDEFINED = float("nan")
 READING_DESCRIPTIONS = {
     "rows": "read at the rows",
     "bins": "read in the middles of the bins, as R's package ale does",

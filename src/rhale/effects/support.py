@@ -10,7 +10,7 @@ import numpy as np
 from rhale.effects.effect import LocalEffects
 from rhale.effects.quadrature import RowPlaces
 from rhale.effects.result import Result, find_result_axis_kind, is_constant, reach
-from rhale.output.number_format import write_number
+from rhale.output.number_format import MINUS_SIGN, write_number
 from rhale.output.times import AxisKind, format_axis_value
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.records import as_frozen
@@ -20,7 +20,6 @@ SHOWN_QUANTILES = (0.01, 0.99)  # beyond these a picture may end
 SQUEEZED = 1 / 3  # of the axis: less room for most of the rows is little
 MORE_ROOM = 1.5  # that a logarithmic axis must give them
 SECONDS_PER_UNIT = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0}
-MINUS_SIGN = "\u2212"
 
 
 class ShownPart(NamedTuple):

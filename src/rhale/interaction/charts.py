@@ -31,6 +31,7 @@ from rhale.report.charts import (
 from rhale.report.numbers import (
     CHART_DIGITS,
     LONGEST_TITLE,
+    MAX_CHART_LEVEL_LETTERS,
     MILLISECONDS,
     Form,
     Numbers,
@@ -45,10 +46,10 @@ from rhale.report.sentences import (
     unit_of,
 )
 from rhale.stats.arrays import FloatArray
+from rhale.stats.distributions import Z_SCORE_95
 
-Z_SCORE_95 = 1.96  # standard errors in half an interval
 MAX_MAP_TICKS, MOST_DATES = 5, 3
-MAX_CHART_LEVEL_LETTERS, MAX_PAIR_LEVEL_LETTERS, MAX_NAME_LETTERS_IN_TEXT = 200, 40, 60
+MAX_PAIR_LEVEL_LETTERS, MAX_PAIR_NAME_LETTERS = 40, 60
 COLOURED = 0.98  # of the rows
 MAP_DIGITS = 3  # of a height on a map: a colour tells fewer
 
@@ -291,7 +292,9 @@ def write_pair_value(axis: PairAxis, value: float) -> str:
 def write_fixed_value(name: str, axis: PairAxis, value: float) -> str:
     """Say where a line is: "income is about 2", "region is “north”"."""
     about = "" if axis.is_levels else "about "
-    return f"{isolated(clean(name, MAX_NAME_LETTERS_IN_TEXT))} is {about}{write_pair_value(axis, value)}"
+    return (
+        f"{isolated(clean(name, MAX_PAIR_NAME_LETTERS))} is {about}{write_pair_value(axis, value)}"
+    )
 
 
 # --- Charts of pairs without data: the map is made here, lines are drawn as regions are

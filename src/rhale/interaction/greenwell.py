@@ -10,13 +10,13 @@ import numpy as np
 from rhale.data import Chunk
 from rhale.effects.local.profiles import partial_dependence
 from rhale.effects.local.queries import BatchedModel
+from rhale.interaction.h_statistic import ROUNDING_VARIANCE_SHARE
 from rhale.interaction.pair_effect import PairIndex
 from rhale.models.dependences import centre, normalise_row_weights
 from rhale.output.note import Note
 from rhale.stats.arrays import FloatArray
 
 GREENWELL_POINTS = 8  # of a number
-ROUNDING_VARIANCE_SHARE = 1e-10  # of the variance of the predictions: smaller squares are rounding
 
 
 @dataclass(frozen=True, eq=False)

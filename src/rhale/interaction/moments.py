@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.effects.binning.moments import check_magnitude
+from rhale.effects.level_moments import DIRECTION_DOWN
 from rhale.interaction.cells import CellPositions, PairAxis
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.records import crosses_processes
@@ -170,7 +171,6 @@ POOLED_ROWS = 4.0  # degrees of freedom with which the variance of all cells cou
 GROWTHS = (1.0, 0.75, 0.5, 0.25, 0.0)  # of variances with squared areas: slopes first
 VARIANCE_TIE_TOLERANCE = 1e-9
 EQUALLY_NEAR = 1e-9  # of a squared distance: less is rounding
-DIRECTION_DOWN, DIRECTION_UP = 0, 1
 Sides = tuple[bool, bool]  # whether rows stand on levels
 Nodes = tuple[FloatArray, FloatArray]
 

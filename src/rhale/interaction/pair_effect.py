@@ -9,13 +9,14 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from rhale.effects.level_moments import DIRECTION_DOWN
 from rhale.effects.listing import shorten_name
 from rhale.effects.result import normal_quantile
 from rhale.effects.statistics import Size, Statistics, gather_statistics, read_cells, read_levels
-from rhale.effects.table import Columns, name_places
+from rhale.effects.table import UNDEFINED, Columns, name_places
 from rhale.errors import BadSettingError
 from rhale.interaction.cells import PairAxis
-from rhale.interaction.moments import DIRECTION_DOWN, PairMoments, average_mixed_differences
+from rhale.interaction.moments import PairMoments, average_mixed_differences
 from rhale.interaction.strength import PairFit, Reading, Square
 from rhale.naming import find_level
 from rhale.output.doors import draw_surface_lazily, show_pair
@@ -38,7 +39,6 @@ HOW = {  # strengths were found, by way or by method
     "shap": "SHAP interaction values",
     "pdp": "two-way partial dependence",
 }
-UNDEFINED = float("nan")
 PAIR_NAME_SEPARATOR = " \u00d7 "  # between the names of a pair
 CORRELATED_NOTE_KIND = "correlated"  # kind of the note of pairs that one model cannot rank
 

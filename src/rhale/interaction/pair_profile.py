@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rhale.effects.table import Columns
+from rhale.effects.table import UNDEFINED, Columns
 from rhale.interaction.cells import CellPositions, PairAxis
 from rhale.interaction.moments import PairMoments
 from rhale.interaction.pair_effect import (
     HOW,
-    UNDEFINED,
     PairEffect,
     PairMethod,
     PairResult,

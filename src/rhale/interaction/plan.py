@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,7 +14,7 @@ from rhale.effects.binning.fixed import Edges
 from rhale.effects.local.choose import FLAT_GRADIENT, judge_gradient
 from rhale.effects.local.measure import chances
 from rhale.effects.local.queries import BatchedModel
-from rhale.errors import BadSettingError
+from rhale.errors import LOG, BadSettingError
 from rhale.features.feature import Columns, Feature
 from rhale.interaction.cells import PairAxis, PairCells
 from rhale.interaction.greenwell import (
@@ -166,7 +165,6 @@ def every_pair(n_features: int) -> IntArray:
     return np.array(list(combinations(range(n_features), 2)), dtype=np.int64).reshape(-1, 2)
 
 
-RHALE_LOG = logging.getLogger("rhale")
 SCREENED = 10  # pairs of a black box, where the user names none
 MANY_ROWS = 10**7  # that a model is asked about: told before
 MAX_PAIRS_BY_DEFAULT, MAX_PAIRED_FEATURES = (
@@ -290,20 +288,20 @@ def tell_price(manner: Manner, n_pairs: int, n_rows: int, asked: PairSettings) -
     price = count_pair_queries(manner, n_pairs, n_rows, asked)
     if price and asked.pairs == "all":
         text = "pairs='all' asks the model about 4 x %s pairs x %s rows = %s rows"
-        RHALE_LOG.warning(text, f"{n_pairs:,}", f"{n_rows:,}", f"{price:,}")
+        LOG.warning(text, f"{n_pairs:,}", f"{n_rows:,}", f"{price:,}")
 
 
 def tell_asked(n_asked: int, method: str) -> None:
     """Say how many rows a model will be asked about, where these are many."""
     if n_asked >= MANY_ROWS:
-        RHALE_LOG.warning("method=%r asks the model about %s rows", method, f"{n_asked:,}")
+        LOG.warning("method=%r asks the model about %s rows", method, f"{n_asked:,}")
 
 
 def tell_grid(n_points: int, n_rows: int, asked: PairSettings) -> None:
     """Say what partial dependence of all pairs costs, before it is paid."""
     if asked.pairs == "all":
         text = "pairs='all' asks the model about %s points of grids x %s rows = %s rows"
-        RHALE_LOG.warning(text, f"{n_points:,}", f"{n_rows:,}", f"{n_points * n_rows:,}")
+        LOG.warning(text, f"{n_points:,}", f"{n_rows:,}", f"{n_points * n_rows:,}")
 
 
 def describe_screen(n_measured: int, n_pairs: int, n_asked: int) -> tuple[Note, ...]:

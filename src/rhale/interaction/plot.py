@@ -26,6 +26,7 @@ from rhale.interaction.cells import PairAxis
 from rhale.interaction.pair_effect import PairMethod
 from rhale.naming import find_feature
 from rhale.output.labels import NO_CAPTIONS, Captions
+from rhale.output.number_format import MINUS_SIGN
 from rhale.output.times import format_axis_value, write_short
 from rhale.plots import canvas, marks, style, ticks
 from rhale.plots.axes import ContinuousAxis
@@ -33,7 +34,6 @@ from rhale.plots.categorical_axis import EMPTY_LEVEL_LABEL, LevelLayout, Oriente
 from rhale.plots.labels import (
     CENTRED,
     LITERAL,
-    MINUS_SIGN,
     fit_name,
     folded,
     format_rounded_number,
@@ -42,6 +42,7 @@ from rhale.plots.labels import (
     small_percent,
 )
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.distributions import CONFIDENCE_LEVEL
 
 # --- The two sides of a pair on a picture: where cells and levels lie, how they are named, their rows
 
@@ -299,7 +300,6 @@ def write_only_pair_value(axis: PairAxis) -> str:
 PERCENTILES = {"low": 10, "middle": 50, "high": 90}
 MAX_FIXED_LEVELS = 5  # held at once
 STEP_ASIDE = 0.08  # of a slot, so that whiskers of levels do not cover each other
-CONFIDENCE_LEVEL = 0.95
 PAIR_ROUNDING = 1e-9  # of the deviation of predictions: smaller intervals are none
 LINE_DOT_POINTS = 120.0  # points that all dots of a line take
 

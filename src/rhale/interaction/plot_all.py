@@ -17,9 +17,18 @@ from rhale.effects.binning.partition import require_count
 from rhale.interaction.pair_effect import PAIR_NAME_SEPARATOR, PairMethod, PairResult, can_be_ranked
 from rhale.interaction.plot import Tiles, has_room, hatch_tiles, write_tiles
 from rhale.naming import find_output
+from rhale.output import colours
 from rhale.plots import canvas, style
 from rhale.plots.categorical_axis import LevelLayout, OrientedAxes
-from rhale.plots.labels import LITERAL, fit_name, small_percent, write_output_label
+from rhale.plots.labels import (
+    LITERAL,
+    MAX_RANKED_NAME_LETTERS,
+    MIN_RANKED_NAME_LETTERS,
+    RANKING_LINE_INCHES,
+    fit_name,
+    small_percent,
+    write_output_label,
+)
 from rhale.stats.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -207,9 +216,7 @@ def explain_tiles(ax: Axes, drawn: Sequence[Artist], what: tuple[str, int, int])
 
 
 UNRANKED_MARK, MARKED = " *", "* cannot be ranked by this model"
-MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS = 11, 38  # letters of the names of a pair
 PAIR_NAMES_SHARE = 0.75  # of the width of given axes, for names beside them
-RANKING_LINE_INCHES = 0.45  # inches of a bar and the room below it
 
 
 def plot_ranking(
@@ -270,7 +277,7 @@ def draw_strength_bars(ax: Axes, pairs: Sequence[PairResult], label: str) -> lis
     """Draw strengths, their errors and their shares; return what a legend explains."""
     strength, error = np.array([(p.strength, p.strength_error) for p in pairs]).T.reshape(2, -1)
     places = np.arange(float(len(pairs)))
-    bars = ax.barh(places, strength, height=0.62, color=style.STRENGTH_COLOUR)
+    bars = ax.barh(places, strength, height=0.62, color=colours.STRENGTH_COLOUR)
     for bar in bars:
         bar.set_gid("rhale:bars")
     bars.patches[0].set_label(label)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rhale.interaction.charts import (
-    MAX_NAME_LETTERS_IN_TEXT,
+    MAX_PAIR_NAME_LETTERS,
     LinesShape,
     MapShape,
     lines_of,
@@ -41,9 +41,11 @@ from rhale.interaction.pair_profile import (
 from rhale.interaction.table import captioned, tell_evidence, tell_output
 from rhale.output import colours
 from rhale.output.note import as_notes
+from rhale.output.number_format import UNKNOWN_DASH
 from rhale.regions.report import SEARCHED_INTERVAL_ERROR_RATE, farthest_apart
 from rhale.report.notebook import (
     LONGEST_NOTE,
+    NOTEBOOK_BAR_WIDTH,
     NUMBER_CELL_STYLE,
     TEXT_CELL_STYLE,
     card,
@@ -66,8 +68,6 @@ from rhale.report.page import (
     versions,
 )
 from rhale.report.sentences import (
-    UNKNOWN_DASH,
-    Z_SCORE_95,
     clean,
     fixed,
     format_report_number,
@@ -78,6 +78,7 @@ from rhale.report.sentences import (
     unbroken,
 )
 from rhale.stats.arrays import BoolArray, IntArray
+from rhale.stats.distributions import Z_SCORE_95
 
 if TYPE_CHECKING:
     from rhale.interaction.result import Interactions
@@ -92,7 +93,7 @@ PAIR_SIGNIFICANCE = 0.05  # of p
 UNSURE = "Partial dependence comes without errors: how sure the lines are is not known."
 UNSURE_PAIR = "The two work together, but how is not sure"
 NEGLIGIBLE_PAIR_CHANGE = 0.1  # of the difference between two curves: a smaller change is hardly one
-PAIR_ROUNDING = 1e-9  # of the deviation of the predictions
+PAIR_TEXT_ROUNDING = 1e-9  # of the deviation of the predictions
 MIN_SHARED_NODES = 0.5  # of the nodes: curves that have less in common are not all compared
 
 
@@ -139,8 +140,8 @@ def tell_pair(pair: PairEffect, n_pairs: int) -> str:
         How many pairs it was chosen among: the more, the surer a claim has to be.
     """
     spoken = [pair.captions.feature(name) for name in pair.names]
-    names = [isolated(clean(name, MAX_NAME_LETTERS_IN_TEXT)) for name in spoken]
-    if pair.strength <= PAIR_ROUNDING * math.sqrt(pair.variance):
+    names = [isolated(clean(name, MAX_PAIR_NAME_LETTERS)) for name in spoken]
+    if pair.strength <= PAIR_TEXT_ROUNDING * math.sqrt(pair.variance):
         return f"On average {names[0]} and {names[1]} do nothing together that each does not alone."
     middle, widest = contrast_middle(pair), contrast(pair)
     for found, chance in (
@@ -644,7 +645,7 @@ def write_pair_code(table: Interactions) -> str:
 
 
 MAX_PAIR_ROWS = 15
-NOTEBOOK_BAR_WIDTH, STRENGTH_BAR_HEIGHT = 96, 8  # of a bar
+STRENGTH_BAR_HEIGHT = 8  # of a bar
 MAP_COLOURS_NOTE = (
     "Colours say what the two do beyond their own effects; cells without rows are hatched."
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from rhale.effects.binning.cells import Closed
 from rhale.effects.binning.moments import LARGEST_SQUARABLE
+from rhale.effects.schema import MAX_AXIS_VALUE, MAX_TOTAL_WEIGHT
 from rhale.errors import BadFileError, BadSettingError
 from rhale.interaction.cells import PairAxis
 from rhale.interaction.moments import POWERS, PairMoments
@@ -18,6 +19,8 @@ from rhale.interaction.pair_profile import PairProfile
 from rhale.interaction.strength import Reading, Square
 from rhale.output.storage.arrays import Packed
 from rhale.output.storage.values import (
+    ANY_TEXT,
+    WHOLE_NUMBER,
     Anything,
     ArrayDimension,
     Kind,
@@ -365,14 +368,11 @@ def _expand_filled_cells(rows: FloatArray, stands: IntArray, shape: tuple[int, .
     return found.reshape(*shape, rows.shape[1])
 
 
-MAX_TOTAL_WEIGHT = 1e120  # more than all rows of the largest weight together
-MAX_AXIS_VALUE = 1e300  # axes end here, as in explanations
 NEXT_TO_NOTHING = 1e-9  # what rounding may leave, of the variance or of a weight
-ANY_TEXT, WHOLE_NUMBER = Text(), Number(0, whole=True)
 PAIR_FEATURE_NAMES = Several(
     ANY_TEXT, ArrayDimension("features of a pair", least=2, most=2), unique=True
 )
-NOTE_LIST = Several(Remark())
+PAIR_NOTE_LIST = Several(Remark())
 VARIANCE = Number(0, unknown=True)
 
 
@@ -543,7 +543,7 @@ STORED_PAIR = Record(
         "reading": Text(get_args(Reading)),
         "smooth": Truth(),
         "way": Text(get_args(Way)),
-        "notes": NOTE_LIST,
+        "notes": PAIR_NOTE_LIST,
     },
     _agree_pair_sums,
 )
@@ -557,7 +557,7 @@ PAIR_INDEX = Record(
         "variance": VARIANCE,
         "h2": Number(unknown=True),
         "n_left_out": WHOLE_NUMBER,
-        "notes": NOTE_LIST,
+        "notes": PAIR_NOTE_LIST,
     },
 )
 STORED_PROFILE = Record(
@@ -578,7 +578,7 @@ STORED_PROFILE = Record(
         ),
         "variance": VARIANCE,
         "n_left_out": WHOLE_NUMBER,
-        "notes": NOTE_LIST,
+        "notes": PAIR_NOTE_LIST,
     },
     _agree_pair_profile,
 )
@@ -612,7 +612,7 @@ INTERACTIONS = Record(
         ),
         "variance": Numbers((ArrayDimension("outputs"),), 0, unknown=True),
         "provenance": Named(Anything(), {"rows": WHOLE_NUMBER, "rows_in_table": WHOLE_NUMBER}),
-        "notes": NOTE_LIST,
+        "notes": PAIR_NOTE_LIST,
     },
     build=_build_interactions,
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+MINUS_SIGN = "\u2212"
+
 PLAIN_NUMBER_RANGE = (1e-4, 1e7)  # numbers between these are written without a power of ten
 THOUSANDS_APART = 10_000  # from here on: years are below
 UNKNOWN_DASH = "\u2013"

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from rhale.errors import BadSettingError
 
+MICROSECONDS_PER_DAY = 86_400e6
+
 FloatArray = npt.NDArray[np.float64]
 AxisKind = Literal["number", "date", "duration"]  # how places on an axis are written
 ColumnKind = AxisKind | Literal["steps", "categories"]  # how a feature is explained

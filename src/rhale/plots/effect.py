@@ -15,6 +15,7 @@ from rhale.effects.curve import Center, middles
 from rhale.effects.effect import Effect
 from rhale.effects.level_effect import LevelEffect
 from rhale.effects.result import Result, is_constant
+from rhale.effects.staircase import MAX_JUMP_LABELS
 from rhale.effects.support import reach_slopes
 from rhale.errors import BadSettingError
 from rhale.plots import canvas, marks, missing_panel, style, ticks
@@ -38,7 +39,6 @@ from rhale.stats.arrays import BoolArray, FloatArray
 Truth = Callable[[FloatArray], FloatArray]
 LEAST_FOR_VIOLIN = 8  # fewer rows are drawn one by one
 MANY_BINS = 30
-MAX_JUMP_LABELS = 3  # written beside their bars
 N_LEVELS = 64
 ROW_TAIL_QUANTILES = (0.01, 0.99)
 

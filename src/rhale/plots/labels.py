@@ -12,8 +12,11 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from rhale.effects.curve import Center
 from rhale.effects.result import Result, find_result_axis_kind
 from rhale.output.labels import Captions
-from rhale.output.number_format import write_number, write_with_error
+from rhale.output.number_format import MINUS_SIGN, write_number, write_with_error
 from rhale.output.times import AXIS_KIND_UNITS
+
+MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS = 11, 38  # of names beside bars
+RANKING_LINE_INCHES = 0.45
 
 # --- Names as readers wrote them: never read as mathematics, never too long, never a missing glyph
 
@@ -26,7 +29,6 @@ class Literal(TypedDict):
 
 
 LITERAL = Literal(parse_math=False, usetex=False)
-MINUS_SIGN = "\u2212"
 NO_BREAK_SPACE, RELATION_SIGNS = "\u00a0", "=≤>±"  # a space at which no line is broken
 BREAKS = " _-/.,;:)"  # behind which a name may go on in the next line
 STAND_INS = "\u25a1?"

@@ -16,13 +16,13 @@ from rhale.effects.curve import Center
 from rhale.effects.listing import write_spread
 from rhale.effects.result import Result, Trace
 from rhale.errors import BadSettingError
+from rhale.output.number_format import MINUS_SIGN
 from rhale.plots import canvas, style, theme, ticks
 from rhale.plots.axes import Item, Layers, PlotAxis, make_plot_axis, read_item
 from rhale.plots.canvas import AxesArray, as_axes_array
 from rhale.plots.categorical_axis import OrientedAxes
 from rhale.plots.labels import (
     LITERAL,
-    MINUS_SIGN,
     format_label_number,
     number_with_error,
     output_names,

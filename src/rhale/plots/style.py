@@ -61,7 +61,6 @@ USUAL_REGIONS = tuple(map(Look, inks.REGION_COLOURS, REGION_DASHES, "osD^"))
 USUAL_LEVELS = (*USUAL_REGIONS, Look("#444444", (0, (8, 1.5, 3, 1.5)), "v"))
 
 # Pairs of features: colours of the surface and of strength, what has no rows or was not measured.
-STRENGTH_COLOUR = inks.STRENGTH_COLOUR
 SURFACE_MAP = LinearSegmentedColormap.from_list(
     "rhale surface", [inks.BELOW_ZERO_COLOUR, inks.AT_ZERO_COLOUR, inks.ABOVE_ZERO_COLOUR]
 )

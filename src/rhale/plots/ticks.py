@@ -18,12 +18,13 @@ from matplotlib.ticker import (
 )
 
 from rhale.effects.result import Result, find_result_axis_kind, reach
-from rhale.output.times import AxisKind, format_axis_value
-from rhale.plots.labels import MINUS_SIGN, fit_name, format_rounded_number
+from rhale.output.number_format import MINUS_SIGN
+from rhale.output.times import SECONDS_PER_DAY, AxisKind, format_axis_value
+from rhale.plots.labels import fit_name, format_rounded_number
 
 CALENDAR = (-719_162.0, 2_932_896.0)  # days from 1970 to the years 1 and 9999
 FEWEST_DATES = 5  # ticks: with fewer Matplotlib finds no step for 19 to 23 months, and warns
-SECOND, MINUTE, HOUR, SECONDS_PER_DAY = 1.0, 60.0, 3_600.0, 86_400.0
+SECOND, MINUTE, HOUR = 1.0, 60.0, 3_600.0
 TICK_UNITS = {"d": SECONDS_PER_DAY, "h": HOUR, "min": MINUTE, "s": SECOND, "ms": 1e-3, "µs": 1e-6}
 MAX_TICKS = 8  # ticks of a large panel
 LOG_PARTS = ((1.0, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0), (1.0, 3.0))

@@ -180,7 +180,7 @@ def cut_own(target: Target, weight: FloatArray) -> OwnCells:
         values = _detrend_parts(part, target.x, raw, own)
     else:
         steps, cell = np.unique(target.step, return_inverse=True)
-        values, width = _subtract_cell_means(cell, raw, own), np.ones(steps.size)
+        values, width = _centre_in_cells(cell, raw, own), np.ones(steps.size)
         level = np.searchsorted(steps, target.x)
     made = OwnCells(
         row=np.asarray(target.row, dtype=np.intp),
@@ -220,7 +220,7 @@ def _detrend_parts(
     along = x - mean[part]
     spread = np.bincount(part, weight * along**2)
     has_slope = spread > MIN_PART_VARIANCE * mass * mean**2
-    left = _subtract_cell_means(part, values, weight)
+    left = _centre_in_cells(part, values, weight)
     steep = np.stack([np.bincount(part, weight * along * v) for v in left])
     slope = np.divide(steep, spread, out=np.zeros_like(steep), where=has_slope)
     return np.asarray(left - slope[:, part] * along)
@@ -238,7 +238,7 @@ def _pure_squares(own: OwnCells, x: FloatArray, order: IntArray) -> float:
     return float(counts[1:-1] @ square * (counts.sum() / counts[1:-1].sum()))
 
 
-def _subtract_cell_means(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:
+def _centre_in_cells(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:
     mass = np.bincount(cell, weight)
     means = np.stack([np.bincount(cell, weight * v) / mass for v in values])
     return np.asarray(values - means[:, cell])

@@ -11,7 +11,7 @@ import numpy as np
 from rhale.effects import summary
 from rhale.effects.listing import aligned, shorten_name, write_share
 from rhale.effects.result import Result
-from rhale.effects.table import Columns
+from rhale.effects.table import UNDEFINED, Columns
 from rhale.naming import near_names
 from rhale.output.number_format import write_number
 from rhale.regions.result import RegionTree
@@ -23,7 +23,6 @@ MAX_PARTNER_P_VALUE, MIN_NAMED_PARTNER_SHARE = (
     0.02,
 )  # chance and share of partners that are told by name
 MAX_NAMED_PARTNERS = 3
-UNDEFINED = float("nan")
 MEASURE = "_measure"  # of a matrix that nobody has read yet: what measures it
 
 

@@ -32,7 +32,6 @@ from rhale.report.numbers import (
 )
 from rhale.report.sentences import (
     MAX_STEEP_SHARE,
-    Z_SCORE_95,
     at,
     capital,
     clean,
@@ -47,6 +46,7 @@ from rhale.report.sentences import (
     unbroken,
 )
 from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.distributions import Z_SCORE_95
 
 # --- What the curves of regions do over the stretch that all have: numbers behind a sentence
 

@@ -8,8 +8,9 @@ from typing import Any, get_args
 
 import numpy as np
 
-from rhale.output.storage.values import ArrayDimension as Length
 from rhale.output.storage.values import (
+    ANY_TEXT,
+    WHOLE_NUMBER,
     Kind,
     Maybe,
     Number,
@@ -21,13 +22,13 @@ from rhale.output.storage.values import (
     Truth,
     refuse_file_content,
 )
+from rhale.output.storage.values import ArrayDimension as Length
 from rhale.output.times import AxisKind
 from rhale.regions.result import Group, Groups, Partner, Region, RegionTree, Side, Split, State
 from rhale.regions.settings import MAX_REGION_DEPTH, MOST_GROUPS
 
 MAX_STORED_REGIONS = MOST_GROUPS + 2  # rows without a value, and levels that no group names
 MOST_THIRDS = 4  # rows without a value may be one more
-ANY_TEXT, WHOLE_NUMBER = Text(), Number(0, whole=True)
 REGION_INDEX = Number(-MAX_STORED_REGIONS, MAX_STORED_REGIONS, whole=True)
 ANY_NUMBER = Number(-inf, inf, unknown=True)
 SPREAD_SHARE_NUMBER = Number(

@@ -10,9 +10,11 @@ from typing import Any, Protocol
 from rhale.effects.listing import differs_by, head, read_size_numbers, scales, write_spread
 from rhale.effects.result import Result, is_constant
 from rhale.output import colours
-from rhale.output.number_format import write_with_error
+from rhale.output.number_format import MINUS_SIGN, write_with_error
 from rhale.report.numbers import MOST_SINGLE_CURVES, Numbers, shape_of
-from rhale.report.sentences import MINUS_SIGN, clean, describe_effect
+from rhale.report.sentences import clean, describe_effect
+
+NOTEBOOK_BAR_WIDTH = 96  # pixels
 
 # --- The shape of a curve as a tiny picture: the path of an inline SVG
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from rhale.effects.effect import Effect
 from rhale.effects.result import Result, Trace, find_result_axis_kind, is_constant, reach
+from rhale.effects.staircase import MAX_JUMP_LABELS
 from rhale.effects.support import (
     ShownPart,
     find_shown_part,
@@ -19,17 +20,16 @@ from rhale.effects.support import (
 )
 from rhale.report.sentences import DURATION_UNITS, clean, named_output, unit_of
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.distributions import CONFIDENCE_LEVEL
 
 Numbers = tuple[float | None, ...]  # None where a number is not known
 Form = Literal["curve", "dates", "levels", "constant"]
-CONFIDENCE_LEVEL = 0.95  # of the intervals of the mean
 N_CHART_POINTS = 121
 TOLERANCE = 1 / 400  # of the height of a chart: a bend that is smaller is not drawn
 MAX_CURVE_POINTS = 160  # of a curve: steps of many trees are too fine to be seen one by one
 CHART_DIGITS = 4
 MOST_SINGLE_CURVES = 40
 MOST_ROW_LINES, ROW_STEPS = 50, 999  # curves of rows beside an effect, and heights told apart
-MAX_JUMP_LABELS = 3  # written beside their bars
 MAX_NUMERIC_LEVELS_AS_NAMES = 3
 MAX_CHART_LEVEL_LETTERS = 200
 MILLISECONDS = 86_400_000.0

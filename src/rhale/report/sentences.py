@@ -12,10 +12,11 @@ import numpy as np
 from rhale.effects.result import Difference, Result, find_result_axis_kind, is_constant, reach
 from rhale.effects.staircase import Jump
 from rhale.effects.support import find_shown_part
-from rhale.output import number_format
 from rhale.output.labels import Captions
 from rhale.output.number_format import (
+    MINUS_SIGN,
     PLAIN_NUMBER_RANGE,
+    UNKNOWN_DASH,
     decimals_of,
     is_plain,
     without_zeros,
@@ -25,11 +26,12 @@ from rhale.output.number_format import (
 )
 from rhale.output.times import SECONDS_PER_DAY, AxisKind, format_axis_value
 from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.distributions import Z_SCORE_95
 
 # --- Numbers, places on an axis and names as words of a page
 
 
-MINUS_SIGN, UNKNOWN_DASH, INSTEAD = "\u2212", number_format.UNKNOWN_DASH, "\ufffd"
+INSTEAD = "\ufffd"
 MAX_NAME_LETTERS = 1_000  # letters of a name
 SMALL_P = 1e-4  # a smaller chance is but called small
 CONTROL_CATEGORIES = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold
@@ -257,7 +259,6 @@ MAX_JUMPS_IN_TEXT = 3
 MIN_TURN_SHARE = 0.1  # of the range: smaller turns are no turns
 FLAT_EFFECT_SHARE = 0.02  # of the largest range among the features: less is hardly an effect
 MAX_STEEP_SHARE = 0.6  # of a stretch: most of the change happens in less than this
-Z_SCORE_95 = 1.96  # standard errors
 MAX_EFFECT_LEVEL_LETTERS = 60
 HETEROGENEITY_WORDS = (  # below these shares of the average change
     (0.1, "rows hardly differ"),

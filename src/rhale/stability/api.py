@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -21,6 +20,7 @@ from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.explanation import Explanation, rebin_alike
 from rhale.effects.local.choose import choose_measures, postpone_bins
 from rhale.errors import (
+    LOG,
     BadSettingError,
     BadTableError,
     CheckpointError,
@@ -62,7 +62,6 @@ from rhale.stability.result import Failure, Refits, lighten
 from rhale.stability.splits import Scheme, check_indices
 from rhale.stats.arrays import IntArray
 
-RHALE_LOG = logging.getLogger("rhale")
 ENOUGH_RETRAININGS = 10  # trainings
 KEPT_BYTES = 2**30  # of all models together, for questions about pairs
 SAME_TRAINING_ROWS_NOTE = Note(
@@ -471,7 +470,7 @@ class RefitRun:
         if named == "all":
             self.first_look.pairs = [pair.names for pair in found.pairs[:: len(found.outputs)]]
             if found.provenance["ways"].get("corners"):
-                RHALE_LOG.warning("and as much for each of %d trainings", self.n_trainings)
+                LOG.warning("and as much for each of %d trainings", self.n_trainings)
         return found
 
     def _explain(self, model: Any) -> Explanation:

@@ -36,7 +36,6 @@ from rhale.report.charts import (
     y_axis,
 )
 from rhale.report.numbers import (
-    CONFIDENCE_LEVEL,
     MAX_CHART_LEVEL_LETTERS,
     N_CHART_POINTS,
     Form,
@@ -58,6 +57,7 @@ from rhale.report.numbers import (
 from rhale.report.sentences import clean
 from rhale.stability.refit_effect import RefitEffect, RefitTrace
 from rhale.stats.arrays import BoolArray, IntArray
+from rhale.stats.distributions import CONFIDENCE_LEVEL
 
 MOST_CURVES = 20
 MAX_REFIT_CURVE_POINTS = 48  # of one thin curve among many

@@ -20,6 +20,9 @@ from rhale.plots.axes import PlotAxis, open_plot_axis, read_item
 from rhale.plots.categorical_axis import OrientedAxes, add_levels_legend, label_oriented_axes
 from rhale.plots.labels import (
     LITERAL,
+    MAX_RANKED_NAME_LETTERS,
+    MIN_RANKED_NAME_LETTERS,
+    RANKING_LINE_INCHES,
     fit_name,
     folded,
     format_rounded_number,
@@ -368,9 +371,7 @@ def write_stability(ax: Axes, effect: RefitEffect, level: float, *, new: bool) -
 # --- What would come back: the importance of all features in other trainings, as a ranking
 
 
-MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS = 11, 38  # letters of a name
 FEATURE_NAMES_SHARE = 0.6  # of the width of given axes, for names beside them
-RANKING_LINE_INCHES = 0.45  # inches of a line and the room below it
 ABOVE, BELOW = -0.16, 0.2  # where importance and what comes back stand, in lines
 IMPORTANCE_DOT_SIZE, DIAMOND = 5.5, 5.5  # points
 BAR = 0.26  # of a line

@@ -12,9 +12,11 @@ import numpy as np
 
 from rhale.effects.result import is_constant
 from rhale.output import colours
+from rhale.output.number_format import UNKNOWN_DASH
 from rhale.report.notebook import (
     LONGEST_NOTE,
     MAX_EFFECT_ROWS,
+    NOTEBOOK_BAR_WIDTH,
     NUMBER_CELL_STYLE,
     TEXT_CELL_STYLE,
     card,
@@ -39,7 +41,6 @@ from rhale.report.page import (
     versions,
 )
 from rhale.report.sentences import (
-    UNKNOWN_DASH,
     at,
     chance_in_words,
     clean,
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 # --- What trainings say about one feature, in plain sentences: whether it comes back, and how large it is
 
 
-MAX_NAME_LETTERS_IN_TEXT = 60
+MAX_REFIT_NAME_LETTERS = 60
 MIN_FEATURES_FOR_CHANCE = 20  # features: one in twenty comes back by chance
 YES, NO = "yes", "no"
 
@@ -93,7 +94,7 @@ def count_stable_sentence(found: Sequence[str]) -> str:
 
 def tell_nothing(effect: RefitEffect) -> str:
     """Say that a feature moves nothing, but for rounding."""
-    return f"{isolated(clean(effect.captions.feature(effect.name), MAX_NAME_LETTERS_IN_TEXT))} does nothing in any training."
+    return f"{isolated(clean(effect.captions.feature(effect.name), MAX_REFIT_NAME_LETTERS))} does nothing in any training."
 
 
 def tell_refits(
@@ -112,7 +113,7 @@ def tell_refits(
     alike : list of str
         Features that it can hardly be told from.
     """
-    name = isolated(clean(effect.captions.feature(effect.name), MAX_NAME_LETTERS_IN_TEXT))
+    name = isolated(clean(effect.captions.feature(effect.name), MAX_REFIT_NAME_LETTERS))
     if path is None:
         return f"{name} has one value in these rows: no training can tell what it does."
     told = [tell_replication(effect, name), describe_refit_importance(effect, ends)]
@@ -181,7 +182,7 @@ def describe_missing_values(effect: RefitEffect) -> list[str]:
 
 def tell_alike(alike: list[str]) -> list[str]:
     """Say which features a learner may take for this one; nothing if none."""
-    names = listed([isolated(clean(name, MAX_NAME_LETTERS_IN_TEXT)) for name in alike])
+    names = listed([isolated(clean(name, MAX_REFIT_NAME_LETTERS)) for name in alike])
     return [f"It goes closely with {names}: a learner may take one for the other."] if alike else []
 
 
@@ -552,7 +553,7 @@ REFIT_TEXT_COLUMNS = (
     "",
     "comes back",
 )  # columns that are no numbers
-NOTEBOOK_BAR_WIDTH, IMPORTANCE_BAR_HEIGHT = 96, 12  # of a bar
+IMPORTANCE_BAR_HEIGHT = 12  # of a bar
 
 
 def refits_as_html(

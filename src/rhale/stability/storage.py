@@ -22,6 +22,8 @@ from rhale.effects.schema import (
 from rhale.errors import BadSettingError
 from rhale.interaction.storage import PAIR_FEATURE_NAMES
 from rhale.output.storage.values import (
+    ANY_TEXT,
+    WHOLE_NUMBER,
     Anything,
     ArrayDimension,
     Kind,
@@ -34,7 +36,6 @@ from rhale.output.storage.values import (
     Record,
     RecordUnion,
     Several,
-    Text,
     quote_file_value,
     refuse_file_content,
 )
@@ -95,7 +96,6 @@ def require_storable(n_trainings: int, n_rows: int) -> None:
         raise BadSettingError(msg)
 
 
-ANY_TEXT, WHOLE_NUMBER = Text(), Number(0, whole=True)
 MAX_SHARE_SUM = 1 + 1e-9  # shares of the rows add up to one, to rounding
 TRAININGS = ArrayDimension("trainings", least=2)
 

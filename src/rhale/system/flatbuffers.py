@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-BYTE, SHORT, WORD, SIZE, LONG = (Struct(f"<{letter}") for letter in "BHiIq")
+BYTE, SHORT_FORMAT, WORD, SIZE, LONG = (Struct(f"<{letter}") for letter in "BHiIq")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,9 @@ class FlatTable:
         """Place of a field."""
         listed = self.place - self.at(self.place, WORD)
         entry = 4 + 2 * slot
-        if entry >= self.at(listed, SHORT):
+        if entry >= self.at(listed, SHORT_FORMAT):
             return None
-        away = self.at(listed + entry, SHORT)
+        away = self.at(listed + entry, SHORT_FORMAT)
         return self.place + away if away else None
 
     def number(self, slot: int, kind: Struct, absent: int = 0) -> int:

@@ -16,7 +16,7 @@ from rhale.interaction.report import (
 )
 from rhale.interaction.result import Interactions
 from rhale.output.note import Note
-from rhale.report.sentences import UNKNOWN_DASH
+from rhale.output.number_format import UNKNOWN_DASH
 
 
 def indices(n_features, method="h"):

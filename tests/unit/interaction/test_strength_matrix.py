@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from rhale.errors import UnknownOutputError
 from rhale.interaction.plot_all import order_features, plot_matrix, plot_ranking
+from rhale.output import colours
 from rhale.plots import style
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
@@ -42,7 +43,7 @@ def test_strength_and_importance_have_scales_of_their_own(make_pairs, one):
     assert strengths.get_clim() == (0, 2)
     assert importance.get_clim() == (0, 50)
     inks = [to_hex(mesh.cmap(1.0)) for mesh in (strengths, importance)]
-    assert inks == [style.STRENGTH_COLOUR.lower(), style.EFFECT.lower()]
+    assert inks == [colours.STRENGTH_COLOUR.lower(), style.EFFECT.lower()]
 
 
 def test_pairs_that_were_not_measured_are_hatched_and_zero_is_not(make_pairs, one, find, legend):

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from rhale.errors import BadSettingError
 from rhale.interaction.pair_effect import CORRELATED_NOTE_KIND, PAIR_NAME_SEPARATOR
 from rhale.interaction.plot_all import fit_pair_name, plot_ranking
+from rhale.output import colours
 from rhale.output.note import Note
-from rhale.plots import style
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
 
@@ -25,7 +25,7 @@ def test_the_strongest_pair_is_on_top(make_pairs, find):
     assert [bar.get_width() for bar in find(ax, "bars")] == [3, 1, 0]
     assert ax.yaxis_inverted()
     assert find(ax, "bars")[0].get_facecolor()[:3] == pytest.approx(
-        [int(style.STRENGTH_COLOUR[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        [int(colours.STRENGTH_COLOUR[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     )
 
 

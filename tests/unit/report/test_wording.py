@@ -3,8 +3,8 @@ import math
 import pytest
 
 from rhale.output.labels import Captions
+from rhale.output.number_format import UNKNOWN_DASH
 from rhale.report.sentences import (
-    UNKNOWN_DASH,
     breakable,
     chance_in_words,
     clean,

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.report.refit_cases import SLOPES, X, straight, two_outputs, with_levels, with_pairs
 
 import rhale
-from rhale.report.sentences import UNKNOWN_DASH
+from rhale.output.number_format import UNKNOWN_DASH
 from rhale.stability.overlap import Overlap
 from rhale.stability.report import (
     MAX_REFIT_PAIR_ROWS,

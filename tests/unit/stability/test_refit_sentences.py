@@ -5,7 +5,8 @@ import pytest
 from tests.unit.report.refit_cases import straight, two_outputs, with_levels, with_missing
 from tests.unit.stability.test_refit_page import same_rows
 
-from rhale.report.sentences import UNKNOWN_DASH, format_report_number
+from rhale.output.number_format import UNKNOWN_DASH
+from rhale.report.sentences import format_report_number
 from rhale.stability.charts import trace_refits
 from rhale.stability.report import (
     comes_back_in_words,

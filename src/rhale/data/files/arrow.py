@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rhale.data.files.regular import RegularFile, require_likely
+from rhale.data.files.regular import NUMBER_BYTES, RegularFile, require_likely
 from rhale.errors import excerpt
 from rhale.system.flatbuffers import BYTE, LONG, WORD, FlatTable
 
@@ -17,7 +17,6 @@ ARROW_TRAILER_BYTES = 10  # bytes behind a footer: its length, and six letters
 CONTINUED = 0xFFFFFFFF  # stands before the length of a message, but not in files of old versions
 PREFIX = 8  # bytes before a compressed buffer: its length when it is not
 DICTIONARY_MESSAGE, RECORD_BATCH_MESSAGE = 2, 3  # kinds of messages
-NUMBER_BYTES = 8  # bytes
 ARROW_BLOCK_DTYPE = np.dtype([("place", "<i8"), ("head", "<i4"), ("", "<i4"), ("body", "<i8")])
 ARROW_BUFFER_DTYPE = np.dtype([("place", "<i8"), ("size", "<i8")])
 Records = npt.NDArray[np.void]

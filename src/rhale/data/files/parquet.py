@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from rhale.data.files.arrow import skip_rows, validate
-from rhale.data.files.regular import HELD, RegularFile, most_from, require_likely
+from rhale.data.files.regular import HELD, NUMBER_BYTES, RegularFile, most_from, require_likely
 
 # --- What a Parquet file says about its row groups, the columns stored in them, and their pages
 
@@ -202,7 +202,6 @@ PARQUET_OPTIONS = {
     "pre_buffer": False,
     "page_checksum_verification": True,
 }
-NUMBER_BYTES = 8  # bytes
 
 
 def measure_parquet(file: RegularFile) -> tuple[Any, int]:

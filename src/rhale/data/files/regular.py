@@ -13,6 +13,8 @@ from typing import Any
 
 from rhale.errors import BadTableError, RhaleError, excerpt
 
+NUMBER_BYTES = 8  # of one number in memory
+
 Stamp = tuple[int, int]
 NONBLOCKING_FLAG = getattr(os, "O_NONBLOCK", 0)  # to open a pipe would wait for a writer
 SPECIAL: dict[Callable[[int], bool], str] = {

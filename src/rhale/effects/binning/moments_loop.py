@@ -10,7 +10,9 @@ from numba import types
 from rhale.stats.jit import INNER_FUNCTION_OPTIONS, njit
 
 # Indices are unsigned throughout: numba then leaves out the code for negative ones.
-NONE, ONE, QUARTER, HALF, LANES, LEAF, BOTH = (np.uint64(n) for n in (0, 1, 2, 4, 8, 128, 2**63))
+NONE, ONE, QUARTER, HALF, LANES, PAIRWISE_LEAF_ROWS, BOTH = (
+    np.uint64(n) for n in (0, 1, 2, 4, 8, 128, 2**63)
+)
 DEPTH = 64  # halves of halves: more than any number of rows has
 SERIES_ARRAY_TYPE = types.Array(types.float64, 2, "A", readonly=True)
 CELLS, PLACES = (types.Array(kind, 1, "C", readonly=True) for kind in (types.int16, types.float64))
@@ -131,7 +133,7 @@ def add_up(u: Any, v: Any, first_u: Any, first_v: Any, start: Any, n: Any, room:
                 one[k] += two[k]
             one[5] = two[5] if two[5] < one[5] else one[5]  # noqa: FURB136
             one[6] = two[6] if two[6] > one[6] else one[6]  # noqa: FURB136
-        elif size > LEAF:
+        elif size > PAIRWISE_LEAF_ROWS:
             half = size // (LANES + LANES) * LANES
             sizes[n_sizes], sizes[n_sizes + ONE] = BOTH, size - half
             sizes[n_sizes + ONE + ONE] = half

@@ -27,6 +27,7 @@ from rhale.effects.local.measure import (
     chances,
 )
 from rhale.effects.local.nearby import Nearby
+from rhale.effects.local.notes import MAX_NAMED_IN_NOTE
 from rhale.features.categories import MAX_UNORDERED_LEVELS, Levels, holds_names
 from rhale.features.feature import MOST_COMBINED, STEP_ROWS, Columns, Feature
 from rhale.output.note import Note
@@ -36,7 +37,6 @@ from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 EMPTY_COMBINATION_CHANCE = (
     0.05  # of taking any combination of a feature for empty, were its columns independent
 )
-MAX_NAMED_IN_NOTE = 3  # combinations
 EMPTY_COMBINATIONS_NOTE = "empty combinations"
 
 

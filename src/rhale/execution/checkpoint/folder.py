@@ -21,6 +21,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from rhale.data import Table, TableInMemory
+from rhale.data.files.regular import NONBLOCKING_FLAG
 from rhale.data.pieces.table import PiecedTable
 from rhale.data.table import read_chunks
 from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
@@ -42,10 +43,7 @@ CHECKPOINT_ENDING, LOCK = ".checkpoint", "lock"
 RUN_FILE, PREDICTIONS_FILE = "run", "answers"
 PASS: dict[str, type] = {"done": int, "folded": object, "is_last": bool}  # kept of a pass
 MAX_SHOWN_RUN_DIFFERENCES = 3  # differences between two runs
-NO_LINKS, NONBLOCKING_FLAG = (
-    getattr(os, "O_NOFOLLOW", 0),
-    getattr(os, "O_NONBLOCK", 0),
-)  # not on Windows
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # not on Windows
 
 
 @dataclass(frozen=True, eq=False)

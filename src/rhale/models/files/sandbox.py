@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import json
-import logging
 import os
 import pickle
 import re
@@ -25,7 +24,7 @@ from typing import IO, Any, ParamSpec, TypeVar
 
 from rhale import errors
 from rhale.data.files.table import names_files
-from rhale.errors import BadSettingError, ModelStoppedError, RhaleError, excerpt, warn_caller
+from rhale.errors import LOG, BadSettingError, ModelStoppedError, RhaleError, excerpt, warn_caller
 from rhale.models.files.load import files_beside, is_named_object, require_file
 from rhale.stability.result import restore_result
 from rhale.system import closed
@@ -47,7 +46,6 @@ from rhale.system.processes import (
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 Hear = Callable[[dict[str, Any]], None]
-RHALE_LOG = logging.getLogger("rhale")
 MAX_SECONDS = 86_400.0  # of a call in Python; the command has an option
 INTERRUPTED_REFIT_MESSAGE = (
     "interrupted; trainings that are done are kept, Ctrl-C again ends at once"
@@ -144,7 +142,7 @@ def run_child(
         surroundings = usual
         if opened is not None and not closed.can_close():
             opened = None
-            RHALE_LOG.debug("%s", UNCLOSED)
+            LOG.debug("%s", UNCLOSED)
         if opened is not None:
             own = stack.enter_context(
                 TemporaryDirectory(prefix="rhale-", ignore_cleanup_errors=True)
@@ -337,7 +335,7 @@ def keep_compiled_tree_loops(folder: str, ending: str, call: str, env: Mapping[s
         (kept / f"again-{call}").touch(exist_ok=False)
     except OSError:  # it was done before, or nothing can be kept
         return
-    RHALE_LOG.info("keeping compiled loops, once and for all (some seconds)")
+    LOG.info("keeping compiled loops, once and for all (some seconds)")
     work = f"from rhale.child import compile_tree_loops; compile_tree_loops({ending!r}, {call!r})"
     command = [sys.executable, "-P", "-c", work]
     with suppress(OSError):
@@ -482,7 +480,7 @@ def _hearing(progress: Any, unit: str) -> Iterator[Hear]:
             if progress and type(done) is int and type(of) is int:
                 tell(done, of)
             if isinstance(note, str):
-                RHALE_LOG.warning("%s", excerpt(note, 1000))
+                LOG.warning("%s", excerpt(note, 1000))
             if isinstance(warning, list) and list(map(type, warning)) == [str, str]:
                 _warn(*warning)
 

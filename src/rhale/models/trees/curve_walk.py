@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rhale.errors import LOG
 from rhale.models.trees.forest import LEAF, Forest
-from rhale.models.trees.leaf_dependences import fill_bits, lowest_bit
-from rhale.models.trees.walk import Coding, LeafSums, Trees, encode, goes_right
+from rhale.models.trees.leaf_dependences import (
+    BITS_PER_WORD,
+    NO_BITS,
+    ONE_BIT,
+    fill_bits,
+    lowest_bit,
+)
+from rhale.models.trees.walk import (
+    WALK_HALF_BITS,
+    WALK_LOW_HALF,
+    Coding,
+    LeafSums,
+    Trees,
+    encode,
+    goes_right,
+)
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.jit import njit, will_compile
 
-TREE_LOG = logging.getLogger("rhale")
 MAX_CURVE_BLOCK_ROWS = 2**9  # that walk together: their curves are to stay in the processor's cache
-BITS_PER_WORD = 64  # points that one number holds as bits
-NO_BITS, ONE_BIT = np.uint64(0), np.uint64(1)
-WALK_HALF_BITS, WALK_LOW_HALF = np.uint64(32), np.uint64(2**32 - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +169,7 @@ def walk_curves(
     whole = np.zeros(len(rows) * int(starts[-1]) * forest.n_outputs, np.int64)
     answers = whole.view(np.float64)
     if will_compile(walk_blocks):
-        TREE_LOG.warning("compiling the walk for curves, once and for all (some seconds)")
+        LOG.warning("compiling the walk for curves, once and for all (some seconds)")
     trees = Trees(
         forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth
     )

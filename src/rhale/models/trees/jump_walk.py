@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
@@ -21,15 +20,22 @@ from rhale.effects.jumps import (
     JumpSums,
     join_marks,
 )
-from rhale.errors import BadPredictionError
+from rhale.errors import LOG, BadPredictionError
 from rhale.models.trees import walk
 from rhale.models.trees.forest import CODE_BITS, LEAF, MISSING_CODE, Forest
 from rhale.models.trees.links import OutputTransform
-from rhale.models.trees.walk import encode_block, extract_forest_arrays, goes_right
+from rhale.models.trees.walk import (
+    WALK_HALF_BITS,
+    WALK_LOW_HALF,
+    WALK_ONE,
+    WALK_ZERO,
+    encode_block,
+    extract_forest_arrays,
+    goes_right,
+)
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.jit import INNER_FUNCTION_OPTIONS, njit, will_compile, writable
 
-TREE_LOG = logging.getLogger("rhale")
 # An item on its way is one number: last and first code, question and row, from high bits to low.
 QUESTION_BITS, ROW_BITS = 11, 11
 MOST_QUESTIONS = 2**QUESTION_BITS - 1  # of one walk
@@ -43,15 +49,11 @@ MIN_JUMP_BLOCK_ROWS, MAX_JUMP_BLOCK_ROWS, JUMP_ENTRIES_AT_ONCE, PARTS_OF_A_ROW =
 )
 WINDOWS_AT_ONCE = 2**18
 JUMP_SUMS_AT_ONCE = 2**16
-WALK_ZERO, WALK_ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+TWO = np.uint64(2)
 ROW_MASK, QUESTION = np.uint64(2**ROW_BITS - 1), np.uint64(2**QUESTION_BITS - 1)
 CODE = np.uint64(2**CODE_BITS - 1)
 BY_QUESTION = np.uint64(ROW_BITS)
 BY_FIRST, BY_LAST = np.uint64(ROW_BITS + QUESTION_BITS), np.uint64(64 - CODE_BITS)
-WALK_HALF_BITS, WALK_LOW_HALF = (
-    np.uint64(32),
-    np.uint64(2**32 - 1),
-)  # of a range of codes: the last in the upper half
 WINDOW_CELL_SHARE = 0.35  # share of the cells in the window of a row, roughly
 ENTRIES = 3  # parts of windows of a row that end in a tree of some leaves, roughly
 NO_ROOM = np.uint64(2**63)
@@ -329,7 +331,7 @@ def _walk_some(
 ) -> list[JumpReply]:
     """Answer as many questions as one walk can."""
     if will_compile(walk_window_trees):
-        TREE_LOG.warning("compiling the walk of jumps, once and for all (some seconds)")
+        LOG.warning("compiling the walk of jumps, once and for all (some seconds)")
     asked = list_jump_cells(forest, questions, features)
     marks = list_marks(asked, questions)
     ground = JumpWalkInput(*extract_forest_arrays(forest), asked, marks)

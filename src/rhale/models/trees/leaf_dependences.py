@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rhale.errors import LOG
 from rhale.models.dependences import Dependences, centre
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.walk import Trees, encode, goes_right
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.jit import njit, will_compile
 
-TREE_LOG = logging.getLogger("rhale")
 BITS_PER_WORD = 64  # rows, or ranks of codes, that one number holds as bits
 ONE_BIT, NO_BITS = np.uint64(1), np.uint64(0)
 # places of the single bit of a power of two, after a product with a de Bruijn sequence
@@ -201,7 +200,7 @@ def compute_leaf_dependences(
     both of two conditions let pass.
     """
     if will_compile(add_trees):
-        TREE_LOG.warning("compiling the count of leaves, once and for all (some seconds)")
+        LOG.warning("compiling the count of leaves, once and for all (some seconds)")
     rows = rank_rows(forest, matrix, shares)
     n_outputs, most = len(question.outputs), rows.distinct.shape[1]
     n_columns, n_pairs, n_rows = len(question.features), len(question.pairs), len(shares)

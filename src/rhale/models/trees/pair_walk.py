@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rhale.errors import LOG
 from rhale.models.questions import PairQuestion, PairReply
 from rhale.models.trees.forest import IN_SET, LEAF, Forest
 from rhale.models.trees.links import OutputTransform
 from rhale.models.trees.walk import (
+    WALK_HALF_BITS,
+    WALK_LOW_HALF,
+    WALK_ONE,
+    WALK_ZERO,
     Coding,
     FeatureChanges,
     Trees,
@@ -25,12 +29,9 @@ from rhale.models.trees.walk import (
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.jit import njit, will_compile, writable
 
-TREE_LOG = logging.getLogger("rhale")
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.
 MIN_PAIR_BLOCK_ROWS, MAX_PAIR_BLOCK_ROWS = 16, 2**10
 SPARE_BITS = 2  # of the leaves: four sums are added up, and none overflows
-WALK_ZERO, WALK_ONE, WALK_HALF_BITS = np.uint64(0), np.uint64(1), np.uint64(32)
-WALK_LOW_HALF = np.uint64(2**32 - 1)
 NO_EARLIER_CHANGE = np.uint64(2**63)
 
 
@@ -191,7 +192,7 @@ class BlockWalk:
     ) -> BlockWalk:
         """Lay out what is walked, and make room."""
         if will_compile(walk_pair_rows):
-            TREE_LOG.warning("compiling the walk of pairs, once and for all (some seconds)")
+            LOG.warning("compiling the walk of pairs, once and for all (some seconds)")
         n_changes, n_rows = inputs[1].shape
         most = min(MAX_PAIR_BLOCK_ROWS, max(n_rows, 1))
         block = allocate_coded_block(forest.n_features, n_changes, most)

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.models.trees.forest import NUMBER, ROUNDED_TO_ZERO, Forest
+from rhale.models.trees.walk import LIGHTGBM_ZERO
 from rhale.stats.arrays import FloatArray
 
-LIGHTGBM_ZERO = float(np.float32(1e-35))  # LightGBM's zero
 FLOAT32_OVERFLOW = 2.0**128  # where the next float32 would be
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rhale.errors import LOG
 from rhale.models.trees.forest import (
     CATEGORY,
     FIRST_CATEGORY,
@@ -21,7 +21,6 @@ from rhale.models.trees.forest import (
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.jit import INNER_FUNCTION_OPTIONS, njit, will_compile, writable
 
-TREE_LOG = logging.getLogger("rhale")
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.
 MIN_WALK_BLOCK_ROWS, MAX_WALK_BLOCK_ROWS, ANSWERS_AT_ONCE = 16, 2**11, 2**20
 NO_CODE_LIMIT = 2**31
@@ -159,7 +158,7 @@ def walk(
     answers = np.zeros((n_changes, n_rows, forest.n_outputs))
     sums = LeafSums(base, np.ldexp(1.0, -forest.exponent), answers.view(np.int64), answers)
     if will_compile(walk_change_trees):
-        TREE_LOG.warning("compiling the walk of trees, once and for all (some seconds)")
+        LOG.warning("compiling the walk of trees, once and for all (some seconds)")
     most = min(max(ANSWERS_AT_ONCE // max(n_changes, 1), MIN_WALK_BLOCK_ROWS), MAX_WALK_BLOCK_ROWS)
     most = min(most, max(n_rows, 1))
     block, lists = (

@@ -261,6 +261,9 @@ class Several:
         return found
 
 
+ANY_TEXT, WHOLE_NUMBER = Text(), Number(0, whole=True)
+
+
 @dataclass(frozen=True)
 class Named:
     """Things by name: those of the `known` names of a kind of their own."""
