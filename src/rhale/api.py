@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rhale.effects.effect import Effect
 from rhale.effects.explanation import Bins, Explanation
 from rhale.effects.local.choose import choose_measures
-from rhale.effects.local.precomputed import read_given
+from rhale.effects.local.precomputed import bin_local_effects
 from rhale.execution.fold import Progress
 from rhale.features.feature import FirstPass
 from rhale.interaction.api import explain_pairs
@@ -299,5 +299,4 @@ def effect(
     >>> age.curve([0, 3], center="start")
     array([0., 3.])
     """
-    given = read_given(x, local_effects, weights, name)
-    return given.bin(Settings(bins=bins, limits=limits))
+    return bin_local_effects(x, local_effects, bins=bins, weights=weights, limits=limits, name=name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -280,13 +280,7 @@ class Reader:
         """Say that one row has nearly all the weight, or that two rows are uneven."""
         seen = self.survey
         n_rows = float(seen.known_weight[place] ** 2 / seen.known_squares[place])
-        if n_rows >= FEWEST_EFFECTIVE or seen.n_known[place] < FEWEST_EFFECTIVE:
-            return ()
-        text = (
-            f"by their weights, {seen.n_known[place]:,} rows count like {n_rows:.3g}: too few to "
-            "tell how rows differ and how sure the curve is"
-        )
-        return (Note("weights", text),)
+        return describe_few_rows(int(seen.n_known[place]), n_rows)
 
     def describe_text(self, place: int) -> tuple[Note, ...]:
         """Say that text could be numbers, unless the user calls it categories."""
@@ -342,21 +336,36 @@ class Reader:
         )
 
 
+def describe_few_rows(n_rows: int, n_effective: float) -> tuple[Note, ...]:
+    """Say that the rows count, by their weights, like less than two."""
+    if n_effective >= FEWEST_EFFECTIVE or n_rows < FEWEST_EFFECTIVE:
+        return ()
+    text = (
+        f"by their weights, {n_rows:,} rows count like {n_effective:.3g}: too few to "
+        "tell how rows differ and how sure the curve is"
+    )
+    return (Note("weights", text),)
+
+
 def require_rows_in_limits(
     feature: Feature, n_rows: int, limits: tuple[float, float], survey: Survey
 ) -> None:
     """Refuse limits between which a feature has no rows."""
     if n_rows == 0:
-        low, high = (format_axis_value(v, feature.axis_kind) for v in limits)
-        first, last = (
-            format_axis_value(float(v[feature.place]), feature.axis_kind)
-            for v in (survey.low, survey.high)
-        )
-        msg = (
-            f"feature {feature.name!r} has no rows within [{low}, {high}]; its values go from "
-            f"{first} to {last}; if other features are meant, name them: {{'age': ...}}"
-        )
-        raise BadSettingError(msg)
+        reach = (float(survey.low[feature.place]), float(survey.high[feature.place]))
+        refuse_empty_limits(feature.name, feature.axis_kind, limits, reach)
+
+
+def refuse_empty_limits(
+    name: str, kind: AxisKind, limits: tuple[float, float], reach: tuple[float, float]
+) -> NoReturn:
+    """Say that no row lies within the limits, and from where to where the rows go."""
+    low, high, first, last = (format_axis_value(value, kind) for value in (*limits, *reach))
+    msg = (
+        f"feature {name!r} has no rows within [{low}, {high}]; its values go from "
+        f"{first} to {last}; if other features are meant, name them: {{'age': ...}}"
+    )
+    raise BadSettingError(msg)
 
 
 # --- The first pass: look at all rows once, and say what each explained column is
@@ -539,7 +548,7 @@ def parse_limits_setting(
     found = {}
     for feature, pair in limits.items():
         column = find_feature(feature, names)
-        found[column] = _parse_limit_pair(feature, pair, reader.axis_kind(column))
+        found[column] = parse_limit_pair(feature, pair, reader.axis_kind(column))
     return found
 
 
@@ -551,7 +560,8 @@ def _only_name(limits: Any, names: Sequence[str], columns: Sequence[int]) -> str
     return names[columns[0]]
 
 
-def _parse_limit_pair(feature: Any, pair: Any, kind: AxisKind) -> tuple[float, float]:
+def parse_limit_pair(feature: Any, pair: Any, kind: AxisKind) -> tuple[float, float]:
+    """Read two limits of one feature as numbers; refuse what is not (low, high)."""
     try:
         low, high = (float(as_numbers(v, kind)) for v in pair)
     except (TypeError, ValueError) as error:

@@ -188,29 +188,7 @@ class Survey:
         rows = float(self.known_weight[feature] ** 2 / self.known_squares[feature])
         outermost = float(self.low[feature]), float(self.high[feature])
         ends = tuple(value for value in outermost if low <= value <= high)
-        if np.all(weight == weight[0]):  # counting is cheaper than adding up
-            values, count = count_sorted(np.sort(column), low, high)
-            return FeatureAxis(low, high, values, count * weight[0], rows, ends)
-        inside = (column >= low) & (column <= high)
-        values, place = np.unique(column[inside], return_inverse=True)
-        held = np.bincount(place, weight[inside], values.size).astype(np.float64)
-        return FeatureAxis(low, high, values, held, rows, ends)
-
-
-def count_sorted(ordered: FloatArray, low: float, high: float) -> tuple[FloatArray, IntArray]:
-    """Distinct numbers from low to high among increasing ones, and how often each is there.
-
-    Examples
-    --------
-    >>> count_sorted(np.array([0.0, 1, 1, 2, 3, np.nan]), 1, 2)
-    (array([1., 2.]), array([2, 1]))
-    """
-    some = ordered[np.searchsorted(ordered, low) : np.searchsorted(ordered, high, side="right")]
-    is_new = some[1:] != some[:-1]
-    if is_new.all():
-        return some, np.ones(some.size, dtype=np.intp)
-    starts = np.flatnonzero(np.append(True, is_new))
-    return some[starts], np.diff(starts, append=some.size)
+        return FeatureAxis.of_sample(column, weight, (low, high), rows, ends)
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,9 @@ def test_what_was_not_measured_is_undefined_and_not_zero(values):
 def test_rows_with_a_value_are_counted_and_weighed():
     weights = np.arange(1.0, 11.0)  # the last row has no value
     columns = settled(TABLES["number"][0], weights)
-    effect = describe_constant(columns.features[0], "y", columns.survey)
+    effect = describe_constant(
+        columns.features[0], "y", int(columns.survey.n_known[0]), columns.survey.known_weight[0]
+    )
     assert effect.count.tolist() == [9]
     assert effect.weight == pytest.approx([45.0])
     assert effect.edges.tolist() == [2.5, 2.5]

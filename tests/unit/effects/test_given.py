@@ -6,7 +6,7 @@ import pytest
 import problems
 import rhale
 from rhale import errors
-from rhale.effects.local.precomputed import MAX_RESULT_SAMPLE_ROWS, read_given
+from rhale.effects.local.precomputed import MAX_RESULT_SAMPLE_ROWS
 
 X = np.random.default_rng(6).normal(size=(200, 3))
 
@@ -71,7 +71,7 @@ def test_weights_of_local_effects_are_those_of_their_rows():
 
 def test_the_sample_holds_rows_as_they_were_given_with_their_weights():
     weights = 1 + np.abs(X[:, 0])
-    sample = read_given(X[:, 0], X[:, 1], weights, "age").sample()
+    sample = rhale.effect(X[:, 0], X[:, 1], weights=weights, name="age").sample
     order, given = np.argsort(sample.x), np.argsort(X[:, 0])
     assert np.array_equal(sample.x[order], X[given, 0])
     assert np.array_equal(sample.local_effects[order], X[given, 1])
@@ -80,7 +80,7 @@ def test_the_sample_holds_rows_as_they_were_given_with_their_weights():
 
 def test_the_sample_of_many_rows_is_bounded():
     x = np.random.default_rng(1).normal(size=3 * MAX_RESULT_SAMPLE_ROWS)
-    sample = read_given(x, 2 * x, None, "age").sample()
+    sample = rhale.effect(x, 2 * x, name="age").sample
     assert sample.x.size == MAX_RESULT_SAMPLE_ROWS
     assert np.array_equal(sample.local_effects, 2 * sample.x)
 
@@ -88,9 +88,9 @@ def test_the_sample_of_many_rows_is_bounded():
 def test_rows_of_weight_zero_may_hold_anything():
     x, d, weights = X[:, 0].copy(), X[:, 1].copy(), np.ones(200)
     x[3], d[7], weights[[3, 7]] = np.nan, np.inf, 0.0
-    given = read_given(x, d, weights, "age")
-    assert given.local_effects.tolist() == d[weights > 0].tolist()
-    assert given.chunk.column(0).tolist() == x[weights > 0].tolist()
+    sample = rhale.effect(x, d, weights=weights, name="age").sample
+    assert sorted(sample.local_effects) == sorted(d[weights > 0])
+    assert sorted(sample.x) == sorted(x[weights > 0])
 
 
 def test_few_whole_numbers_are_binned_like_other_numbers():

@@ -53,6 +53,25 @@ class FeatureAxis:
     rows: float
     ends: tuple[float, ...] = ()
 
+    @classmethod
+    def of_sample(
+        cls,
+        x: FloatArray,
+        weight: FloatArray,
+        limits: tuple[float, float],
+        rows: float,
+        ends: tuple[float, ...],
+    ) -> FeatureAxis:
+        """Count the values of sampled rows that lie within the limits."""
+        low, high = limits
+        if np.all(weight == weight[0]):  # counting is cheaper than adding up
+            values, count = count_sorted(np.sort(x), low, high)
+            return cls(low, high, values, count * weight[0], rows, ends)
+        inside = (x >= low) & (x <= high)
+        values, place = np.unique(x[inside], return_inverse=True)
+        held = np.bincount(place, weight[inside], values.size).astype(np.float64)
+        return cls(low, high, values, held, rows, ends)
+
     @cached_property
     def reached(self) -> FloatArray:
         """Weight before the first value, up to it, up to the second, ..."""
@@ -122,6 +141,22 @@ class FeatureAxis:
         wanted = np.asarray(shares) * reached[-1] * (1 - rounding)
         place = np.searchsorted(reached, wanted, side="left")
         return np.asarray(self.values[np.minimum(place, self.values.size - 1)])
+
+
+def count_sorted(ordered: FloatArray, low: float, high: float) -> tuple[FloatArray, IntArray]:
+    """Distinct numbers from low to high among increasing ones, and how often each is there.
+
+    Examples
+    --------
+    >>> count_sorted(np.array([0.0, 1, 1, 2, 3, np.nan]), 1, 2)
+    (array([1., 2.]), array([2, 1]))
+    """
+    some = ordered[np.searchsorted(ordered, low) : np.searchsorted(ordered, high, side="right")]
+    is_new = some[1:] != some[:-1]
+    if is_new.all():
+        return some, np.ones(some.size, dtype=np.intp)
+    starts = np.flatnonzero(np.append(True, is_new))
+    return some[starts], np.diff(starts, append=some.size)
 
 
 def nearest(ladder: FloatArray, x: FloatArray) -> FloatArray:

@@ -20,7 +20,6 @@ from rhale.effects.local.measure import (
 )
 from rhale.effects.quadrature import RowPlaces
 from rhale.features.feature import Feature
-from rhale.features.survey import Survey
 from rhale.output.note import Note
 from rhale.output.times import format_axis_value
 from rhale.stats.arrays import FloatArray
@@ -60,15 +59,18 @@ class Constant:
 
     def conclude(self, total: int, kept: FloatArray, about: MeasureContext) -> Conclusion:  # noqa: ARG002
         """Say that there is no effect to measure."""
-        made = (describe_constant(self.feature, name, about.survey) for name in about.outputs)
+        place, seen = self.feature.place, about.survey
+        n_rows, weight = int(seen.n_known[place]), seen.known_weight[place]
+        made = (describe_constant(self.feature, name, n_rows, weight) for name in about.outputs)
         return Conclusion(
             tuple(replace(one, local_notes=one.local_notes + self.missing) for one in made)
         )
 
 
-def describe_constant(feature: Feature, output: str, survey: Survey) -> Effect | LevelEffect:
-    """An effect without a curve."""
-    n_rows, weight = int(survey.n_known[feature.place]), survey.known_weight[feature.place]
+def describe_constant(
+    feature: Feature, output: str, n_rows: int, weight: float
+) -> Effect | LevelEffect:
+    """Make an effect without a curve, of rows that all have one value."""
     return (
         _one_value(feature, output, n_rows, weight)
         if feature.levels is None
