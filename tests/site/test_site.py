@@ -20,7 +20,9 @@ PAGES = {
     if "_static" not in path.parts  # parts of the theme, which nobody opens
 }
 OUTSIDE = ("http:", "https:", "//")
-SHOWN = sorted(p for p in PAGES if p.parent != SITE or p.name in ("index.html", "architecture.html"))
+SHOWN = sorted(
+    p for p in PAGES if p.parent != SITE or p.name in ("index.html", "architecture.html")
+)
 ALIKE = ("generated", "gallery")  # pages of one make: every tenth is opened
 OPENED = [page for page in SHOWN if not set(page.parts) & set(ALIKE)]
 OPENED += [page for page in SHOWN if set(page.parts) & set(ALIKE)][::10]
