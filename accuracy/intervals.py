@@ -52,10 +52,9 @@ of 1,000 of these rows, and on all of them: how often the 95 % interval covers t
 its quantiles of 2 and 98 %; increments between {N_REFERENCE} places, each of the nearest {NEAREST:.1%} of the rows, by predictions),
 half its width and the mean error of the curve, both over the deviation of that curve, and the same error of ALE
 with 20 and 40 quantile bins. *Predictions* is the same model as a function that can only be asked: jumps become
-ramps as wide as a window there, which its intervals do not count. The features are those of a review, in which four
-of them were the worst of 108 (diamonds x and y, Computers hd, DoctorContacts linc): their mean is no estimate for
-tables at large. How near and nearest rows are weighed was chosen on other features of these and other tables, with
-other models and draws.
+ramps as wide as a window there, which its intervals do not count. Four of the features
+were the worst of 108 in a review (diamonds x and y, Computers hd, DoctorContacts linc), so their mean is no estimate
+for tables at large. Nothing was chosen on these features.
 """
 
 

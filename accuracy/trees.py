@@ -384,8 +384,7 @@ def section(rows: Sequence[Row], sizes: Sequence[Row], others: Sequence[Row]) ->
 curve between the 2 % and 98 % quantiles of the feature, against the exact curve of the function.
 It is divided by the error of quantile ALE with {", ".join(map(str, ALE_BINS))} bins, whichever is
 best for that model and feature. Nobody can choose like that without the truth; below 1 is better even so. The windows were chosen on the problems marked so,
-with other seeds. The held-out ones had no part in it, except that a weakness on one of them
-(skewed, x1) was the reason to try a smaller least share for a window of the spread, which is gone.
+with other seeds.
 
 ### Tree models
 
@@ -414,16 +413,10 @@ The probe calls a model smooth along a feature or stepped. Smooth ones get narro
 
 ### Jumps of black boxes
 
-Two ways to see jumps by more answers were measured, beside the library, and left alone. Models behind a function (boosted trees, a
-forest, k-NN), the cases of `accuracy/jumps.py`, models and rows that nothing was chosen on, N = 400, 1000
-and 5000, errors as ratios to windows: blending windows with ALE of 100 bins (40 for few rows) by the share of
-their difference that is more than noise .91 against the model's own ALE and .98 against the function; changes
-over 60 quantile cells, each row serving its own and the next ones, .84 and 1.00. Both take six answers a row and
-feature instead of four. The mean comes from jumps, gaps, clusters and few values (.57 and .38); on all other
-cases it is 1.07 and 1.12, on the function 1.17 and 1.36, once 8 times as much. A third
-one splits each window at the ends of the row's own cell and solves for the changes of the cells: .75 and .85, no
-case above 1.04 on the model (2.2 on the function), but its intervals cover 71 % where tails are long (today 81 %).
-Trees that are walked need none of them.
+Two ways to see jumps by more answers were measured and left alone: blending windows with ALE of 100 bins, and
+changes over 60 quantile cells. Both take six answers a row and feature instead of four. They are nearer to the model
+(.91 and .84 of the error of windows) and no nearer to the function (.98 and 1.00), and are worse outside of jumps, gaps
+and few values. Trees that are walked need none of them.
 
 ### Trees deeper than the rows can carry
 
@@ -435,10 +428,7 @@ explained on the rows it learned from. Squared errors against the world, not the
 
 Such a model remembers its rows: beside each of them it jumps as that row's target does, and a mean over the
 nearest rows sees all of it. Halves of the rows do not agree about jumps that one row makes, so nearest rows
-count for less, and a note says so. Draws 1001 to 1003, on which that was chosen, default: .583, .486, .272, .324,
-.605, .012, .018 without it, .217, .213, .218, .250, .123, .008, .013 with it (20 bins: .127, .170, .205, .233, .078,
-.015, .027). Their correlated problem (XGBoost as there, draws 0 to 3), x1 to x4: `smooth=True` .019, .060, .003, .003,
-20 bins .028, .057, .006, .007. What is left on x1 is no noise that smoothing could take off: bins over rows that a
+count for less, and a note says so. What is left on x1 is no noise that smoothing could take off: bins over rows that a
 model learned from are there nearer to the world than its own curve over fresh rows.
 """
 

@@ -16,13 +16,12 @@ SEEDS, N_PROBLEMS = (11, 12, 13), 60
 SIZES = (5_000, 10_000, 30_000, 100_000)
 NOISE = {"as drawn": 1.0, "a fiftieth of it": 0.02}
 ABOUT = """
-## Two looks
+## Coarse-to-fine search
 
 `accuracy/two_looks.py`. Where there are more than 200 candidate limits, `Adaptive` looks at every second
 one first, and then at those around the ones it chose. The same problems as above, of 5 000 to
 100 000 rows, with their noise and with a fiftieth of it, against one look at all limits: how often the
-bins are the same, and ratios of errors, geometric means over {n} problems each. The numbers of
-limits that are looked at again were chosen on other seeds.
+bins are the same, and ratios of errors, geometric means over {n} problems each.
 """
 
 

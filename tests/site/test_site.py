@@ -20,7 +20,9 @@ PAGES = {
     if "_static" not in path.parts  # parts of the theme, which nobody opens
 }
 OUTSIDE = ("http:", "https:", "//")
-SHOWN = sorted(p for p in PAGES if p.parent != SITE or p.name in ("index.html", "design.html"))
+SHOWN = sorted(
+    p for p in PAGES if p.parent != SITE or p.name in ("index.html", "architecture.html")
+)
 ALIKE = ("generated", "gallery")  # pages of one make: every tenth is opened
 OPENED = [page for page in SHOWN if not set(page.parts) & set(ALIKE)]
 OPENED += [page for page in SHOWN if set(page.parts) & set(ALIKE)][::10]
@@ -64,7 +66,7 @@ def leads_somewhere(page, link):
 def test_a_broken_link_is_found():
     assert not leads_somewhere(SITE / "index.html", "no-such-page.html")
     assert not leads_somewhere(SITE / "index.html", "#no-such-place")
-    assert leads_somewhere(SITE / "index.html", "design.html")
+    assert leads_somewhere(SITE / "index.html", "architecture.html")
 
 
 def test_nothing_is_loaded_from_elsewhere():

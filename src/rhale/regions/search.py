@@ -91,7 +91,7 @@ def gain_between(first: Histogram, total: Histogram, factor: FloatArray) -> Floa
 
     Notes
     -----
-    $G$ of the design of regions (docs/design.md), for weights that add up to 1.
+    $G$ of docs/method/regions.md, for weights that add up to 1.
     """
     rest = total - first
     least = REGION_WEIGHT_ROUNDING * total.weight
