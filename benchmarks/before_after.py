@@ -31,9 +31,14 @@ def measure():
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     import rhale
-    from rhale.effects.binning.cells import Grid
-    from rhale.effects.binning.moments import measure_moments as moments
-    from rhale.stats import jit
+    try:
+        from rhale.effects.binning.cells import Grid
+        from rhale.effects.binning.moments import measure_moments as moments
+        from rhale.stats import jit
+    except ImportError:  # a commit from before the house was laid out by capability
+        from rhale.kernels import when_compiled as jit
+        from rhale.kernels.grid import Grid
+        from rhale.kernels.moments import measure as moments
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
