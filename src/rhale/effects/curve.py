@@ -22,18 +22,13 @@ MAX_EXTRAPOLATION_SHARE = (
 
 
 class Design(NamedTuple):
-    """Linear maps of what is estimated, one a row.
+    """Linear maps of what is estimated, one a row."""
 
-    Attributes
-    ----------
-    levels, slopes : ndarray of shape (n_maps, n_stretches)
-        Weight of each stretch's level and slope.
-    hidden : ndarray of shape (n_maps, n_gaps)
-        Weight of the effect that each gap hides, and of what rows say that were moved across.
-    """
-
+    # levels, slopes (n_maps, n_stretches): weight of each stretch's level and slope
     levels: FloatArray
     slopes: FloatArray
+    # (n_maps, n_gaps): weight of the effect that each gap hides, and of what rows say that were
+    # moved across
     hidden: FloatArray
 
     def weigh(self, weights: FloatArray) -> Design:
@@ -296,20 +291,10 @@ def build_fit_from_bins(
 ) -> Fit:
     """Turn bins into stretches: cells where the curve follows them, else lines with flat ends.
 
-    Parameters
-    ----------
-    bins : BinFits
-        The fits.
-    cells : CellMeans or None
-        Cells that the curve follows.
-    rows, gaps : RowPlaces and Gaps
-        Where rows are, and where they are not.
-
-    Notes
-    -----
-    A followed cell keeps the slope of its bin's fit and is moved up or down by a part of its
-    residual. Where a bin has no rows up to its limit, its line stays what it is at the last row.
+    `cells`: cells that the curve follows; `rows`, `gaps`: where rows are, and where they are not.
     """
+    # A followed cell keeps the slope of its bin's fit and is moved up or down by a part of its
+    # residual. Where a bin has no rows up to its limit, its line stays what it is at the last row.
     is_alone = np.ones(bins.level.size, dtype=np.bool_)
     if cells is not None:
         is_alone[cells.bin] = False
@@ -373,16 +358,9 @@ def accumulate_spread(
 
     The sum is negative before the first edge, as an integral is.
 
-    Parameters
-    ----------
-    edges : ndarray of shape (n_bins + 1,)
-        Bin limits.
-    std : ndarray of shape (n_bins,)
-        Deviation in each bin; nan is bridged from the neighbours.
-    x : ndarray of shape (n_x,)
-        Where to read it.
-    squared : bool
-        Root of the sum of squares (Eq. 16 as printed) instead of the plain sum.
+    `edges` (n_bins + 1,): bin limits; `std` (n_bins,): deviation in each bin; nan is bridged from
+    the neighbours; `x` (n_x,): where to read it; `squared`: root of the sum of squares (Eq. 16 as
+    printed) instead of the plain sum.
 
     Examples
     --------

@@ -33,24 +33,19 @@ Cells = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True, eq=False)
 class JumpCells:
-    """Places where a stepped model may jump along a feature, each with a neighbourhood of rows.
+    """Places where a stepped model may jump along a feature, each with a neighbourhood of rows."""
 
-    Attributes
-    ----------
-    places : ndarray of shape (n_cells,)
-        Where the jumps are, increasing: rows at or above a place are behind its jump.
-    starts, stops : ndarray of shape (n_cells,)
-        Smallest and largest value of the rows whose jumps are averaged there; neither ever falls.
-    cell_of_cut : ndarray of shape (n_cuts,)
-        The cell of each of the model's thresholds; -1 for those outside the range of the rows.
-    inner : pair of ndarray of shape (n_cells,), or None
-        The same ends of the innermost rows of each neighbourhood, where these are summed apart.
-    """
-
+    # (n_cells,): where the jumps are, increasing: rows at or above a place are behind its jump
     places: FloatArray
+    # starts, stops (n_cells,): smallest and largest value of the rows whose jumps are averaged
+    # there; neither ever falls
     starts: FloatArray
     stops: FloatArray
+    # (n_cuts,): the cell of each of the model's thresholds; -1 for those outside the range of the
+    # rows
     cell_of_cut: IntArray
+    # (n_cells,), or None: the same ends of the innermost rows of each neighbourhood, where these
+    # are summed apart
     inner: Ends | None = None
 
     @property
@@ -86,29 +81,18 @@ def _serve(ends: Ends, x: FloatArray) -> Cells:
 
 
 class JumpMarks(NamedTuple):
-    """What is asked of rows, by the stretch of an axis that they stand on: all on one are alike.
+    """What is asked of rows, by the stretch of an axis that they stand on: all on one are alike."""
 
-    Attributes
-    ----------
-    stand : ndarray of shape (n_marks,)
-        How many places lie at or below each stretch.
-    near : pair of ndarray of shape (n_marks,)
-        Cells whose mean jump its rows count for, first to last (exclusive).
-    reach : pair of ndarray of shape (n_marks,)
-        These, and the cells that lie inside the window of its rows (see `find_jump_reach`).
-    window : pair of ndarray of shape (n_marks,)
-        Where the window of the slopes of its rows begins and ends.
-    part : ndarray of shape (n_marks,)
-        The part of the rows that it belongs to: sums are kept apart by part.
-    inner : pair of ndarray of shape (n_marks,), or None
-        Cells among whose innermost rows its rows are, where these are summed apart.
-    """
-
-    stand: IntArray
-    near: Cells
+    stand: IntArray  # (n_marks,): how many places lie at or below each stretch
+    near: Cells  # (n_marks,): cells whose mean jump its rows count for, first to last (exclusive)
+    # (n_marks,): these, and the cells that lie inside the window of its rows (see
+    # `find_jump_reach`)
     reach: Cells
-    window: Ends
+    window: Ends  # (n_marks,): where the window of the slopes of its rows begins and ends
+    # (n_marks,): the part of the rows that it belongs to: sums are kept apart by part
     part: IntArray
+    # (n_marks,), or None: cells among whose innermost rows its rows are, where these are summed
+    # apart
     inner: Cells | None = None
 
     @property
@@ -149,27 +133,13 @@ def _join_pairs(pairs: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class JumpQuestion:
-    """What is asked about the jumps of some rows along one column.
-
-    Attributes
-    ----------
-    column : int
-        The column.
-    cells : JumpCells
-        Where jumps are counted.
-    marks : JumpMarks
-        What is asked, wherever rows stand.
-    mark : ndarray of shape (n_rows,)
-        The mark of each row; -1 for rows that do not count at all.
-    n_parts : int
-        How many parts the rows have.
-    """
+    """What is asked about the jumps of some rows along one column."""
 
     column: int
-    cells: JumpCells
-    marks: JumpMarks
-    mark: CellArray
-    n_parts: int = 1
+    cells: JumpCells  # Where jumps are counted
+    marks: JumpMarks  # What is asked, wherever rows stand
+    mark: CellArray  # (n_rows,): the mark of each row; -1 for rows that do not count at all
+    n_parts: int = 1  # How many parts the rows have
 
     @property
     def n_groups(self) -> int:
@@ -187,26 +157,19 @@ class JumpRows(NamedTuple):
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class JumpSums:
-    """Sums of jumps, by group of rows and by cell: whole numbers, so that `+` is exact.
+    """Sums of jumps, by group of rows and by cell: whole numbers, so that `+` is exact."""
 
-    Attributes
-    ----------
-    jumps : ndarray of int64, shape (n_groups, n_cells, n_outputs)
-        Jumps of the rows near each cell, times the rows' shares, in units of `unit`.
-    near : ndarray of int64, shape (n_groups, n_cells + 1)
-        Shares of these rows, times 2**61, as steps: their running sum belongs to the cells.
-    stand : ndarray of int64, shape (n_groups, n_cells + 1)
-        Shares of the rows that have so many places at or below them, times 2**61.
-    unit : float
-        Of the jumps.
-    inner : JumpSums or None
-        The same of the innermost rows of each neighbourhood, where these are summed apart.
-    """
-
+    # (n_groups, n_cells, n_outputs): jumps of the rows near each cell, times the rows' shares, in
+    # units of `unit`
     jumps: npt.NDArray[np.int64]
+    # (n_groups, n_cells + 1): shares of these rows, times 2**61, as steps: their running sum
+    # belongs to the cells
     near: npt.NDArray[np.int64]
+    # (n_groups, n_cells + 1): shares of the rows that have so many places at or below them, times
+    # 2**61
     stand: npt.NDArray[np.int64]
     unit: float
+    # The same of the innermost rows of each neighbourhood, where these are summed apart; or None
     inner: JumpSums | None = None
 
     def of_part(self, part: int) -> JumpSums:
@@ -240,17 +203,10 @@ class JumpSums:
 
 @dataclass(frozen=True, eq=False)
 class JumpReply:
-    """What a walker says about the jumps of some rows along one column.
-
-    Attributes
-    ----------
-    sums : JumpSums
-        Over the rows.
-    slopes : ndarray of shape (n_outputs, n_rows)
-        Of each row's own staircase over its window, by least squares.
-    """
+    """What a walker says about the jumps of some rows along one column."""
 
     sums: JumpSums
+    # (n_outputs, n_rows): of each row's own staircase over its window, by least squares
     slopes: FloatArray
 
 
@@ -292,25 +248,14 @@ def find_jump_cells(
 ) -> JumpCells:
     """Choose where jumps are counted, and the rows near each place.
 
-    Parameters
-    ----------
-    axis : FeatureAxis
-        The feature.
-    cuts : ndarray of shape (n_cuts,)
-        The model's thresholds in units of the feature, never falling: a value at or above one is
-        behind it.
-    share : float
-        Share of the rows in a neighbourhood, half of them on each side of its place.
-    most : int
-        Cells at most; thresholds that are close, among themselves and among the rows, share one.
-    inner : bool
-        Whether the innermost rows of each neighbourhood are summed apart.
-
-    Notes
-    -----
-    Towards an end of the axis a neighbourhood shrinks, as many rows on both sides, down to ten on
-    each side, and 20 in all; so it never becomes one-sided. Rows that tie with the last one are in.
+    `cuts` (n_cuts,): the model's thresholds in units of the feature, never falling: a value at or
+    above one is behind it; `share`: share of the rows in a neighbourhood, half of them on each
+    side of its place; `most`: cells at most; thresholds that are close, among themselves and among
+    the rows, share one; `inner`: whether the innermost rows of each neighbourhood are summed
+    apart.
     """
+    # Towards an end of the axis a neighbourhood shrinks, as many rows on both sides, down to ten on
+    # each side, and 20 in all; so it never becomes one-sided. Rows that tie with the last one are in.
     inside = (cuts > axis.low) & (cuts <= axis.high)
     cell = np.full(cuts.size, -1)
     cell[inside] = merge_cuts(axis, cuts[inside], most)

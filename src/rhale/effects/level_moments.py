@@ -20,27 +20,17 @@ DIRECTION_DOWN, DIRECTION_UP = 0, 1
 class LevelMoments:
     """Weights, means and joint squares of the two steps of every row, level by level.
 
-    Attributes
-    ----------
-    count : ndarray of shape (n_levels,)
-        Rows.
-    weight, weight_squares : ndarray of shape (n_levels,)
-        Sum of the rows' weights and of their squares.
-    mean : ndarray of shape (n_outputs, n_levels, 2)
-        Mean change of the prediction from the level below to the row's own, and from there to
-        the level above; 0 where there is no such level.
-    products : ndarray of shape (n_outputs, n_levels, 2, 2)
-        Weighted sums of products of deviations from these means.
-
-    Notes
-    -----
     `a + b` describes the rows of both.
     """
 
-    count: IntArray
+    count: IntArray  # (n_levels,): rows
+    # weight, weight_squares (n_levels,): sum of the rows' weights and of their squares
     weight: FloatArray
     weight_squares: FloatArray
+    # (n_outputs, n_levels, 2): mean change of the prediction from the level below to the row's
+    # own, and from there to the level above; 0 where there is no such level
     mean: FloatArray
+    # (n_outputs, n_levels, 2, 2): weighted sums of products of deviations from these means
     products: FloatArray
 
     def __add__(self, other: LevelMoments) -> LevelMoments:
@@ -158,24 +148,18 @@ def join_steps(classes: Sequence[LevelMoments]) -> LevelStepMoments:
 
 @dataclass(frozen=True, eq=False)
 class LevelStepMoments:
-    """LevelStepMoments between neighbouring levels.
+    """Changes of the prediction between neighbouring levels."""
 
-    Attributes
-    ----------
-    count, weight, rows : ndarray of shape (n_steps,)
-        Rows on both sides of a step, sum of their weights, effective number.
-    mean, std : ndarray of shape (n_outputs, n_steps)
-        Mean change of the prediction and its deviation between rows, divisor n - 1; nan for one.
-    correlation : ndarray of shape (n_outputs, n_steps, n_steps)
-        Of the mean steps.
-    """
-
+    # count, weight, rows (n_steps,): rows on both sides of a step, sum of their weights, effective
+    # number
     count: IntArray
     weight: FloatArray
     rows: FloatArray
+    # mean, std (n_outputs, n_steps): mean change of the prediction and its deviation between rows,
+    # divisor n - 1; nan for one
     mean: FloatArray
     std: FloatArray
-    correlation: FloatArray
+    correlation: FloatArray  # (n_outputs, n_steps, n_steps): of the mean steps
 
 
 def measure_levels(
@@ -187,20 +171,9 @@ def measure_levels(
 ) -> LevelMoments:
     """Measure the steps of rows, level by level.
 
-    Parameters
-    ----------
-    level : ndarray of shape (n_rows,)
-        Level of every row, from 0 to n_levels - 1.
-    down, up : ndarray of shape (n_outputs, n_rows)
-        Change of the prediction from the level below, and to the level above; 0 at the ends.
-    n_levels : int
-        Number of levels.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters.
-
-    Notes
-    -----
-    O(n_rows) time and memory.
+    `level` (n_rows,): level of every row, from 0 to n_levels - 1; `down`, `up` (n_outputs,
+    n_rows): change of the prediction from the level below, and to the level above; 0 at the ends;
+    `weights` (n_rows,): how much each row matters.
 
     Examples
     --------
@@ -208,6 +181,7 @@ def measure_levels(
     >>> found.steps.mean
     array([[2.]])
     """
+    # O(n_rows) time and memory.
     check_magnitude(down)
     check_magnitude(up)
     w = np.ones(level.size) if weights is None else weights

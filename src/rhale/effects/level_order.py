@@ -14,20 +14,9 @@ N_QUANTILES = 100
 def order_levels_by_distance(distance: FloatArray) -> IntArray:
     """Put levels in a row so that similar ones are neighbours.
 
-    Parameters
-    ----------
-    distance : ndarray of shape (n_levels, n_levels)
-        How different the rows of two levels are; symmetric, zero on the diagonal.
-
-    Returns
-    -------
-    ndarray of shape (n_levels,)
-        The levels, in order; as they were if all distances are the same.
-
-    Notes
-    -----
-    Classical scaling to one dimension. Its sign is arbitrary: the first level stands in the first
-    half. O(n_levels³).
+    `distance` (n_levels, n_levels): how different the rows of two levels are; symmetric, zero on
+    the diagonal. Returns (n_levels,): the levels, in order; as they were if all distances are the
+    same.
 
     Examples
     --------
@@ -35,6 +24,8 @@ def order_levels_by_distance(distance: FloatArray) -> IntArray:
     >>> order_levels_by_distance(np.abs(place[:, None] - place))
     array([0, 2, 1])
     """
+    # Classical scaling to one dimension. Its sign is arbitrary: the first level stands in the first
+    # half. O(n_levels³).
     squares = distance**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
     values, vectors = np.linalg.eigh(-0.5 * centred)
@@ -55,29 +46,14 @@ def level_distances(
 ) -> FloatArray:
     """Measure how differently the other features are distributed among the rows of two levels.
 
-    Parameters
-    ----------
-    level : ndarray of shape (n_rows,)
-        Level of every row.
-    n_levels : int
-        Number of levels; each has rows.
-    numbers : sequence of ndarray of shape (n_rows,)
-        Other features that are numbers; nan where missing.
-    names : sequence of ndarray of shape (n_rows,)
-        Other features that are levels themselves, as codes from 0.
-    weight : ndarray of shape (n_rows,)
-        How often each row was seen, or how much it matters.
-
-    Returns
-    -------
-    ndarray of shape (n_levels, n_levels)
-        Sum over the features of the Kolmogorov-Smirnov distance at 100 quantiles, or of half the
-        absolute difference of frequencies.
-
-    Notes
-    -----
-    O(n_rows n_features + n_levels² n_features).
+    `level` (n_rows,): level of every row; `n_levels`: number of levels; each has rows; `numbers`
+    (n_rows,): other features that are numbers; nan where missing; `names` (n_rows,): other
+    features that are levels themselves, as codes from 0; `weight` (n_rows,): how often each row
+    was seen, or how much it matters. Returns (n_levels, n_levels): sum over the features of the
+    Kolmogorov-Smirnov distance at 100 quantiles, or of half the absolute difference of
+    frequencies.
     """
+    # O(n_rows n_features + n_levels² n_features).
     total = np.zeros((n_levels, n_levels))
     for column in numbers:
         known = np.isfinite(column)

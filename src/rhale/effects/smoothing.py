@@ -174,12 +174,8 @@ def reach_rows(rank: FloatArray, place: IntArray) -> FloatArray:
 def fit_parabolas(near: FloatArray, away: FloatArray, weight: FloatArray) -> FloatArray:
     """Weights of all places in local parabolas, each read where it is fitted.
 
-    Parameters
-    ----------
-    near, away : ndarray of shape (n_fits, n_places)
-        Distance of the places, in reaches and in units of x.
-    weight : ndarray of shape (n_places,)
-        Of the places.
+    `near`, `away` (n_fits, n_places): distance of the places, in reaches and in units of x;
+    `weight` (n_places,): of the places.
     """
     kernel = np.maximum(1 - near**2, 0.0) * weight
     kernel = kernel / kernel.sum(axis=1, keepdims=True)
@@ -204,14 +200,8 @@ def compute_staircase_weights(
 ) -> FloatArray:
     """How far to follow the staircase, from the squares that it is off its smooth curve.
 
-    Parameters
-    ----------
-    near : ndarray of shape (n_knots, n_rows)
-        Which places are near each knot.
-    off, weight : ndarray of shape (n_rows,)
-        The squares, and how much they count.
-    place : ndarray of shape (n_knots,)
-        Which places the knots are.
+    `near` (n_knots, n_rows): which places are near each knot; `off`, `weight` (n_rows,): the
+    squares, and how much they count; `place` (n_knots,): which places the knots are.
     """
     held = near @ weight
     local = (near @ (weight * off)) / np.where(held > 0, held, 1.0)
@@ -232,14 +222,9 @@ def bound_staircase_weights(
 ) -> FloatArray:
     """How far to follow the staircase at least, so that no knot lies above or below all around it.
 
-    Parameters
-    ----------
-    near : ndarray of shape (n_knots, n_rows)
-        Which places are near each knot.
-    height, smooth : ndarray of shape (n_rows,) and (n_knots,)
-        The staircase at the places, and the smooth curve at the knots.
-    place : ndarray of shape (n_knots,)
-        Which places the knots are.
+    `near` (n_knots, n_rows): which places are near each knot; `height`, `smooth` (n_rows,) and
+    (n_knots,): the staircase at the places, and the smooth curve at the knots; `place` (n_knots,):
+    which places the knots are.
     """
     low = np.min(np.broadcast_to(height, near.shape), axis=1, where=near, initial=np.inf)
     high = np.max(np.broadcast_to(height, near.shape), axis=1, where=near, initial=-np.inf)

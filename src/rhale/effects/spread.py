@@ -45,21 +45,13 @@ SPREAD_WEIGHT_ROUNDING = 1e-9  # of a weight
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Places of a feature between which increments are taken, and how far rows are moved.
+    """Places of a feature between which increments are taken, and how far rows are moved."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_places,)
-        The places, increasing.
-    first, last : ndarray of shape (n_places,)
-        The outermost places that rows of each place are moved to.
-    empty : ndarray of shape (n_empty,)
-        The places before wide stretches without rows.
-    """
-
-    values: FloatArray
+    values: FloatArray  # (n_places,): the places, increasing
+    # first, last (n_places,): the outermost places that rows of each place are moved to
     first: IntArray
     last: IntArray
+    # (n_empty,): the places before wide stretches without rows
     empty: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @property
@@ -80,16 +72,10 @@ class Places:
 def choose_spread_positions(axis: FeatureAxis) -> Places:
     """Choose places of a feature of numbers: even ranks, its ends, and values that many rows share.
 
-    Parameters
-    ----------
-    axis : FeatureAxis
-        The feature, whose ends differ.
-
-    Notes
-    -----
-    Beside a value that many rows share stand the next values on both sides: what happens between
-    them is an increment of its own. So is what happens across a wide stretch without rows.
+    `axis`: the feature, whose ends differ.
     """
+    # Beside a value that many rows share stand the next values on both sides: what happens between
+    # them is an increment of its own. So is what happens across a wide stretch without rows.
     if axis.values.size < 2:  # between limits that the user gave
         return lay_band(np.array([axis.low, axis.high]))
     n_places = int(np.clip(axis.rows / ROWS_A_PLACE, 2, N_SPREAD_POSITIONS))
@@ -107,13 +93,9 @@ def choose_spread_positions(axis: FeatureAxis) -> Places:
 def lay_band(values: FloatArray, weight: FloatArray | None = None) -> Places:
     """Let rows be moved over three places on each side of their own, or over an eighth of the rows.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_places,)
-        The places, increasing.
-    weight : ndarray of shape (n_places,), optional
-        Of levels, the weight of the rows at each: rows are moved over as many as it takes. Places
-        at even ranks need none, three of them being an eighth of the rows.
+    `values` (n_places,): the places, increasing; `weight` (n_places,): of levels, the weight of
+    the rows at each: rows are moved over as many as it takes. Places at even ranks need none,
+    three of them being an eighth of the rows.
 
     Examples
     --------
@@ -280,22 +262,13 @@ class RowSpread:
 
 
 class CurveAudit(NamedTuple):
-    """A curve beside the one that moved rows tell, each centred over the rows.
+    """A curve beside the one that moved rows tell, each centred over the rows."""
 
-    Attributes
-    ----------
-    moved, told : float
-        Size of what moved rows tell, and of the curve: root mean square over the rows.
-    off : float
-        The same of their difference.
-    error : float
-        How far chance takes what moved rows tell.
-    """
-
+    # moved, told: size of what moved rows tell, and of the curve: root mean square over the rows
     moved: float
     told: float
-    off: float
-    error: float
+    off: float  # The same of their difference
+    error: float  # How far chance takes what moved rows tell
 
 
 class ShownRows(NamedTuple):
@@ -356,16 +329,11 @@ def share_behind(shares: FloatArray) -> FloatArray:
 def typical_spread(covariance: FloatArray, shares: FloatArray) -> FloatArray:
     """Root mean square of a(x)' R a(x) over the rows.
 
-    Parameters
-    ----------
-    covariance, shares : ndarrays of shape (..., n_places - 1, n_places - 1) and (..., n_places)
-        R, and the shares of the rows at the places; any number of both.
-
-    Notes
-    -----
-    The mean of a a' over the rows is p_max(k, l) - p_k p_l, p_k being the share of the rows behind
-    increment k: the covariance of the indicators of being behind k and behind l.
+    `covariance`, `shares` (..., n_places - 1, n_places - 1) and (..., n_places): R, and the shares
+    of the rows at the places; any number of both.
     """
+    # The mean of a a' over the rows is p_max(k, l) - p_k p_l, p_k being the share of the rows behind
+    # increment k: the covariance of the indicators of being behind k and behind l.
     behind = share_behind(shares)
     later = np.minimum(behind[..., :, None], behind[..., None, :])
     together = later - behind[..., :, None] * behind[..., None, :]
@@ -384,30 +352,16 @@ def measure_spread(
 ) -> RowSpread:
     """Measure how rows differ, from their increments around their own places.
 
-    Parameters
-    ----------
-    places : Places
-        The places.
-    own : ndarray of shape (n_rows,)
-        The place of every row.
-    increments : ndarray of shape (n_rows, n_asked - 1)
-        Changes of the prediction between the places around it (see `Places.around`).
-    weight : ndarray of shape (n_rows,)
-        Weights.
-    group : ndarray of shape (n_rows,)
-        Groups of rows, less than `N_JACKKNIFE_GROUPS`, each left out once for the error.
-    one : float
-        What a row weighs, on average; a row here may stand for several that are alike.
-    together : bool
-        Whether all rows are compared with each other, wherever their own place is: centred ICE.
-        All must have been moved to all places.
-
-    Notes
-    -----
-    Rows of one place are compared with each other, so that a mean that changes along the axis is
-    no spread. An entry of R is pooled over the places whose rows see both increments. The error is
-    the jackknife's over groups of rows. O(n_rows n_asked² + n_groups n_places n_asked³) time.
+    `own` (n_rows,): the place of every row; `increments` (n_rows, n_asked - 1): changes of the
+    prediction between the places around it (see `Places.around`); `weight` (n_rows,): weights;
+    `group` (n_rows,): groups of rows, less than `N_JACKKNIFE_GROUPS`, each left out once for the
+    error; `one`: what a row weighs, on average; a row here may stand for several that are alike;
+    `together`: whether all rows are compared with each other, wherever their own place is: centred
+    ICE. All must have been moved to all places.
     """
+    # Rows of one place are compared with each other, so that a mean that changes along the axis is
+    # no spread. An entry of R is pooled over the places whose rows see both increments. The error is
+    # the jackknife's over groups of rows. O(n_rows n_asked² + n_groups n_places n_asked³) time.
     by_group = np.bincount(
         own * N_JACKKNIFE_GROUPS + group, weight, places.values.size * N_JACKKNIFE_GROUPS
     )
@@ -436,27 +390,14 @@ def ask_across(
 ) -> Crossings | None:
     """What rows say that were moved across wide stretches without rows, and right beside them.
 
-    Parameters
-    ----------
-    places : Places
-        The places.
-    x, own, weight : ndarray of shape (n_rows,)
-        Values of the rows, the place of each, and weights.
-    increments : ndarray of shape (n_rows, n_asked - 1)
-        As in `measure_spread`.
-
-    Returns
-    -------
-    Crossings or None
-        None where nothing is empty, or less than two rows tell.
-
-    Notes
-    -----
-    The mean increment of the rows at both places and of the thirty nearest on each side, if more,
-    as far as they were moved to both. Rows beyond an empty stretch tell what happens across it only.
-    Where rows end before one they are few, and local effects tell little of what happens there,
-    but all rows behind are lifted by it: so the increments beside it are asked, too.
+    `x`, `own`, `weight` (n_rows,): values of the rows, the place of each, and weights;
+    `increments` (n_rows, n_asked - 1): as in `measure_spread`. Returns None where nothing is
+    empty, or less than two rows tell.
     """
+    # The mean increment of the rows at both places and of the thirty nearest on each side, if more,
+    # as far as they were moved to both. Rows beyond an empty stretch tell what happens across it only.
+    # Where rows end before one they are few, and local effects tell little of what happens there,
+    # but all rows behind are lifted by it: so the increments beside it are asked, too.
     ways = np.unique(np.concatenate([places.empty - 1, places.empty, places.empty + 1]))
     ways = ways[(ways >= 0) & (ways < places.values.size - 1)]
     order, n_rows = np.argsort(x, kind="stable"), own.size
@@ -499,27 +440,13 @@ def average_moved(
 ) -> tuple[FloatArray, FloatArray]:
     """Average increments over the rows of both places.
 
-    Parameters
-    ----------
-    places : Places
-        The places.
-    own, weight : ndarray of shape (n_rows,)
-        The place of every row, and its weight.
-    increments : ndarray of shape (n_rows, n_asked - 1)
-        As in `measure_spread`.
-
-    Returns
-    -------
-    mean : ndarray of shape (n_places - 1,)
-        The means; nan where less than two rows tell.
-    covariance : ndarray of shape (n_places - 1, n_places - 1)
-        Of the means, as rows are drawn; zero where less than two rows tell.
-
-    Notes
-    -----
-    A row counts in the means on both sides of its place: the covariance of two means is the sum
-    over the rows of products of what each adds.
+    `own`, `weight` (n_rows,): the place of every row, and its weight; `increments` (n_rows,
+    n_asked - 1): as in `measure_spread`. Returns `mean` (n_places - 1,): the means; nan where less
+    than two rows tell; `covariance` (n_places - 1, n_places - 1): of the means, as rows are drawn;
+    zero where less than two rows tell.
     """
+    # A row counts in the means on both sides of its place: the covariance of two means is the sum
+    # over the rows of products of what each adds.
     row, n_increments = np.arange(own.size), places.values.size - 1
     added, counts = np.zeros((2, own.size, n_increments))
     for k, beside in ((own - 1, own > 0), (own, own < n_increments)):
@@ -553,11 +480,9 @@ def _pool_scatter(
 ) -> FloatArray:
     """Sums over rows of products of deviations from the mean of the own place.
 
-    Returns
-    -------
-    ndarray of shape (3, 1 + n_groups, n_places - 1, n_places - 1)
-        Of the rows that see increments k and l: sums of products of both, sums of squares of k, and
-        degrees of freedom; of all rows, and of all rows but those of each group.
+    Returns (3, 1 + n_groups, n_places - 1, n_places - 1): of the rows that see increments k and l:
+    sums of products of both, sums of squares of k, and degrees of freedom; of all rows, and of all
+    rows but those of each group.
     """
     n_places, n_asked = int(own.max()) + 1, increments.shape[1]
     order = np.lexsort((group, own))
@@ -611,22 +536,17 @@ def _pool_scatter(
 def complete_band(scatter: FloatArray, alone: FloatArray, freedom: FloatArray) -> FloatArray:
     """Turn pooled sums into covariances, and complete these beyond the band.
 
-    Parameters
-    ----------
-    scatter, alone, freedom : ndarrays of shape (n_some, n, n)
-        Of the rows that saw increments k and l: sums of products of deviations, sums of squares of
-        those of k, and degrees of freedom; zeros where no row saw both.
-
-    Notes
-    -----
-    Variances are those of all rows that saw an increment, correlations those of the rows that saw
-    both: where rows differ one way all along, correlations are one, however few rows there are.
-
-    From the first increment to the last: what one has in common with those that it was not seen
-    with follows from those that it was seen with, by regression. Entries are pooled over different
-    rows, so a part of the band may have directions of no variance, or of less than none: of these
-    the regression takes little, A / (A² + filter²) for the inverse of the correlations A.
+    `scatter`, `alone`, `freedom` (n_some, n, n): of the rows that saw increments k and l: sums of
+    products of deviations, sums of squares of those of k, and degrees of freedom; zeros where no
+    row saw both.
     """
+    # Variances are those of all rows that saw an increment, correlations those of the rows that saw
+    # both: where rows differ one way all along, correlations are one, however few rows there are.
+    #
+    # From the first increment to the last: what one has in common with those that it was not seen
+    # with follows from those that it was seen with, by regression. Entries are pooled over different
+    # rows, so a part of the band may have directions of no variance, or of less than none: of these
+    # the regression takes little, A / (A² + filter²) for the inverse of the correlations A.
     known = freedom > 0
     both = np.maximum(alone * alone.swapaxes(1, 2), 0.0)
     full = np.divide(scatter, np.sqrt(both), out=np.zeros_like(scatter), where=known & (both > 0))

@@ -321,21 +321,10 @@ def _mean_jumps(sums: JumpSums, output: int) -> tuple[FloatArray, FloatArray, Fl
 
 
 def halves_agree(sums: JumpSums, output: int) -> float:
-    """Correlation, 0 to 1, of what two halves of the rows near each place say about its jump.
-
-    Parameters
-    ----------
-    sums : JumpSums
-        Of the rows.
-    output : int
-        The output.
-
-    Notes
-    -----
-    With s the share of the squared jumps that is noise, 1 - s is what two halves have in common and
-    2 s the noise of each: their correlation is (1 - s) / (1 + s). A jump that is the doing of p of n
-    rows has s = (1 - p) / (p n), so one half is what jumps have that three rows make.
-    """
+    """Correlation, 0 to 1, of what two halves of the rows near each place say about its jump."""
+    # With s the share of the squared jumps that is noise, 1 - s is what two halves have in common and
+    # 2 s the noise of each: their correlation is (1 - s) / (1 + s). A jump that is the doing of p of n
+    # rows has s = (1 - p) / (p n), so one half is what jumps have that three rows make.
     jumps, influence, _ = _mean_jumps(sums, output)
     squared = float(np.sum(jumps**2))
     noise = float(np.sum(influence**2))
@@ -352,10 +341,7 @@ def _accumulate_jumps(jumps: FloatArray, row_shares: FloatArray) -> FloatArray:
 def kept_root(shares: FloatArray) -> FloatArray:
     """Root of the part of a variance that deviations from the groups' own mean keep.
 
-    Parameters
-    ----------
-    shares : ndarray of shape (n_groups, n_means)
-        Share of each group in each mean.
+    `shares` (n_groups, n_means): share of each group in each mean.
 
     Examples
     --------
@@ -407,22 +393,11 @@ class _Steps(NamedTuple):
 
 
 def find_jumps(stairs: Staircase, n_rows: float) -> list[Jump]:
-    """Find the real jumps of a curve, in the order of their places.
-
-    Parameters
-    ----------
-    stairs : Staircase
-        The curve.
-    n_rows : float
-        Effective number of rows.
-
-    Notes
-    -----
-    Trees learn smooth functions as stairs, and jumps as several steps close together. A jump is a
-    stretch of places with hardly any rows between them, over which the curve moves by a tenth of
-    its range or more, twice as far as over any such stretch beside it, and not as the lines
-    through the curve on both sides would; and rows agree about it.
-    """
+    """Find the real jumps of a curve, in the order of their places."""
+    # Trees learn smooth functions as stairs, and jumps as several steps close together. A jump is a
+    # stretch of places with hardly any rows between them, over which the curve moves by a tenth of
+    # its range or more, twice as far as over any such stretch beside it, and not as the lines
+    # through the curve on both sides would; and rows agree about it.
     return sorted(
         jump
         for jump, own in _look_for_alone(stairs, n_rows)

@@ -223,29 +223,18 @@ def _satterthwaite(
 
 
 class Bridge(NamedTuple):
-    """A bin without rows, and the measured bins whose fits it connects (one at an end).
-
-    Attributes
-    ----------
-    bin : int
-        The bin.
-    ends : tuple of (int, float, float)
-        For each measured neighbour: its number, where its fit is read, and its share.
-    """
+    """A bin without rows, and the measured bins whose fits it connects (one at an end)."""
 
     bin: int
+    # For each measured neighbour: its number, where its fit is read, and its share
     ends: tuple[tuple[int, float, float], ...]
 
 
 def find_bridges(bins: BinFits, measured: BoolArray) -> list[Bridge]:
-    """List the bins without rows, each with its nearest measured neighbours.
-
-    Notes
-    -----
-    The effect of an empty bin is constant: what lies at its middle on the line between the fits
-    of its neighbours, each read at its own middle, or nearer if the empty bin beside it is the
-    narrower one, and where it has rows.
-    """
+    """List the bins without rows, each with its nearest measured neighbours."""
+    # The effect of an empty bin is constant: what lies at its middle on the line between the fits
+    # of its neighbours, each read at its own middle, or nearer if the empty bin beside it is the
+    # narrower one, and where it has rows.
     # neighbours are measured bins, however far: a chain of empty bins lies on one line
     known, found, edges = np.flatnonzero(measured), [], bins.edges
     middle, half = middles(edges), np.diff(edges) / 2
@@ -315,17 +304,8 @@ class ChanceSize(NamedTuple):
 def covariance_from_changes(changes: FloatArray, weight: FloatArray) -> FloatArray:
     """Covariance of a curve less its weighted mean, from the variances of all its changes.
 
-    Parameters
-    ----------
-    changes : ndarray of shape (n_places, n_places)
-        Variance of the difference of the curve between each two places.
-    weight : ndarray of shape (n_places,)
-        Of the places in the mean, adding up to one.
-
-    Notes
-    -----
-    Gower's formula: whatever is taken off all heights at once leaves their differences as they
-    are, so these tell all that can be told.
+    `changes` (n_places, n_places): variance of the difference of the curve between each two
+    places; `weight` (n_places,): of the places in the mean, adding up to one.
 
     Examples
     --------
@@ -333,6 +313,8 @@ def covariance_from_changes(changes: FloatArray, weight: FloatArray) -> FloatArr
     array([[ 1., -1.],
            [-1.,  1.]])
     """
+    # Gower's formula: whatever is taken off all heights at once leaves their differences as they
+    # are, so these tell all that can be told.
     shift = np.eye(weight.size) - weight
     return np.asarray(-0.5 * shift @ changes @ shift.T)
 
@@ -340,20 +322,12 @@ def covariance_from_changes(changes: FloatArray, weight: FloatArray) -> FloatArr
 def size_by_chance(covariance: FloatArray, weight: FloatArray, degrees: float) -> ChanceSize:
     """Sum up what errors do to the mean square of a curve over the rows.
 
-    Parameters
-    ----------
-    covariance : ndarray of shape (n_places, n_places)
-        Of the errors at the places, centred as the curve is.
-    weight : ndarray of shape (n_places,)
-        Shares of the rows at the places.
-    degrees : float
-        Degrees of freedom of the covariance.
-
-    Notes
-    -----
-    The mean square is a sum of squares of independent errors of several sizes; it has the mean
-    and the variance of a multiple of a chi-square (Satterthwaite, Box).
+    `covariance` (n_places, n_places): of the errors at the places, centred as the curve is;
+    `weight` (n_places,): shares of the rows at the places; `degrees`: degrees of freedom of the
+    covariance.
     """
+    # The mean square is a sum of squares of independent errors of several sizes; it has the mean
+    # and the variance of a multiple of a chi-square (Satterthwaite, Box).
     square = float(weight @ np.diag(covariance))
     squares = float(weight @ covariance**2 @ weight)
     spread_over = square**2 / squares if squares > 0 else 1.0

@@ -26,26 +26,15 @@ F_TAIL_MAX_TERMS = 2_000  # about the root of the larger number of degrees is ne
 def f_tail(ratio: FloatArray, over: FloatArray, under: FloatArray) -> FloatArray:
     """Probability of larger ratios.
 
-    Parameters
-    ----------
-    ratio : ndarray of shape (n,)
-        Mean squares over mean squares; zero or more, or infinite.
-    over, under : ndarrays of shape (n,)
-        Degrees of freedom of both, positive.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Notes
-    -----
-    The incomplete beta function by its continued fraction, on the side where that converges.
+    `ratio` (n,): mean squares over mean squares; zero or more, or infinite; `over`, `under` (n,):
+    degrees of freedom of both, positive. Returns (n,).
 
     Examples
     --------
     >>> f_tail(np.array([0.0, 3.0, np.inf]), np.full(3, 2.0), np.full(3, 2.0))
     array([1.  , 0.25, 0.  ])
     """
+    # The incomplete beta function by its continued fraction, on the side where that converges.
     with np.errstate(invalid="ignore"):
         x = np.where(np.isinf(ratio), 0.0, under / (under + over * ratio))
     a, b = under / 2, over / 2
@@ -99,29 +88,17 @@ MOST_STEPS = 50  # three to five are taken
 def student_quantile(level: float, degrees: FloatArray) -> FloatArray:
     """Half-width of a two-sided interval, in standard errors.
 
-    Parameters
-    ----------
-    level : float
-        Probability inside, between 0 and 1.
-    degrees : ndarray
-        Degrees of freedom, any real numbers; below 1 they count as 1, infinite ones give the
-        normal quantile.
-
-    Returns
-    -------
-    ndarray of the same shape
-
-    Notes
-    -----
-    Cornish and Fisher's expansion around the normal quantile where that is exact; else Newton's
-    method from there. Why 1 at least: a variance is estimated by a sum of squares, which has one
-    degree of freedom if it has any; formulas for rows with weights may tell less.
+    `level`: probability inside, between 0 and 1; `degrees`: degrees of freedom, any real numbers;
+    below 1 they count as 1, infinite ones give the normal quantile.
 
     Examples
     --------
     >>> student_quantile(0.95, np.array([1.0, 1.5, 10.0, np.inf])).round(4)
     array([12.7062,  6.0167,  2.2281,  1.96  ])
     """
+    # Cornish and Fisher's expansion around the normal quantile where that is exact; else Newton's
+    # method from there. Why 1 at least: a variance is estimated by a sum of squares, which has one
+    # degree of freedom if it has any; formulas for rows with weights may tell less.
     tail = 1 - level
     degrees = np.maximum(np.asarray(degrees, dtype=np.float64), 1.0)
     found, last_term = _expand(-NormalDist().inv_cdf(tail / 2), degrees)
@@ -144,14 +121,10 @@ def _expand(z: float, degrees: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _improve(quantile: FloatArray, tail: float, degrees: FloatArray) -> FloatArray:
-    """Newton's method for |t| to be larger with probability `tail`, in logarithms of both.
-
-    Notes
-    -----
-    The logarithm of the probability falls ever faster with that of t (in the end like a straight
-    line, -degrees), so that the method arrives from anywhere. The square of t is F with 1 and
-    `degrees` degrees of freedom.
-    """
+    """Newton's method for |t| to be larger with probability `tail`, in logarithms of both."""
+    # The logarithm of the probability falls ever faster with that of t (in the end like a straight
+    # line, -degrees), so that the method arrives from anywhere. The square of t is F with 1 and
+    # `degrees` degrees of freedom.
     scales = [lgamma((n + 1) / 2) - lgamma(n / 2) - log(n * pi) / 2 for n in degrees.tolist()]
     for _ in range(MOST_STEPS):
         beyond = f_tail(quantile**2, np.ones_like(degrees), degrees)
@@ -173,15 +146,12 @@ CHI_SQUARE_MAX_TERMS = 100_000
 def chi_square_tail(value: float, degrees: float) -> float:
     """Probability of a larger value, for any positive number of degrees of freedom.
 
-    Notes
-    -----
-    The incomplete gamma function: its series below the mean, its continued fraction above.
-
     Examples
     --------
     >>> round(chi_square_tail(3.841458820694124, 1.0), 12)
     0.05
     """
+    # The incomplete gamma function: its series below the mean, its continued fraction above.
     if value <= 0:
         return 1.0
     if isinf(value):

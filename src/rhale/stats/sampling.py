@@ -23,36 +23,18 @@ MAX_ROW_HASH = np.uint64(np.iinfo(np.uint64).max)
 class Sample:
     """The distinct rows with the smallest keys, and how often each was seen.
 
-    Attributes
-    ----------
-    size : int
-        At most this many distinct rows are kept.
-    key : ndarray of shape (n_kept,)
-        Keys, increasing.
-    weight : ndarray of shape (n_kept,)
-        Weight of all rows with this key.
-    values : ndarray of shape (n_kept, n_values)
-        What is kept of a row.
-    seen : int
-        Rows that passed by.
-    is_complete : bool
-        Whether no distinct row was left out.
-    known_to : int
-        Up to this key no row was left out but for want of room; beyond it some were by `first`.
-
-    Notes
-    -----
     A row among the smallest keys of the whole is among the smallest of its piece, so pieces merge
     exactly. Equal rows share a key; keeping one of them with their total weight, instead of some
     of them, keeps tables of few distinct rows whole.
     """
 
-    size: int
-    key: KeyArray
-    weight: FloatArray
-    values: FloatArray
-    seen: int
-    is_complete: bool = True
+    size: int  # At most this many distinct rows are kept
+    key: KeyArray  # (n_kept,): keys, increasing
+    weight: FloatArray  # (n_kept,): weight of all rows with this key
+    values: FloatArray  # (n_kept, n_values): what is kept of a row
+    seen: int  # Rows that passed by
+    is_complete: bool = True  # Whether no distinct row was left out
+    # Up to this key no row was left out but for want of room; beyond it some were by `first`
     known_to: np.uint64 = MAX_ROW_HASH
 
     @property
@@ -125,16 +107,8 @@ class Sample:
 def collect(key: KeyArray, values: FloatArray, weight: FloatArray, *, size: int) -> Sample:
     """Keep the rows with the smallest keys.
 
-    Parameters
-    ----------
-    key : ndarray of shape (n_rows,)
-        From `hash_rows`.
-    values : ndarray of shape (n_rows, n_values)
-        What to keep of each row.
-    weight : ndarray of shape (n_rows,)
-        Weight of each row.
-    size : int
-        How many distinct rows to keep.
+    `key` (n_rows,): from `hash_rows`; `values` (n_rows, n_values): what to keep of each row;
+    `weight` (n_rows,): weight of each row; `size`: how many distinct rows to keep.
     """
     rows = small_keys(key, size)
     kept, first, total = _tell_apart(key[rows], weight[rows])
@@ -170,19 +144,12 @@ def small_keys(key: KeyArray, size: int) -> IntArray:
 def hash_rows(columns: FloatArray, seed: int = 0) -> KeyArray:
     """Turn every row into a number that looks random and depends on its values alone.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_rows, n_columns)
-        Values; 0.0 and -0.0 are the same, and so is whatever is nan.
-    seed : int
-        Another seed gives another order.
-
-    Notes
-    -----
-    O(n_rows n_columns). Each column is stirred in by the finaliser of SplitMix64; the shift comes
-    first, because whole numbers have their information in the high bits of a float. Where it pays,
-    a compiled loop does it (`when_compiled`): the bits are the same.
+    `columns` (n_rows, n_columns): values; 0.0 and -0.0 are the same, and so is whatever is nan;
+    `seed`: another seed gives another order.
     """
+    # O(n_rows n_columns). Each column is stirred in by the finaliser of SplitMix64; the shift comes
+    # first, because whole numbers have their information in the high bits of a float. Where it pays,
+    # a compiled loop does it (`when_compiled`): the bits are the same.
     return column_keys(np.asarray(columns, dtype=np.float64).T, len(columns), seed)
 
 

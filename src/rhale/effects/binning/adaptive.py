@@ -294,23 +294,12 @@ class Adaptive:
 
 @dataclass(frozen=True, eq=False)
 class MeanSearch:
-    """A search for bins that are cheapest as far as the mean effect goes, constant or linear.
+    """A search for bins that are cheapest as far as the mean effect goes, constant or linear."""
 
-    Attributes
-    ----------
-    asked : Adaptive
-        What bins may be, and what their misfit counts by.
-    axes : BatchedCells
-        The cells.
-    noise : ndarray of shape (n_cells,)
-        Their local noise.
-    rows, least : ndarray of shape (n_axes,)
-        Effective rows of each axis, and the fewest in a bin.
-    """
-
-    asked: Adaptive
+    asked: Adaptive  # What bins may be, and what their misfit counts by
     axes: BatchedCells
-    noise: FloatArray
+    noise: FloatArray  # (n_cells,): their local noise
+    # rows, least (n_axes,): effective rows of each axis, and the fewest in a bin
     rows: FloatArray
     least: FloatArray
 
@@ -446,17 +435,10 @@ def _price_gaps(price: FloatArray, first: int, gaps: IntArray) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Spread:
-    """What the search for constant spreads needs to know of an axis.
+    """What the search for constant spreads needs to know of an axis."""
 
-    Attributes
-    ----------
-    tame : ndarray of shape (n_cells,)
-        Mean squared residuals, none of them far above those around it.
-    level, cost, least : float
-        Their mean, what a bin costs, and the rows that it must have.
-    """
-
-    tame: FloatArray
+    tame: FloatArray  # (n_cells,): mean squared residuals, none of them far above those around it
+    # level, cost, least: their mean, what a bin costs, and the rows that it must have
     level: float
     cost: float
     least: float
@@ -488,22 +470,12 @@ def spread_paths(
 ) -> list[IntArray]:
     """Limits between which the spread is constant, of several axes.
 
-    Parameters
-    ----------
-    batch : sequence of Moments
-        Of the cells.
-    squares : sequence of ndarray of shape (n_cells,)
-        Mean squared residual of each cell.
-    fewest : sequence of float
-        Rows that a bin must have, besides a tenth of all, or 150 where that is less.
-    most : sequence of ndarray of shape (n_cells,) or None
-        What squares may count at most: the rest is misfit.
-
-    Notes
-    -----
-    Minimises the sum of n log(variance), with a price for every bin that grows with the tails of
-    the residuals: squares of heavy-tailed ones vary more than those of normal ones.
+    `squares` (n_cells,): mean squared residual of each cell; `fewest`: rows that a bin must have,
+    besides a tenth of all, or 150 where that is less; `most` (n_cells,) or None: what squares may
+    count at most: the rest is misfit.
     """
+    # Minimises the sum of n log(variance), with a price for every bin that grows with the tails of
+    # the residuals: squares of heavy-tailed ones vary more than those of normal ones.
     asked = [_Spread.of(*one) for one in zip(batch, squares, fewest, most, strict=True)]
     found = [np.array([0, moments.grid.n_cells]) for moments in batch]
     places = [k for k, one in enumerate(asked) if one is not None]
@@ -517,20 +489,12 @@ def spread_paths(
 
 @dataclass(frozen=True, eq=False)
 class SpreadSearch:
-    """A search for the cheapest bins of constant spread.
+    """A search for the cheapest bins of constant spread."""
 
-    Attributes
-    ----------
-    sums : ndarray of shape (n_sums, n_cells)
-        Of the cells of all axes: weights, shares of the rows, and their squares.
-    sizes : ndarray of shape (n_axes,)
-        How many cells each axis has.
-    level, cost, least : ndarray of shape (n_axes, 1, 1)
-        As of `_Spread`.
-    """
-
+    # (n_sums, n_cells): of the cells of all axes: weights, shares of the rows, and their squares
     sums: FloatArray
-    sizes: IntArray
+    sizes: IntArray  # (n_axes,): how many cells each axis has
+    # level, cost, least (n_axes, 1, 1): as of `_Spread`
     level: FloatArray
     cost: FloatArray
     least: FloatArray

@@ -148,14 +148,9 @@ OF_SERIES = ("mean", "sxd", "sdd")
 
 @dataclass(frozen=True, eq=False)
 class CellRow(Cells):
-    """Cells of several axes, one axis after the other.
+    """Cells of several axes, one axis after the other."""
 
-    Attributes
-    ----------
-    left, right : ndarray of shape (n_cells,)
-        Limits of each cell.
-    """
-
+    # left, right (n_cells,): limits of each cell
     left: FloatArray
     right: FloatArray
 
@@ -170,21 +165,11 @@ class CellRow(Cells):
 
 @dataclass(frozen=True, eq=False)
 class BatchedCells:
-    """Several axes, one axis after the other.
-
-    Attributes
-    ----------
-    cells : Moments
-        Of all cells.
-    sizes : ndarray of shape (n_axes,)
-        How many of them each axis has.
-    each : ndarray of shape (n_axes,)
-        Effective rows of an axis, for a unit of weight.
-    """
+    """Several axes, one axis after the other."""
 
     cells: Moments
-    sizes: IntArray
-    each: FloatArray
+    sizes: IntArray  # (n_axes,): how many of them each axis has
+    each: FloatArray  # (n_axes,): effective rows of an axis, for a unit of weight
 
     @classmethod
     def of(cls, batch: Sequence[Moments], n_series: int | None = 1) -> BatchedCells:

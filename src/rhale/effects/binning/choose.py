@@ -16,21 +16,12 @@ __all__ = ["Adaptive", "Edges", "Fixed", "Optimal", "Quantile"]
 
 
 class Entry(NamedTuple):
-    """How a partition is asked for.
+    """How a partition is asked for."""
 
-    Attributes
-    ----------
-    make : callable
-        Makes it from the numbers behind its name, `[50.0]` for the text "optimal:50".
-    call : str
-        How it is written in Python, for messages.
-    texts : tuple of str
-        How it is written on the command line, for messages.
-    """
-
+    # Makes it from the numbers behind its name, `[50.0]` for the text "optimal:50"
     make: Callable[[Sequence[float]], Partition]
-    call: str
-    texts: tuple[str, ...]
+    call: str  # How it is written in Python, for messages
+    texts: tuple[str, ...]  # How it is written on the command line, for messages
 
 
 def _count_or_default(numbers: Sequence[float], usual: int) -> int:
@@ -58,17 +49,8 @@ PARTITIONS = {
 def choose_all(partitions: Sequence[Partition], batch: Sequence[Moments]) -> list[Cuts]:
     """Choose the bins of each axis, by its partition.
 
-    Parameters
-    ----------
-    partitions : sequence of Partition
-        One for each axis.
-    batch : sequence of Moments
-        What was measured in the cells of each axis.
-
-    Returns
-    -------
-    list of Cuts
-        To the bit those that each partition chooses alone.
+    `batch`: what was measured in the cells of each axis. Returns to the bit those that each
+    partition chooses alone.
 
     Examples
     --------

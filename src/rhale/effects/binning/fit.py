@@ -48,32 +48,21 @@ MAX_EFFECTS_PER_FIT = 64  # effects that are fitted side by side: their cells st
 
 
 class Unfitted(NamedTuple):
-    """An effect whose bins are chosen.
+    """An effect whose bins are chosen."""
 
-    Attributes
-    ----------
-    name, output : str
-        Feature and output.
-    cells : Moments
-        Of one output.
-    cuts : Cuts
-        The bins.
-    fine, limits : Moments and ndarray of shape (n_bins + 1,)
-        Finer cells of the same rows and the limits of the bins among theirs: they tell better
-        where rows are and how these vary. Or the cells and limits themselves.
-    notes : tuple of Note
-        What a reader should know about the limits that the bins were chosen among.
-    known : mapping
-        What else is known of the effect, by attributes of `Effect`.
-    """
-
+    # name, output: feature and output
     name: str
     output: str
     cells: Moments
     cuts: Cuts
+    # fine, limits (n_bins + 1,): finer cells of the same rows and the limits of the bins among
+    # theirs: they tell better where rows are and how these vary. Or the cells and limits
+    # themselves
     fine: Moments
     limits: IntArray
+    # What a reader should know about the limits that the bins were chosen among
     notes: tuple[Note, ...] = ()
+    # What else is known of the effect, by attributes of `Effect`
     known: Mapping[str, Any] = MappingProxyType({})
 
     @property
@@ -109,21 +98,10 @@ def fit_effect(
 def fit_effects(unfitted: Sequence[Unfitted]) -> list[Effect]:
     """Fit every bin of many effects, and gather the numbers.
 
-    Parameters
-    ----------
-    unfitted : sequence of Unfitted
-        Effects of any features and outputs.
-
-    Returns
-    -------
-    list of Effect
-        To the bit those that each of them is alone.
-
-    Notes
-    -----
-    Most of what a fit of few cells costs is the calls of NumPy, so those of all effects stand side
-    by side.
+    Each has the bits that it has when it is fitted alone.
     """
+    # Most of what a fit of few cells costs is the calls of NumPy, so those of all effects stand side
+    # by side.
     made, alike = dict[int, Effect](), dict[tuple[object, ...], list[int]]()
     for at, one in enumerate(unfitted):
         alike.setdefault(one.likeness, []).append(at)
@@ -136,22 +114,14 @@ def fit_effects(unfitted: Sequence[Unfitted]) -> list[Effect]:
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Effects that are fitted together. Arrays hold what belongs to one behind that of another.
-
-    Attributes
-    ----------
-    each : sequence of Unfitted
-        The effects.
-    cells, fine, united : BatchedCells
-        Their cells, the fine ones, and those united to bins.
-    linear, measured : ndarray of shape (n_bins,)
-        Which bins are lines, and which have rows.
-    """
+    """Effects that are fitted together. Arrays hold what belongs to one behind that of another."""
 
     each: Sequence[Unfitted]
+    # cells, fine, united: their cells, the fine ones, and those united to bins
     cells: BatchedCells
     fine: BatchedCells
     united: BatchedCells
+    # linear, measured (n_bins,): which bins are lines, and which have rows
     linear: BoolArray
     measured: BoolArray
 
@@ -370,22 +340,12 @@ def fit_errors(
 ) -> FitErrors:
     """Errors of the fits, from the squared residuals of the cells where they are.
 
-    Parameters
-    ----------
-    cells : Moments
-        Of one output.
-    limits, linear : ndarray of shape (n_bins + 1,) and (n_bins,)
-        The bins among the cells, and which of them are lines.
-    bins : Moments
-        The cells, united to these bins.
-    variance : ndarray of shape (n_bins,)
-        About the fits; nan where rows are too few to tell.
-
-    Notes
-    -----
-    Rows need not vary evenly about a line: for the slope, the squares of each cell count with the
-    leverage of its rows (the sandwich of White). A bin of one cell has the usual formula.
+    `limits`, `linear` (n_bins + 1,) and (n_bins,): the bins among the cells, and which of them are
+    lines; `bins`: the cells, united to these bins; `variance` (n_bins,): about the fits; nan where
+    rows are too few to tell.
     """
+    # Rows need not vary evenly about a line: for the slope, the squares of each cell count with the
+    # leverage of its rows (the sandwich of White). A bin of one cell has the usual formula.
     place = np.repeat(np.arange(linear.size), np.diff(limits))
     rows = np.where(bins.weight > 0, bins.rows, np.nan)
     sxx = np.where(bins.sxx > 0, bins.sxx, np.inf)
@@ -429,14 +389,8 @@ FINE_CELLS = 100  # of each kind, so that finished results can be binned anew
 def fine_grid(axis: FeatureAxis, candidates: FloatArray, closed: Closed) -> Grid:
     """Cells that contain all candidate limits, and more between them for `rebin`.
 
-    Parameters
-    ----------
-    axis : FeatureAxis
-        The feature.
-    candidates : ndarray of shape (n_candidates,)
-        Limits that must be limits of cells; the outermost end the grid.
-    closed : {"left", "right"}
-        Which limit belongs to a cell.
+    `candidates` (n_candidates,): limits that must be limits of cells; the outermost end the grid;
+    `closed`: which limit belongs to a cell.
     """
     low, high = candidates.min(), candidates.max()
     if low == high:
@@ -480,29 +434,18 @@ class ModelCells(NamedTuple):
 
 
 class Unbinned(NamedTuple):
-    """An effect before its bins are chosen.
+    """An effect before its bins are chosen."""
 
-    Attributes
-    ----------
-    name, output : str
-        Feature and output.
-    models : sequence of ModelCells
-        Of one output (see `Moments.of_output`), over the same cells; most often of one model. Bins
-        for the jumps of a staircase are made where it is the only one: several models do not jump
-        at the same places.
-    partition : Partition
-        How to choose.
-    axis : FeatureAxis, optional
-        The feature; described by its cells if not given.
-    known : mapping
-        What else is known of the effect, by attributes of `Effect`.
-    """
-
+    # name, output: feature and output
     name: str
     output: str
+    # Of one output (see `Moments.of_output`), over the same cells; most often of one model. Bins
+    # for the jumps of a staircase are made where it is the only one: several models do not jump at
+    # the same places
     models: Sequence[ModelCells]
     partition: Partition
-    axis: FeatureAxis | None = None
+    axis: FeatureAxis | None = None  # The feature; described by its cells if not given
+    # What else is known of the effect, by attributes of `Effect`
     known: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -559,27 +502,13 @@ def _attach_model_curve(effect: Effect, model: ModelCells) -> Effect:
 
 
 class BinningCandidates(NamedTuple):
-    """What a partition chooses among.
+    """What a partition chooses among."""
 
-    Attributes
-    ----------
-    fine : list of Moments
-        Of every model, in the cells that were measured.
-    limits : ndarray of shape (n_cells + 1,)
-        The candidate limits among those of the fine cells.
-    partition : Partition
-        Who chooses: it leaves jumps that all rows share to bins of their own.
-    notes : tuple of Note
-        Which limits had to move.
-    united : sequence of Moments
-        The same rows in the cells between the candidate limits.
-    """
-
-    fine: list[Moments]
-    limits: IntArray
-    partition: Partition
-    notes: tuple[Note, ...]
-    united: Sequence[Moments] = ()
+    fine: list[Moments]  # Of every model, in the cells that were measured
+    limits: IntArray  # (n_cells + 1,): the candidate limits among those of the fine cells
+    partition: Partition  # Who chooses: it leaves jumps that all rows share to bins of their own
+    notes: tuple[Note, ...]  # Which limits had to move
+    united: Sequence[Moments] = ()  # The same rows in the cells between the candidate limits
 
 
 def offer_cells(unbinned: Sequence[Unbinned]) -> list[BinningCandidates]:

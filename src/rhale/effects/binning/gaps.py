@@ -75,18 +75,13 @@ NO_GAPS = Gaps(np.empty(0), np.empty(0), np.empty(0))
 
 
 class Sides(NamedTuple):
-    """Wide gaps, and what the rows beside them suggest for the mean effect inside.
+    """Wide gaps, and what the rows beside them suggest for the mean effect inside."""
 
-    Attributes
-    ----------
-    left, right : ndarray of shape (n_gaps,)
-        The last value before each gap, and the first one behind it.
-    lowest, highest : ndarray of shape (n_gaps,)
-        Of the lines through the rows on either side, read at its limits and in its middle.
-    """
-
+    # left, right (n_gaps,): the last value before each gap, and the first one behind it
     left: FloatArray
     right: FloatArray
+    # lowest, highest (n_gaps,): of the lines through the rows on either side, read at its limits
+    # and in its middle
     lowest: FloatArray
     highest: FloatArray
 
@@ -97,15 +92,9 @@ NO_SIDES = Sides(np.empty(0), np.empty(0), np.empty(0), np.empty(0))
 def find_gap_sides(cells: Moments) -> Sides:
     """Find the wide gaps with rows enough beside them, and read the lines through these.
 
-    Parameters
-    ----------
-    cells : Moments
-        Of one output; the first series counts.
-
-    Notes
-    -----
-    Lines go through the rows that are nearer than the width of the gap, ten at least.
+    `cells`: of one output; the first series counts.
     """
+    # Lines go through the rows that are nearer than the width of the gap, ten at least.
     filled, edges = np.flatnonzero(cells.weight > 0), cells.grid.edges
     left, right = cells.high[filled[:-1]], cells.low[filled[1:]]
     width = right - left
@@ -124,19 +113,12 @@ def find_gap_sides(cells: Moments) -> Sides:
 def find_gaps(cells: Moments, curve: Callable[[FloatArray], FloatArray]) -> Gaps:
     """List the wide gaps, and guess what they may hide from the rows beside them.
 
-    Parameters
-    ----------
-    cells : Moments
-        Of one output; the first series counts.
-    curve : callable
-        The curve that is drawn across the gaps.
-
-    Notes
-    -----
-    The mean effect in the gap is anything between what is drawn there and the farthest of what
-    the lines beside it suggest (see `find_gap_sides`), a third of that squared distance. Noise of the
-    lines is not taken off: what rows beside a gap do not tell leaves it the more open.
+    `cells`: of one output; the first series counts; `curve`: the curve that is drawn across the
+    gaps.
     """
+    # The mean effect in the gap is anything between what is drawn there and the farthest of what
+    # the lines beside it suggest (see `find_gap_sides`), a third of that squared distance. Noise of the
+    # lines is not taken off: what rows beside a gap do not tell leaves it the more open.
     left, right, lowest, highest = find_gap_sides(cells)
     if not left.size:
         return NO_GAPS
@@ -188,21 +170,10 @@ EMPTY_CELL_VALUES = {"low": np.inf, "high": -np.inf}  # of a cell without rows; 
 def locate_gaps(moments: Moments) -> FloatArray:
     """Locate the wide stretches between neighbouring rows.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of one axis.
-
-    Returns
-    -------
-    ndarray of shape (n_gaps, 2)
-        Where the cell of each gap starts and stops: a margin inside the gap.
-
-    Notes
-    -----
-    A gap is a twentieth of the range, or wider. Cells know their smallest and largest x, so
-    that gaps between the rows of different cells are found exactly, whatever the number of rows.
+    Returns (n_gaps, 2): where the cell of each gap starts and stops: a margin inside the gap.
     """
+    # A gap is a twentieth of the range, or wider. Cells know their smallest and largest x, so
+    # that gaps between the rows of different cells are found exactly, whatever the number of rows.
     filled = moments.count > 0
     behind, beyond = moments.high[filled][:-1], moments.low[filled][1:]
     edges = moments.grid.edges
@@ -215,17 +186,9 @@ def locate_gaps(moments: Moments) -> FloatArray:
 def cut_gaps(moments: Moments, gaps: FloatArray) -> Moments:
     """Give every gap a cell of its own, in place of the limits inside it.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of one axis.
-    gaps : ndarray of shape (n_gaps, 2)
-        As `locate_gaps` gives them.
-
-    Notes
-    -----
-    No row changes its neighbours: cells end earlier or start later, where they have no rows.
+    `gaps` (n_gaps, 2): as `locate_gaps` gives them.
     """
+    # No row changes its neighbours: cells end earlier or start later, where they have no rows.
     if not len(gaps):
         return moments
     filled = np.flatnonzero(moments.count > 0)

@@ -25,24 +25,13 @@ FOLLOWED_ROWS, FOLLOWED_SHARE = 3.5, 1 / 300  # a cell that the curve follows; a
 def local_noise(cells: NonEmptyCells) -> FloatArray:
     """Variance of a local effect about the mean effect, around every cell.
 
-    Parameters
-    ----------
-    cells : NonEmptyCells
-        Of one series.
-
-    Returns
-    -------
-    ndarray of shape (n_cells,)
-        0 in cells without weight.
-
-    Notes
-    -----
-    Pools, in a window of a tenth of the rows and at least thirty of them, the squares inside the
-    cells with the squared steps from one cell to the next, each scaled to a row's variance. What
-    slopes and bends of the mean effect add to that is taken off as far as `pure_variance` shows
-    it, but never more than nine parts of ten: a bin more must be worth its while. A window is moved
-    inside at the ends of the axis.
+    Returns (n_cells,): 0 in cells without weight.
     """
+    # Pools, in a window of a tenth of the rows and at least thirty of them, the squares inside the
+    # cells with the squared steps from one cell to the next, each scaled to a row's variance. What
+    # slopes and bends of the mean effect add to that is taken off as far as `pure_variance` shows
+    # it, but never more than nine parts of ten: a bin more must be worth its while. A window is moved
+    # inside at the ends of the axis.
     total = np.array([own[-1] for own in cells.reached_apart])
     around = cells.around(np.maximum(NOISE_WINDOW_ROWS, WINDOW_SHARE * total)[cells.axis])
     about_means = around.pool(cells.about_means)
@@ -57,19 +46,10 @@ def residual_squares(
 ) -> FloatArray:
     """Mean squared residual of each cell from its bin's fit; 0 in empty cells.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of the cells; the first series counts.
-    limits, linear
-        The bins, as in `Cuts`.
-    bins : Moments, optional
-        The cells, united to these bins; they are united here if not given.
-
-    Notes
-    -----
-    Scaled by n / (n - p) of the bin, so that its average over the bin is the bin's variance.
+    `moments`: of the cells; the first series counts; `limits`, `linear`: the bins, as in `Cuts`;
+    `bins`: the cells, united to these bins; they are united here if not given.
     """
+    # Scaled by n / (n - p) of the bin, so that its average over the bin is the bin's variance.
     bins = moments.unite(limits) if bins is None else bins
     place = np.repeat(np.arange(linear.size), np.diff(limits))
     slope = np.where(linear, bins.slope[0], 0.0)[place]
@@ -94,18 +74,11 @@ def cut_outliers(
 ) -> FloatArray:
     """Mean squares of filled cells, none far above the running median of its neighbours.
 
-    Parameters
-    ----------
-    squares, rows : ndarray of shape (n_cells,)
-        Mean squares, and rows behind them.
-    sizes : ndarray of shape (n_parts,), optional
-        How many cells each part has, where neighbours are those of the same part only.
-
-    Notes
-    -----
-    One odd row in a small cell must not look like a stretch of larger spread. A cell may exceed
-    the median by four standard errors of normal squares, and always by as much as the median.
+    `squares`, `rows` (n_cells,): mean squares, and rows behind them; `sizes` (n_parts,): how many
+    cells each part has, where neighbours are those of the same part only.
     """
+    # One odd row in a small cell must not look like a stretch of larger spread. A cell may exceed
+    # the median by four standard errors of normal squares, and always by as much as the median.
     sizes = np.array([squares.size]) if sizes is None else sizes
     first = np.repeat(np.cumsum(sizes) - sizes, sizes)[:, None]
     last = np.repeat(sizes - 1, sizes)[:, None]
@@ -137,24 +110,11 @@ def excess(squares: FloatArray, rows: FloatArray) -> float:
 def pool_sparse_cells(moments: Moments, limits: IntArray) -> IntArray:
     """Limits of cells with rows enough for the curve to follow them, bin by bin.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of the cells.
-    limits : ndarray of shape (n_bins + 1,)
-        The bins.
-
-    Returns
-    -------
-    ndarray of shape (n_pooled + 1,)
-        Limits of the bins among them. Cells without rows stay, unless they lie between cells
-        that are pooled.
-
-    Notes
-    -----
-    The cell with the fewest rows joins the neighbour whose rows are nearer, until all cells of
-    the bin have enough.
+    `limits` (n_bins + 1,): the bins. Returns (n_pooled + 1,): limits of the bins among them. Cells
+    without rows stay, unless they lie between cells that are pooled.
     """
+    # The cell with the fewest rows joins the neighbour whose rows are nearer, until all cells of
+    # the bin have enough.
     least = min(FOLLOWED_ROWS, FOLLOWED_SHARE * moments.total_rows)
     filled = np.flatnonzero(has_enough_rows(moments))
     kept = np.ones(moments.grid.n_cells + 1, dtype=np.bool_)
@@ -194,12 +154,8 @@ def follow_cells(
 ) -> list[Followed]:
     """Pool the cells of each axis until the curve may follow them.
 
-    Parameters
-    ----------
-    axes, batch : BatchedCells and sequence of Moments
-        The same axes, in a row and by themselves.
-    noise, limits, linear
-        As of `departure`, axis by axis.
+    `axes`, `batch`: the same axes, in a row and by themselves; `noise`, `limits`, `linear`: as of
+    `departure`, axis by axis.
     """
     found = list(map(pool_sparse_cells, batch, limits))
     pooled, heard = axes.unite(found), axes.cells.weight * np.concatenate(noise)
@@ -217,26 +173,12 @@ def departure(
 ) -> FloatArray:
     """How much of the way from the fits to the cells' means is more than noise, bin by bin.
 
-    Parameters
-    ----------
-    axes : BatchedCells
-        The cells.
-    noise : ndarray of shape (n_cells,)
-        Variance of a local effect.
-    limits, linear
-        The bins of all axes, as in `Cuts`.
-
-    Returns
-    -------
-    ndarray of shape (n_bins,)
-        Between 0, the fit is adequate, and 1.
-
-    Notes
-    -----
-    D(x) is the integral, from the bin's start to x, of the cells' residuals from the fit. It is
-    a linear map of the cells' means, so its variance V(x) under an adequate fit is known. The
-    mean of D² over the bin estimates bias² + V; the share of it that is bias² is 1 - V / D².
+    `noise` (n_cells,): variance of a local effect; `limits`, `linear`: the bins of all axes, as in
+    `Cuts`. Returns (n_bins,): between 0, the fit is adequate, and 1.
     """
+    # D(x) is the integral, from the bin's start to x, of the cells' residuals from the fit. It is
+    # a linear map of the cells' means, so its variance V(x) under an adequate fit is known. The
+    # mean of D² over the bin estimates bias² + V; the share of it that is bias² is 1 - V / D².
     bins = _BinColumns.of(axes, noise, limits, linear)
     # residuals do not see a constant; without it, the rounding of a high level stays out
     residual = bins.mean - _sum_bin_cells(bins.share * bins.mean)
@@ -262,38 +204,27 @@ def _sum_bin_cells(values: FloatArray | BoolArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _BinColumns:
-    """Cells of every bin in a column, shape (most cells, n_bins); shorter bins end with cells of no width.
+    """Cells of every bin in a column, shape (most cells, n_bins); shorter bins end with cells of no width."""
 
-    Attributes
-    ----------
-    filled, width : ndarray of shape (n, n_bins)
-        Whether a cell counts, and its width.
-    mean, high : ndarray of shape (n, n_bins)
-        Mean effect less that of the bin's first cell that counts, and the mean effect.
-    each : ndarray of shape (n, n_bins)
-        Variance of that mean.
-    share, offset, tilt : ndarray of shape (n, n_bins)
-        The fit to these means is `share @ mean + offset * (tilt @ mean)`; 0 where none counts.
-    first : ndarray of shape (n_bins,)
-        The first cell that counts.
-    before, behind : ndarray of shape (n, n_bins)
-        The last cell that counts up to this one, and the first one from here on.
-    part : ndarray of shape (n, n_bins)
-        How far it stands on the way from the one to the other.
-    """
-
+    # filled, width (n, n_bins): whether a cell counts, and its width
     filled: BoolArray
     width: FloatArray
+    # mean, high (n, n_bins): mean effect less that of the bin's first cell that counts, and the
+    # mean effect
     mean: FloatArray
     high: FloatArray
-    each: FloatArray
+    each: FloatArray  # (n, n_bins): variance of that mean
+    # share, offset, tilt (n, n_bins): the fit to these means is `share @ mean + offset * (tilt @
+    # mean)`; 0 where none counts
     share: FloatArray
     offset: FloatArray
     tilt: FloatArray
-    first: IntArray
+    first: IntArray  # (n_bins,): the first cell that counts
+    # before, behind (n, n_bins): the last cell that counts up to this one, and the first one from
+    # here on
     before: IntArray
     behind: IntArray
-    part: FloatArray
+    part: FloatArray  # (n, n_bins): how far it stands on the way from the one to the other
 
     @classmethod
     def of(
@@ -337,14 +268,10 @@ class _BinColumns:
         return np.asarray(known + self.part * (values.take(self.behind) - known))
 
     def variance(self) -> FloatArray:
-        """Variance, under an adequate fit, of the integral of residuals up to the end of each cell.
-
-        Notes
-        -----
-        That integral is the sum over the cells j of (A_j - C s_j - O t_j) m_j, with m their means,
-        s and t share and tilt, C and O the integrals of one and of the offset, and A_j the width
-        up to here that m_j stands for: its own, and its part of cells between it and the next ones.
-        """
+        """Variance, under an adequate fit, of the integral of residuals up to the end of each cell."""
+        # That integral is the sum over the cells j of (A_j - C s_j - O t_j) m_j, with m their means,
+        # s and t share and tilt, C and O the integrals of one and of the offset, and A_j the width
+        # up to here that m_j stands for: its own, and its part of cells between it and the next ones.
         reached, leaned = (
             np.cumsum(self.width * values, axis=0) for values in (1.0, self.fill(self.offset))
         )

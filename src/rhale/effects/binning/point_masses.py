@@ -22,18 +22,10 @@ from rhale.stats.sampling import KeyArray
 
 @dataclass(frozen=True, eq=False)
 class ReservedIntervals:
-    """Parts of an axis that are not to be united with others.
+    """Parts of an axis that are not to be united with others."""
 
-    Attributes
-    ----------
-    ends : ndarray of shape (n_stretches, 2)
-        Where they begin and end; in order, without overlap.
-    before : ndarray of shape (n_stretches,)
-        The last values before them, or their beginnings.
-    """
-
-    ends: FloatArray
-    before: FloatArray
+    ends: FloatArray  # (n_stretches, 2): where they begin and end; in order, without overlap
+    before: FloatArray  # (n_stretches,): the last values before them, or their beginnings
 
     def offer(self, limits: FloatArray) -> FloatArray:
         """Add the ends to limits of cells, and leave none between them, nor right before them."""
@@ -57,20 +49,11 @@ class Parts(NamedTuple):
 class BetweenStretches:
     """A partition that chooses bins between stretches, and has one for each of these.
 
-    Attributes
-    ----------
-    partition : Partition
-        How bins are chosen elsewhere.
-    stretches : ReservedIntervals
-        The stretches.
-
-    Notes
-    -----
     What happens in a stretch is another matter than what happens around it. One search over both
     would take the difference for noise, and cut less on either side.
     """
 
-    partition: Partition
+    partition: Partition  # How bins are chosen elsewhere
     stretches: ReservedIntervals
 
     @property
@@ -111,12 +94,8 @@ def _one_bin(moments: Moments) -> Cuts:
 def join_cuts(parts: Sequence[Cuts], starts: Sequence[int]) -> Cuts:
     """Put the bins of neighbouring parts of an axis in a row.
 
-    Parameters
-    ----------
-    parts : sequence of Cuts
-        Bins of each part, whose limits count from its own first cell.
-    starts : sequence of int
-        The first cell of each part.
+    `parts`: bins of each part, whose limits count from its own first cell; `starts`: the first
+    cell of each part.
     """
     shifted = [one.limits[:-1] + at for one, at in zip(parts, starts, strict=False)]
     ends = [parts[-1].limits[-1:] + starts[len(parts) - 1]]
@@ -156,25 +135,17 @@ BESIDE_SHARE, BESIDE_ROWS = 0.002, 5.0  # rows next to a pile that share a windo
 
 @dataclass(frozen=True, eq=False)
 class PointMasses:
-    """Values that many rows share, each with a narrow stretch on either side.
+    """Values that many rows share, each with a narrow stretch on either side."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_piles,)
-        The piles.
-    stretches : ndarray of shape (n_stretches, 2)
-        From a pile to a value right beside it, or to the next pile; in order, without overlap.
-        All rows in one share it as their window, so that a jump beside the pile is measured by
-        its rows, and counted once.
-    before : ndarray of shape (n_stretches,)
-        The last values before the stretches, or their beginnings where there are none.
-    high : float
-        End of the axis. As cells, stretches are closed on the left, and there on both sides.
-    """
-
-    values: FloatArray
+    values: FloatArray  # (n_piles,): the piles
+    # (n_stretches, 2): from a pile to a value right beside it, or to the next pile; in order,
+    # without overlap. All rows in one share it as their window, so that a jump beside the pile is
+    # measured by its rows, and counted once
     stretches: FloatArray
+    # (n_stretches,): the last values before the stretches, or their beginnings where there are
+    # none
     before: FloatArray
+    # End of the axis. As cells, stretches are closed on the left, and there on both sides
     high: float = np.inf
 
     @property
@@ -232,17 +203,6 @@ NO_PILES = PointMasses(np.empty(0), np.empty((0, 2)), np.empty(0))
 def find_point_masses(axis: FeatureAxis) -> PointMasses:
     """Find the values that hold a twentieth of the rows or more, and what lies beside them.
 
-    Parameters
-    ----------
-    axis : FeatureAxis
-        The feature.
-
-    Notes
-    -----
-    A pile holds ten times what a value holds in the median, too: where all values are as heavy,
-    the feature has few values and no piles. A stretch holds 0.2 % of the rows beside its pile, 5
-    at least, and ends at the next pile.
-
     Examples
     --------
     >>> values = np.arange(101.0)
@@ -250,6 +210,9 @@ def find_point_masses(axis: FeatureAxis) -> PointMasses:
     >>> find_point_masses(axis).stretches
     array([[0., 5.]])
     """
+    # A pile holds ten times what a value holds in the median, too: where all values are as heavy,
+    # the feature has few values and no piles. A stretch holds 0.2 % of the rows beside its pile, 5
+    # at least, and ends at the next pile.
     weight, total = axis.weight, axis.weight.sum()
     heavy = (weight >= PILE_SHARE * total) & (weight >= STANDS_OUT * np.median(weight))
     places = np.flatnonzero(heavy)

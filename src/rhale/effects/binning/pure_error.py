@@ -28,20 +28,9 @@ def has_enough_rows(moments: Moments) -> BoolArray:
 def pure_squares(cells: NonEmptyCells) -> FloatArray:
     """Most that the rows of a cell vary by themselves; inf where nothing is known.
 
-    Parameters
-    ----------
-    cells : NonEmptyCells
-        Of one series.
-
-    Returns
-    -------
-    ndarray of shape (n_cells,)
-        A variance; 0 in cells without weight.
-
-    Notes
-    -----
-    As `pure_variance`, of the cell itself or of the thirty rows around it.
+    Returns (n_cells,): A variance; 0 in cells without weight.
     """
+    # As `pure_variance`, of the cell itself or of the thirty rows around it.
     around = cells.around(np.maximum(FEWEST_POOLED, cells.rows))
     most = (around.pool(squares).most for squares in cells.about_lines)
     return cells.everywhere(reduce(np.minimum, most))
@@ -50,25 +39,13 @@ def pure_squares(cells: NonEmptyCells) -> FloatArray:
 def pure_variance(cells: NonEmptyCells, limits: IntArray) -> FloatArray:
     """Most that the rows of a bin vary by themselves, whatever the mean effect does in the bin.
 
-    Parameters
-    ----------
-    cells : NonEmptyCells
-        Of one series.
-    limits : ndarray of shape (n_bins + 1,)
-        The bins of all axes.
-
-    Returns
-    -------
-    ndarray of shape (n_bins,)
-        A variance; inf where nothing is known.
-
-    Notes
-    -----
-    Two estimates that no smooth mean effect disturbs: squares about the line of each cell
-    (where these are half of all squares), and these pooled with squared bends, the distances of
-    a cell's mean from the line between its neighbours. The smaller one of their upper confidence
-    limits counts: a fit that is adequate has a residual variance below it, and keeps it.
+    `limits` (n_bins + 1,): the bins of all axes. Returns (n_bins,): A variance; inf where nothing
+    is known.
     """
+    # Two estimates that no smooth mean effect disturbs: squares about the line of each cell
+    # (where these are half of all squares), and these pooled with squared bends, the distances of
+    # a cell's mean from the line between its neighbours. The smaller one of their upper confidence
+    # limits counts: a fit that is adequate has a residual variance below it, and keeps it.
     n_bins = limits.size - 1
     bins = np.repeat(np.arange(n_bins), limits[1:] - limits[:-1])[cells.places]
     left, middle, right = (bins[own] for own in cells.triples)
@@ -106,53 +83,32 @@ class Pool(NamedTuple):
 
 
 class PureErrorSquares(NamedTuple):
-    """What tells how rows vary: squares inside the cells, and between neighbouring ones.
+    """What tells how rows vary: squares inside the cells, and between neighbouring ones."""
 
-    Attributes
-    ----------
-    inside, free : ndarray of shape (n_filled,)
-        Sum of the squares of each cell, and how many of them are free.
-    between : ndarray of shape (n_between,)
-        Squared steps or bends, each scaled to the variance of one row.
-    ranks : sequence of ndarray
-        Where they stand on each axis, in rows from the left.
-    """
-
+    # inside, free (n_filled,): sum of the squares of each cell, and how many of them are free
     inside: FloatArray
     free: FloatArray
+    # (n_between,): squared steps or bends, each scaled to the variance of one row
     between: FloatArray
-    ranks: Sequence[FloatArray] = ()
+    ranks: Sequence[FloatArray] = ()  # Where they stand on each axis, in rows from the left
 
 
 @dataclass(frozen=True, eq=False)
 class NonEmptyCells:
-    """Cells whose means count, as far as noise is concerned; those of several axes in a row.
+    """Cells whose means count, as far as noise is concerned; those of several axes in a row."""
 
-    Attributes
-    ----------
-    n_cells : int
-        All cells, empty ones included.
-    places : ndarray of shape (n_filled,)
-        Which of all cells these are.
-    sizes : ndarray of shape (n_axes,)
-        How many of these each axis has.
-    rows, x, mean : ndarray of shape (n_filled,)
-        Effective rows, mean feature value, mean local effect.
-    around_mean, around_line : ndarray of shape (n_filled,)
-        Squares of the local effects about the cell's mean and about its line.
-    varies : ndarray of shape (n_filled,)
-        Whether x varies in the cell.
-    """
-
-    n_cells: int
-    places: IntArray
-    sizes: IntArray
+    n_cells: int  # All cells, empty ones included
+    places: IntArray  # (n_filled,): which of all cells these are
+    sizes: IntArray  # (n_axes,): how many of these each axis has
+    # rows, x, mean (n_filled,): effective rows, mean feature value, mean local effect
     rows: FloatArray
     x: FloatArray
     mean: FloatArray
+    # around_mean, around_line (n_filled,): squares of the local effects about the cell's mean and
+    # about its line
     around_mean: FloatArray
     around_line: FloatArray
-    varies: BoolArray
+    varies: BoolArray  # (n_filled,): whether x varies in the cell
 
     @classmethod
     def of(cls, axes: BatchedCells) -> NonEmptyCells:
@@ -252,20 +208,12 @@ class NonEmptyCells:
 
 
 class Ranks(NamedTuple):
-    """One rank for each cell, in rows from the left of its axis, and where it lies among the cells.
+    """One rank for each cell, in rows from the left of its axis, and where it lies among the cells."""
 
-    Attributes
-    ----------
-    rank : ndarray of shape (n_filled,)
-        The rank.
-    place : ndarray of shape (n_filled,)
-        The last limit of a cell at or below it, as `NonEmptyCells.reached` counts them.
-    beyond, width : ndarray of shape (n_filled,)
-        How far behind that limit it lies, and how far the next one does.
-    """
-
-    rank: FloatArray
+    rank: FloatArray  # (n_filled,): the rank
+    # (n_filled,): the last limit of a cell at or below it, as `NonEmptyCells.reached` counts them
     place: IntArray
+    # beyond, width (n_filled,): how far behind that limit it lies, and how far the next one does
     beyond: FloatArray
     width: FloatArray
 

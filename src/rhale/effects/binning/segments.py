@@ -44,23 +44,13 @@ class BinningSearch(Protocol):
 def find_cheapest(asked: BinningSearch) -> list[IntArray | None]:
     """Find the cheapest bins of several axes; of many limits, bins that cost hardly more.
 
-    Parameters
-    ----------
-    asked : BinningSearch
-        Axes with about as many cells each.
-
-    Returns
-    -------
-    list of ndarray of shape (n_bins + 1,) or None
-        Limits of the bins of each axis; None where it may have none.
-
-    Notes
-    -----
-    Up to 200 cells all runs of neighbouring cells are priced. Of more, the first look has every
-    second limit, and the second one those around the limits that it chose, three on each side:
-    a third of the runs. Where these would be more than half of all limits there are fewer on each
-    side, one at least.
+    `asked`: axes with about as many cells each. Returns (n_bins + 1,) or None: limits of the bins
+    of each axis; None where it may have none.
     """
+    # Up to 200 cells all runs of neighbouring cells are priced. Of more, the first look has every
+    # second limit, and the second one those around the limits that it chose, three on each side:
+    # a third of the runs. Where these would be more than half of all limits there are fewer on each
+    # side, one at least.
     sizes = asked.sizes.tolist()
     if max(sizes) <= MAX_EXHAUSTIVE_CELLS:
         return asked.cheapest_paths()
@@ -116,19 +106,14 @@ class CellRuns(NamedTuple):
     """Runs of cells that end in neighbouring cells, in every array at [..., end - first, start].
 
     They last until the next ones are asked for, and may be written over.
-
-    Attributes
-    ----------
-    first : int
-        The first cell in which they end.
-    sums : ndarray of shape (n_sums, ..., n_ends, first + n_ends)
-        What adds up, the weight first; 0 where a run would start behind its end.
-    products : ndarray of shape (n_pairs, ..., n_ends, first + n_ends)
-        Sums of products of deviations about the means of the run.
     """
 
-    first: int
+    first: int  # The first cell in which they end
+    # (n_sums, ..., n_ends, first + n_ends): what adds up, the weight first; 0 where a run would
+    # start behind its end
     sums: FloatArray
+    # (n_pairs, ..., n_ends, first + n_ends): sums of products of deviations about the means of the
+    # run
     products: FloatArray
 
     def rows(self, *, weighted: bool) -> FloatArray:
@@ -155,25 +140,17 @@ def runs_by_end(
 ) -> Iterator[CellRuns]:
     """Go through all runs of cells, those that end in the first cells first.
 
-    Parameters
-    ----------
-    sums : ndarray of shape (n_sums, ..., n_cells)
-        What adds up, the weight first; of several axes at once, where there are more dimensions.
-    means : ndarray of shape (n_series, ..., n_cells), optional
-        Means of the series; the last series are the local effects.
-    products : ndarray of shape (n_pairs, ..., n_cells), optional
-        Inside each cell: of series 0 with itself, with 1, ..., of 1 with itself, ...
-    at_once : bool
-        Whether to give all of them in one piece: the same runs, quicker to look at if few.
-
-    Notes
-    -----
-    Runs are merged, never taken from differences of prefix sums: those carry the rounding of the
-    whole axis into a small bin. A run is the tail of all cells before a block and the head of
-    this block, or lies inside it. O(n_cells²) in O(n_cells / 32) steps. Squares of the last
-    series that are far below the last digits of its mean are rounding and count as none, so that
-    rounding makes no bins.
+    `sums` (n_sums, ..., n_cells): what adds up, the weight first; of several axes at once, where
+    there are more dimensions; `means` (n_series, ..., n_cells): means of the series; the last
+    series are the local effects; `products` (n_pairs, ..., n_cells): inside each cell: of series 0
+    with itself, with 1, ..., of 1 with itself; `at_once`: whether to give all of them in one
+    piece: the same runs, quicker to look at if few.
     """
+    # Runs are merged, never taken from differences of prefix sums: those carry the rounding of the
+    # whole axis into a small bin. A run is the tail of all cells before a block and the head of
+    # this block, or lies inside it. O(n_cells²) in O(n_cells / 32) steps. Squares of the last
+    # series that are far below the last digits of its mean are rounding and count as none, so that
+    # rounding makes no bins.
     n_cells, n_sums, n_series = sums.shape[-1], len(sums), len(means)
     cells = np.concatenate([a for a in (sums, means, products) if len(a)])
     inside = _runs_inside(cells, n_sums, n_series)
@@ -316,10 +293,7 @@ def batch_axes_by_cells(sizes: Sequence[int]) -> Iterator[slice]:
 def stack_run_costs(parts: Sequence[list[FloatArray]]) -> list[FloatArray]:
     """Prices of the runs of some axes, and of others, as prices of all; inf behind the last cell.
 
-    Parameters
-    ----------
-    parts : sequence of list of ndarray of shape (n_axes, n_ends, n_starts)
-        As in `CellRuns`.
+    `parts` (n_axes, n_ends, n_starts): as in `CellRuns`.
 
     Examples
     --------
@@ -349,11 +323,8 @@ def stack_run_costs(parts: Sequence[list[FloatArray]]) -> list[FloatArray]:
 def cheapest_path(prices: Iterable[FloatArray]) -> IntArray | None:
     """Find the limits of the cheapest partition, or None where every partition costs inf.
 
-    Parameters
-    ----------
-    prices : iterable of ndarray of shape (n_ends, n_starts)
-        Of bins that end in neighbouring cells, as in `CellRuns`; inf where a bin would start behind
-        its end.
+    `prices` (n_ends, n_starts): of bins that end in neighbouring cells, as in `CellRuns`; inf
+    where a bin would start behind its end.
 
     Examples
     --------
@@ -369,19 +340,12 @@ def cheapest_paths(
 ) -> list[IntArray | None]:
     """Find the cheapest partitions of several axes, each as `cheapest_path` finds it.
 
-    Parameters
-    ----------
-    prices : iterable of ndarray of shape (n_axes, n_ends, n_starts)
-        As of `cheapest_path`.
-    sizes : sequence of int, optional
-        How many cells each axis has; all of them if not given.
-
-    Notes
-    -----
-    T(j) = min over l of T(l) + B(l, j). A grid of n cells has at most n bins, so the paper's
-    second index, the number of bins, is not needed: O(n_cells²). Ties go to the wider last bin.
-    Ways through limits before a block are looked at for all ends of the block together.
+    `prices` (n_axes, n_ends, n_starts): as of `cheapest_path`; `sizes`: how many cells each axis
+    has; all of them if not given.
     """
+    # T(j) = min over l of T(l) + B(l, j). A grid of n cells has at most n bins, so the paper's
+    # second index, the number of bins, is not needed: O(n_cells²). Ties go to the wider last bin.
+    # Ways through limits before a block are looked at for all ends of the block together.
     best, sources = np.empty((0, 1)), list[IntArray]()
     for block in prices:
         n_axes, n_ends, n_starts = block.shape
@@ -416,12 +380,8 @@ def list_runs(n_cells: int, **numbers: FloatArray) -> FloatArray:
 def trace_all(sources: Iterable[IntArray], costs: FloatArray) -> list[IntArray | None]:
     """Limits of the cheapest partitions of axes; None where one costs inf.
 
-    Parameters
-    ----------
-    sources : iterable of ndarray of shape (n_cells,)
-        Of each axis, where the last bin begins that ends in a cell.
-    costs : ndarray of shape (n_axes,)
-        What the partitions cost.
+    `sources` (n_cells,): of each axis, where the last bin begins that ends in a cell; `costs`
+    (n_axes,): what the partitions cost.
 
     Examples
     --------
