@@ -101,12 +101,12 @@ class Fit:
     def _integrate(self, x: FloatArray) -> FloatArray:
         """Integral of level + slope (z - origin) from the first limit to x."""
         stretches = self.locate(x)
-        return np.asarray(self._heights[stretches] + self._rise(x, stretches))
+        return np.asarray(self._heights[stretches] + self._integrate_slope(x, stretches))
 
     @cached_property
     def _heights(self) -> FloatArray:
         """Integral of mu from the first limit to every limit."""
-        rise = self._rise(self.edges[1:], np.arange(self.level.size))
+        rise = self._integrate_slope(self.edges[1:], np.arange(self.level.size))
         return np.append(0.0, np.cumsum(rise))
 
     @cached_property
@@ -117,7 +117,7 @@ class Fit:
         """Find the stretch of every place."""
         return self._grid.locate(x).astype(np.intp)
 
-    def _rise(self, x: FloatArray, stretches: IntArray) -> FloatArray:
+    def _integrate_slope(self, x: FloatArray, stretches: IntArray) -> FloatArray:
         """Integral of mu from the start of a stretch to x."""
         start, origin = self.edges[stretches], self.origin[stretches]
         length, tilt = self._between(start, x, origin)

@@ -1188,10 +1188,10 @@ def describe_audit(found: CurveAudit, spread: float, cause: str = "") -> tuple[N
     cause : str
         What may be the reason, given how the curve was measured: the end of the sentence.
     """
-    size = math.hypot(found.told, spread)
+    size = math.hypot(found.curve_size, spread)
     if not (found.off > DOUBTFUL * size and found.off > N_ERRORS * found.error):
         return ()
-    moved, told, off = (write_number(v, 3) for v in (found.moved, found.told, found.off))
+    moved, told, off = (write_number(v, 3) for v in (found.moved, found.curve_size, found.off))
     text = (
         f"moved rows contradict this curve: their predictions vary by {moved} (root mean square "
         f"over the rows), the curve by {told}, and the two differ by {off}: do not trust it"

@@ -83,7 +83,7 @@ def _serve(ends: Ends, x: FloatArray) -> Cells:
 class JumpMarks(NamedTuple):
     """What is asked of rows, by the stretch of an axis that they stand on: all on one are alike."""
 
-    stand: IntArray  # (n_marks,): how many places lie at or below each stretch
+    position: IntArray  # (n_marks,): how many places lie at or below each stretch
     near: Cells  # (n_marks,): cells whose mean jump its rows count for, first to last (exclusive)
     # (n_marks,): these, and the cells that lie inside the window of its rows (see
     # `find_jump_reach`)
@@ -98,7 +98,7 @@ class JumpMarks(NamedTuple):
     @property
     def n_marks(self) -> int:
         """How many stretches there are."""
-        return self.stand.size
+        return self.position.size
 
     def of_part(self, part: int) -> JumpMarks:
         """The same for one part of the rows."""
@@ -118,12 +118,12 @@ def find_jump_reach(places: FloatArray, near: Cells, window: Ends) -> Cells:
 def join_marks(some: Sequence[JumpMarks]) -> JumpMarks:
     """Marks one behind the other."""
     return JumpMarks(
-        stand=np.concatenate([one.stand for one in some]),
+        position=np.concatenate([one.position for one in some]),
         near=_join_pairs([one.near for one in some]),
         reach=_join_pairs([one.reach for one in some]),
         window=_join_pairs([one.window for one in some]),
         part=np.concatenate([one.part for one in some]),
-        inner=_join_pairs([one.inner or (0 * one.stand, 0 * one.stand) for one in some]),
+        inner=_join_pairs([one.inner or (0 * one.position, 0 * one.position) for one in some]),
     )
 
 

@@ -264,9 +264,9 @@ class RowSpread:
 class CurveAudit(NamedTuple):
     """A curve beside the one that moved rows tell, each centred over the rows."""
 
-    # moved, told: size of what moved rows tell, and of the curve: root mean square over the rows
+    # moved, curve_size: size of the curve of moved rows, and of the curve: root mean square over the rows
     moved: float
-    told: float
+    curve_size: float
     off: float  # The same of their difference
     error: float  # How far chance takes what moved rows tell
 

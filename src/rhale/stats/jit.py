@@ -170,7 +170,7 @@ class Loops(NamedTuple):
     """What is compiled: moments of a block of rows, keys of rows, and the search for bins."""
 
     measure_block: Callable[..., Any]
-    stir: Callable[..., Any]
+    mix_hash: Callable[..., Any]
     search: Callable[..., Any]
 
 

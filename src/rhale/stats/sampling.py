@@ -160,7 +160,7 @@ def column_keys(columns: Iterable[FloatArray], n_rows: int, seed: int = 0) -> Ke
     loops = choose_compiled_loops(n_rows * len(columns) // STIRRED)
     if loops is not None:
         for column in columns:
-            loops.stir(key, np.ascontiguousarray(column, dtype=np.float64).view(np.uint64))
+            loops.mix_hash(key, np.ascontiguousarray(column, dtype=np.float64).view(np.uint64))
         return key
     with np.errstate(over="ignore", invalid="ignore"):
         has_nan = [bool(np.isnan(c.sum())) for c in columns]  # or infinities that cancel: no harm

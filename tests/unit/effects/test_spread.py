@@ -500,7 +500,7 @@ def test_a_curve_is_compared_with_what_moved_rows_tell():
     found = known.audit(np.array([1.0, 3.0, 2.0]))
     assert found.off == pytest.approx(np.std([0, 0, 2, 2]))
     assert found.moved == pytest.approx(np.std([0, 1, 2, 4]))
-    assert found.told == pytest.approx(np.std([0, 1, 4, 6]))
+    assert found.curve_size == pytest.approx(np.std([0, 1, 4, 6]))
     assert found.error == 0.5
     assert replace(known, mean=None).audit(np.ones(3)) is None
     assert replace(known, curve_error=np.nan).audit(np.ones(3)) is None

@@ -278,7 +278,7 @@ class Adaptive:
                 limits=limits[k],
                 linear=linear[k],
                 notes=(note,) if is_told else (),
-                trust=followed.trust,
+                trust=followed.cell_weight,
                 noise=followed.noise,
                 followed=followed.cells,
                 spread_limits=spread[k],

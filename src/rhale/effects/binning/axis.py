@@ -105,9 +105,9 @@ class FeatureAxis:
     @cached_property
     def beside_knots(self) -> tuple[FloatArray, FloatArray]:
         """Weight of the rows below and above each knot."""
-        return self.beside(self.knots.places)
+        return self.weight_below_and_above(self.knots.places)
 
-    def beside(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def weight_below_and_above(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Weight of the rows below and above each x."""
         reached = self.reached
         below = reached[np.searchsorted(self.values, x, "left")]

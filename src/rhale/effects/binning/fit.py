@@ -545,7 +545,7 @@ def _offer_limits(unbinned: Unbinned) -> BinningCandidates:
         if len(models) == 1 and (stairs := models[0].stairs) is not None:
             limits = parts[0].grid.edges[offered]
             stretches = stretch_jumps(limits, find_jumps(stairs, parts[0].total_rows))
-            offered = offered[np.isin(limits, stretches.offer(limits))]
+            offered = offered[np.isin(limits, stretches.add_limits(limits))]
             partition = BetweenStretches(partition, stretches)
     return BinningCandidates(parts, offered, partition, notes)
 

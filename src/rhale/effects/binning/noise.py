@@ -141,7 +141,7 @@ class Followed(NamedTuple):
     """Which cells the curve may follow, how far in each bin, and their noise: as in `Cuts`."""
 
     cells: IntArray
-    trust: FloatArray
+    cell_weight: FloatArray
     noise: FloatArray
 
 

@@ -27,7 +27,7 @@ class ReservedIntervals:
     ends: FloatArray  # (n_stretches, 2): where they begin and end; in order, without overlap
     before: FloatArray  # (n_stretches,): the last values before them, or their beginnings
 
-    def offer(self, limits: FloatArray) -> FloatArray:
+    def add_limits(self, limits: FloatArray) -> FloatArray:
         """Add the ends to limits of cells, and leave none between them, nor right before them."""
         if not self.ends.size:
             return limits
@@ -63,7 +63,7 @@ class BetweenStretches:
 
     def candidates(self, axis: FeatureAxis) -> FloatArray:
         """Limits of the partition and ends of the stretches."""
-        return self.stretches.offer(self.partition.candidates(axis))
+        return self.stretches.add_limits(self.partition.candidates(axis))
 
     def __call__(self, moments: Moments) -> Cuts:
         """Choose bins part by part."""
@@ -149,7 +149,7 @@ class PointMasses:
     high: float = np.inf
 
     @property
-    def beside(self) -> ReservedIntervals:
+    def as_reserved_intervals(self) -> ReservedIntervals:
         """The stretches as bins of their own."""
         return ReservedIntervals(self.stretches, self.before)
 
@@ -158,7 +158,7 @@ class PointMasses:
         """Piles with a stretch on both sides: half of their rows stand on each."""
         return np.intersect1d(self.values, np.intersect1d(*self.stretches.T))
 
-    def take_sides(self, x: FloatArray, key: KeyArray) -> FloatArray:
+    def split_ties(self, x: FloatArray, key: KeyArray) -> FloatArray:
         """Move the rows of divided piles to one side or the other, by as little as can be."""
         for pile in self.divided:
             side = np.where(key & np.uint64(1), np.inf, -np.inf)
@@ -183,12 +183,12 @@ class PointMasses:
             a, b = np.where(inside, start, a), np.where(inside, stop, b)
         return a, b
 
-    def offer(self, limits: FloatArray) -> FloatArray:
+    def add_limits(self, limits: FloatArray) -> FloatArray:
         """Add the ends of the stretches to limits of cells, and leave none between them.
 
         Nor right before them: a bin may end on either side of an empty cell, and would be too wide.
         """
-        return self.beside.offer(limits)
+        return self.as_reserved_intervals.add_limits(limits)
 
     def _between(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The nearest stretches on both sides of values outside of them."""
