@@ -46,6 +46,7 @@ def pure_variance(cells: NonEmptyCells, limits: IntArray) -> FloatArray:
     # (where these are half of all squares), and these pooled with squared bends, the distances of
     # a cell's mean from the line between its neighbours. The smaller one of their upper confidence
     # limits counts: a fit that is adequate has a residual variance below it, and keeps it.
+    # sums of squares and of degrees of freedom, bin by bin
     n_bins = limits.size - 1
     bins = np.repeat(np.arange(n_bins), limits[1:] - limits[:-1])[cells.places]
     left, middle, right = (bins[own] for own in cells.triples)
@@ -75,7 +76,8 @@ class Pool(NamedTuple):
     @property
     def most(self) -> FloatArray:
         """Upper confidence limit of the variance; inf where nothing is known."""
-        # quantile of chi-squared by Wilson and Hilferty: with few free squares the limit is far
+        # quantile of chi-squared by Wilson and Hilferty (1931): with few free squares the limit is
+        # far
         part = 2.0 / (9.0 * np.maximum(self.free, LEAST_FREE))
         lowest = np.maximum(1.0 - part - VARIANCE_LIMIT_QUANTILE * np.sqrt(part), 0.0) ** 3
         far = np.full_like(lowest, np.inf)
@@ -113,6 +115,7 @@ class NonEmptyCells:
     @classmethod
     def of(cls, axes: BatchedCells) -> NonEmptyCells:
         """Take what is needed of the moments."""
+        # of effective rows: squares by weight times rows for a unit of weight
         moments, counts = axes.cells, axes.counts
         places = np.flatnonzero(counts)
         weight, rows, mean = (a[places] for a in (moments.weight, moments.rows, moments.mean[0]))
@@ -156,7 +159,8 @@ class NonEmptyCells:
     @property
     def about_means(self) -> PureErrorSquares:
         """Squares that see every change of the mean effect."""
-        # cells of one row have no squares inside: there the steps alone tell the noise
+        # Rice's (1984) first differences: every change of the mean effect adds to them. Cells of
+        # one row have no squares inside: there the steps alone tell the noise
         left = np.flatnonzero(self.axis[1:] == self.axis[:-1])
         ends = (left, left + 1)
         steps = squared_steps([self.mean[k] for k in ends], [self.rows[k] for k in ends])
@@ -170,14 +174,16 @@ class NonEmptyCells:
 
         The latter only where they tell enough by themselves.
         """
+        # pseudo-residuals of Gasser, Sroka and Jennen-Steinmetz (1986): distances from the line
+        # between both neighbours vanish where the mean effect is a line
         free = np.maximum(self.rows - 1.0 - self.varies, 0.0)
         inside = np.where(free > 0, self.around_line, 0.0)
         x, mean, rows = ([own[k] for k in self.triples] for own in (self.x, self.mean, self.rows))
         middles = [((own[1:] + own[:-1]) / 2)[1:-1] for own in self.reached_apart]
         both = PureErrorSquares(inside, free, squared_bends(x, mean, rows), middles)
         # in small cells a line takes an odd row in: squares about lines alone would not see it
-        told, all_rows = (np.bincount(self.axis, own, self.sizes.size) for own in (free, self.rows))
-        known = (told >= ENOUGH_INSIDE * all_rows)[self.axis]
+        inner, every = (np.bincount(self.axis, own, self.sizes.size) for own in (free, self.rows))
+        known = (inner >= ENOUGH_INSIDE * every)[self.axis]
         if not known.any():
             return (both,)
         alone = PureErrorSquares(
@@ -221,6 +227,7 @@ class Ranks(NamedTuple):
     def of(cls, cells: NonEmptyCells, rank: FloatArray) -> Ranks:
         """Locate ranks."""
         place = np.empty(rank.size, dtype=np.intp)
+        # one search for each axis; the limits of axis `at` are shifted by the axes before it
         for at, part in enumerate(cells.parts):
             own = cells.reached_apart[at].searchsorted(rank[part], "right")
             place[part] = np.minimum(own, part.stop - part.start) + (part.start + at - 1)
@@ -249,6 +256,7 @@ class Around(NamedTuple):
 
     def pool(self, squares: PureErrorSquares) -> Pool:
         """Add up the squares in the windows, a cell in part where a window cuts it."""
+        # differences of running sums at both ends of the window, for all cells at once
         parts = self.cells.parts
         inside, free = (
             self.high.read(sums) - self.low.read(sums)
