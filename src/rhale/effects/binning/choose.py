@@ -49,8 +49,7 @@ PARTITIONS = {
 def choose_all(partitions: Sequence[Partition], batch: Sequence[Moments]) -> list[Cuts]:
     """Choose the bins of each axis, by its partition.
 
-    `batch`: what was measured in the cells of each axis. Returns to the bit those that each
-    partition chooses alone.
+    They have the bits that each partition chooses alone.
 
     Examples
     --------
@@ -71,10 +70,10 @@ def choose_all(partitions: Sequence[Partition], batch: Sequence[Moments]) -> lis
     }
     whole = [at for at in range(len(batch)) if at not in parted]
     every = [(partitions[at], batch[at]) for at in whole]
-    chosen = iter(_choose(every + [piece for one in parted.values() for piece in one.pieces]))
+    chosen = iter(_choose(every + [piece for _, pieces in parted.values() for piece in pieces]))
     found = {at: next(chosen) for at in whole}
-    for at, one in parted.items():
-        found[at] = join_cuts([next(chosen) for _ in one.pieces], one.starts)
+    for at, (starts, pieces) in parted.items():
+        found[at] = join_cuts([next(chosen) for _ in pieces], starts)
     return [found[at] for at in range(len(batch))]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -38,13 +37,6 @@ class ReservedIntervals:
 Chooser = Callable[[Moments], Cuts]
 
 
-class Parts(NamedTuple):
-    """Parts of an axis: their first cells, and who chooses the bins of which cells."""
-
-    starts: list[int]
-    pieces: list[tuple[Chooser, Moments]]
-
-
 @dataclass(frozen=True, eq=False)
 class BetweenStretches:
     """A partition that chooses bins between stretches, and has one for each of these.
@@ -67,21 +59,21 @@ class BetweenStretches:
 
     def __call__(self, moments: Moments) -> Cuts:
         """Choose bins part by part."""
-        parts = self.part(moments)
-        return join_cuts([choose(part) for choose, part in parts.pieces], parts.starts)
+        starts, pieces = self.part(moments)
+        return join_cuts([choose(part) for choose, part in pieces], starts)
 
-    def part(self, moments: Moments) -> Parts:
-        """Cut the axis at the ends of the stretches."""
+    def part(self, moments: Moments) -> tuple[list[int], list[tuple[Chooser, Moments]]]:
+        """Cut the axis at the ends of the stretches: first cells, and who chooses in which cells."""
         edges = moments.grid.edges
         starts, stops = np.searchsorted(edges, self.stretches.ends.T)
         ends = np.unique(np.concatenate([[0], starts, stops, [edges.size - 1]])).tolist()
-        parts = Parts([], [])
+        firsts, pieces = list[int](), list[tuple[Chooser, Moments]]()
         for first, last in pairwise(ends):
             own = moments.between(first, last)
             is_one = first in starts or not np.any(own.weight > 0)
-            parts.starts.append(first)
-            parts.pieces.append((_one_bin if is_one else self.partition, own))
-        return parts
+            firsts.append(first)
+            pieces.append((_one_bin if is_one else self.partition, own))
+        return firsts, pieces
 
 
 def _one_bin(moments: Moments) -> Cuts:
