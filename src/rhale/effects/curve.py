@@ -16,9 +16,7 @@ from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
 Center = Literal["mean", "start", "uniform"]
 CURVE_BLOCK_ROWS = 2**14
-MAX_EXTRAPOLATION_SHARE = (
-    0.1  # of the extent of a bin's rows: so far beyond them its line may be read
-)
+MAX_EXTRAPOLATION_SHARE = 0.1  # of the extent of a bin's rows: so far beyond them a line is read
 
 
 class Design(NamedTuple):
@@ -87,16 +85,12 @@ class Fit:
         """Integral of mu from the first limit to x; where rows were moved across, what they say."""
         found, asked = self._integrate(x), self.asked
         if asked is not None:
-            found += asked.position(x) @ (asked.rise - self._rises_asked)
+            # the rises of levels and slopes are replaced by those of moved rows; `_between` leaves
+            # empty stretches out already
+            rises = self._integrate(asked.right) - self._integrate(asked.left)
+            rises[asked.empty] = 0.0
+            found += asked.position(x) @ (asked.rise - rises)
         return found
-
-    @cached_property
-    def _rises_asked(self) -> FloatArray:
-        """What levels and slopes say of the stretches that rows were moved across: 0 of empty ones."""
-        assert self.asked is not None  # noqa: S101 - for the type checker
-        rises = self._integrate(self.asked.right) - self._integrate(self.asked.left)
-        rises[self.asked.empty] = 0.0
-        return rises
 
     def _integrate(self, x: FloatArray) -> FloatArray:
         """Integral of level + slope (z - origin) from the first limit to x."""
@@ -111,7 +105,7 @@ class Fit:
 
     @cached_property
     def _grid(self) -> Grid:
-        return Grid(self.edges)
+        return Grid(self.edges)  # its table of buckets is made once
 
     def locate(self, x: FloatArray) -> IntArray:
         """Find the stretch of every place."""
@@ -119,6 +113,7 @@ class Fit:
 
     def _integrate_slope(self, x: FloatArray, stretches: IntArray) -> FloatArray:
         """Integral of mu from the start of a stretch to x."""
+        # level (x - start) + slope [(x - o)² - (start - o)²] / 2, with o the origin
         start, origin = self.edges[stretches], self.origin[stretches]
         length, tilt = self._between(start, x, origin)
         return np.asarray(self.level[stretches] * length + self.slope[stretches] * tilt)
@@ -164,6 +159,7 @@ class Fit:
 
     def _reach_stretches(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """How far into each stretch x reaches, and the integral of z - origin up to there."""
+        # each stretch wholly if it lies before x, up to x if x is in it, and not at all behind x
         start, stop = self.edges[:-1], self.edges[1:]
         behind = np.arange(start.size) - self.locate(x)[:, None]
         reached = np.where(behind < 0, stop, np.where(behind > 0, start, x[:, None]))
@@ -315,6 +311,7 @@ def build_fit_from_bins(
         pieces.append((cells.left, cells.bin, read, beyond))
         moved = np.append(moved, cells.trust * cells.residual)
     start, bin_, read, flat = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    # all stretches in the order in which they start
     order = np.argsort(start, kind="stable")
     start, bin_, read, flat = start[order], bin_[order], read[order], flat[order]
     level = bins.level[bin_] + bins.slope[bin_] * (read - bins.origin[bin_]) + moved[order]
@@ -367,6 +364,8 @@ def accumulate_spread(
     >>> accumulate_spread(np.array([0.0, 1, 2]), np.array([3.0, 4]), np.array([2.0]), squared=True)
     array([5.])
     """
+    # Eq. 16 of the paper: lengths of the bins up to x times their deviations; in blocks of rows, as
+    # there is a number for each row and bin
     std = fill_gaps(std, middles(edges))
     starts = np.append(-np.inf, edges[1:-1])
     stops = np.append(edges[1:-1], np.inf)

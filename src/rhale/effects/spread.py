@@ -24,21 +24,17 @@ from rhale.effects.binning.axis import N_BESIDE, FeatureAxis
 from rhale.effects.binning.gaps import Crossings
 from rhale.stats.arrays import FloatArray, IntArray
 
-N_SPREAD_POSITIONS = (
-    24  # at even ranks, where values allow it; ends and tails of the axis have two more each
-)
+# at even ranks, where values allow it; ends and tails of the axis have two more each
+N_SPREAD_POSITIONS = 24
 TAIL = 1 / 8  # of the rows of a place: one more place beside each end, where rows are far apart
 BAND = 1 / 8  # of the rows, on each side of a row's own place: so far it is moved
 BAND_PLACES = 3  # as many places at even ranks; of levels at least
-POINT_MASS_RATIO = (
-    1.5  # times the rows of a place: a value that so many share is a place of its own
-)
+POINT_MASS_RATIO = 1.5  # times the rows of a place: a value that so many share is a place
 ROWS_A_PLACE = 4  # on average at least: one row alone does not differ
 N_JACKKNIFE_GROUPS = 32  # of rows, each left out once: what that changes tells the error
 COVARIANCE_FILTER = 0.1  # of a variance: what smaller parts of a covariance say is noise
-MIN_ROWS_FOR_MATRIX_PRODUCT = (
-    32  # rows of a group at a place, whose products are better added up as a matrix product
-)
+# rows of a group at a place, whose products are better added up as a matrix product
+MIN_ROWS_FOR_MATRIX_PRODUCT = 32
 N_SHOWN = 100  # rows whose own curves are kept for pictures
 SPREAD_WEIGHT_ROUNDING = 1e-9  # of a weight
 
@@ -240,6 +236,7 @@ class RowSpread:
         A row is known near its own place. Elsewhere, and in its height, it is what increments that
         vary by R have on average where these ones are known: the best linear prediction.
         """
+        # E[u | u_known] = R_ak R_kk^-1 u_known, with the inverse filtered as in `complete_band`
         row = np.flatnonzero(~np.isnan(self.x))
         own = np.searchsorted((self.places[1:] + self.places[:-1]) / 2, self.x[row])
         first, last = self.first[own], self.last[own]
@@ -362,6 +359,7 @@ def measure_spread(
     # Rows of one place are compared with each other, so that a mean that changes along the axis is
     # no spread. An entry of R is pooled over the places whose rows see both increments. The error is
     # the jackknife's over groups of rows. O(n_rows n_asked² + n_groups n_places n_asked³) time.
+    # shares of the rows at the places, and as they are without each group
     by_group = np.bincount(
         own * N_JACKKNIFE_GROUPS + group, weight, places.values.size * N_JACKKNIFE_GROUPS
     )
@@ -379,13 +377,14 @@ def measure_spread(
     scatter, alone, freedom = pooled[:, np.concatenate([[True], held])]
     full = complete_band(scatter, alone, freedom)
     found, n_left = typical_spread(full, shares), int(held.sum())
+    # delete-a-group jackknife (Kott, 2001): (g - 1) / g times the sum of squared deviations
     left = found[1:]
     error = np.sqrt((n_left - 1) / n_left * np.sum((left - left.mean()) ** 2))
     is_known = n_left > 1 and bool(np.any(freedom[0] > 0))
     return _gather(places, shares[0], full[0], float(error) if is_known else np.nan)
 
 
-def ask_across(
+def measure_crossings(
     places: Places, x: FloatArray, own: IntArray, increments: FloatArray, weight: FloatArray
 ) -> Crossings | None:
     """What rows say that were moved across wide stretches without rows, and right beside them.
@@ -397,14 +396,16 @@ def ask_across(
     # The mean increment of the rows at both places and of the thirty nearest on each side, if more,
     # as far as they were moved to both. Rows beyond an empty stretch tell what happens across it only.
     # Where rows end before one they are few, and local effects tell little of what happens there,
-    # but all rows behind are lifted by it: so the increments beside it are asked, too.
-    ways = np.unique(np.concatenate([places.empty - 1, places.empty, places.empty + 1]))
-    ways = ways[(ways >= 0) & (ways < places.values.size - 1)]
+    # but all rows behind are lifted by it: so the increments beside it are measured, too.
+    steps = np.unique(np.concatenate([places.empty - 1, places.empty, places.empty + 1]))
+    steps = steps[(steps >= 0) & (steps < places.values.size - 1)]
     order, n_rows = np.argsort(x, kind="stable"), own.size
     own, increments, weight = own[order], increments[order], weight[order]
     limits = np.concatenate([[0], np.searchsorted(own, places.empty, "right"), [n_rows]])
-    rises, pulls, asked = list[float](), list[FloatArray](), list[int]()
-    for k in ways.tolist():
+    rises, pulls, measured = list[float](), list[FloatArray](), list[int]()
+    for k in steps.tolist():
+        # rows of both places, thirty on each side at least, that were moved to both; on the side of
+        # an empty stretch that they are on, unless the step leads across it
         middle = int(np.searchsorted(own, k, "right"))
         start = min(int(np.searchsorted(own, k)), middle - N_BESIDE)
         stop = max(int(np.searchsorted(own, k + 1, "right")), middle + N_BESIDE)
@@ -418,17 +419,19 @@ def ask_across(
         more = 1.0 - float(share @ share)  # of the rows but one, n - 1 of n
         if some.size < 2 or more <= SPREAD_WEIGHT_ROUNDING:
             continue
-        told = increments[some, k - places.first[own[some]]]
-        rise, pull = told[0] + float(share @ (told - told[0])), np.zeros(n_rows)
-        pull[some] = share * (told - rise) / np.sqrt(more)
-        rises, pulls, asked = [*rises, rise], [*pulls, pull], [*asked, k]
-    empty = np.flatnonzero(np.isin(asked, places.empty))
+        # mean change from place k to the next, and what each row adds to it: the products of the
+        # latter over the rows are the covariance of the means
+        change = increments[some, k - places.first[own[some]]]
+        rise, pull = change[0] + float(share @ (change - change[0])), np.zeros(n_rows)
+        pull[some] = share * (change - rise) / np.sqrt(more)
+        rises, pulls, measured = [*rises, rise], [*pulls, pull], [*measured, k]
+    empty = np.flatnonzero(np.isin(measured, places.empty))
     if not empty.size:
         return None
     each, ends = np.array(pulls), places.values
     return Crossings(
-        left=ends[asked],
-        right=ends[np.array(asked) + 1],
+        left=ends[measured],
+        right=ends[np.array(measured) + 1],
         rise=np.array(rises),
         covariance=each @ each.T,
         empty=empty,
@@ -447,6 +450,7 @@ def average_moved(
     """
     # A row counts in the means on both sides of its place: the covariance of two means is the sum
     # over the rows of products of what each adds.
+    # `added` and `counts`: what each row adds to the two means beside its place, and its weight
     row, n_increments = np.arange(own.size), places.values.size - 1
     added, counts = np.zeros((2, own.size, n_increments))
     for k, beside in ((own - 1, own > 0), (own, own < n_increments)):
@@ -484,6 +488,7 @@ def _pool_scatter(
     sums of products of both, sums of squares of k, and degrees of freedom; of all rows, and of all
     rows but those of each group.
     """
+    # rows in the order of places and, in these, of groups
     n_places, n_asked = int(own.max()) + 1, increments.shape[1]
     order = np.lexsort((group, own))
     own, group, weight = own[order], group[order], weight[order]
@@ -495,6 +500,7 @@ def _pool_scatter(
     mean = np.stack([np.bincount(own, column, n_places) for column in heavy.T], axis=1)
     off -= (mean / np.where(mass > 0, mass, 1.0)[:, None])[own]
     heavy = weight[:, None] * off
+    # sums of deviations, weights and products, for each place and group
     part, first = np.unique(own * N_JACKKNIFE_GROUPS + group, return_index=True)
     sums, weights = (
         np.zeros((n_places * N_JACKKNIFE_GROUPS, n_asked)),
@@ -521,6 +527,7 @@ def _pool_scatter(
     left = every - squares - per[:, :, None, None] * sums[:, :, :, None] * sums[:, :, None, :]
     left = np.concatenate([every, left], axis=1)
     free = np.maximum(np.concatenate([mass[:, None], rest], axis=1) - one, 0.0)
+    # pooled over the places whose rows see both increments
     size = places.values.size - 1
     pooled = np.zeros((3, 1 + N_JACKKNIFE_GROUPS, size, size))
     for place in np.flatnonzero(np.diff(starts) > 1):
@@ -547,6 +554,7 @@ def complete_band(scatter: FloatArray, alone: FloatArray, freedom: FloatArray) -
     # with follows from those that it was seen with, by regression. Entries are pooled over different
     # rows, so a part of the band may have directions of no variance, or of less than none: of these
     # the regression takes little, A / (A² + filter²) for the inverse of the correlations A.
+    # correlations where rows saw both, variances where rows saw one
     known = freedom > 0
     both = np.maximum(alone * alone.swapaxes(1, 2), 0.0)
     full = np.divide(scatter, np.sqrt(both), out=np.zeros_like(scatter), where=known & (both > 0))
@@ -560,6 +568,7 @@ def complete_band(scatter: FloatArray, alone: FloatArray, freedom: FloatArray) -
     first = np.argmax(known[0], axis=0)
     for k in np.flatnonzero((first > 0) & (first < np.arange(first.size))):
         far, near = slice(0, first[k]), slice(first[k], k)
+        # r_fk = R_fn R_nn^-1 r_nk: near increments n separate k from far ones f (Markov)
         inside, beside = full[:, near, near], full[:, near, k, None]
         filtered = inside @ inside + COVARIANCE_FILTER**2 * np.eye(k - first[k])
         share = np.linalg.solve(filtered, inside @ beside)

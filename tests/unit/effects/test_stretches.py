@@ -37,7 +37,9 @@ def test_the_spread_keeps_bins_of_its_own_between_piles():
     axis = axis_with(50)
     x = np.repeat(axis.values, 4)
     d = np.tile([1.0, -1.0, 1.0, -1.0], axis.values.size) * np.where(x < 120, 1.0, 9.0)
-    partition = BetweenStretches(Adaptive(spread_bins="own"), find_point_masses(axis).as_reserved_intervals)
+    partition = BetweenStretches(
+        Adaptive(spread_bins="own"), find_point_masses(axis).as_reserved_intervals
+    )
     cells = measure_moments(Grid(partition.candidates(axis)), x, d[None])
     found = cells.grid.edges[partition(cells).spread_limits]
     assert {0.0, 45.0, 50.0, 55.0, 200.0} <= set(found.tolist())

@@ -400,7 +400,8 @@ def separate_point_masses(cells: CellChoice, piles: PointMasses) -> CellChoice:
         return cells
     grid = Grid(piles.add_limits(cells.grid.edges), cells.grid.closed)
     between = tuple(
-        p if isinstance(p, Edges) else BetweenStretches(p, piles.as_reserved_intervals) for p in cells.partitions
+        p if isinstance(p, Edges) else BetweenStretches(p, piles.as_reserved_intervals)
+        for p in cells.partitions
     )
     # rows of a pile have large local effects over a narrow stretch: no wider bin may hold them
     return replace(cells, grid=grid, partitions=between, can_change=False)

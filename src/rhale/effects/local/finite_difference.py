@@ -135,7 +135,9 @@ def window(
     """
     is_ladder = axis.values.size <= MANY_VALUES
     knots = axis.knots if at is None or is_ladder else Knots(at)
-    below, above = axis.beside_knots if knots is axis.knots else axis.weight_below_and_above(knots.places)
+    below, above = (
+        axis.beside_knots if knots is axis.knots else axis.weight_below_and_above(knots.places)
+    )
     needed = _weight_needed(axis, share)
     left, right = np.maximum(needed / 2, needed - above), np.maximum(needed / 2, needed - below)
     starts, stops = _find_values_at_weights(axis, below - left, axis.total - above + right)
