@@ -342,7 +342,10 @@ def read_target(y: Any) -> FloatArray:
         raise BadSettingError(msg)
     if given.dtype.kind not in "biufO":
         raise BadSettingError(_describe_bad_target(given.tolist()[0]))
-    numbers = _as_floats(given)
+    if given.dtype.kind != "O":
+        numbers = np.asarray(given, dtype=np.float64)
+    else:
+        numbers = np.array([_as_float(value) for value in given.tolist()])
     n_unknown = int(np.sum(~np.isfinite(numbers)))
     if n_unknown:
         msg = (
@@ -353,17 +356,14 @@ def read_target(y: Any) -> FloatArray:
     return numbers
 
 
-def _as_floats(given: Any) -> FloatArray:
-    """Numbers of a column of objects, too: missing ones become nan."""
-    if given.dtype.kind != "O":
-        return np.asarray(given, dtype=np.float64)
-    return np.array(
-        [UNDEFINED if _is_missing_target(value) else _as_float(value) for value in given.tolist()]
-    )
-
-
 def _as_float(value: Any) -> float:
-    """One number; texts that look like one are none."""
+    """One number, nan for None, nan and pandas' NA; texts that look like a number are none."""
+    try:
+        # nan is not even equal to itself, and the truth of NA is not known
+        if value is None or not bool(value == value):  # noqa: PLR0124
+            return UNDEFINED
+    except TypeError:
+        return UNDEFINED
     if isinstance(value, str | bytes):
         raise BadSettingError(_describe_bad_target(value))
     try:
@@ -377,13 +377,3 @@ def _describe_bad_target(value: Any) -> str:
         f"y holds {value!r:.40}, a {type(value).__name__} and no number; pass the observed values, "
         "of a class whether it was observed, 0 or 1"
     )
-
-
-def _is_missing_target(value: Any) -> bool:
-    """None, and what is not even equal to itself: nan, pandas' NA."""
-    if value is None:
-        return True
-    try:
-        return not bool(value == value)  # noqa: PLR0124 - nan is not equal to itself
-    except TypeError:  # the truth of NA is not known
-        return True
