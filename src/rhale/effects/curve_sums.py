@@ -73,7 +73,8 @@ def deviate_curves(curves: FloatArray, weights: FloatArray) -> tuple[FloatArray,
     much each row matters. Returns `mean` (n_outputs, n_points); `deviations` (n_outputs, n_points,
     n_rows).
     """
-    # The first curve is taken off before the mean is, so that equal curves deviate by exactly nothing.
+    # The first curve is taken off before the mean is, so that equal curves deviate by exactly
+    # nothing.
     first = curves[..., 0] if weights.size else np.zeros(curves.shape[:2])
     deviations, total = curves - first[..., None], float(weights.sum())
     shift = deviations @ (weights / (total if total > 0 else 1.0))
@@ -242,8 +243,8 @@ def sum_curves(
     how much each row matters.
     """
     # O(n_rows n_points²) for each output. Curves deviate from the mean of the heaviest block, and
-    # what the mean of all differs from it by is taken off once, at the end. Of B blocks that one has
-    # a B-th of all weight at least, so the square of that difference is at most B variances, at
+    # what the mean of all differs from it by is taken off once, at the end. Of B blocks that one
+    # has a B-th of all weight at least, so the square of that difference is at most B variances, at
     # every point: 100 blocks lose two digits of sixteen, at worst.
     w = np.ones(stands.row.size) if weights is None else weights
     blocks = sorted(stands.in_blocks(size), key=lambda some: -w[some.row].sum())

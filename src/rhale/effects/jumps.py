@@ -255,7 +255,8 @@ def find_jump_cells(
     apart.
     """
     # Towards an end of the axis a neighbourhood shrinks, as many rows on both sides, down to ten on
-    # each side, and 20 in all; so it never becomes one-sided. Rows that tie with the last one are in.
+    # each side, and 20 in all; so it never becomes one-sided. Rows that tie with the last one are
+    # in.
     inside = (cuts > axis.low) & (cuts <= axis.high)
     cell = np.full(cuts.size, -1)
     cell[inside] = merge_cuts(axis, cuts[inside], most)

@@ -48,8 +48,8 @@ class LevelMoments:
     def between(self, some: slice) -> LevelMoments:
         """Keep neighbouring levels, and no steps to others."""
         mean, products = self.mean[:, some].copy(), self.products[:, some].copy()
-        for k, way in ((0, DIRECTION_DOWN), (-1, DIRECTION_UP)):
-            mean[:, k, way] = products[:, k, way, :] = products[:, k, :, way] = 0.0
+        for k, away in ((0, DIRECTION_DOWN), (-1, DIRECTION_UP)):
+            mean[:, k, away] = products[:, k, away, :] = products[:, k, :, away] = 0.0
         return LevelMoments(
             self.count[some], self.weight[some], self.weight_squares[some], mean, products
         )
@@ -58,26 +58,6 @@ class LevelMoments:
     def steps(self) -> LevelStepMoments:
         """What is known of every step: from the rows on both its sides; nothing where none are."""
         return join_steps((self,))
-
-    def joint_products(self, mean: FloatArray, ways: tuple[bool, bool]) -> FloatArray:
-        """Products of deviations from the mean steps, of steps that rows of each level have both."""
-        n_outputs, n_steps = mean.shape
-        ends = np.pad(mean, ((0, 0), (1, 1)))
-        around = np.stack([ends[:, :-1], ends[:, 1:]], axis=-1)  # the steps on either side
-        used = np.ones((n_steps + 1, 2)) * ways
-        used[0, DIRECTION_DOWN] = used[-1, DIRECTION_UP] = 0.0
-        gap = (self.mean - around) * used
-        about = self.products + self.weight[:, None, None] * _outer(gap)
-        about = about * divide_or_zero(self.weight_squares, self.weight)[:, None, None]
-        joint = np.zeros((n_outputs, n_steps, n_steps))
-        k = np.arange(n_steps)
-        joint[:, k, k] = (
-            about[:, :-1, DIRECTION_UP, DIRECTION_UP] + about[:, 1:, DIRECTION_DOWN, DIRECTION_DOWN]
-        )
-        joint[:, k[:-1], k[1:]] = joint[:, k[1:], k[:-1]] = about[
-            :, 1:-1, DIRECTION_DOWN, DIRECTION_UP
-        ]
-        return joint
 
 
 # which steps rows have, down and up: all of them, only up, only down, none
@@ -120,6 +100,8 @@ def join_steps(classes: Sequence[LevelMoments]) -> LevelStepMoments:
     ups = downs = classes[0]
     if len(classes) > 1:
         ups, downs = classes[0] + classes[1], classes[0] + classes[2]
+    # mean and squares of a step: rows of the level below, moved up, and of the level above, moved
+    # down, merged as in `LevelMoments.__add__`
     weight = ups.weight[low] + downs.weight[high]
     squares = ups.weight_squares[low] + downs.weight_squares[high]
     rows = divide_or_zero(weight**2, squares)
@@ -134,9 +116,23 @@ def join_steps(classes: Sequence[LevelMoments]) -> LevelStepMoments:
     free = np.where(rows - 1 > 1e-9, rows - 1, np.nan)
     std = np.sqrt(divide_or_zero(squares, weight) * rows / free)
     joint = np.zeros((len(mean), mean.shape[1], mean.shape[1]))
-    for one, ways in zip(classes, CLASSES, strict=False):  # a row may count for two steps
-        joint = joint + one.joint_products(mean, ways)
+    # Steps are correlated, as a row may count for two of them: products of deviations from the mean
+    # steps, summed over the rows that have both.
     k = np.arange(mean.shape[1])
+    for one, directions in zip(classes, CLASSES, strict=False):
+        ends = np.pad(mean, ((0, 0), (1, 1)))
+        around = np.stack([ends[:, :-1], ends[:, 1:]], axis=-1)  # the steps on either side
+        used = np.ones((mean.shape[1] + 1, 2)) * directions
+        used[0, DIRECTION_DOWN] = used[-1, DIRECTION_UP] = 0.0
+        gap = (one.mean - around) * used
+        about = one.products + one.weight[:, None, None] * _outer(gap)
+        about = about * divide_or_zero(one.weight_squares, one.weight)[:, None, None]
+        own = np.zeros_like(joint)
+        own[:, k, k] = (
+            about[:, :-1, DIRECTION_UP, DIRECTION_UP] + about[:, 1:, DIRECTION_DOWN, DIRECTION_DOWN]
+        )
+        own[:, k[:-1], k[1:]] = own[:, k[1:], k[:-1]] = about[:, 1:-1, DIRECTION_DOWN, DIRECTION_UP]
+        joint = joint + own
     size = np.sqrt(joint[:, k, k])
     size = np.where(size > 0, size, np.inf)
     correlation = joint / (size[:, :, None] * size[:, None, :])
@@ -223,12 +219,12 @@ def measure_classes(
     own = np.isnan(down[0]) + 2 * np.isnan(up[0])
     down, up = (np.where(np.isnan(one), 0.0, one) for one in (down, up))
 
-    def measure_class(place: int) -> LevelMoments:
+    classes = []
+    for place in range(len(CLASSES)):
         some = np.flatnonzero(own == place)
         w = None if weights is None else weights[some]
-        return measure_levels(level[some], down[:, some], up[:, some], n_levels, w)
-
-    return LevelClasses(tuple(measure_class(place) for place in range(len(CLASSES))))
+        classes.append(measure_levels(level[some], down[:, some], up[:, some], n_levels, w))
+    return LevelClasses(tuple(classes))
 
 
 def divide_or_zero(parts: FloatArray, wholes: FloatArray) -> FloatArray:

@@ -24,8 +24,9 @@ def order_levels_by_distance(distance: FloatArray) -> IntArray:
     >>> order_levels_by_distance(np.abs(place[:, None] - place))
     array([0, 2, 1])
     """
-    # Classical scaling to one dimension. Its sign is arbitrary: the first level stands in the first
-    # half. O(n_levels³).
+    # Classical multidimensional scaling to one dimension, as Apley and Zhu (2020) order levels: the
+    # first eigenvector of the doubly centred squares. Its sign is arbitrary: the first level stands
+    # in the first half. O(n_levels³).
     squares = distance**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
     values, vectors = np.linalg.eigh(-0.5 * centred)
@@ -58,25 +59,21 @@ def level_distances(
     for column in numbers:
         known = np.isfinite(column)
         if known.any():
-            total += _by_numbers(level[known], n_levels, column[known], weight[known])
+            # the largest difference of two levels' distribution functions, at quantiles of all rows
+            values, heavy = column[known], weight[known]
+            order = np.argsort(values, kind="stable")
+            places = np.unique(compute_weighted_quantiles(values[order], heavy[order]))
+            table = np.zeros((n_levels, places.size + 1))
+            np.add.at(table, (level[known], np.searchsorted(places, values)), heavy)
+            below = np.cumsum(_normalise_level_rows(table), axis=1)[:, :-1]
+            total += np.array([np.abs(below - one).max(axis=1, initial=0.0) for one in below])
     for codes in names:
+        # half the absolute difference of frequencies: total variation
         table = np.zeros((n_levels, int(codes.max(initial=0)) + 1))
         np.add.at(table, (level, codes), weight)
         share = _normalise_level_rows(table)
         total += [0.5 * np.abs(share - one).sum(axis=1) for one in share]
     return total
-
-
-def _by_numbers(
-    level: IntArray, n_levels: int, column: FloatArray, weight: FloatArray
-) -> FloatArray:
-    """Largest difference of two levels' distribution functions at quantiles of all rows."""
-    order = np.argsort(column, kind="stable")
-    places = np.unique(compute_weighted_quantiles(column[order], weight[order]))
-    table = np.zeros((n_levels, places.size + 1))
-    np.add.at(table, (level, np.searchsorted(places, column)), weight)
-    below = np.cumsum(_normalise_level_rows(table), axis=1)[:, :-1]
-    return np.array([np.abs(below - one).max(axis=1, initial=0.0) for one in below])
 
 
 def _normalise_level_rows(table: FloatArray) -> FloatArray:

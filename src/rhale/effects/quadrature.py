@@ -52,10 +52,11 @@ def build_quadrature(cells: Moments) -> RowPlaces:
     # With a and b the distances of the mean from the smallest and the largest x and v the variance,
     # r = v / (a b) is at most one (Bhatia and Davis). Places at the mean less t a and plus t b have
     # the mean and the deviation of the rows with the shares r / t² of b / (a + b) and a / (a + b),
-    # and the mean keeps the rest. t² = .4 + .6 r makes them the rows themselves where these have one
-    # or two values (r = 1), and Gauss's three points where they are evenly spread (r = 1 / 3), so
-    # that averages of parabolas are exact and those of their squares nearly so. No place lies where
-    # no row can be. Files of format 10 hold the cells and not the places: they are read by this.
+    # and the mean keeps the rest. t² = .4 + .6 r makes them the rows themselves where these have
+    # one or two values (r = 1), and Gauss's three points where they are evenly spread (r = 1 / 3),
+    # so that averages of parabolas are exact and those of their squares nearly so. No place lies
+    # where no row can be. Files of format 10 hold the cells and not the places: they are read by
+    # this.
     (places,) = place_rows_apart(cells, [slice(0, cells.weight.size)])
     return places
 

@@ -261,7 +261,8 @@ class RowSpread:
 class CurveAudit(NamedTuple):
     """A curve beside the one that moved rows tell, each centred over the rows."""
 
-    # moved, curve_size: size of the curve of moved rows, and of the curve: root mean square over the rows
+    # moved, curve_size: size of the curve of moved rows, and of the curve: root mean square over
+    # the rows
     moved: float
     curve_size: float
     off: float  # The same of their difference
@@ -329,8 +330,8 @@ def typical_spread(covariance: FloatArray, shares: FloatArray) -> FloatArray:
     `covariance`, `shares` (..., n_places - 1, n_places - 1) and (..., n_places): R, and the shares
     of the rows at the places; any number of both.
     """
-    # The mean of a a' over the rows is p_max(k, l) - p_k p_l, p_k being the share of the rows behind
-    # increment k: the covariance of the indicators of being behind k and behind l.
+    # The mean of a a' over the rows is p_max(k, l) - p_k p_l, p_k being the share of the rows
+    # behind increment k: the covariance of the indicators of being behind k and behind l.
     behind = share_behind(shares)
     later = np.minimum(behind[..., :, None], behind[..., None, :])
     together = later - behind[..., :, None] * behind[..., None, :]
@@ -357,8 +358,8 @@ def measure_spread(
     ICE. All must have been moved to all places.
     """
     # Rows of one place are compared with each other, so that a mean that changes along the axis is
-    # no spread. An entry of R is pooled over the places whose rows see both increments. The error is
-    # the jackknife's over groups of rows. O(n_rows n_asked² + n_groups n_places n_asked³) time.
+    # no spread. An entry of R is pooled over the places whose rows see both increments. The error
+    # is the jackknife's over groups of rows. O(n_rows n_asked² + n_groups n_places n_asked³) time.
     # shares of the rows at the places, and as they are without each group
     by_group = np.bincount(
         own * N_JACKKNIFE_GROUPS + group, weight, places.values.size * N_JACKKNIFE_GROUPS
@@ -394,9 +395,9 @@ def measure_crossings(
     empty, or less than two rows tell.
     """
     # The mean increment of the rows at both places and of the thirty nearest on each side, if more,
-    # as far as they were moved to both. Rows beyond an empty stretch tell what happens across it only.
-    # Where rows end before one they are few, and local effects tell little of what happens there,
-    # but all rows behind are lifted by it: so the increments beside it are measured, too.
+    # as far as they were moved to both. Rows beyond an empty stretch tell what happens across it
+    # only. Where rows end before one they are few, and local effects tell little of what happens
+    # there, but all rows behind are lifted by it: so the increments beside it are measured, too.
     steps = np.unique(np.concatenate([places.empty - 1, places.empty, places.empty + 1]))
     steps = steps[(steps >= 0) & (steps < places.values.size - 1)]
     order, n_rows = np.argsort(x, kind="stable"), own.size
@@ -494,7 +495,8 @@ def _pool_scatter(
     own, group, weight = own[order], group[order], weight[order]
     starts = np.searchsorted(own, np.arange(n_places + 1))
     mass = np.add.reduceat(np.append(weight, 0.0), starts)[:-1] * (np.diff(starts) > 0)
-    # the first row of a place is taken off before the mean is: equal rows deviate by exactly nothing
+    # the first row of a place is taken off before the mean is: equal rows deviate by exactly
+    # nothing
     off = increments[order] - increments[order][np.minimum(starts, own.size - 1)[own]]
     heavy = weight[:, None] * off
     mean = np.stack([np.bincount(own, column, n_places) for column in heavy.T], axis=1)
@@ -551,10 +553,10 @@ def complete_band(scatter: FloatArray, alone: FloatArray, freedom: FloatArray) -
     # both: where rows differ one way all along, correlations are one, however few rows there are.
     #
     # From the first increment to the last: what one has in common with those that it was not seen
-    # with follows from those that it was seen with, by regression. Entries are pooled over different
-    # rows, so a part of the band may have directions of no variance, or of less than none: of these
-    # the regression takes little, A / (A² + filter²) for the inverse of the correlations A.
-    # correlations where rows saw both, variances where rows saw one
+    # with follows from those that it was seen with, by regression. Entries are pooled over
+    # different rows, so a part of the band may have directions of no variance, or of less than
+    # none: of these the regression takes little, A / (A² + filter²) for the inverse of the
+    # correlations A. correlations where rows saw both, variances where rows saw one
     known = freedom > 0
     both = np.maximum(alone * alone.swapaxes(1, 2), 0.0)
     full = np.divide(scatter, np.sqrt(both), out=np.zeros_like(scatter), where=known & (both > 0))

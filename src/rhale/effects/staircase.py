@@ -321,7 +321,8 @@ class Staircase:
 
 def _mean_jumps(sums: JumpSums, output: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean jump at each place, what each group does to it, and the share of the rows behind it."""
-    # influence of a group: (S_g - n_g jump) / n, divided by the root of 1 - sum s_g² (see `Staircase`)
+    # influence of a group: (S_g - n_g jump) / n, divided by the root of 1 - sum s_g² (see
+    # `Staircase`)
     near = np.cumsum(sums.near, axis=1)[:, :-1]
     rows = np.maximum(near.sum(axis=0), 1) / JUMP_FIXED_POINT_SCALE
     # sums of whole numbers are exact, so that the mean has the same bits in any order of the rows
@@ -332,9 +333,9 @@ def _mean_jumps(sums: JumpSums, output: int) -> tuple[FloatArray, FloatArray, Fl
 
 def halves_agree(sums: JumpSums, output: int) -> float:
     """Correlation, 0 to 1, of what two halves of the rows near each place say about its jump."""
-    # With s the share of the squared jumps that is noise, 1 - s is what two halves have in common and
-    # 2 s the noise of each: their correlation is (1 - s) / (1 + s). A jump that is the doing of p of n
-    # rows has s = (1 - p) / (p n), so one half is what jumps have that three rows make.
+    # With s the share of the squared jumps that is noise, 1 - s is what two halves have in common
+    # and 2 s the noise of each: their correlation is (1 - s) / (1 + s). A jump that is the doing of
+    # p of n rows has s = (1 - p) / (p n), so one half is what jumps have that three rows make.
     jumps, influence, _ = _mean_jumps(sums, output)
     squared = float(np.sum(jumps**2))
     noise = float(np.sum(influence**2))

@@ -192,8 +192,8 @@ class Uncertainty:
         x, filled = cells.mean_x[mine], cells.measured[mine]
         weight = cells.weight[mine][filled]
         share, offset = weight / weight.sum(), x[filled] - self.bins.origin[k]
-        # a slope is held by x between the cells and by x inside them; the second part is independent of
-        # the cells' means and adds a variance of its own
+        # a slope is held by x between the cells and by x inside them; the second part is
+        # independent of the cells' means and adds a variance of its own
         inside = share * cells.std_x[mine][filled] ** 2
         scatter = share @ offset**2 + inside.sum()  # its square may be infinite, but no error
         variance = cells.error[mine][filled] ** 2

@@ -82,7 +82,8 @@ class Sample:
             again = 1 + np.flatnonzero(key[1:] == key[:-1])  # they stand behind these
             if again.size:
                 weight[again - 1] += weight[again]
-                key, weight, place = (np.delete(part, again) for part in (key, weight, place))
+                key, weight = np.delete(key, again), np.delete(weight, again)
+                place = np.delete(place, again)
             both = np.concatenate([values, other.values[:late]])
             values = both.take(place[: self.size], axis=0)
         left_out = late < other.key.size or key.size > size

@@ -265,7 +265,8 @@ class Adaptive:
             for path, moments in zip(paths, batch, strict=True)
         ]
         linear = means.are_linear(limits)
-        # 3. where the spread about these fits changes: what they leave over, so the mean comes first
+        # 3. where the spread about these fits changes: what they leave over, so the mean comes
+        # first
         spread: Sequence[IntArray | None] = [None] * len(batch)
         parts = spread
         if self.spread_bins != "mean":

@@ -100,8 +100,8 @@ def fit_effects(unfitted: Sequence[Unfitted]) -> list[Effect]:
 
     Each has the bits that it has when it is fitted alone.
     """
-    # Most of what a fit of few cells costs is the calls of NumPy, so those of all effects stand side
-    # by side.
+    # Most of what a fit of few cells costs is the calls of NumPy, so those of all effects stand
+    # side by side.
     made, alike = dict[int, Effect](), dict[tuple[object, ...], list[int]]()
     for at, one in enumerate(unfitted):
         alike.setdefault(one.likeness, []).append(at)

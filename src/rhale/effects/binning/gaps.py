@@ -117,8 +117,8 @@ def find_gaps(cells: Moments, curve: Callable[[FloatArray], FloatArray]) -> Gaps
     gaps.
     """
     # The mean effect in the gap is anything between what is drawn there and the farthest of what
-    # the lines beside it suggest (see `find_gap_sides`), a third of that squared distance. Noise of the
-    # lines is not taken off: what rows beside a gap do not tell leaves it the more open.
+    # the lines beside it suggest (see `find_gap_sides`), a third of that squared distance. Noise of
+    # the lines is not taken off: what rows beside a gap do not tell leaves it the more open.
     left, right, lowest, highest = find_gap_sides(cells)
     if not left.size:
         return NO_GAPS

@@ -71,6 +71,7 @@ class Moments:
         if self.cells != other.cells:
             msg = "moments over different cells cannot be added"
             raise ValueError(msg)
+        # with d the difference of the means: S = S_a + S_b + d d' n_a n_b / n
         weight = self.weight + other.weight
         is_plain = self.weight is self.weight_squares and other.weight is other.weight_squares
         share = other.weight / np.where(weight > 0, weight, 1.0)
@@ -169,6 +170,7 @@ class Moments:
         axis : int
             Which one.
         """
+        # sums of the cells, and of the deviations of their means from the mean of the bin
         order, starts, sizes = self.cells.runs(limits, axis)
         count, weight, weight_squares, mean_x, sxx, low, high, mean, sxd, sdd = (
             getattr(self, name)[..., order] for name in SUMS
@@ -176,7 +178,9 @@ class Moments:
         total = np.add.reduceat(weight, starts)
         share = weight / np.repeat(np.where(total > 0, total, 1.0), sizes)
         # means move from the first cell that has rows, so that equal means stay exactly equal
-        anchor = np.repeat(find_first_filled(weight, starts), sizes)
+        index = np.arange(weight.size)
+        first = np.minimum.reduceat(np.where(weight > 0, index, weight.size), starts)
+        anchor = np.repeat(np.where(first < weight.size, first, starts), sizes)
         mean_x, step_x = _unite_means(mean_x, share, anchor, starts, sizes)
         mean, step = _unite_means(mean, share, anchor, starts, sizes)
         between = weight * step_x[..., None, :] * step
@@ -267,7 +271,7 @@ def measure_moments(
     """
     # O(n_rows) time, O(block) memory. Deviations are those from the first row of a cell, or from
     # the mean where that loses digits (`_sum_cells`). Where it pays, a compiled loop measures the
-    # blocks (`when_compiled`): it adds in the same order, so the bits are the same.
+    # blocks (`stats.jit`): it adds in the same order, so the bits are the same.
     cells, values = as_axis_cells(cells), np.atleast_2d(values)
     n_rows = x.shape[-1]
     if n_rows == 0:
@@ -294,8 +298,8 @@ def measure_moments(
 def average_model_moments(parts: Sequence[Moments]) -> Moments:
     """Moments of the same rows under several models, as if each model had its share of every row.
 
-    `parts`: over the same cells, one for each model. Returns means are those of all models,
-    squares hold how models differ, too; rows count once.
+    `parts`: over the same cells, one for each model. Means are those of all models, squares hold how
+    models differ, too; rows count once.
     """
     if len(parts) == 1:
         return parts[0]
@@ -320,13 +324,6 @@ def check_magnitude(values: FloatArray) -> None:
             f"{verb} the model's output by a power of ten first"
         )
         raise BadEffectsError(msg)
-
-
-def find_first_filled(weight: FloatArray, starts: IntArray) -> IntArray:
-    """Index of the first cell with weight in each run of cells (the first cell if none has)."""
-    index = np.arange(weight.size)
-    found = np.minimum.reduceat(np.where(weight > 0, index, weight.size), starts)
-    return np.where(found < weight.size, found, starts)
 
 
 def _unite_means(
@@ -565,16 +562,12 @@ def _sum_cells(rows: _Sorted, values: FloatArray, *, exactly: bool = False) -> _
         about[i] = rows.total(rows.weigh(dd))
         sums.squares[i] = about[i] - shift * total
     if not exactly:
-        _repair(sums, about, rows, values)
+        is_fine = about <= WORSE * sums.squares  # an undefined number is not
+        if not is_fine.all():
+            # squares about the first row are too large: add these cells up about their means
+            lost = np.asarray((~is_fine).any(axis=0))
+            again = _sum_cells(rows.only(lost), values, exactly=True)
+            sums.squares[:, lost] = again.squares
+            sums.sxd[..., lost] = again.sxd
     sums.whole[: 2 * n_axes] += 0.0  # of 0 and -0 neither is smaller: 0 it is, on every machine
     return sums
-
-
-def _repair(sums: _Sums, about: FloatArray, rows: _Sorted, values: FloatArray) -> None:
-    """Add up cells exactly whose squares about the first row are too large."""
-    is_fine = about <= WORSE * sums.squares  # an undefined number is not
-    if not is_fine.all():
-        lost = np.asarray((~is_fine).any(axis=0))
-        again = _sum_cells(rows.only(lost), values, exactly=True)
-        sums.squares[:, lost] = again.squares
-        sums.sxd[..., lost] = again.sxd

@@ -26,11 +26,11 @@ def local_noise(cells: NonEmptyCells) -> FloatArray:
 
     Returns (n_cells,): 0 in cells without weight.
     """
-    # The pure error of lack-of-fit tests, with near replicates instead of exact ones.
-    # Pools, in a window of a tenth of the rows and at least thirty of them, the squares inside the
-    # cells with the squared steps from one cell to the next, each scaled to a row's variance. What
-    # slopes and bends of the mean effect add to that is taken off as far as `pure_variance` shows
-    # it, but never more than nine parts of ten: a bin more must be worth its while. A window is moved
+    # The pure error of lack-of-fit tests, with near replicates instead of exact ones. Pools, in a
+    # window of a tenth of the rows and at least thirty of them, the squares inside the cells with
+    # the squared steps from one cell to the next, each scaled to a row's variance. What slopes and
+    # bends of the mean effect add to that is taken off as far as `pure_variance` shows it, but
+    # never more than nine parts of ten: a bin more must be worth its while. A window is moved
     # inside at the ends of the axis.
     #
     # Squares about means see all of that; those about lines see bends only, and count by their

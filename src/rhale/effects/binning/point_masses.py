@@ -1,4 +1,4 @@
-"""Piles: values that many rows share, and what happens right beside them."""
+"""Point masses (ties): values that many rows share, and what happens right beside them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rhale.effects.binning.partition import Cuts, Partition
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.sampling import KeyArray
 
-# --- Stretches of an axis that are bins of their own: beside piles of rows, and where a curve jumps
+# --- Stretches of an axis that are bins of their own: beside point masses, and where a curve jumps
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,18 +121,20 @@ def _join_limits(
 
 
 PILE_SHARE = 0.05  # of the rows: a value that holds so many is a place of its own
-STANDS_OUT = 10.0  # times what a value holds in the median: few values are no piles, but a ladder
-BESIDE_SHARE, BESIDE_ROWS = 0.002, 5.0  # rows next to a pile that share a window with it
+STANDS_OUT = (
+    10.0  # times what a value holds in the median: few values are no point masses, but a ladder
+)
+BESIDE_SHARE, BESIDE_ROWS = 0.002, 5.0  # rows next to a point mass that share a window with it
 
 
 @dataclass(frozen=True, eq=False)
 class PointMasses:
     """Values that many rows share, each with a narrow stretch on either side."""
 
-    values: FloatArray  # (n_piles,): the piles
-    # (n_stretches, 2): from a pile to a value right beside it, or to the next pile; in order,
-    # without overlap. All rows in one share it as their window, so that a jump beside the pile is
-    # measured by its rows, and counted once
+    values: FloatArray  # (n_masses,): the point masses
+    # (n_stretches, 2): from a point mass to a value right beside it, or to the next point mass; in
+    # order, without overlap. All rows in one share it as their window, so that a jump beside the
+    # point mass is measured by its rows, and counted once
     stretches: FloatArray
     # (n_stretches,): the last values before the stretches, or their beginnings where there are
     # none
@@ -147,14 +149,14 @@ class PointMasses:
 
     @cached_property
     def divided(self) -> FloatArray:
-        """Piles with a stretch on both sides: half of their rows stand on each."""
+        """Point masses with a stretch on both sides: half of their rows stand on each."""
         return np.intersect1d(self.values, np.intersect1d(*self.stretches.T))
 
     def split_ties(self, x: FloatArray, key: KeyArray) -> FloatArray:
-        """Move the rows of divided piles to one side or the other, by as little as can be."""
-        for pile in self.divided:
-            side = np.where(key & np.uint64(1), np.inf, -np.inf)
-            x = np.where(x == pile, np.nextafter(pile, side), x)
+        """Move the rows of divided point masses to one side or the other, by as little as can be."""
+        for tied in self.divided:
+            side = np.where(key & np.uint64(1), np.inf, -np.inf)  # the last bit of a hash is a coin
+            x = np.where(x == tied, np.nextafter(tied, side), x)
         return x
 
     def shorten(self, x: FloatArray, reach: FloatArray) -> FloatArray:
@@ -202,9 +204,9 @@ def find_point_masses(axis: FeatureAxis) -> PointMasses:
     >>> find_point_masses(axis).stretches
     array([[0., 5.]])
     """
-    # A pile holds ten times what a value holds in the median, too: where all values are as heavy,
-    # the feature has few values and no piles. A stretch holds 0.2 % of the rows beside its pile, 5
-    # at least, and ends at the next pile.
+    # A point mass holds ten times what a value holds in the median, too: where all values are as
+    # heavy, the feature has few values and no point masses. A stretch holds 0.2 % of the rows
+    # beside its point mass, 5 at least, and ends at the next point mass.
     weight, total = axis.weight, axis.weight.sum()
     heavy = (weight >= PILE_SHARE * total) & (weight >= STANDS_OUT * np.median(weight))
     places = np.flatnonzero(heavy)
@@ -213,7 +215,7 @@ def find_point_masses(axis: FeatureAxis) -> PointMasses:
     near = max(BESIDE_SHARE, BESIDE_ROWS / axis.rows) * total
     stretches = _stretches(axis, places, near)
     for left, right in axis.empty:
-        # what lies beyond a wide stretch without rows is not beside the pile
+        # what lies beyond a wide stretch without rows is not beside the point mass
         stretches[(stretches[:, 0] == left) & (stretches[:, 1] > right), 1] = right
         stretches[(stretches[:, 1] == right) & (stretches[:, 0] < left), 0] = left
     first = np.searchsorted(axis.values, stretches[:, 0])
@@ -222,12 +224,14 @@ def find_point_masses(axis: FeatureAxis) -> PointMasses:
 
 
 def _stretches(axis: FeatureAxis, places: IntArray, near: float) -> FloatArray:
-    """Stretches on both sides of the piles; two piles that are close share the one between them."""
+    """Stretches on both sides of the point masses; two that are close share the one between."""
     reached, last = axis.reached, axis.values.size - 1
     slack = 1e-9 * reached[-1]
     ends = [-1, *places.tolist(), last + 1]
     found = list[tuple[int, int]]()
-    for before, behind in pairwise(ends):  # two piles, or a pile and an end of the axis
+    for before, behind in pairwise(
+        ends
+    ):  # two point masses, or a point mass and an end of the axis
         has_left, has_right = before >= 0, behind <= last
         right = int(np.searchsorted(reached[1:], reached[before + 1] + near - slack))
         left = int(np.searchsorted(reached, reached[behind] - near + slack, "right")) - 1
