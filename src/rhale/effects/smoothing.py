@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhale.effects.curve import Center, known_center
-from rhale.effects.quadrature import RowPlaces
+from rhale.effects.curve import Center, RowPlaces, known_center
 from rhale.effects.staircase import Jump, Staircase
 from rhale.effects.variance import Estimate
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhale.effects.curve import Center, known_center
+from rhale.effects.curve import Center, RowPlaces, known_center
 from rhale.effects.jumps import INNER, JUMP_FIXED_POINT_SCALE, JumpCells, JumpSums
-from rhale.effects.quadrature import RowPlaces
 from rhale.effects.variance import Estimate
 from rhale.stats.arrays import FloatArray, IntArray
 

@@ -15,10 +15,10 @@ from rhale.effects.curve import (
     Center,
     Design,
     Fit,
+    RowPlaces,
     known_center,
     middles,
 )
-from rhale.effects.quadrature import RowPlaces
 from rhale.stats.arrays import BoolArray, FloatArray
 from rhale.stats.distributions import f_tail
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.effects.quadrature import RowPlaces
+from rhale.effects.curve import RowPlaces
 from rhale.effects.smoothing import Drawing, calibrate_quadrature
 from rhale.effects.staircase import Jump, Staircase
 

@@ -26,12 +26,13 @@ from rhale.effects.curve import (
     BinFits,
     CellMeans,
     RowEnds,
+    RowPlaces,
     build_fit_from_bins,
     fill_gaps,
     limit_extrapolation,
+    place_rows_apart,
 )
 from rhale.effects.effect import Effect
-from rhale.effects.quadrature import RowPlaces, place_rows_apart
 from rhale.effects.spread import RowSpread
 from rhale.effects.staircase import Jump, Staircase, find_jumps
 from rhale.effects.variance import bridge_levels

@@ -14,6 +14,7 @@ from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.fixed import Edges
 from rhale.effects.binning.moments import Moments, measure_moments
 from rhale.effects.binning.partition import Partition
+from rhale.effects.curve import RowPlaces, build_quadrature
 from rhale.effects.curve_sums import CurveSums, RowsBetweenPoints, stand_beside, sum_curves
 from rhale.effects.local.binned import reachable_limits
 from rhale.effects.local.measure import (
@@ -35,7 +36,6 @@ from rhale.effects.local.notes import (
 from rhale.effects.local.queries import STACKED_ROWS, BatchedModel, Question, in_hand
 from rhale.effects.local.unmeasured import note_constant
 from rhale.effects.profile import Profile
-from rhale.effects.quadrature import RowPlaces, build_quadrature
 from rhale.features.feature import Feature
 from rhale.models.dependences import HeldPoints
 from rhale.output.note import Note
