@@ -27,7 +27,7 @@ NODE_WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 
 
 class RowPlaces(NamedTuple):
-    """Places on an axis and how much of the data stands there.
+    """Quadrature: places on an axis (nodes) and the share of the rows that each represents.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class RowPlaces(NamedTuple):
 
 
 def build_quadrature(cells: Moments) -> RowPlaces:
-    """Let three places of every cell stand for its rows.
+    """Represent the rows of every cell by three places.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def build_quadrature(cells: Moments) -> RowPlaces:
 
 
 def place_rows_apart(cells: Moments, axes: Sequence[slice]) -> list[RowPlaces]:
-    """The same for axes that stand one after the other, each with some of the cells."""
+    """The same for axes one after the other, each with some of the cells."""
     filled = cells.weight > 0
     weight, low, high = cells.weight[filled], cells.low[filled], cells.high[filled]
     middle = np.clip(cells.mean_x[filled], low, high)  # a mean may be off by rounding
@@ -97,13 +97,13 @@ def place_rows_apart(cells: Moments, axes: Sequence[slice]) -> list[RowPlaces]:
 
 
 def spread_evenly(edges: FloatArray, weight: FloatArray) -> RowPlaces:
-    """Let three places stand for rows that are evenly spread over each bin."""
+    """Represent rows that are evenly spread over each bin by three places."""
     start, width = edges[:-1], np.diff(edges)
     return scatter_rows(start + 0.5 * width, width / np.sqrt(12.0), weight)
 
 
 def scatter_rows(middle: FloatArray, deviation: FloatArray, weight: FloatArray) -> RowPlaces:
-    """Let three places stand for rows of which mean and deviation are known, bin by bin."""
+    """Represent rows of which mean and deviation are known by three places, bin by bin."""
     total = weight.sum()
     share = weight / total if total > 0 else np.full(weight.size, 1.0 / weight.size)
     places = middle[:, None] + deviation[:, None] * NODES
@@ -124,8 +124,8 @@ class Design(NamedTuple):
     # levels, slopes (n_maps, n_stretches): weight of each stretch's level and slope
     levels: FloatArray
     slopes: FloatArray
-    # (n_maps, n_gaps): weight of the effect that each gap hides, and of what rows say that were
-    # moved across
+    # (n_maps, n_gaps): weight of the effect that each gap hides, and of the rises that moved
+    # rows show
     hidden: FloatArray
 
     def weigh(self, weights: FloatArray) -> Design:
@@ -181,7 +181,7 @@ class Fit:
         return np.asarray(self._integral(x) - places.mean(self._integral(places.x)))
 
     def _integral(self, x: FloatArray) -> FloatArray:
-        """Integral of mu from the first limit to x; where rows were moved across, what they say."""
+        """Integral of mu from the first limit to x; where rows were moved across, their rise."""
         found, asked = self._integrate(x), self.asked
         if asked is not None:
             # the rises of levels and slopes are replaced by those of moved rows; `_between` leaves

@@ -107,7 +107,7 @@ def split_shapes(traced: FloatArray) -> FloatArray:
     return split
 
 
-# --- How the curves of rows go with where the rows stand: sums that merge like moments
+# --- How the curves of rows vary with the rows' own values: sums that merge like moments
 
 
 @crosses_processes
@@ -128,7 +128,7 @@ class CurvePlaces:
         return CurvePlaces(self.share, self.products + self.share[:, None] * step[:, None, :])
 
     def covary(self, curve: FloatArray, rows: float) -> FloatArray:
-        """Covariance over the rows of their values with one curve where each row stands.
+        """Covariance over the rows of their values with one curve at the place of each row.
 
         `curve` (n_points,): at the points, straight between them, zero on average over the rows;
         `rows`: effective number of rows that have a value. Returns (n_outputs, n_values): divisor
@@ -153,10 +153,10 @@ class RowsBetweenPoints:
 
     @property
     def share(self) -> FloatArray:
-        """What stands beside each point, shape (n_points,)."""
+        """Weight of the rows beside each point, shape (n_points,)."""
         sides = enumerate(self.shares.T)
         before, after = (np.bincount(self.first + k, one, self.n_points + 1) for k, one in sides)
-        return np.asarray(before + after)[:-1]  # behind a single point nobody stands
+        return np.asarray(before + after)[:-1]  # no row lies behind a single point
 
     def in_blocks(self, n_rows: int) -> Iterator[RowsBetweenPoints]:
         """The same, some rows at a time; at least one block."""
@@ -167,17 +167,17 @@ class RowsBetweenPoints:
             )
 
 
-def stand_beside(
+def sort_by_point(
     place: FloatArray, n_points: int, weights: FloatArray | None = None
 ) -> RowsBetweenPoints:
-    """Put rows in the order of the points beside which they stand.
+    """Put rows in the order of the points that they lie between.
 
-    `place` (n_rows,): from `place_between`; rows at nan stand nowhere; `n_points`: how many points
+    `place` (n_rows,): from `locate_between_points`; rows at nan have no weight; `n_points`: how many points
     there are; `weights` (n_rows,): how much each row matters.
 
     Examples
     --------
-    >>> found = stand_beside(np.array([1.5, 0.2, 1.25, 0.0]), 3)
+    >>> found = sort_by_point(np.array([1.5, 0.2, 1.25, 0.0]), 3)
     >>> found.row, found.first
     (array([1, 3, 0, 2]), array([0, 0, 1, 1]))
     >>> found.shares[2:]
@@ -193,25 +193,25 @@ def stand_beside(
     return RowsBetweenPoints(row, first.take(row), shares.take(row, axis=0), n_points)
 
 
-def place_curves(deviations: FloatArray, stands: RowsBetweenPoints) -> tuple[slice, FloatArray]:
-    """Share the curves of rows out to the points beside which they stand.
+def place_curves(deviations: FloatArray, rows: RowsBetweenPoints) -> tuple[slice, FloatArray]:
+    """Share the curves of rows out to the points that they lie between.
 
     `deviations` (n_outputs, n_values, n_rows): how much their values deviate from some mean;
-    `stands`: the rows, in the same order. Returns `points`: those beside which rows stand, from
-    the first row to the last; one may lie behind the last point, where nobody stands; `sums`
+    `rows`: in the same order. Returns `points`: those beside rows, from the
+    first row to the last; one may lie behind the last point, where no rows are; `sums`
     (n_outputs, n_values, n_some): there.
     """
     # One product of matrices for each output.
-    if not stands.first.size:
+    if not rows.first.size:
         return slice(0, 0), np.zeros((*deviations.shape[:2], 0))
-    start, stop = int(stands.first[0]), int(stands.first[-1]) + 2
-    row, point = np.arange(stands.first.size), stands.first - start
+    start, stop = int(rows.first[0]), int(rows.first[-1]) + 2
+    row, point = np.arange(rows.first.size), rows.first - start
     beside = np.zeros((row.size, stop - start))
-    beside[row, point], beside[row, point + 1] = stands.shares.T
+    beside[row, point], beside[row, point + 1] = rows.shares.T
     return slice(start, stop), deviations @ beside
 
 
-# --- Sums of the curves of rows: their scatter, and how they go with where the rows stand
+# --- Sums of the curves of rows: their scatter, and how they vary with the rows' own values
 
 
 @crosses_processes
@@ -220,7 +220,7 @@ class CurveSums:
     """What curves of some rows add up to."""
 
     curves: CurveMoments  # Shapes and levels of their curves
-    places: CurvePlaces  # How shapes go with where the rows stand
+    places: CurvePlaces  # How shapes vary with the rows' own values
 
     def __add__(self, other: CurveSums) -> CurveSums:
         curves = self.curves + other.curves
@@ -232,27 +232,27 @@ class CurveSums:
 
 def sum_curves(
     trace: Callable[[RowsBetweenPoints], FloatArray],
-    stands: RowsBetweenPoints,
+    rows: RowsBetweenPoints,
     size: int,
     weights: FloatArray | None = None,
 ) -> CurveSums:
     """Add up the curves of rows, a block of them at a time.
 
     `trace`: gives the curves of some of the rows, an array of shape (n_points, n_some, n_outputs).
-    It is asked about every row once; `size`: how many are taken at a time; `weights` (n_rows,):
+    It is called for every row once; `size`: how many are taken at a time; `weights` (n_rows,):
     how much each row matters.
     """
     # O(n_rows n_points²) for each output. Curves deviate from the mean of the heaviest block, and
     # what the mean of all differs from it by is taken off once, at the end. Of B blocks that one
     # has a B-th of all weight at least, so the square of that difference is at most B variances, at
     # every point: 100 blocks lose two digits of sixteen, at worst.
-    w = np.ones(stands.row.size) if weights is None else weights
-    blocks = sorted(stands.in_blocks(size), key=lambda some: -w[some.row].sum())
+    w = np.ones(rows.row.size) if weights is None else weights
+    blocks = sorted(rows.in_blocks(size), key=lambda some: -w[some.row].sum())
     split = ((some, split_shapes(trace(some))) for some in blocks)
     first = next(split)
     about, _ = deviate_curves(first[1], w[first[0].row])
     sums, products = np.zeros_like(about), np.zeros((*about.shape, about.shape[1]))
-    placed = np.zeros((*about.shape, stands.n_points + 1))  # behind the last point stands nobody
+    placed = np.zeros((*about.shape, rows.n_points + 1))  # no rows are behind the last point
     for some, deviations in chain([first], split):
         own = w[some.row]
         deviations -= about[..., None]
@@ -264,9 +264,10 @@ def sum_curves(
             deviations *= np.sqrt(own)
         for total, gaps in zip(products, deviations, strict=True):
             total += gaps @ gaps.T
+    # from the mean of the heaviest block to that of all
     weight = float(w.sum())
     step = sums / (weight if weight > 0 else 1.0)
     products -= weight * (step[:, :, None] * step[:, None, :])
     curves = CurveMoments(weight, float((w**2).sum()), about + step, products)
-    places = CurvePlaces(stands.share, np.ascontiguousarray(placed[..., :-1].transpose(0, 2, 1)))
+    places = CurvePlaces(rows.share, np.ascontiguousarray(placed[..., :-1].transpose(0, 2, 1)))
     return CurveSums(curves, places.deviating_from(-step))

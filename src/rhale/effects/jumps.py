@@ -16,7 +16,7 @@ from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.records import crosses_processes
 from rhale.stats.sampling import KeyArray
 
-N_JUMP_GROUPS = 32  # of rows, by their keys: what differs between them tells the uncertainty
+N_JUMP_GROUPS = 32  # of rows, by their hashes: differences between them give the uncertainty
 MAX_JUMP_CELLS = 1000
 NEIGHBOURHOOD_SHARE, MIN_NEIGHBOURHOOD_SHARE, MAX_NEIGHBOURHOOD_SHARE = (
     0.1,
@@ -63,7 +63,7 @@ class JumpCells:
 
     @property
     def is_merged(self) -> bool:
-        """Whether some cells stand for several thresholds."""
+        """Whether some cells have several thresholds."""
         return bool(np.count_nonzero(self.cell_of_cut >= 0) > self.n_cells)
 
     def serve(self, x: FloatArray) -> Cells:
@@ -81,7 +81,7 @@ def _serve(ends: Ends, x: FloatArray) -> Cells:
 
 
 class JumpMarks(NamedTuple):
-    """What is asked of rows, by the stretch of an axis that they stand on: all on one are alike."""
+    """What is measured of rows, by the stretch of an axis that they lie on: all on one are alike."""
 
     position: IntArray  # (n_marks,): how many places lie at or below each stretch
     near: Cells  # (n_marks,): cells whose mean jump its rows count for, first to last (exclusive)
@@ -133,11 +133,11 @@ def _join_pairs(pairs: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class JumpQuestion:
-    """What is asked about the jumps of some rows along one column."""
+    """The jumps to be measured of some rows along one column."""
 
     column: int
     cells: JumpCells  # Where jumps are counted
-    marks: JumpMarks  # What is asked, wherever rows stand
+    marks: JumpMarks
     mark: CellArray  # (n_rows,): the mark of each row; -1 for rows that do not count at all
     n_parts: int = 1  # How many parts the rows have
 
@@ -179,7 +179,7 @@ class JumpSums:
         return JumpSums(self.jumps[mine], self.near[mine], self.stand[mine], self.unit, inner)
 
     def between(self, first: int, last: int) -> JumpSums:
-        """Keep some neighbouring cells, `last` excluded; rows beyond them stand at their ends."""
+        """Keep some neighbouring cells, `last` excluded; rows beyond them count at their ends."""
         near = np.cumsum(self.near, axis=1)[:, first:last]
         stand = self.stand[:, first : last + 1].copy()
         stand[:, 0] += self.stand[:, :first].sum(axis=1)
@@ -203,7 +203,7 @@ class JumpSums:
 
 @dataclass(frozen=True, eq=False)
 class JumpReply:
-    """What a walker says about the jumps of some rows along one column."""
+    """The jumps of some rows along one column, as a walker measured them."""
 
     sums: JumpSums
     # (n_outputs, n_rows): of each row's own staircase over its window, by least squares
@@ -211,7 +211,7 @@ class JumpReply:
 
 
 def make_jump_rows(key: KeyArray, weight: FloatArray | None, total: float) -> JumpRows:
-    """Say how rows count, of a table whose rows weigh `total`.
+    """Groups and shares of rows of a table whose rows weigh `total`.
 
     The total is rounded up to a power of two, so that rounding of sums of weights, which depends
     on the order of the rows, does not matter.
@@ -257,26 +257,23 @@ def find_jump_cells(
     # Towards an end of the axis a neighbourhood shrinks, as many rows on both sides, down to ten on
     # each side, and 20 in all; so it never becomes one-sided. Rows that tie with the last one are
     # in.
+    # cells of close thresholds have the middle one as their place
     inside = (cuts > axis.low) & (cuts <= axis.high)
     cell = np.full(cuts.size, -1)
-    cell[inside] = merge_cuts(axis, cuts[inside], most)
+    distinct, own = np.unique(cuts[inside], return_inverse=True)
+    if distinct.size > most:
+        # cells of thresholds that are close in rank among the rows, and among themselves
+        below = axis.reached[np.searchsorted(axis.values, distinct, "left")] / axis.reached[-1]
+        among = np.arange(distinct.size) / distinct.size
+        key = np.floor(most / 2 * below) + np.floor(most / 2 * among)
+        own = np.unique(key, return_inverse=True)[1][own]
+    cell[inside] = own
     n_cells = int(cell.max(initial=-1)) + 1
     first = np.searchsorted(cell[inside], np.arange(n_cells))
     last = np.searchsorted(cell[inside], np.arange(n_cells), "right") - 1
     places = cuts[inside][(first + last) // 2]
     innermost = find_inner(axis, places, share) if inner else None
     return JumpCells(places, *find_near(axis, places, share), cell, innermost)
-
-
-def merge_cuts(axis: FeatureAxis, cuts: FloatArray, most: int) -> IntArray:
-    """Number the cells of increasing thresholds: each its own, or a few that are close in one."""
-    distinct, own = np.unique(cuts, return_inverse=True)
-    if distinct.size <= most:
-        return own
-    below = axis.reached[np.searchsorted(axis.values, distinct, "left")] / axis.reached[-1]
-    among = np.arange(distinct.size) / distinct.size
-    key = np.floor(most / 2 * below) + np.floor(most / 2 * among)
-    return np.asarray(np.unique(key, return_inverse=True)[1][own])
 
 
 def find_inner(axis: FeatureAxis, places: FloatArray, share: float) -> Ends:
@@ -288,6 +285,7 @@ def find_near(
     axis: FeatureAxis, places: FloatArray, share: float, fewest_rows: int = FEWEST_NEAR
 ) -> Ends:
     """Smallest and largest value of the rows near each place."""
+    # ranks of the first and the last row of each neighbourhood, in weight from the left
     reached, total = axis.reached, axis.reached[-1]
     fewest = min(fewest_rows / axis.rows, 1.0) * total
     below = reached[np.searchsorted(axis.values, places, "left")]

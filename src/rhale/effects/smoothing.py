@@ -82,7 +82,7 @@ class Drawing:
         place = np.flatnonzero(pile) if pile.all() else np.union1d(even, np.flatnonzero(pile))
         # local quadratic regression (loess, Cleveland 1979) with a bandwidth in rank, as a matrix:
         # row k holds the weight of every height in the smooth curve at knot k
-        near = (rank - rank[place][:, None]) / reach_rows(rank, place)[:, None]
+        near = (rank - rank[place][:, None]) / _reach_rows(rank, place)[:, None]
         rule = fit_parabolas(near, rows.x - rows.x[place][:, None], counts)
         exact = np.flatnonzero(pile[place])
         rule[exact] = 0.0
@@ -154,7 +154,7 @@ class Drawing:
 def calibrate_quadrature(stairs: Staircase, rows: RowPlaces) -> RowPlaces:
     """Places of rows whose weights between jumps are those of the staircase.
 
-    Places that stand for rows may lie on the other side of a jump; how many rows there are between
+    Quadrature nodes may lie on the other side of a jump than their rows; how many rows there are between
     two jumps is known.
     """
     # distinct places and their weights
@@ -176,7 +176,7 @@ def calibrate_quadrature(stairs: Staircase, rows: RowPlaces) -> RowPlaces:
     return RowPlaces(x[order], weight[order] / weight[order].sum())
 
 
-def reach_rows(rank: FloatArray, place: IntArray) -> FloatArray:
+def _reach_rows(rank: FloatArray, place: IntArray) -> FloatArray:
     """How far in rank the rows reach that a parabola is fitted to, at some of the places."""
     others = min(MIN_PARABOLA_POINTS, rank.size) - 1
     starts = np.arange(rank.size - others)  # of all runs of so many neighbours

@@ -31,8 +31,8 @@ BAND = 1 / 8  # of the rows, on each side of a row's own place: so far it is mov
 BAND_PLACES = 3  # as many places at even ranks; of levels at least
 POINT_MASS_RATIO = 1.5  # times the rows of a place: a value that so many share is a place
 ROWS_A_PLACE = 4  # on average at least: one row alone does not differ
-N_JACKKNIFE_GROUPS = 32  # of rows, each left out once: what that changes tells the error
-COVARIANCE_FILTER = 0.1  # of a variance: what smaller parts of a covariance say is noise
+N_JACKKNIFE_GROUPS = 32  # of rows, each left out once: the changes give the error
+COVARIANCE_FILTER = 0.1  # of a variance: smaller parts of a covariance are noise
 # rows of a group at a place, whose products are better added up as a matrix product
 MIN_ROWS_FOR_MATRIX_PRODUCT = 32
 N_SHOWN = 100  # rows whose own curves are kept for pictures
@@ -70,7 +70,7 @@ def choose_spread_positions(axis: FeatureAxis) -> Places:
 
     `axis`: the feature, whose ends differ.
     """
-    # Beside a value that many rows share stand the next values on both sides: what happens between
+    # A value that many rows share has the next values on both sides as places, too: what happens between
     # them is an increment of its own. So is what happens across a wide stretch without rows.
     if axis.values.size < 2:  # between limits that the user gave
         return lay_band(np.array([axis.low, axis.high]))
@@ -246,7 +246,7 @@ class RowSpread:
             mine = np.flatnonzero(own == place)
             known = self.rows[row[mine], : some.stop - some.start] - mean[some]
             inside, variance = self.covariance[some, some], np.diag(self.covariance)[some]
-            # increments that hardly vary beside others tell nothing of them but rounding
+            # increments that hardly vary beside others predict nothing but rounding
             scale = np.sqrt(np.maximum(variance, SPREAD_WEIGHT_ROUNDING * most) + (most == 0))
             like = inside / scale[:, None] / scale
             filtered = np.linalg.solve(
@@ -259,14 +259,14 @@ class RowSpread:
 
 
 class CurveAudit(NamedTuple):
-    """A curve beside the one that moved rows tell, each centred over the rows."""
+    """A curve compared with that of moved rows, each centred over the rows."""
 
     # moved, curve_size: size of the curve of moved rows, and of the curve: root mean square over
     # the rows
     moved: float
     curve_size: float
     off: float  # The same of their difference
-    error: float  # How far chance takes what moved rows tell
+    error: float  # Standard error of the curve of moved rows
 
 
 class ShownRows(NamedTuple):
@@ -388,15 +388,15 @@ def measure_spread(
 def measure_crossings(
     places: Places, x: FloatArray, own: IntArray, increments: FloatArray, weight: FloatArray
 ) -> Crossings | None:
-    """What rows say that were moved across wide stretches without rows, and right beside them.
+    """Changes of rows that were moved across wide stretches without rows, and right beside them.
 
     `x`, `own`, `weight` (n_rows,): values of the rows, the place of each, and weights;
     `increments` (n_rows, n_asked - 1): as in `measure_spread`. Returns None where nothing is
-    empty, or less than two rows tell.
+    empty, or less than two rows were moved across.
     """
     # The mean increment of the rows at both places and of the thirty nearest on each side, if more,
-    # as far as they were moved to both. Rows beyond an empty stretch tell what happens across it
-    # only. Where rows end before one they are few, and local effects tell little of what happens
+    # as far as they were moved to both. Rows beyond an empty stretch count for what happens across it
+    # only. Where rows end before one they are few, and local effects show little of what happens
     # there, but all rows behind are lifted by it: so the increments beside it are measured, too.
     steps = np.unique(np.concatenate([places.empty - 1, places.empty, places.empty + 1]))
     steps = steps[(steps >= 0) & (steps < places.values.size - 1)]

@@ -331,7 +331,7 @@ def _mean_jumps(sums: JumpSums, output: int) -> tuple[FloatArray, FloatArray, Fl
 
 
 def halves_agree(sums: JumpSums, output: int) -> float:
-    """Correlation, 0 to 1, of what two halves of the rows near each place say about its jump."""
+    """Correlation, 0 to 1, of the jumps at all places as two halves of the rows near each show them."""
     # With s the share of the squared jumps that is noise, 1 - s is what two halves have in common
     # and 2 s the noise of each: their correlation is (1 - s) / (1 + s). A jump that is the doing of
     # p of n rows has s = (1 - p) / (p n), so one half is what jumps have that three rows make.

@@ -95,7 +95,7 @@ def read_cells(
     array([2.])
     """
     # (A[i, j] + A[i - 1, j - 1]) / 2: the mean of **two** of the four corners. It is neither the
-    # mean of the cell nor the value where its rows stand, and cells without rows are in the range:
+    # mean of the cell nor the value where its rows are, and cells without rows are in the range:
     # take the numbers for what another program says, and the strength for what there is.
     low, high = (
         tuple(slice(None) if levels else ends for levels in is_levels)

@@ -103,7 +103,7 @@ class Knots:
         return lines
 
 
-# --- Curves that are straight between points: what rows that stand between these say of them
+# --- Curves that are straight between points, read at rows between these
 
 
 def locate_between_points(x: FloatArray, points: FloatArray) -> FloatArray:

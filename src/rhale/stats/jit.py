@@ -50,7 +50,7 @@ def njit(*types: Any, cache: bool = False, **options: Any) -> Callable[[Any], An
 
 
 def can_compile() -> bool:
-    """Tell whether numba is there, and not switched off."""
+    """Whether numba is there, and not switched off."""
     try:
         from numba import config
     except ImportError:
@@ -134,7 +134,7 @@ def is_private(folder: Path) -> bool:
 
 
 def will_compile(function: Any) -> bool:
-    """Tell whether the next call of a function has to compile it: it is in no cache yet."""
+    """Whether the next call of a function has to compile it: it is in no cache yet."""
     if not can_compile() or function.signatures:
         return False
     file, name = Path(function.py_func.__code__.co_filename).stem, function.__name__

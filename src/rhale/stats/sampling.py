@@ -79,7 +79,7 @@ class Sample:
             weight = np.concatenate([weight, other.weight[:late]])
             place = np.argsort(key, kind="stable")  # of two runs: in linear time
             key, weight = key[place], weight[place]
-            again = 1 + np.flatnonzero(key[1:] == key[:-1])  # they stand behind these
+            again = 1 + np.flatnonzero(key[1:] == key[:-1])  # they come behind these
             if again.size:
                 weight[again - 1] += weight[again]
                 key, weight = np.delete(key, again), np.delete(weight, again)

@@ -15,7 +15,6 @@ from rhale.effects.binning.axis import (
     join_batch_limits,
     nearest,
     pad_batch_values,
-    unite_averages,
 )
 from rhale.effects.binning.cells import Closed, require_closed, uniform_edges
 from rhale.effects.binning.gaps import are_gaps, locate_gaps
@@ -62,7 +61,7 @@ SpreadBins = Literal["joint", "mean", "own"]
 MIN_ROWS_PER_BIN = 5.0
 FEWEST_LIMITS, MOST_LIMITS = 100, 200
 LIMITS_GROW_FROM, LIMITS_GROWTH = 3000, 0.301  # rows; twice as many limits for ten times the rows
-STEPPED_SHARE = 1 / 20  # of the rows: secants over windows that overlap cannot tell less apart
+STEPPED_SHARE = 1 / 20  # of the rows: secants over overlapping windows resolve no less
 SPREAD_SHARE, FEWEST_SPREAD_ROWS = 1 / 10, 20.0  # a bin that is cut for the spread's sake
 SPREAD_LIMIT_TOLERANCE = 1 / 50  # of the rows, between a limit of the spread and one of a bin
 SPREAD_PENALTY = 4.0
@@ -341,7 +340,9 @@ class MeanSearch:
 
     def unite(self, limits: Sequence[IntArray]) -> MeanSearch:
         """Search among fewer limits."""
-        noise = unite_averages(self.noise, self.axes.cells.weight, self.axes.join(limits))
+        starts, weight = self.axes.join(limits)[:-1], self.axes.cells.weight
+        total, summed = (np.add.reduceat(own, starts) for own in (weight, weight * self.noise))
+        noise = np.divide(summed, total, out=np.zeros(total.size), where=total > 0)
         return replace(self, axes=self.axes.unite(limits), noise=noise)
 
     def cheapest_paths(self) -> list[IntArray | None]:
@@ -415,12 +416,12 @@ def _misfit(
 ) -> tuple[FloatArray, BoolArray]:
     """Squares about the fit and price of its parameters, and whether that is a line.
 
-    For each unit of weight that a row has: rows / weight stands before all of it.
+    For each unit of weight that a row has: rows / weight is factored out.
     """
     # s² + p penalty v / n, with s² = S / (n - p) of the constant (p = 1) and of the line (p = 2);
     # arrays are reused in place, as there are n_cells² / 2 runs
     sxx, sxd, sdd = runs.products
-    # runs of fewer than two rows are refused later, whatever stands here
+    # runs of fewer than two rows are refused later, whatever their price here
     parameter = np.maximum(rows, 0.5)
     parameter *= parameter
     np.divide(runs.sums[-1], parameter, out=parameter)
@@ -514,11 +515,11 @@ class SpreadSearch:
         sizes, n_cells = self.sizes.tolist(), self.sums.shape[1]
         loops = choose_compiled_loops(PRICED_SPREAD * int(self.sizes @ self.sizes) // 2)
         if loops is not None:
-            asked = np.stack([own.ravel() for own in (self.cost, self.least, self.level)])
+            prices = np.stack([own.ravel() for own in (self.cost, self.least, self.level)])
             squares, rows, squared = self.sums[-3:]  # where rows count alike, weights are squares
             given = {"weight": self.sums[0], "squares": squares, "noise": rows, "sdd": squared}
             runs, gaps = list_runs(n_cells, **given), np.zeros(n_cells, np.bool_)
-            found = loops.search(runs, self.sizes, gaps, asked, SPREADS, len(self.sums) > 3)
+            found = loops.search(runs, self.sizes, gaps, prices, SPREADS, len(self.sums) > 3)
             return trace_all(np.split(found[0], np.cumsum(self.sizes)[:-1]), found[1])
         sums = pad_batch_values(self.sums, self.sizes)
         parts = [list(self._prices(some, sums)) for some in batch_axes_by_cells(sizes)]

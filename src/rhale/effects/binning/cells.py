@@ -88,11 +88,11 @@ class Grid:
         return kept
 
     def covers(self, x: FloatArray) -> BoolArray:
-        """Tell which values lie between the outermost limits."""
+        """Whether each value lies between the outermost limits."""
         return np.asarray((x >= self.edges[0]) & (x <= self.edges[-1]))
 
     def covers_all(self, x: FloatArray) -> bool:
-        """Tell whether every value does; there is at least one."""
+        """Whether every value does; there is at least one."""
         return bool(x.min() >= self.edges[0] and x.max() <= self.edges[-1])
 
     def locate(self, x: FloatArray) -> CellArray:
@@ -135,8 +135,8 @@ class Grid:
 
     def count_in_order(self, x: FloatArray) -> IntArray:
         """Count the values of each cell; those of a cell stand side by side, cell after cell."""
-        # O(n_cells log n_rows): a binary search asks no more of the order than that all values
-        # below a limit stand before all above it.
+        # O(n_cells log n_rows): a binary search needs no more of the order than that all values
+        # below a limit come before all above it.
         side: Literal["left", "right"] = "left" if self.closed == "left" else "right"
         ends = np.empty(self.n_cells + 1, dtype=np.intp)
         ends[0], ends[-1] = 0, x.size
@@ -227,7 +227,7 @@ class Cells:
         return tuple(grid.n_cells for grid in self.grids)
 
     def covers(self, x: FloatArray) -> BoolArray:
-        """Tell which rows lie on every axis.
+        """Whether each row lies on every axis.
 
         `x` (n_rows,) or (n_axes, n_rows): the value of every row on each axis.
         """
@@ -235,7 +235,7 @@ class Cells:
         return reduce(and_, (g.covers(v) for g, v in zip(self.grids, columns, strict=True)))
 
     def covers_all(self, x: FloatArray) -> bool:
-        """Tell whether every row does; there is at least one."""
+        """Whether every row does; there is at least one."""
         if len(self.grids) == 1:
             return self.grids[0].covers_all(x)
         columns = np.atleast_2d(x)
@@ -267,7 +267,7 @@ class Cells:
         return Cells((*self.grids[:axis], wide, *self.grids[axis + 1 :]))
 
     def runs(self, limits: IntArray, axis: int = 0) -> MergedCells:
-        """Tell which cells become one when those of an axis are united."""
+        """Which cells become one when those of an axis are united."""
         sizes = np.diff(limits)
         if len(self.grids) == 1:
             return MergedCells(slice(None), limits[:-1], sizes)

@@ -57,7 +57,7 @@ class Unfitted(NamedTuple):
     cells: Moments
     cuts: Cuts
     # fine, limits (n_bins + 1,): finer cells of the same rows and the limits of the bins among
-    # theirs: they tell better where rows are and how these vary. Or the cells and limits
+    # theirs: they show better where rows are and how these vary. Or the cells and limits
     # themselves
     fine: Moments
     limits: IntArray
@@ -101,8 +101,8 @@ def fit_effects(unfitted: Sequence[Unfitted]) -> list[Effect]:
 
     Each has the bits that it has when it is fitted alone.
     """
-    # Most of what a fit of few cells costs is the calls of NumPy, so those of all effects stand
-    # side by side.
+    # Most of what a fit of few cells costs is the calls of NumPy, so all effects are fitted in
+    # the same calls.
     made, alike = dict[int, Effect](), dict[tuple[object, ...], list[int]]()
     for at, one in enumerate(unfitted):
         alike.setdefault(one.likeness, []).append(at)
@@ -159,6 +159,7 @@ class _Batch:
         # errors, deviations, quadrature and lines of all effects at once
         limits = self.fine.join([one.limits for one in self.each])
         errors = fit_errors(self.fine.cells, limits, self.linear, bins, variance)
+        level_error, slope_error, covariance = errors
         spread, own_spread = self.spread(variance), self.own_spread()
         deviation = np.sqrt(bins.sxx / np.where(self.measured, bins.weight, 1.0))
         places = place_rows_apart(self.fine.cells, self.fine.slices())
@@ -206,11 +207,11 @@ class _Batch:
                 slope=fit.slope,
                 std=std,
                 std_plain=std_plain,
-                level_error=errors.level[part],
-                slope_error=errors.slope[part],
+                level_error=level_error[part],
+                slope_error=slope_error[part],
                 row_places=places[k],
                 gaps=_find_gaps(one.fine, fit, followed[k], places[k]),
-                fit_covariance=errors.covariance[part],
+                fit_covariance=covariance[part],
                 search=search,
                 closed=one.fine.grid.closed,
                 bin_notes=(
@@ -235,8 +236,9 @@ class _Batch:
         parts = [cast(IntArray, own.spread_parts) for own in cuts]
         begin = self.cells.join([own.limits for own in cuts])[:-1]
         place = np.searchsorted(self.cells.join(parts), begin, "right") - 1
-        asks = np.isfinite(std) & self.measured & (self.bins.rows < ENOUGH_SPREAD_ROWS)
-        return np.where(asks, self.spread_between(parts, cap=True)[place], std), std_plain
+        # bins with few rows have the deviation of the part that they lie in
+        few = np.isfinite(std) & self.measured & (self.bins.rows < ENOUGH_SPREAD_ROWS)
+        return np.where(few, self.spread_between(parts, cap=True)[place], std), std_plain
 
     def own_spread(self) -> list[tuple[FloatArray | None, FloatArray | None]]:
         """Bins of the spread and the deviation in each; nothing where it has no bins of its own."""
@@ -334,25 +336,18 @@ def _find_gaps(cells: Moments, fit: BinFits, followed: CellMeans | None, rows: R
     return find_gaps(cells, lambda x: build_fit_from_bins(fit, followed, rows).curve(x, "start"))
 
 
-class FitErrors(NamedTuple):
-    """Standard errors of level and slope of every bin, and their covariance."""
-
-    level: FloatArray
-    slope: FloatArray
-    covariance: FloatArray
-
-
 def fit_errors(
     cells: Moments, limits: IntArray, linear: BoolArray, bins: Moments, variance: FloatArray
-) -> FitErrors:
-    """Errors of the fits, from the squared residuals of the cells where they are.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Standard errors of level and slope of every bin, and their covariance.
 
     `limits`, `linear` (n_bins + 1,) and (n_bins,): the bins among the cells, and which of them are
     lines; `bins`: the cells, united to these bins; `variance` (n_bins,): about the fits; nan where
     rows are too few to tell.
     """
     # Rows need not vary evenly about a line: for the slope, the squares of each cell count with the
-    # leverage of its rows (the sandwich of White, 1980). A bin of one cell has the usual formula.
+    # leverage of its rows, (x - mean)² (the sandwich of White, 1980). A bin of one cell has the
+    # usual formula.
     place = np.repeat(np.arange(linear.size), np.diff(limits))
     rows = np.where(bins.weight > 0, bins.rows, np.nan)
     sxx = np.where(bins.sxx > 0, bins.sxx, np.inf)
@@ -362,7 +357,7 @@ def fit_errors(
     levers = cells.sxx + cells.weight * offset**2, cells.weight * offset
     leaned, tilted = (np.add.reduceat(squares * lever, limits[:-1]) for lever in levers)
     known = linear & np.isfinite(variance)
-    return FitErrors(
+    return (
         np.sqrt(variance / rows),
         np.where(known, np.sqrt(leaned * bins.weight / rows) / sxx, np.where(linear, np.nan, 0.0)),
         np.where(known, tilted / rows / sxx, 0.0),

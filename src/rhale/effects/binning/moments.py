@@ -350,7 +350,7 @@ def _loop_block(
 ) -> tuple[Moments, bool]:
     """Measure one block by the compiled loop: the bits of `_measure_block`.
 
-    Tell, too, whether `check_magnitude` need not look at its values: where the sum of their
+    Return, too, whether `check_magnitude` may be left out: where the sum of their
     squares is an ordinary number, none of them is too large, and the largest is not too small.
     """
     (grid,) = cells.grids

@@ -149,7 +149,7 @@ class PointMasses:
 
     @cached_property
     def divided(self) -> FloatArray:
-        """Point masses with a stretch on both sides: half of their rows stand on each."""
+        """Point masses with a stretch on both sides: half of their rows belong to each."""
         return np.intersect1d(self.values, np.intersect1d(*self.stretches.T))
 
     def split_ties(self, x: FloatArray, key: KeyArray) -> FloatArray:

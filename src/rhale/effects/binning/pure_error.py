@@ -14,9 +14,9 @@ from rhale.effects.binning.moments import Moments, about_line
 from rhale.effects.binning.segments import MODEL_ROUNDING, zero_rounding_squares
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
-FEWEST_POOLED = 30.0  # rows around a cell that tell how rows vary there
+FEWEST_POOLED = 30.0  # rows around a cell, from which its variance is estimated
 VARIANCE_LIMIT_QUANTILE = 2.0  # normal quantile of the confidence limit of a variance
-ENOUGH_INSIDE = 0.5  # of the rows: free squares inside cells that tell the noise by themselves
+ENOUGH_INSIDE = 0.5  # of the rows: free squares inside cells that suffice by themselves
 LEAST_FREE = 1e-9  # fewer free squares than that are none
 
 
@@ -85,14 +85,14 @@ class Pool(NamedTuple):
 
 
 class PureErrorSquares(NamedTuple):
-    """What tells how rows vary: squares inside the cells, and between neighbouring ones."""
+    """Squares for the variance between rows: inside the cells, and between neighbouring ones."""
 
     # inside, free (n_filled,): sum of the squares of each cell, and how many of them are free
     inside: FloatArray
     free: FloatArray
     # (n_between,): squared steps or bends, each scaled to the variance of one row
     between: FloatArray
-    ranks: Sequence[FloatArray] = ()  # Where they stand on each axis, in rows from the left
+    ranks: Sequence[FloatArray] = ()  # Their positions on each axis, in rows from the left
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class NonEmptyCells:
 
     @cached_property
     def parts(self) -> list[slice]:
-        """Where the cells of each axis stand."""
+        """Slices of the cells of each axis."""
         return slices(self.sizes)
 
     @cached_property
@@ -160,7 +160,7 @@ class NonEmptyCells:
     def about_means(self) -> PureErrorSquares:
         """Squares that see every change of the mean effect."""
         # Rice's (1984) first differences: every change of the mean effect adds to them. Cells of
-        # one row have no squares inside: there the steps alone tell the noise
+        # one row have no squares inside: there the steps alone show the noise
         left = np.flatnonzero(self.axis[1:] == self.axis[:-1])
         ends = (left, left + 1)
         steps = squared_steps([self.mean[k] for k in ends], [self.rows[k] for k in ends])
@@ -172,7 +172,7 @@ class NonEmptyCells:
     def about_lines(self) -> tuple[PureErrorSquares, ...]:
         """Squares that see bends of the mean effect, and those that see bends inside cells only.
 
-        The latter only where they tell enough by themselves.
+        The latter only where they suffice by themselves.
         """
         # pseudo-residuals of Gasser, Sroka and Jennen-Steinmetz (1986): distances from the line
         # between both neighbours vanish where the mean effect is a line
@@ -264,7 +264,7 @@ class Around(NamedTuple):
         )
         if not squares.between.size:
             return Pool(inside, free)
-        # what lies between cells counts whole where it stands in the window; ranks carry rounding
+        # what lies between cells counts whole where it is in the window; ranks carry rounding
         first = self.low.below(self.cells, squares.ranks, -1e-9)
         last = self.high.below(self.cells, squares.ranks, 1e-9)
         sizes = np.array([own.size for own in squares.ranks])

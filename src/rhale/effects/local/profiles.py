@@ -15,7 +15,7 @@ from rhale.effects.binning.fixed import Edges
 from rhale.effects.binning.moments import Moments, measure_moments
 from rhale.effects.binning.partition import Partition
 from rhale.effects.curve import RowPlaces, build_quadrature
-from rhale.effects.curve_sums import CurveSums, RowsBetweenPoints, stand_beside, sum_curves
+from rhale.effects.curve_sums import CurveSums, RowsBetweenPoints, sort_by_point, sum_curves
 from rhale.effects.local.binned import reachable_limits
 from rhale.effects.local.measure import (
     ChunkResult,
@@ -148,8 +148,8 @@ class Tracing:
             return traced
 
         size = max(BLOCK_NUMBERS // (n_outputs * n_points), MIN_TRACED_BLOCK_ROWS)
-        stands = stand_beside(place, n_points, weights)
-        return sum_curves(trace, stands, size, weights), single
+        in_order = sort_by_point(place, n_points, weights)
+        return sum_curves(trace, in_order, size, weights), single
 
     @property
     def stretches(self) -> Grid:
