@@ -103,7 +103,7 @@ def _sums_by_hand(question, rows, jumps, served_by):
         served = slice(served_by[0][r], served_by[1][r])
         total[group, served] += share * jumps[served, r]
         near[group, served] += share
-        stand[group, marks.stand[r]] += share
+        stand[group, marks.position[r]] += share
     return total, near, stand
 
 

@@ -11,8 +11,7 @@ from tests.unit.effects.askers import asker_for, replies_to, rows_of
 import rhale
 from rhale.data import open_table
 from rhale.data.columns import Labels
-from rhale.effects.level_moments import measure_levels
-from rhale.effects.level_order import level_distances, order_levels_by_distance
+from rhale.effects.levels import level_distances, measure_levels, order_levels_by_distance
 from rhale.effects.local.category_steps import LevelDifferences, row_steps
 from rhale.effects.local.nearby import Nearby
 from rhale.effects.spread import lay_band

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tests.properties.strategies import WEIGHTS, generators
 
 import rhale
-from rhale.effects.level_moments import measure_levels
-from rhale.effects.level_order import level_distances, order_levels_by_distance
+from rhale.effects.levels import level_distances, measure_levels, order_levels_by_distance
 from rhale.features.categories import Levels
 
 few = settings(max_examples=12)

@@ -13,7 +13,7 @@ from rhale.effects.binning.moments import measure_moments
 from rhale.effects.binning.partition import Cuts, every_cell
 from rhale.effects.effect import NO_SAMPLE, LocalEffects
 from rhale.effects.level_effect import LevelEffect
-from rhale.effects.level_moments import measure_levels
+from rhale.effects.levels import measure_levels
 from rhale.effects.profile import Profile
 from rhale.effects.result import Result
 from rhale.effects.staircase import Staircase

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.effects.alignment import can_be_named
-from rhale.effects.quadrature import RowPlaces
+from rhale.effects.curve import RowPlaces
 from rhale.effects.result import Result
 from rhale.stats.arrays import FloatArray
 

@@ -15,9 +15,9 @@ from rhale.comparison import table
 from rhale.comparison.feature_comparison import FeatureComparison, rank_comparisons
 from rhale.comparison.notes import tell_differences
 from rhale.effects import summary
+from rhale.effects.curve import RowPlaces
 from rhale.effects.difference import CurveDifference
 from rhale.effects.explanation import Explanation
-from rhale.effects.quadrature import RowPlaces
 from rhale.effects.result import Result, as_points, find_result_axis_kind, require_level
 from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.naming import find, find_feature, find_output, near_names

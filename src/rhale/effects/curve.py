@@ -1,7 +1,11 @@
-"""From bin effects to curves: integrals, centring, exact variances. All of it is linear algebra."""
+"""From bin effects to curves: quadrature over the rows, integrals, centring, exact variances.
+
+All of it is linear algebra: a curve is a linear map of the levels and slopes of its stretches.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, get_args
@@ -10,30 +14,118 @@ import numpy as np
 
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.gaps import NO_GAPS, Crossings, Gaps
-from rhale.effects.quadrature import RowPlaces, spread_evenly
+from rhale.effects.binning.moments import Moments
 from rhale.errors import BadSettingError
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
-Center = Literal["mean", "start", "uniform"]
-CURVE_BLOCK_ROWS = 2**14
-MAX_EXTRAPOLATION_SHARE = (
-    0.1  # of the extent of a bin's rows: so far beyond them its line may be read
-)
+# --- Quadrature: a few places with weights, in the place of the rows wherever these are averaged
 
 
-class Design(NamedTuple):
-    """Linear maps of what is estimated, one a row.
+NODES = np.sqrt(1.8) * np.array([-1.0, 0.0, 1.0])  # Gauss's three points, for deviation one
+OF_ANY = 0.4  # t² for rows that hardly vary
+NODE_WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
+
+
+class RowPlaces(NamedTuple):
+    """Quadrature: places on an axis (nodes) and the share of the rows that each represents.
 
     Attributes
     ----------
-    levels, slopes : ndarray of shape (n_maps, n_stretches)
-        Weight of each stretch's level and slope.
-    hidden : ndarray of shape (n_maps, n_gaps)
-        Weight of the effect that each gap hides, and of what rows say that were moved across.
+    x : ndarray of shape (n_places,)
+        The places.
+    weight : ndarray of shape (n_places,)
+        Their shares, which add up to one.
     """
 
+    x: FloatArray
+    weight: FloatArray
+
+    def mean(self, values: FloatArray) -> float:
+        """Average over the rows of what was read at the places."""
+        return float(self.weight @ values)
+
+    def deviation(self, values: FloatArray) -> float:
+        """Standard deviation over the rows of what was read at the places."""
+        return float(np.sqrt(self.weight @ (values - self.weight @ values) ** 2))
+
+
+def build_quadrature(cells: Moments) -> RowPlaces:
+    """Represent the rows of every cell by three places.
+
+    Examples
+    --------
+    >>> from rhale.effects.binning.cells import Grid
+    >>> from rhale.effects.binning.moments import measure_moments
+    >>> x = np.array([0.0, 0.0, 0.0, 3.0])
+    >>> build_quadrature(measure_moments(Grid(np.array([0.0, 3.0])), x, x))
+    RowPlaces(x=array([0.  , 0.75, 3.  ]), weight=array([0.75, 0.  , 0.25]))
+    """
+    # With a and b the distances of the mean from the smallest and the largest x and v the variance,
+    # r = v / (a b) is at most one (Bhatia and Davis). Places at the mean less t a and plus t b have
+    # the mean and the deviation of the rows with the shares r / t² of b / (a + b) and a / (a + b),
+    # and the mean keeps the rest. t² = .4 + .6 r makes them the rows themselves where these have
+    # one or two values (r = 1), and Gauss's three points where they are evenly spread (r = 1 / 3),
+    # so that averages of parabolas are exact and those of their squares nearly so. No place lies
+    # where no row can be. Files of format 10 hold the cells and not the places: they are read by
+    # this.
+    (places,) = place_rows_apart(cells, [slice(0, cells.weight.size)])
+    return places
+
+
+def place_rows_apart(cells: Moments, axes: Sequence[slice]) -> list[RowPlaces]:
+    """The same for axes one after the other, each with some of the cells."""
+    filled = cells.weight > 0
+    weight, low, high = cells.weight[filled], cells.low[filled], cells.high[filled]
+    middle = np.clip(cells.mean_x[filled], low, high)  # a mean may be off by rounding
+    below, above = middle - low, high - middle
+    inside = (below > 0) & (above > 0)
+    product = np.where(inside, below * above, 1.0)
+    ratio = np.clip(np.where(inside, cells.sxx[filled] / weight / product, 0.0), 0.0, 1.0)
+    reach = np.sqrt(OF_ANY + (1 - OF_ANY) * ratio)
+    shares = [ratio / reach**2 * d / np.where(inside, high - low, 1.0) for d in (above, below)]
+    held = np.stack([shares[0], np.maximum(1.0 - shares[0] - shares[1], 0.0), shares[1]], axis=1)
+    left, right = np.maximum(middle - reach * below, low), np.minimum(middle + reach * above, high)
+    places = np.stack([left, middle, right], axis=1)
+    # one value needs one place; ends are exact, so that any chunks of rows give as many places
+    kept = np.stack([low < high, np.ones(low.size, dtype=np.bool_), low < high], axis=1)
+    x, parts = places[kept], (held * weight[:, None])[kept]
+    before = np.zeros(filled.size + 1, dtype=np.intp)
+    before[1:][filled] = kept.sum(axis=1)
+    before = np.cumsum(before)
+    own = [slice(before[axis.start], before[axis.stop]) for axis in axes]
+    return [RowPlaces(x[some], parts[some] / parts[some].sum()) for some in own]
+
+
+def spread_evenly(edges: FloatArray, weight: FloatArray) -> RowPlaces:
+    """Represent rows that are evenly spread over each bin by three places."""
+    start, width = edges[:-1], np.diff(edges)
+    return scatter_rows(start + 0.5 * width, width / np.sqrt(12.0), weight)
+
+
+def scatter_rows(middle: FloatArray, deviation: FloatArray, weight: FloatArray) -> RowPlaces:
+    """Represent rows of which mean and deviation are known by three places, bin by bin."""
+    total = weight.sum()
+    share = weight / total if total > 0 else np.full(weight.size, 1.0 / weight.size)
+    places = middle[:, None] + deviation[:, None] * NODES
+    return RowPlaces(places.ravel(), np.outer(share, NODE_WEIGHTS).ravel())
+
+
+# --- From bin effects to curves: integrals, centring, exact variances. All of it is linear algebra
+
+
+Center = Literal["mean", "start", "uniform"]
+CURVE_BLOCK_ROWS = 2**14
+MAX_EXTRAPOLATION_SHARE = 0.1  # of the extent of a bin's rows: so far beyond them a line is read
+
+
+class Design(NamedTuple):
+    """Linear maps of what is estimated, one a row."""
+
+    # levels, slopes (n_maps, n_stretches): weight of each stretch's level and slope
     levels: FloatArray
     slopes: FloatArray
+    # (n_maps, n_gaps): weight of the effect that each gap hides, and of the rises that moved
+    # rows show
     hidden: FloatArray
 
     def weigh(self, weights: FloatArray) -> Design:
@@ -89,41 +181,38 @@ class Fit:
         return np.asarray(self._integral(x) - places.mean(self._integral(places.x)))
 
     def _integral(self, x: FloatArray) -> FloatArray:
-        """Integral of mu from the first limit to x; where rows were moved across, what they say."""
+        """Integral of mu from the first limit to x; where rows were moved across, their rise."""
         found, asked = self._integrate(x), self.asked
         if asked is not None:
-            found += asked.position(x) @ (asked.rise - self._rises_asked)
+            # the rises of levels and slopes are replaced by those of moved rows; `_between` leaves
+            # empty stretches out already
+            rises = self._integrate(asked.right) - self._integrate(asked.left)
+            rises[asked.empty] = 0.0
+            found += asked.position(x) @ (asked.rise - rises)
         return found
-
-    @cached_property
-    def _rises_asked(self) -> FloatArray:
-        """What levels and slopes say of the stretches that rows were moved across: 0 of empty ones."""
-        assert self.asked is not None  # noqa: S101 - for the type checker
-        rises = self._integrate(self.asked.right) - self._integrate(self.asked.left)
-        rises[self.asked.empty] = 0.0
-        return rises
 
     def _integrate(self, x: FloatArray) -> FloatArray:
         """Integral of level + slope (z - origin) from the first limit to x."""
         stretches = self.locate(x)
-        return np.asarray(self._heights[stretches] + self._rise(x, stretches))
+        return np.asarray(self._heights[stretches] + self._integrate_slope(x, stretches))
 
     @cached_property
     def _heights(self) -> FloatArray:
         """Integral of mu from the first limit to every limit."""
-        rise = self._rise(self.edges[1:], np.arange(self.level.size))
+        rise = self._integrate_slope(self.edges[1:], np.arange(self.level.size))
         return np.append(0.0, np.cumsum(rise))
 
     @cached_property
     def _grid(self) -> Grid:
-        return Grid(self.edges)
+        return Grid(self.edges)  # its table of buckets is made once
 
     def locate(self, x: FloatArray) -> IntArray:
         """Find the stretch of every place."""
         return self._grid.locate(x).astype(np.intp)
 
-    def _rise(self, x: FloatArray, stretches: IntArray) -> FloatArray:
+    def _integrate_slope(self, x: FloatArray, stretches: IntArray) -> FloatArray:
         """Integral of mu from the start of a stretch to x."""
+        # level (x - start) + slope [(x - o)² - (start - o)²] / 2, with o the origin
         start, origin = self.edges[stretches], self.origin[stretches]
         length, tilt = self._between(start, x, origin)
         return np.asarray(self.level[stretches] * length + self.slope[stretches] * tilt)
@@ -169,6 +258,7 @@ class Fit:
 
     def _reach_stretches(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """How far into each stretch x reaches, and the integral of z - origin up to there."""
+        # each stretch wholly if it lies before x, up to x if x is in it, and not at all behind x
         start, stop = self.edges[:-1], self.edges[1:]
         behind = np.arange(start.size) - self.locate(x)[:, None]
         reached = np.where(behind < 0, stop, np.where(behind > 0, start, x[:, None]))
@@ -296,20 +386,10 @@ def build_fit_from_bins(
 ) -> Fit:
     """Turn bins into stretches: cells where the curve follows them, else lines with flat ends.
 
-    Parameters
-    ----------
-    bins : BinFits
-        The fits.
-    cells : CellMeans or None
-        Cells that the curve follows.
-    rows, gaps : RowPlaces and Gaps
-        Where rows are, and where they are not.
-
-    Notes
-    -----
-    A followed cell keeps the slope of its bin's fit and is moved up or down by a part of its
-    residual. Where a bin has no rows up to its limit, its line stays what it is at the last row.
+    `cells`: cells that the curve follows; `rows`, `gaps`: where rows are, and where they are not.
     """
+    # A followed cell keeps the slope of its bin's fit and is moved up or down by a part of its
+    # residual. Where a bin has no rows up to its limit, its line stays what it is at the last row.
     is_alone = np.ones(bins.level.size, dtype=np.bool_)
     if cells is not None:
         is_alone[cells.bin] = False
@@ -330,6 +410,7 @@ def build_fit_from_bins(
         pieces.append((cells.left, cells.bin, read, beyond))
         moved = np.append(moved, cells.trust * cells.residual)
     start, bin_, read, flat = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    # all stretches in the order in which they start
     order = np.argsort(start, kind="stable")
     start, bin_, read, flat = start[order], bin_[order], read[order], flat[order]
     level = bins.level[bin_] + bins.slope[bin_] * (read - bins.origin[bin_]) + moved[order]
@@ -373,22 +454,17 @@ def accumulate_spread(
 
     The sum is negative before the first edge, as an integral is.
 
-    Parameters
-    ----------
-    edges : ndarray of shape (n_bins + 1,)
-        Bin limits.
-    std : ndarray of shape (n_bins,)
-        Deviation in each bin; nan is bridged from the neighbours.
-    x : ndarray of shape (n_x,)
-        Where to read it.
-    squared : bool
-        Root of the sum of squares (Eq. 16 as printed) instead of the plain sum.
+    `edges` (n_bins + 1,): bin limits; `std` (n_bins,): deviation in each bin; nan is bridged from
+    the neighbours; `x` (n_x,): where to read it; `squared`: root of the sum of squares (Eq. 16 as
+    printed) instead of the plain sum.
 
     Examples
     --------
     >>> accumulate_spread(np.array([0.0, 1, 2]), np.array([3.0, 4]), np.array([2.0]), squared=True)
     array([5.])
     """
+    # Eq. 16 of the paper: lengths of the bins up to x times their deviations; in blocks of rows, as
+    # there is a number for each row and bin
     std = fill_gaps(std, middles(edges))
     starts = np.append(-np.inf, edges[1:-1])
     stops = np.append(edges[1:-1], np.inf)

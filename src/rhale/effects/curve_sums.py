@@ -17,21 +17,13 @@ from rhale.stats.records import crosses_processes
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class CurveMoments:
-    """Mean curve of some rows and how their curves scatter about it.
+    """Mean curve of some rows and how their curves scatter about it."""
 
-    Attributes
-    ----------
-    weight, weight_squares : float
-        Sum of the rows' weights and of their squares.
-    mean : ndarray of shape (n_outputs, n_points)
-        Mean curve.
-    products : ndarray of shape (n_outputs, n_points, n_points)
-        Weighted sums of products of deviations from the mean curve.
-    """
-
+    # weight, weight_squares: sum of the rows' weights and of their squares
     weight: float
     weight_squares: float
-    mean: FloatArray
+    mean: FloatArray  # (n_outputs, n_points): mean curve
+    # (n_outputs, n_points, n_points): weighted sums of products of deviations from the mean curve
     products: FloatArray
 
     def __add__(self, other: CurveMoments) -> CurveMoments:
@@ -63,17 +55,10 @@ class CurveMoments:
 def measure_curves(curves: FloatArray, weights: FloatArray | None = None) -> CurveMoments:
     """Measure the mean and scatter of curves.
 
-    Parameters
-    ----------
-    curves : ndarray of shape (n_outputs, n_rows, n_points)
-        One curve per row and output.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters.
-
-    Notes
-    -----
-    O(n_rows n_points²) for each output.
+    `curves` (n_outputs, n_rows, n_points): one curve per row and output; `weights` (n_rows,): how
+    much each row matters.
     """
+    # O(n_rows n_points²) for each output.
     w = np.ones(curves.shape[1]) if weights is None else weights
     mean, gaps = deviate_curves(curves.transpose(0, 2, 1), w)
     gaps *= np.sqrt(w)
@@ -84,22 +69,12 @@ def measure_curves(curves: FloatArray, weights: FloatArray | None = None) -> Cur
 def deviate_curves(curves: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Find the mean of curves over their rows, and how much they deviate from it.
 
-    Parameters
-    ----------
-    curves : ndarray of shape (n_outputs, n_points, n_rows)
-        One curve per row and output.
-    weights : ndarray of shape (n_rows,)
-        How much each row matters.
-
-    Returns
-    -------
-    mean : ndarray of shape (n_outputs, n_points)
-    deviations : ndarray of shape (n_outputs, n_points, n_rows)
-
-    Notes
-    -----
-    The first curve is taken off before the mean is, so that equal curves deviate by exactly nothing.
+    `curves` (n_outputs, n_points, n_rows): one curve per row and output; `weights` (n_rows,): how
+    much each row matters. Returns `mean` (n_outputs, n_points); `deviations` (n_outputs, n_points,
+    n_rows).
     """
+    # The first curve is taken off before the mean is, so that equal curves deviate by exactly
+    # nothing.
     first = curves[..., 0] if weights.size else np.zeros(curves.shape[:2])
     deviations, total = curves - first[..., None], float(weights.sum())
     shift = deviations @ (weights / (total if total > 0 else 1.0))
@@ -110,20 +85,8 @@ def deviate_curves(curves: FloatArray, weights: FloatArray) -> tuple[FloatArray,
 def split_shapes(traced: FloatArray) -> FloatArray:
     """Split curves into shape and level.
 
-    Parameters
-    ----------
-    traced : ndarray of shape (n_points, n_rows, n_outputs)
-        One curve per row and output.
-
-    Returns
-    -------
-    ndarray of shape (n_outputs, n_points + 1, n_rows)
-        Curves less their own average, and that average.
-
-    Notes
-    -----
-    A small shape on a huge level stays exact. Flat curves have exactly no shape: first values are
-    taken off before the average is.
+    `traced` (n_points, n_rows, n_outputs): one curve per row and output. Returns (n_outputs,
+    n_points + 1, n_rows): curves less their own average, and that average.
 
     Examples
     --------
@@ -132,6 +95,8 @@ def split_shapes(traced: FloatArray) -> FloatArray:
             [  1.,  10.],
             [  2.,  20.]]])
     """
+    # A small shape on a huge level stays exact. Flat curves have exactly no shape: first values are
+    # taken off before the average is.
     n_points, n_rows, n_outputs = traced.shape
     split = np.empty((n_outputs, n_points + 1, n_rows))
     shapes, first = split[:, :-1], traced[0].T
@@ -142,24 +107,17 @@ def split_shapes(traced: FloatArray) -> FloatArray:
     return split
 
 
-# --- How the curves of rows go with where the rows stand: sums that merge like moments
+# --- How the curves of rows vary with the rows' own values: sums that merge like moments
 
 
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class CurvePlaces:
-    """Curves of rows, shared out to the two points beside each row.
+    """Curves of rows, shared out to the two points beside each row."""
 
-    Attributes
-    ----------
-    share : ndarray of shape (n_points,)
-        Weights of the rows that have a value, shared out.
-    products : ndarray of shape (n_outputs, n_points, n_values)
-        Sums over the rows of their share at a point times how much their values, which are points
-        of a curve and its level, deviate from the mean.
-    """
-
-    share: FloatArray
+    share: FloatArray  # (n_points,): weights of the rows that have a value, shared out
+    # (n_outputs, n_points, n_values): sums over the rows of their share at a point times how much
+    # their values, which are points of a curve and its level, deviate from the mean
     products: FloatArray
 
     def __add__(self, other: CurvePlaces) -> CurvePlaces:
@@ -170,19 +128,11 @@ class CurvePlaces:
         return CurvePlaces(self.share, self.products + self.share[:, None] * step[:, None, :])
 
     def covary(self, curve: FloatArray, rows: float) -> FloatArray:
-        """Covariance over the rows of their values with one curve where each row stands.
+        """Covariance over the rows of their values with one curve at the place of each row.
 
-        Parameters
-        ----------
-        curve : ndarray of shape (n_points,)
-            At the points, straight between them, zero on average over the rows.
-        rows : float
-            Effective number of rows that have a value.
-
-        Returns
-        -------
-        ndarray of shape (n_outputs, n_values)
-            Divisor n - 1; nan for a single row.
+        `curve` (n_points,): at the points, straight between them, zero on average over the rows;
+        `rows`: effective number of rows that have a value. Returns (n_outputs, n_values): divisor
+        n - 1; nan for a single row.
         """
         free = rows - 1
         if free < 1e-9:
@@ -192,31 +142,21 @@ class CurvePlaces:
 
 @dataclass(frozen=True, eq=False)
 class RowsBetweenPoints:
-    """Rows beside points, those between the same two points one after the other.
+    """Rows beside points, those between the same two points one after the other."""
 
-    Attributes
-    ----------
-    row : ndarray of shape (n_rows,)
-        Numbers of the rows.
-    first : ndarray of shape (n_rows,)
-        The point before each.
-    shares : ndarray of shape (n_rows, 2)
-        Its weight, shared out to this point and to the next; nothing for rows without a value.
-    n_points : int
-        How many points there are.
-    """
-
-    row: IntArray
-    first: IntArray
+    row: IntArray  # (n_rows,): numbers of the rows
+    first: IntArray  # (n_rows,): the point before each
+    # (n_rows, 2): its weight, shared out to this point and to the next; nothing for rows without a
+    # value
     shares: FloatArray
     n_points: int
 
     @property
     def share(self) -> FloatArray:
-        """What stands beside each point, shape (n_points,)."""
+        """Weight of the rows beside each point, shape (n_points,)."""
         sides = enumerate(self.shares.T)
         before, after = (np.bincount(self.first + k, one, self.n_points + 1) for k, one in sides)
-        return np.asarray(before + after)[:-1]  # behind a single point nobody stands
+        return np.asarray(before + after)[:-1]  # no row lies behind a single point
 
     def in_blocks(self, n_rows: int) -> Iterator[RowsBetweenPoints]:
         """The same, some rows at a time; at least one block."""
@@ -227,23 +167,17 @@ class RowsBetweenPoints:
             )
 
 
-def stand_beside(
+def sort_by_point(
     place: FloatArray, n_points: int, weights: FloatArray | None = None
 ) -> RowsBetweenPoints:
-    """Put rows in the order of the points beside which they stand.
+    """Put rows in the order of the points that they lie between.
 
-    Parameters
-    ----------
-    place : ndarray of shape (n_rows,)
-        From `place_between`; rows at nan stand nowhere.
-    n_points : int
-        How many points there are.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters.
+    `place` (n_rows,): from `locate_between_points`; rows at nan have no weight; `n_points`: how many points
+    there are; `weights` (n_rows,): how much each row matters.
 
     Examples
     --------
-    >>> found = stand_beside(np.array([1.5, 0.2, 1.25, 0.0]), 3)
+    >>> found = sort_by_point(np.array([1.5, 0.2, 1.25, 0.0]), 3)
     >>> found.row, found.first
     (array([1, 3, 0, 2]), array([0, 0, 1, 1]))
     >>> found.shares[2:]
@@ -259,55 +193,34 @@ def stand_beside(
     return RowsBetweenPoints(row, first.take(row), shares.take(row, axis=0), n_points)
 
 
-def place_curves(deviations: FloatArray, stands: RowsBetweenPoints) -> tuple[slice, FloatArray]:
-    """Share the curves of rows out to the points beside which they stand.
+def place_curves(deviations: FloatArray, rows: RowsBetweenPoints) -> tuple[slice, FloatArray]:
+    """Share the curves of rows out to the points that they lie between.
 
-    Parameters
-    ----------
-    deviations : ndarray of shape (n_outputs, n_values, n_rows)
-        How much their values deviate from some mean.
-    stands : RowsBetweenPoints
-        The rows, in the same order.
-
-    Returns
-    -------
-    points : slice
-        Those beside which rows stand, from the first row to the last; one may lie behind the last
-        point, where nobody stands.
-    sums : ndarray of shape (n_outputs, n_values, n_some)
-        There.
-
-    Notes
-    -----
-    One product of matrices for each output.
+    `deviations` (n_outputs, n_values, n_rows): how much their values deviate from some mean;
+    `rows`: in the same order. Returns `points`: those beside rows, from the
+    first row to the last; one may lie behind the last point, where no rows are; `sums`
+    (n_outputs, n_values, n_some): there.
     """
-    if not stands.first.size:
+    # One product of matrices for each output.
+    if not rows.first.size:
         return slice(0, 0), np.zeros((*deviations.shape[:2], 0))
-    start, stop = int(stands.first[0]), int(stands.first[-1]) + 2
-    row, point = np.arange(stands.first.size), stands.first - start
+    start, stop = int(rows.first[0]), int(rows.first[-1]) + 2
+    row, point = np.arange(rows.first.size), rows.first - start
     beside = np.zeros((row.size, stop - start))
-    beside[row, point], beside[row, point + 1] = stands.shares.T
+    beside[row, point], beside[row, point + 1] = rows.shares.T
     return slice(start, stop), deviations @ beside
 
 
-# --- Sums of the curves of rows: their scatter, and how they go with where the rows stand
+# --- Sums of the curves of rows: their scatter, and how they vary with the rows' own values
 
 
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class CurveSums:
-    """What curves of some rows add up to.
+    """What curves of some rows add up to."""
 
-    Attributes
-    ----------
-    curves : CurveMoments
-        Shapes and levels of their curves.
-    places : CurvePlaces
-        How shapes go with where the rows stand.
-    """
-
-    curves: CurveMoments
-    places: CurvePlaces
+    curves: CurveMoments  # Shapes and levels of their curves
+    places: CurvePlaces  # How shapes vary with the rows' own values
 
     def __add__(self, other: CurveSums) -> CurveSums:
         curves = self.curves + other.curves
@@ -319,38 +232,27 @@ class CurveSums:
 
 def sum_curves(
     trace: Callable[[RowsBetweenPoints], FloatArray],
-    stands: RowsBetweenPoints,
+    rows: RowsBetweenPoints,
     size: int,
     weights: FloatArray | None = None,
 ) -> CurveSums:
     """Add up the curves of rows, a block of them at a time.
 
-    Parameters
-    ----------
-    trace : callable
-        Gives the curves of some of the rows, an array of shape (n_points, n_some, n_outputs). It
-        is asked about every row once.
-    stands : RowsBetweenPoints
-        All rows.
-    size : int
-        How many are taken at a time.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters.
-
-    Notes
-    -----
-    O(n_rows n_points²) for each output. Curves deviate from the mean of the heaviest block, and
-    what the mean of all differs from it by is taken off once, at the end. Of B blocks that one has
-    a B-th of all weight at least, so the square of that difference is at most B variances, at
-    every point: 100 blocks lose two digits of sixteen, at worst.
+    `trace`: gives the curves of some of the rows, an array of shape (n_points, n_some, n_outputs).
+    It is called for every row once; `size`: how many are taken at a time; `weights` (n_rows,):
+    how much each row matters.
     """
-    w = np.ones(stands.row.size) if weights is None else weights
-    blocks = sorted(stands.in_blocks(size), key=lambda some: -w[some.row].sum())
+    # O(n_rows n_points²) for each output. Curves deviate from the mean of the heaviest block, and
+    # what the mean of all differs from it by is taken off once, at the end. Of B blocks that one
+    # has a B-th of all weight at least, so the square of that difference is at most B variances, at
+    # every point: 100 blocks lose two digits of sixteen, at worst.
+    w = np.ones(rows.row.size) if weights is None else weights
+    blocks = sorted(rows.in_blocks(size), key=lambda some: -w[some.row].sum())
     split = ((some, split_shapes(trace(some))) for some in blocks)
     first = next(split)
     about, _ = deviate_curves(first[1], w[first[0].row])
     sums, products = np.zeros_like(about), np.zeros((*about.shape, about.shape[1]))
-    placed = np.zeros((*about.shape, stands.n_points + 1))  # behind the last point stands nobody
+    placed = np.zeros((*about.shape, rows.n_points + 1))  # no rows are behind the last point
     for some, deviations in chain([first], split):
         own = w[some.row]
         deviations -= about[..., None]
@@ -362,9 +264,10 @@ def sum_curves(
             deviations *= np.sqrt(own)
         for total, gaps in zip(products, deviations, strict=True):
             total += gaps @ gaps.T
+    # from the mean of the heaviest block to that of all
     weight = float(w.sum())
     step = sums / (weight if weight > 0 else 1.0)
     products -= weight * (step[:, :, None] * step[:, None, :])
     curves = CurveMoments(weight, float((w**2).sum()), about + step, products)
-    places = CurvePlaces(stands.share, np.ascontiguousarray(placed[..., :-1].transpose(0, 2, 1)))
+    places = CurvePlaces(rows.share, np.ascontiguousarray(placed[..., :-1].transpose(0, 2, 1)))
     return CurveSums(curves, places.deviating_from(-step))

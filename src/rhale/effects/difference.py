@@ -18,7 +18,7 @@ from rhale.effects.alignment import (
     share_places,
     thin_places,
 )
-from rhale.effects.quadrature import RowPlaces
+from rhale.effects.curve import RowPlaces
 from rhale.effects.result import (
     Result,
     as_points,

@@ -21,12 +21,13 @@ from rhale.effects.curve import (
     Center,
     Fit,
     RowEnds,
+    RowPlaces,
     accumulate_spread,
     build_fit_from_bins,
     fill_gaps,
     middles,
+    spread_evenly,
 )
-from rhale.effects.quadrature import RowPlaces, spread_evenly
 from rhale.effects.result import (
     N_CURVE_POINTS,
     Difference,
@@ -998,7 +999,7 @@ class Effect(FrozenResult):
         >>> x = np.linspace(0, 10, 200)
         >>> slopes = np.tile([1.0, 3.0], 100)  # rows differ: mean 2, deviation 1
         >>> age = rhale.effect(x, slopes, bins=1, name="age")
-        >>> from rhale.effects.quadrature import RowPlaces
+        >>> from rhale.effects.curve import RowPlaces
         >>> start = RowPlaces(np.array([0.0]), np.ones(1))
         >>> age.errors_from(np.array([10.0]), start).variance.round(1)  # 10² / 200
         array([0.5])
@@ -1188,10 +1189,10 @@ def describe_audit(found: CurveAudit, spread: float, cause: str = "") -> tuple[N
     cause : str
         What may be the reason, given how the curve was measured: the end of the sentence.
     """
-    size = math.hypot(found.told, spread)
+    size = math.hypot(found.curve_size, spread)
     if not (found.off > DOUBTFUL * size and found.off > N_ERRORS * found.error):
         return ()
-    moved, told, off = (write_number(v, 3) for v in (found.moved, found.told, found.off))
+    moved, told, off = (write_number(v, 3) for v in (found.moved, found.curve_size, found.off))
     text = (
         f"moved rows contradict this curve: their predictions vary by {moved} (root mean square "
         f"over the rows), the curve by {told}, and the two differ by {off}: do not trust it"

@@ -16,7 +16,7 @@ from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.records import crosses_processes
 from rhale.stats.sampling import KeyArray
 
-N_JUMP_GROUPS = 32  # of rows, by their keys: what differs between them tells the uncertainty
+N_JUMP_GROUPS = 32  # of rows, by their hashes: differences between them give the uncertainty
 MAX_JUMP_CELLS = 1000
 NEIGHBOURHOOD_SHARE, MIN_NEIGHBOURHOOD_SHARE, MAX_NEIGHBOURHOOD_SHARE = (
     0.1,
@@ -33,24 +33,19 @@ Cells = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True, eq=False)
 class JumpCells:
-    """Places where a stepped model may jump along a feature, each with a neighbourhood of rows.
+    """Places where a stepped model may jump along a feature, each with a neighbourhood of rows."""
 
-    Attributes
-    ----------
-    places : ndarray of shape (n_cells,)
-        Where the jumps are, increasing: rows at or above a place are behind its jump.
-    starts, stops : ndarray of shape (n_cells,)
-        Smallest and largest value of the rows whose jumps are averaged there; neither ever falls.
-    cell_of_cut : ndarray of shape (n_cuts,)
-        The cell of each of the model's thresholds; -1 for those outside the range of the rows.
-    inner : pair of ndarray of shape (n_cells,), or None
-        The same ends of the innermost rows of each neighbourhood, where these are summed apart.
-    """
-
+    # (n_cells,): where the jumps are, increasing: rows at or above a place are behind its jump
     places: FloatArray
+    # starts, stops (n_cells,): smallest and largest value of the rows whose jumps are averaged
+    # there; neither ever falls
     starts: FloatArray
     stops: FloatArray
+    # (n_cuts,): the cell of each of the model's thresholds; -1 for those outside the range of the
+    # rows
     cell_of_cut: IntArray
+    # (n_cells,), or None: the same ends of the innermost rows of each neighbourhood, where these
+    # are summed apart
     inner: Ends | None = None
 
     @property
@@ -68,7 +63,7 @@ class JumpCells:
 
     @property
     def is_merged(self) -> bool:
-        """Whether some cells stand for several thresholds."""
+        """Whether some cells have several thresholds."""
         return bool(np.count_nonzero(self.cell_of_cut >= 0) > self.n_cells)
 
     def serve(self, x: FloatArray) -> Cells:
@@ -86,35 +81,24 @@ def _serve(ends: Ends, x: FloatArray) -> Cells:
 
 
 class JumpMarks(NamedTuple):
-    """What is asked of rows, by the stretch of an axis that they stand on: all on one are alike.
+    """What is measured of rows, by the stretch of an axis that they lie on: all on one are alike."""
 
-    Attributes
-    ----------
-    stand : ndarray of shape (n_marks,)
-        How many places lie at or below each stretch.
-    near : pair of ndarray of shape (n_marks,)
-        Cells whose mean jump its rows count for, first to last (exclusive).
-    reach : pair of ndarray of shape (n_marks,)
-        These, and the cells that lie inside the window of its rows (see `find_jump_reach`).
-    window : pair of ndarray of shape (n_marks,)
-        Where the window of the slopes of its rows begins and ends.
-    part : ndarray of shape (n_marks,)
-        The part of the rows that it belongs to: sums are kept apart by part.
-    inner : pair of ndarray of shape (n_marks,), or None
-        Cells among whose innermost rows its rows are, where these are summed apart.
-    """
-
-    stand: IntArray
-    near: Cells
+    position: IntArray  # (n_marks,): how many places lie at or below each stretch
+    near: Cells  # (n_marks,): cells whose mean jump its rows count for, first to last (exclusive)
+    # (n_marks,): these, and the cells that lie inside the window of its rows (see
+    # `find_jump_reach`)
     reach: Cells
-    window: Ends
+    window: Ends  # (n_marks,): where the window of the slopes of its rows begins and ends
+    # (n_marks,): the part of the rows that it belongs to: sums are kept apart by part
     part: IntArray
+    # (n_marks,), or None: cells among whose innermost rows its rows are, where these are summed
+    # apart
     inner: Cells | None = None
 
     @property
     def n_marks(self) -> int:
         """How many stretches there are."""
-        return self.stand.size
+        return self.position.size
 
     def of_part(self, part: int) -> JumpMarks:
         """The same for one part of the rows."""
@@ -134,12 +118,12 @@ def find_jump_reach(places: FloatArray, near: Cells, window: Ends) -> Cells:
 def join_marks(some: Sequence[JumpMarks]) -> JumpMarks:
     """Marks one behind the other."""
     return JumpMarks(
-        stand=np.concatenate([one.stand for one in some]),
+        position=np.concatenate([one.position for one in some]),
         near=_join_pairs([one.near for one in some]),
         reach=_join_pairs([one.reach for one in some]),
         window=_join_pairs([one.window for one in some]),
         part=np.concatenate([one.part for one in some]),
-        inner=_join_pairs([one.inner or (0 * one.stand, 0 * one.stand) for one in some]),
+        inner=_join_pairs([one.inner or (0 * one.position, 0 * one.position) for one in some]),
     )
 
 
@@ -149,27 +133,13 @@ def _join_pairs(pairs: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class JumpQuestion:
-    """What is asked about the jumps of some rows along one column.
-
-    Attributes
-    ----------
-    column : int
-        The column.
-    cells : JumpCells
-        Where jumps are counted.
-    marks : JumpMarks
-        What is asked, wherever rows stand.
-    mark : ndarray of shape (n_rows,)
-        The mark of each row; -1 for rows that do not count at all.
-    n_parts : int
-        How many parts the rows have.
-    """
+    """The jumps to be measured of some rows along one column."""
 
     column: int
-    cells: JumpCells
+    cells: JumpCells  # Where jumps are counted
     marks: JumpMarks
-    mark: CellArray
-    n_parts: int = 1
+    mark: CellArray  # (n_rows,): the mark of each row; -1 for rows that do not count at all
+    n_parts: int = 1  # How many parts the rows have
 
     @property
     def n_groups(self) -> int:
@@ -187,26 +157,19 @@ class JumpRows(NamedTuple):
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class JumpSums:
-    """Sums of jumps, by group of rows and by cell: whole numbers, so that `+` is exact.
+    """Sums of jumps, by group of rows and by cell: whole numbers, so that `+` is exact."""
 
-    Attributes
-    ----------
-    jumps : ndarray of int64, shape (n_groups, n_cells, n_outputs)
-        Jumps of the rows near each cell, times the rows' shares, in units of `unit`.
-    near : ndarray of int64, shape (n_groups, n_cells + 1)
-        Shares of these rows, times 2**61, as steps: their running sum belongs to the cells.
-    stand : ndarray of int64, shape (n_groups, n_cells + 1)
-        Shares of the rows that have so many places at or below them, times 2**61.
-    unit : float
-        Of the jumps.
-    inner : JumpSums or None
-        The same of the innermost rows of each neighbourhood, where these are summed apart.
-    """
-
+    # (n_groups, n_cells, n_outputs): jumps of the rows near each cell, times the rows' shares, in
+    # units of `unit`
     jumps: npt.NDArray[np.int64]
+    # (n_groups, n_cells + 1): shares of these rows, times 2**61, as steps: their running sum
+    # belongs to the cells
     near: npt.NDArray[np.int64]
+    # (n_groups, n_cells + 1): shares of the rows that have so many places at or below them, times
+    # 2**61
     stand: npt.NDArray[np.int64]
     unit: float
+    # The same of the innermost rows of each neighbourhood, where these are summed apart; or None
     inner: JumpSums | None = None
 
     def of_part(self, part: int) -> JumpSums:
@@ -216,7 +179,7 @@ class JumpSums:
         return JumpSums(self.jumps[mine], self.near[mine], self.stand[mine], self.unit, inner)
 
     def between(self, first: int, last: int) -> JumpSums:
-        """Keep some neighbouring cells, `last` excluded; rows beyond them stand at their ends."""
+        """Keep some neighbouring cells, `last` excluded; rows beyond them count at their ends."""
         near = np.cumsum(self.near, axis=1)[:, first:last]
         stand = self.stand[:, first : last + 1].copy()
         stand[:, 0] += self.stand[:, :first].sum(axis=1)
@@ -240,22 +203,15 @@ class JumpSums:
 
 @dataclass(frozen=True, eq=False)
 class JumpReply:
-    """What a walker says about the jumps of some rows along one column.
-
-    Attributes
-    ----------
-    sums : JumpSums
-        Over the rows.
-    slopes : ndarray of shape (n_outputs, n_rows)
-        Of each row's own staircase over its window, by least squares.
-    """
+    """The jumps of some rows along one column, as a walker measured them."""
 
     sums: JumpSums
+    # (n_outputs, n_rows): of each row's own staircase over its window, by least squares
     slopes: FloatArray
 
 
 def make_jump_rows(key: KeyArray, weight: FloatArray | None, total: float) -> JumpRows:
-    """Say how rows count, of a table whose rows weigh `total`.
+    """Groups and shares of rows of a table whose rows weigh `total`.
 
     The total is rounded up to a power of two, so that rounding of sums of weights, which depends
     on the order of the rows, does not matter.
@@ -292,45 +248,32 @@ def find_jump_cells(
 ) -> JumpCells:
     """Choose where jumps are counted, and the rows near each place.
 
-    Parameters
-    ----------
-    axis : FeatureAxis
-        The feature.
-    cuts : ndarray of shape (n_cuts,)
-        The model's thresholds in units of the feature, never falling: a value at or above one is
-        behind it.
-    share : float
-        Share of the rows in a neighbourhood, half of them on each side of its place.
-    most : int
-        Cells at most; thresholds that are close, among themselves and among the rows, share one.
-    inner : bool
-        Whether the innermost rows of each neighbourhood are summed apart.
-
-    Notes
-    -----
-    Towards an end of the axis a neighbourhood shrinks, as many rows on both sides, down to ten on
-    each side, and 20 in all; so it never becomes one-sided. Rows that tie with the last one are in.
+    `cuts` (n_cuts,): the model's thresholds in units of the feature, never falling: a value at or
+    above one is behind it; `share`: share of the rows in a neighbourhood, half of them on each
+    side of its place; `most`: cells at most; thresholds that are close, among themselves and among
+    the rows, share one; `inner`: whether the innermost rows of each neighbourhood are summed
+    apart.
     """
+    # Towards an end of the axis a neighbourhood shrinks, as many rows on both sides, down to ten on
+    # each side, and 20 in all; so it never becomes one-sided. Rows that tie with the last one are
+    # in.
+    # cells of close thresholds have the middle one as their place
     inside = (cuts > axis.low) & (cuts <= axis.high)
     cell = np.full(cuts.size, -1)
-    cell[inside] = merge_cuts(axis, cuts[inside], most)
+    distinct, own = np.unique(cuts[inside], return_inverse=True)
+    if distinct.size > most:
+        # cells of thresholds that are close in rank among the rows, and among themselves
+        below = axis.reached[np.searchsorted(axis.values, distinct, "left")] / axis.reached[-1]
+        among = np.arange(distinct.size) / distinct.size
+        key = np.floor(most / 2 * below) + np.floor(most / 2 * among)
+        own = np.unique(key, return_inverse=True)[1][own]
+    cell[inside] = own
     n_cells = int(cell.max(initial=-1)) + 1
     first = np.searchsorted(cell[inside], np.arange(n_cells))
     last = np.searchsorted(cell[inside], np.arange(n_cells), "right") - 1
     places = cuts[inside][(first + last) // 2]
     innermost = find_inner(axis, places, share) if inner else None
     return JumpCells(places, *find_near(axis, places, share), cell, innermost)
-
-
-def merge_cuts(axis: FeatureAxis, cuts: FloatArray, most: int) -> IntArray:
-    """Number the cells of increasing thresholds: each its own, or a few that are close in one."""
-    distinct, own = np.unique(cuts, return_inverse=True)
-    if distinct.size <= most:
-        return own
-    below = axis.reached[np.searchsorted(axis.values, distinct, "left")] / axis.reached[-1]
-    among = np.arange(distinct.size) / distinct.size
-    key = np.floor(most / 2 * below) + np.floor(most / 2 * among)
-    return np.asarray(np.unique(key, return_inverse=True)[1][own])
 
 
 def find_inner(axis: FeatureAxis, places: FloatArray, share: float) -> Ends:
@@ -342,6 +285,7 @@ def find_near(
     axis: FeatureAxis, places: FloatArray, share: float, fewest_rows: int = FEWEST_NEAR
 ) -> Ends:
     """Smallest and largest value of the rows near each place."""
+    # ranks of the first and the last row of each neighbourhood, in weight from the left
     reached, total = axis.reached, axis.reached[-1]
     fewest = min(fewest_rows / axis.rows, 1.0) * total
     below = reached[np.searchsorted(axis.values, places, "left")]

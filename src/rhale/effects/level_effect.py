@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rhale.effects.curve import Center, fill_gaps, known_center, middles
+from rhale.effects.curve import Center, RowPlaces, fill_gaps, known_center, middles
 from rhale.effects.effect import NO_SAMPLE, Accumulate, LocalEffects, known_accumulate
-from rhale.effects.quadrature import RowPlaces
 from rhale.effects.result import (
     N_CURVE_POINTS,
     Difference,

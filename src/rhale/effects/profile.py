@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rhale.effects.curve import Center, fill_gaps, known_center
-from rhale.effects.quadrature import RowPlaces
+from rhale.effects.curve import Center, RowPlaces, fill_gaps, known_center
 from rhale.effects.result import (
     N_CURVE_POINTS,
     Difference,

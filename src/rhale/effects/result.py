@@ -10,8 +10,7 @@ import numpy as np
 
 from rhale.effects.binning.cells import uniform_edges
 from rhale.effects.binning.partition import is_number_setting
-from rhale.effects.curve import Center
-from rhale.effects.quadrature import RowPlaces
+from rhale.effects.curve import Center, RowPlaces
 from rhale.effects.staircase import Jump, Staircase
 from rhale.effects.table import Columns, Missing
 from rhale.effects.variance import Estimate

@@ -14,11 +14,18 @@ import numpy as np
 from rhale.effects.binning.cells import Closed, Grid, as_axis_cells
 from rhale.effects.binning.gaps import Crossings, Gaps
 from rhale.effects.binning.moments import LARGEST_SQUARABLE, Moments
-from rhale.effects.curve import BinFits, CellMeans, RowEnds, build_fit_from_bins, middles
+from rhale.effects.curve import (
+    BinFits,
+    CellMeans,
+    RowEnds,
+    RowPlaces,
+    build_fit_from_bins,
+    middles,
+    scatter_rows,
+)
 from rhale.effects.effect import Density, Effect, LocalEffects
 from rhale.effects.level_effect import LevelEffect, name_others
 from rhale.effects.profile import Profile, ProfileMethod
-from rhale.effects.quadrature import RowPlaces, scatter_rows
 from rhale.effects.spread import RowSpread
 from rhale.effects.staircase import Staircase
 from rhale.effects.table import Missing

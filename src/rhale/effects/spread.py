@@ -24,42 +24,30 @@ from rhale.effects.binning.axis import N_BESIDE, FeatureAxis
 from rhale.effects.binning.gaps import Crossings
 from rhale.stats.arrays import FloatArray, IntArray
 
-N_SPREAD_POSITIONS = (
-    24  # at even ranks, where values allow it; ends and tails of the axis have two more each
-)
+# at even ranks, where values allow it; ends and tails of the axis have two more each
+N_SPREAD_POSITIONS = 24
 TAIL = 1 / 8  # of the rows of a place: one more place beside each end, where rows are far apart
 BAND = 1 / 8  # of the rows, on each side of a row's own place: so far it is moved
 BAND_PLACES = 3  # as many places at even ranks; of levels at least
-POINT_MASS_RATIO = (
-    1.5  # times the rows of a place: a value that so many share is a place of its own
-)
+POINT_MASS_RATIO = 1.5  # times the rows of a place: a value that so many share is a place
 ROWS_A_PLACE = 4  # on average at least: one row alone does not differ
-N_JACKKNIFE_GROUPS = 32  # of rows, each left out once: what that changes tells the error
-COVARIANCE_FILTER = 0.1  # of a variance: what smaller parts of a covariance say is noise
-MIN_ROWS_FOR_MATRIX_PRODUCT = (
-    32  # rows of a group at a place, whose products are better added up as a matrix product
-)
+N_JACKKNIFE_GROUPS = 32  # of rows, each left out once: the changes give the error
+COVARIANCE_FILTER = 0.1  # of a variance: smaller parts of a covariance are noise
+# rows of a group at a place, whose products are better added up as a matrix product
+MIN_ROWS_FOR_MATRIX_PRODUCT = 32
 N_SHOWN = 100  # rows whose own curves are kept for pictures
 SPREAD_WEIGHT_ROUNDING = 1e-9  # of a weight
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Places of a feature between which increments are taken, and how far rows are moved.
+    """Places of a feature between which increments are taken, and how far rows are moved."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_places,)
-        The places, increasing.
-    first, last : ndarray of shape (n_places,)
-        The outermost places that rows of each place are moved to.
-    empty : ndarray of shape (n_empty,)
-        The places before wide stretches without rows.
-    """
-
-    values: FloatArray
+    values: FloatArray  # (n_places,): the places, increasing
+    # first, last (n_places,): the outermost places that rows of each place are moved to
     first: IntArray
     last: IntArray
+    # (n_empty,): the places before wide stretches without rows
     empty: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @property
@@ -80,16 +68,10 @@ class Places:
 def choose_spread_positions(axis: FeatureAxis) -> Places:
     """Choose places of a feature of numbers: even ranks, its ends, and values that many rows share.
 
-    Parameters
-    ----------
-    axis : FeatureAxis
-        The feature, whose ends differ.
-
-    Notes
-    -----
-    Beside a value that many rows share stand the next values on both sides: what happens between
-    them is an increment of its own. So is what happens across a wide stretch without rows.
+    `axis`: the feature, whose ends differ.
     """
+    # A value that many rows share has the next values on both sides as places, too: what happens between
+    # them is an increment of its own. So is what happens across a wide stretch without rows.
     if axis.values.size < 2:  # between limits that the user gave
         return lay_band(np.array([axis.low, axis.high]))
     n_places = int(np.clip(axis.rows / ROWS_A_PLACE, 2, N_SPREAD_POSITIONS))
@@ -107,13 +89,9 @@ def choose_spread_positions(axis: FeatureAxis) -> Places:
 def lay_band(values: FloatArray, weight: FloatArray | None = None) -> Places:
     """Let rows be moved over three places on each side of their own, or over an eighth of the rows.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_places,)
-        The places, increasing.
-    weight : ndarray of shape (n_places,), optional
-        Of levels, the weight of the rows at each: rows are moved over as many as it takes. Places
-        at even ranks need none, three of them being an eighth of the rows.
+    `values` (n_places,): the places, increasing; `weight` (n_places,): of levels, the weight of
+    the rows at each: rows are moved over as many as it takes. Places at even ranks need none,
+    three of them being an eighth of the rows.
 
     Examples
     --------
@@ -258,6 +236,7 @@ class RowSpread:
         A row is known near its own place. Elsewhere, and in its height, it is what increments that
         vary by R have on average where these ones are known: the best linear prediction.
         """
+        # E[u | u_known] = R_ak R_kk^-1 u_known, with the inverse filtered as in `complete_band`
         row = np.flatnonzero(~np.isnan(self.x))
         own = np.searchsorted((self.places[1:] + self.places[:-1]) / 2, self.x[row])
         first, last = self.first[own], self.last[own]
@@ -267,7 +246,7 @@ class RowSpread:
             mine = np.flatnonzero(own == place)
             known = self.rows[row[mine], : some.stop - some.start] - mean[some]
             inside, variance = self.covariance[some, some], np.diag(self.covariance)[some]
-            # increments that hardly vary beside others tell nothing of them but rounding
+            # increments that hardly vary beside others predict nothing but rounding
             scale = np.sqrt(np.maximum(variance, SPREAD_WEIGHT_ROUNDING * most) + (most == 0))
             like = inside / scale[:, None] / scale
             filtered = np.linalg.solve(
@@ -280,22 +259,14 @@ class RowSpread:
 
 
 class CurveAudit(NamedTuple):
-    """A curve beside the one that moved rows tell, each centred over the rows.
+    """A curve compared with that of moved rows, each centred over the rows."""
 
-    Attributes
-    ----------
-    moved, told : float
-        Size of what moved rows tell, and of the curve: root mean square over the rows.
-    off : float
-        The same of their difference.
-    error : float
-        How far chance takes what moved rows tell.
-    """
-
+    # moved, curve_size: size of the curve of moved rows, and of the curve: root mean square over
+    # the rows
     moved: float
-    told: float
-    off: float
-    error: float
+    curve_size: float
+    off: float  # The same of their difference
+    error: float  # Standard error of the curve of moved rows
 
 
 class ShownRows(NamedTuple):
@@ -356,16 +327,11 @@ def share_behind(shares: FloatArray) -> FloatArray:
 def typical_spread(covariance: FloatArray, shares: FloatArray) -> FloatArray:
     """Root mean square of a(x)' R a(x) over the rows.
 
-    Parameters
-    ----------
-    covariance, shares : ndarrays of shape (..., n_places - 1, n_places - 1) and (..., n_places)
-        R, and the shares of the rows at the places; any number of both.
-
-    Notes
-    -----
-    The mean of a a' over the rows is p_max(k, l) - p_k p_l, p_k being the share of the rows behind
-    increment k: the covariance of the indicators of being behind k and behind l.
+    `covariance`, `shares` (..., n_places - 1, n_places - 1) and (..., n_places): R, and the shares
+    of the rows at the places; any number of both.
     """
+    # The mean of a a' over the rows is p_max(k, l) - p_k p_l, p_k being the share of the rows
+    # behind increment k: the covariance of the indicators of being behind k and behind l.
     behind = share_behind(shares)
     later = np.minimum(behind[..., :, None], behind[..., None, :])
     together = later - behind[..., :, None] * behind[..., None, :]
@@ -384,30 +350,17 @@ def measure_spread(
 ) -> RowSpread:
     """Measure how rows differ, from their increments around their own places.
 
-    Parameters
-    ----------
-    places : Places
-        The places.
-    own : ndarray of shape (n_rows,)
-        The place of every row.
-    increments : ndarray of shape (n_rows, n_asked - 1)
-        Changes of the prediction between the places around it (see `Places.around`).
-    weight : ndarray of shape (n_rows,)
-        Weights.
-    group : ndarray of shape (n_rows,)
-        Groups of rows, less than `N_JACKKNIFE_GROUPS`, each left out once for the error.
-    one : float
-        What a row weighs, on average; a row here may stand for several that are alike.
-    together : bool
-        Whether all rows are compared with each other, wherever their own place is: centred ICE.
-        All must have been moved to all places.
-
-    Notes
-    -----
-    Rows of one place are compared with each other, so that a mean that changes along the axis is
-    no spread. An entry of R is pooled over the places whose rows see both increments. The error is
-    the jackknife's over groups of rows. O(n_rows n_asked² + n_groups n_places n_asked³) time.
+    `own` (n_rows,): the place of every row; `increments` (n_rows, n_asked - 1): changes of the
+    prediction between the places around it (see `Places.around`); `weight` (n_rows,): weights;
+    `group` (n_rows,): groups of rows, less than `N_JACKKNIFE_GROUPS`, each left out once for the
+    error; `one`: what a row weighs, on average; a row here may stand for several that are alike;
+    `together`: whether all rows are compared with each other, wherever their own place is: centred
+    ICE. All must have been moved to all places.
     """
+    # Rows of one place are compared with each other, so that a mean that changes along the axis is
+    # no spread. An entry of R is pooled over the places whose rows see both increments. The error
+    # is the jackknife's over groups of rows. O(n_rows n_asked² + n_groups n_places n_asked³) time.
+    # shares of the rows at the places, and as they are without each group
     by_group = np.bincount(
         own * N_JACKKNIFE_GROUPS + group, weight, places.values.size * N_JACKKNIFE_GROUPS
     )
@@ -425,45 +378,35 @@ def measure_spread(
     scatter, alone, freedom = pooled[:, np.concatenate([[True], held])]
     full = complete_band(scatter, alone, freedom)
     found, n_left = typical_spread(full, shares), int(held.sum())
+    # delete-a-group jackknife (Kott, 2001): (g - 1) / g times the sum of squared deviations
     left = found[1:]
     error = np.sqrt((n_left - 1) / n_left * np.sum((left - left.mean()) ** 2))
     is_known = n_left > 1 and bool(np.any(freedom[0] > 0))
     return _gather(places, shares[0], full[0], float(error) if is_known else np.nan)
 
 
-def ask_across(
+def measure_crossings(
     places: Places, x: FloatArray, own: IntArray, increments: FloatArray, weight: FloatArray
 ) -> Crossings | None:
-    """What rows say that were moved across wide stretches without rows, and right beside them.
+    """Changes of rows that were moved across wide stretches without rows, and right beside them.
 
-    Parameters
-    ----------
-    places : Places
-        The places.
-    x, own, weight : ndarray of shape (n_rows,)
-        Values of the rows, the place of each, and weights.
-    increments : ndarray of shape (n_rows, n_asked - 1)
-        As in `measure_spread`.
-
-    Returns
-    -------
-    Crossings or None
-        None where nothing is empty, or less than two rows tell.
-
-    Notes
-    -----
-    The mean increment of the rows at both places and of the thirty nearest on each side, if more,
-    as far as they were moved to both. Rows beyond an empty stretch tell what happens across it only.
-    Where rows end before one they are few, and local effects tell little of what happens there,
-    but all rows behind are lifted by it: so the increments beside it are asked, too.
+    `x`, `own`, `weight` (n_rows,): values of the rows, the place of each, and weights;
+    `increments` (n_rows, n_asked - 1): as in `measure_spread`. Returns None where nothing is
+    empty, or less than two rows were moved across.
     """
-    ways = np.unique(np.concatenate([places.empty - 1, places.empty, places.empty + 1]))
-    ways = ways[(ways >= 0) & (ways < places.values.size - 1)]
+    # The mean increment of the rows at both places and of the thirty nearest on each side, if more,
+    # as far as they were moved to both. Rows beyond an empty stretch count for what happens across it
+    # only. Where rows end before one they are few, and local effects show little of what happens
+    # there, but all rows behind are lifted by it: so the increments beside it are measured, too.
+    steps = np.unique(np.concatenate([places.empty - 1, places.empty, places.empty + 1]))
+    steps = steps[(steps >= 0) & (steps < places.values.size - 1)]
     order, n_rows = np.argsort(x, kind="stable"), own.size
     own, increments, weight = own[order], increments[order], weight[order]
     limits = np.concatenate([[0], np.searchsorted(own, places.empty, "right"), [n_rows]])
-    rises, pulls, asked = list[float](), list[FloatArray](), list[int]()
-    for k in ways.tolist():
+    rises, pulls, measured = list[float](), list[FloatArray](), list[int]()
+    for k in steps.tolist():
+        # rows of both places, thirty on each side at least, that were moved to both; on the side of
+        # an empty stretch that they are on, unless the step leads across it
         middle = int(np.searchsorted(own, k, "right"))
         start = min(int(np.searchsorted(own, k)), middle - N_BESIDE)
         stop = max(int(np.searchsorted(own, k + 1, "right")), middle + N_BESIDE)
@@ -477,17 +420,19 @@ def ask_across(
         more = 1.0 - float(share @ share)  # of the rows but one, n - 1 of n
         if some.size < 2 or more <= SPREAD_WEIGHT_ROUNDING:
             continue
-        told = increments[some, k - places.first[own[some]]]
-        rise, pull = told[0] + float(share @ (told - told[0])), np.zeros(n_rows)
-        pull[some] = share * (told - rise) / np.sqrt(more)
-        rises, pulls, asked = [*rises, rise], [*pulls, pull], [*asked, k]
-    empty = np.flatnonzero(np.isin(asked, places.empty))
+        # mean change from place k to the next, and what each row adds to it: the products of the
+        # latter over the rows are the covariance of the means
+        change = increments[some, k - places.first[own[some]]]
+        rise, pull = change[0] + float(share @ (change - change[0])), np.zeros(n_rows)
+        pull[some] = share * (change - rise) / np.sqrt(more)
+        rises, pulls, measured = [*rises, rise], [*pulls, pull], [*measured, k]
+    empty = np.flatnonzero(np.isin(measured, places.empty))
     if not empty.size:
         return None
     each, ends = np.array(pulls), places.values
     return Crossings(
-        left=ends[asked],
-        right=ends[np.array(asked) + 1],
+        left=ends[measured],
+        right=ends[np.array(measured) + 1],
         rise=np.array(rises),
         covariance=each @ each.T,
         empty=empty,
@@ -499,27 +444,14 @@ def average_moved(
 ) -> tuple[FloatArray, FloatArray]:
     """Average increments over the rows of both places.
 
-    Parameters
-    ----------
-    places : Places
-        The places.
-    own, weight : ndarray of shape (n_rows,)
-        The place of every row, and its weight.
-    increments : ndarray of shape (n_rows, n_asked - 1)
-        As in `measure_spread`.
-
-    Returns
-    -------
-    mean : ndarray of shape (n_places - 1,)
-        The means; nan where less than two rows tell.
-    covariance : ndarray of shape (n_places - 1, n_places - 1)
-        Of the means, as rows are drawn; zero where less than two rows tell.
-
-    Notes
-    -----
-    A row counts in the means on both sides of its place: the covariance of two means is the sum
-    over the rows of products of what each adds.
+    `own`, `weight` (n_rows,): the place of every row, and its weight; `increments` (n_rows,
+    n_asked - 1): as in `measure_spread`. Returns `mean` (n_places - 1,): the means; nan where less
+    than two rows tell; `covariance` (n_places - 1, n_places - 1): of the means, as rows are drawn;
+    zero where less than two rows tell.
     """
+    # A row counts in the means on both sides of its place: the covariance of two means is the sum
+    # over the rows of products of what each adds.
+    # `added` and `counts`: what each row adds to the two means beside its place, and its weight
     row, n_increments = np.arange(own.size), places.values.size - 1
     added, counts = np.zeros((2, own.size, n_increments))
     for k, beside in ((own - 1, own > 0), (own, own < n_increments)):
@@ -553,23 +485,24 @@ def _pool_scatter(
 ) -> FloatArray:
     """Sums over rows of products of deviations from the mean of the own place.
 
-    Returns
-    -------
-    ndarray of shape (3, 1 + n_groups, n_places - 1, n_places - 1)
-        Of the rows that see increments k and l: sums of products of both, sums of squares of k, and
-        degrees of freedom; of all rows, and of all rows but those of each group.
+    Returns (3, 1 + n_groups, n_places - 1, n_places - 1): of the rows that see increments k and l:
+    sums of products of both, sums of squares of k, and degrees of freedom; of all rows, and of all
+    rows but those of each group.
     """
+    # rows in the order of places and, in these, of groups
     n_places, n_asked = int(own.max()) + 1, increments.shape[1]
     order = np.lexsort((group, own))
     own, group, weight = own[order], group[order], weight[order]
     starts = np.searchsorted(own, np.arange(n_places + 1))
     mass = np.add.reduceat(np.append(weight, 0.0), starts)[:-1] * (np.diff(starts) > 0)
-    # the first row of a place is taken off before the mean is: equal rows deviate by exactly nothing
+    # the first row of a place is taken off before the mean is: equal rows deviate by exactly
+    # nothing
     off = increments[order] - increments[order][np.minimum(starts, own.size - 1)[own]]
     heavy = weight[:, None] * off
     mean = np.stack([np.bincount(own, column, n_places) for column in heavy.T], axis=1)
     off -= (mean / np.where(mass > 0, mass, 1.0)[:, None])[own]
     heavy = weight[:, None] * off
+    # sums of deviations, weights and products, for each place and group
     part, first = np.unique(own * N_JACKKNIFE_GROUPS + group, return_index=True)
     sums, weights = (
         np.zeros((n_places * N_JACKKNIFE_GROUPS, n_asked)),
@@ -596,6 +529,7 @@ def _pool_scatter(
     left = every - squares - per[:, :, None, None] * sums[:, :, :, None] * sums[:, :, None, :]
     left = np.concatenate([every, left], axis=1)
     free = np.maximum(np.concatenate([mass[:, None], rest], axis=1) - one, 0.0)
+    # pooled over the places whose rows see both increments
     size = places.values.size - 1
     pooled = np.zeros((3, 1 + N_JACKKNIFE_GROUPS, size, size))
     for place in np.flatnonzero(np.diff(starts) > 1):
@@ -611,22 +545,18 @@ def _pool_scatter(
 def complete_band(scatter: FloatArray, alone: FloatArray, freedom: FloatArray) -> FloatArray:
     """Turn pooled sums into covariances, and complete these beyond the band.
 
-    Parameters
-    ----------
-    scatter, alone, freedom : ndarrays of shape (n_some, n, n)
-        Of the rows that saw increments k and l: sums of products of deviations, sums of squares of
-        those of k, and degrees of freedom; zeros where no row saw both.
-
-    Notes
-    -----
-    Variances are those of all rows that saw an increment, correlations those of the rows that saw
-    both: where rows differ one way all along, correlations are one, however few rows there are.
-
-    From the first increment to the last: what one has in common with those that it was not seen
-    with follows from those that it was seen with, by regression. Entries are pooled over different
-    rows, so a part of the band may have directions of no variance, or of less than none: of these
-    the regression takes little, A / (A² + filter²) for the inverse of the correlations A.
+    `scatter`, `alone`, `freedom` (n_some, n, n): of the rows that saw increments k and l: sums of
+    products of deviations, sums of squares of those of k, and degrees of freedom; zeros where no
+    row saw both.
     """
+    # Variances are those of all rows that saw an increment, correlations those of the rows that saw
+    # both: where rows differ one way all along, correlations are one, however few rows there are.
+    #
+    # From the first increment to the last: what one has in common with those that it was not seen
+    # with follows from those that it was seen with, by regression. Entries are pooled over
+    # different rows, so a part of the band may have directions of no variance, or of less than
+    # none: of these the regression takes little, A / (A² + filter²) for the inverse of the
+    # correlations A. correlations where rows saw both, variances where rows saw one
     known = freedom > 0
     both = np.maximum(alone * alone.swapaxes(1, 2), 0.0)
     full = np.divide(scatter, np.sqrt(both), out=np.zeros_like(scatter), where=known & (both > 0))
@@ -640,6 +570,7 @@ def complete_band(scatter: FloatArray, alone: FloatArray, freedom: FloatArray) -
     first = np.argmax(known[0], axis=0)
     for k in np.flatnonzero((first > 0) & (first < np.arange(first.size))):
         far, near = slice(0, first[k]), slice(first[k], k)
+        # r_fk = R_fn R_nn^-1 r_nk: near increments n separate k from far ones f (Markov)
         inside, beside = full[:, near, near], full[:, near, k, None]
         filtered = inside @ inside + COVARIANCE_FILTER**2 * np.eye(k - first[k])
         share = np.linalg.solve(filtered, inside @ beside)

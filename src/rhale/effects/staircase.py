@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from rhale.effects.curve import Center, known_center
+from rhale.effects.curve import Center, RowPlaces, known_center
 from rhale.effects.jumps import INNER, JUMP_FIXED_POINT_SCALE, JumpCells, JumpSums
-from rhale.effects.quadrature import RowPlaces
 from rhale.effects.variance import Estimate
 from rhale.stats.arrays import FloatArray, IntArray
 
@@ -109,25 +107,32 @@ class Staircase:
         """
         stand = sums.stand / max(float(sums.stand.sum()), 1.0)
         row_shares, group_shares = stand.sum(axis=0), stand.sum(axis=1)
+        # A: over all rows of each neighbourhood
         jumps, influence, rows = _mean_jumps(sums, output)
         bias = np.zeros((0, row_shares.size))
         if sums.inner is not None:
+            # B: over the innermost rows; `more` is B - A
             inner, inner_influence, inner_rows = _mean_jumps(sums.inner, output)
             more, more_influence = inner - jumps, inner_influence - influence
+            # D and V of the Notes
             off = _accumulate_jumps(more, row_shares)
             square = float(row_shares @ off**2)
             noise = float(
                 row_shares @ np.sum(_accumulate_jumps(more_influence, row_shares) ** 2, axis=0)
             )
-            # of one group it is not known what is noise
+            # w = max(0, 1 - V / D), which estimates the weight of least mean squared error; of one
+            # group it is not known what is noise
             is_known = square > 0 and np.count_nonzero(group_shares) > 1
             w = max(0.0, 1.0 - noise / square) if is_known else 0.0
             w *= halves_agree(sums.inner, output)
+            # bias: (1 - w) (B - A)² + w ((B - A) / 3)², with D in the place of (B - A)² where the
+            # curves cross: as two more groups, whose squares add up to it
             off = np.stack([off, np.sqrt(np.maximum(square - off**2, 0.0))])
             bias = np.sqrt(1 - w + w * (INNER / (1 - INNER)) ** 2) * off
             jumps, influence = jumps + w * more, influence + w * more_influence
             # variances are as one over rows, and those of A and of B - A add up
             rows = 1 / (1 / rows + w**2 * np.maximum(1 / inner_rows - 1 / rows, 0.0))
+        # what the draw of each group does to mean and variance of the curve, the jumps being known
         heights = np.append(0.0, np.cumsum(jumps))
         heights = heights - row_shares @ heights
         off_mean = stand @ heights
@@ -230,6 +235,7 @@ class Staircase:
 
     def of_importance(self) -> float:
         """Variance of the standard deviation of the curve over the rows, to first order."""
+        # delta method: by the jumps, and by the draw of the rows
         size = self.importance()
         if size == 0.0:
             return 0.0
@@ -286,6 +292,7 @@ class Staircase:
         draws, seed : int
             How many draws, and of which random numbers.
         """
+        # the bootstrap over groups of rows (multinomial counts), and normal draws of the bias
         has_rows = self.group_shares > 0
         n_groups, rng = int(np.count_nonzero(has_rows)), np.random.default_rng(seed)
         times = rng.multinomial(n_groups, np.full(n_groups, 1 / max(n_groups, 1)), draws)
@@ -296,6 +303,7 @@ class Staircase:
 
     def moved(self, x: FloatArray, center: Center) -> FloatArray:
         """What each group does to the curve at x, shape (n_groups, n_x)."""
+        # Phi_g(x) of the Notes: running sums of the influence, less their mean over the rows
         zero = self.zero(center)
         sums = np.zeros((len(self.influence), self.n_places + 1))
         np.cumsum(self.influence, axis=1, out=sums[:, 1:])
@@ -312,6 +320,8 @@ class Staircase:
 
 def _mean_jumps(sums: JumpSums, output: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean jump at each place, what each group does to it, and the share of the rows behind it."""
+    # influence of a group: (S_g - n_g jump) / n, divided by the root of 1 - sum s_g² (see
+    # `Staircase`)
     near = np.cumsum(sums.near, axis=1)[:, :-1]
     rows = np.maximum(near.sum(axis=0), 1) / JUMP_FIXED_POINT_SCALE
     # sums of whole numbers are exact, so that the mean has the same bits in any order of the rows
@@ -321,21 +331,10 @@ def _mean_jumps(sums: JumpSums, output: int) -> tuple[FloatArray, FloatArray, Fl
 
 
 def halves_agree(sums: JumpSums, output: int) -> float:
-    """Correlation, 0 to 1, of what two halves of the rows near each place say about its jump.
-
-    Parameters
-    ----------
-    sums : JumpSums
-        Of the rows.
-    output : int
-        The output.
-
-    Notes
-    -----
-    With s the share of the squared jumps that is noise, 1 - s is what two halves have in common and
-    2 s the noise of each: their correlation is (1 - s) / (1 + s). A jump that is the doing of p of n
-    rows has s = (1 - p) / (p n), so one half is what jumps have that three rows make.
-    """
+    """Correlation, 0 to 1, of the jumps at all places as two halves of the rows near each show them."""
+    # With s the share of the squared jumps that is noise, 1 - s is what two halves have in common
+    # and 2 s the noise of each: their correlation is (1 - s) / (1 + s). A jump that is the doing of
+    # p of n rows has s = (1 - p) / (p n), so one half is what jumps have that three rows make.
     jumps, influence, _ = _mean_jumps(sums, output)
     squared = float(np.sum(jumps**2))
     noise = float(np.sum(influence**2))
@@ -352,10 +351,7 @@ def _accumulate_jumps(jumps: FloatArray, row_shares: FloatArray) -> FloatArray:
 def kept_root(shares: FloatArray) -> FloatArray:
     """Root of the part of a variance that deviations from the groups' own mean keep.
 
-    Parameters
-    ----------
-    shares : ndarray of shape (n_groups, n_means)
-        Share of each group in each mean.
+    `shares` (n_groups, n_means): share of each group in each mean.
 
     Examples
     --------
@@ -407,54 +403,16 @@ class _Steps(NamedTuple):
 
 
 def find_jumps(stairs: Staircase, n_rows: float) -> list[Jump]:
-    """Find the real jumps of a curve, in the order of their places.
-
-    Parameters
-    ----------
-    stairs : Staircase
-        The curve.
-    n_rows : float
-        Effective number of rows.
-
-    Notes
-    -----
-    Trees learn smooth functions as stairs, and jumps as several steps close together. A jump is a
-    stretch of places with hardly any rows between them, over which the curve moves by a tenth of
-    its range or more, twice as far as over any such stretch beside it, and not as the lines
-    through the curve on both sides would; and rows agree about it.
-    """
-    return sorted(
-        jump
-        for jump, own in _look_for_alone(stairs, n_rows)
-        if _differ(stairs, own, n_rows) <= DIFFER * abs(jump.size)
-    )
-
-
-def _look_for_alone(stairs: Staircase, n_rows: float) -> Iterator[tuple[Jump, slice]]:
-    """Stretches that move the curve farther than others, and their places: the largest first."""
+    """Find the real jumps of a curve, in the order of their places."""
+    # Trees learn smooth functions as stairs, and jumps as several steps close together. A jump is a
+    # stretch of places with hardly any rows between them, over which the curve moves by a tenth of
+    # its range or more, twice as far as over any such stretch beside it, and not as the lines
+    # through the curve on both sides would; and rows agree about it.
     span = float(np.ptp(stairs.heights))
     if not span > 0:
-        return
-    steps = _list_steps(stairs, n_rows)
-    free = np.ones(stairs.n_places, dtype=np.bool_)
-    least = MIN_JUMP_SIZE * span
-    for place in np.argsort(-np.abs(steps.size), kind="stable"):
-        if abs(steps.size[place]) < least:
-            break
-        first, last = _trim(steps, int(place))
-        size = float(steps.height[last + 1] - steps.height[first])
-        if not free[first : last + 1].all() or abs(size) < least:
-            continue
-        # what is as near as the steps of a jump are to each other is no other one
-        near = slice(int(np.searchsorted(steps.last, first)), int(steps.last[last]) + 1)
-        free[near] = False
-        if _is_alone(steps, first, last, n_rows):
-            jump = Jump(float(stairs.places[first]), float(stairs.places[last]), size)
-            yield jump, slice(first, last + 1)
-
-
-def _list_steps(stairs: Staircase, n_rows: float) -> _Steps:
-    """Read the staircase step by step."""
+        return []
+    # 1. For each place the longest narrow stretch that begins there: hardly any rows inside, and
+    # hardly any of the axis. Its size is what the curve does over it.
     places, before = stairs.places, np.cumsum(stairs.row_shares)[:-1]
     height = np.append(0.0, np.cumsum(stairs.jumps))
     few = max(ROWS_INSIDE, 1.5 / n_rows)
@@ -462,18 +420,34 @@ def _list_steps(stairs: Staircase, n_rows: float) -> _Steps:
         np.searchsorted(before, before + few, "right"),
         np.searchsorted(places, places + MAX_JUMP_WIDTH * (stairs.high - stairs.low), "right"),
     )
+    last = np.maximum(last - 1, np.arange(places.size))
     limits = np.concatenate([[stairs.low], places, [stairs.high]])
     middle = limits[:-1] + np.diff(limits) / 2
-    last = np.maximum(last - 1, np.arange(places.size))
-    return _Steps(stairs, height, middle, before, last, height[last + 1] - height[:-1])
-
-
-def _trim(steps: _Steps, place: int) -> tuple[int, int]:
-    """First and last place of a stretch, without small steps at its ends."""
-    own = np.arange(place, steps.last[place] + 1)
-    size = steps.size[place]
-    large = own[steps.stairs.jumps[own] * np.sign(size) >= TRIMMED * abs(size)]
-    return (int(large[0]), int(large[-1])) if large.size else (place, place)
+    steps = _Steps(stairs, height, middle, before, last, height[last + 1] - height[:-1])
+    # 2. The largest first: it takes what is near, and is a jump if it is alone and rows agree.
+    found, free, least = list[Jump](), np.ones(places.size, dtype=np.bool_), MIN_JUMP_SIZE * span
+    for place in np.argsort(-np.abs(steps.size), kind="stable"):
+        if abs(steps.size[place]) < least:
+            break
+        # without small steps at its ends
+        own = np.arange(place, last[place] + 1)
+        size = steps.size[place]
+        large = own[stairs.jumps[own] * np.sign(size) >= TRIMMED * abs(size)]
+        first, final = (int(large[0]), int(large[-1])) if large.size else (int(place), int(place))
+        size = float(height[final + 1] - height[first])
+        if not free[first : final + 1].all() or abs(size) < least:
+            continue
+        # what is as near as the steps of a jump are to each other is no other one
+        free[int(np.searchsorted(last, first)) : int(last[final]) + 1] = False
+        if not _is_alone(steps, first, final, n_rows):
+            continue
+        # deviation between rows of what they do over these places, from that of their groups
+        some = slice(first, final + 1)
+        variance = float(np.sum(stairs.between_rows[:, some].sum(axis=1) ** 2))
+        deviation = float(np.sqrt(variance * stairs.near_shares[some].mean() * n_rows))
+        if deviation <= DIFFER * abs(size):
+            found.append(Jump(float(places[first]), float(places[final]), size))
+    return sorted(found)
 
 
 def _is_alone(steps: _Steps, first: int, last: int, n_rows: float) -> bool:
@@ -482,11 +456,13 @@ def _is_alone(steps: _Steps, first: int, last: int, n_rows: float) -> bool:
     least = max(SHARE_BESIDE, MIN_ROWS_NEXT_TO_JUMP / n_rows)
     if min(before[first], 1 - before[last]) < least:
         return False
+    # narrow stretches beside it, within a tenth of the rows
     every = np.arange(before.size)
     left = (steps.last < first) & (before[first] - before < JUMP_REFERENCE_SHARE)
     right = (every > last) & (before - before[last] < JUMP_REFERENCE_SHARE)
     if ALONE * np.abs(steps.size[left | right]).max(initial=0.0) > abs(size):
         return False
+    # lines through the curve on both sides, read at its ends: a steep slope is no jump
     ends = np.append(before, 1.0)
     every = np.arange(ends.size)
     left = (every <= first) & (before[first] - ends < JUMP_REFERENCE_SHARE)
@@ -507,9 +483,3 @@ def _read_line(steps: _Steps, some: IntArray, at: float) -> float:
         return float(level)
     slope = weight @ ((away - middle) * (height - level)) / scatter
     return float(level - slope * middle)
-
-
-def _differ(stairs: Staircase, own: slice, n_rows: float) -> float:
-    """Deviation between rows of what they do over some places, told by that of their groups."""
-    variance = float(np.sum(stairs.between_rows[:, own].sum(axis=1) ** 2))
-    return float(np.sqrt(variance * stairs.near_shares[own].mean() * n_rows))

@@ -16,20 +16,13 @@ from rhale.stats.records import same_fields
 
 
 class Heights(NamedTuple):
-    """A curve, zero on average, as it is read for its statistics.
+    """A curve, zero on average, as it is read for its statistics."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_values,)
-        Where rows are counted: at their places, in the middle of their bins, at their levels.
-    weight : ndarray of shape (n_values,)
-        How many rows, by weight.
-    low, high : float
-        The ends of its range, which need not be among the values.
-    """
-
+    # (n_values,): where rows are counted: at their places, in the middle of their bins, at their
+    # levels
     values: FloatArray
-    weight: FloatArray
+    weight: FloatArray  # (n_values,): how many rows, by weight
+    # low, high: the ends of its range, which need not be among the values
     low: float
     high: float
 
@@ -44,21 +37,15 @@ class Sizes(NamedTuple):
 def size_up(values: FloatArray, weight: FloatArray) -> Sizes:
     """Measure how far values are from zero: ALED, in its two forms.
 
-    Parameters
-    ----------
-    values, weight : ndarray of shape (n_values,)
-        Heights and how many rows have them. Those without rows do not count; without any rows
-        both sizes are 0.
-
-    Notes
-    -----
-    sum n |m| / sum n, and the root of sum n m² / sum n (`aled_fun = "sd"` of R's package ale).
+    `values`, `weight` (n_values,): heights and how many rows have them. Those without rows do not
+    count; without any rows both sizes are 0.
 
     Examples
     --------
     >>> size_up(np.array([-3.0, 1.0]), np.array([1.0, 3.0]))
     Sizes(mean_absolute=1.5, root_mean_square=1.7320508075688772)
     """
+    # sum n |m| / sum n, and the root of sum n m² / sum n (`aled_fun = "sd"` of R's package ale).
     some = weight > 0
     if not some.any():
         return Sizes(0.0, 0.0)
@@ -69,12 +56,7 @@ def size_up(values: FloatArray, weight: FloatArray) -> Sizes:
 def summarise_ale_bins(at_edges: FloatArray, weight: FloatArray) -> Heights:
     """Read a curve in the middles of its bins, and its range at their limits, as package ale does.
 
-    Parameters
-    ----------
-    at_edges : ndarray of shape (n_bins + 1,)
-        The curve at the limits.
-    weight : ndarray of shape (n_bins,)
-        Rows of the bins.
+    `at_edges` (n_bins + 1,): the curve at the limits; `weight` (n_bins,): rows of the bins.
 
     Examples
     --------
@@ -103,26 +85,18 @@ def read_cells(
 ) -> Heights:
     """Read the surface of a pair in its cells, as package ale does; its range is that of these.
 
-    Parameters
-    ----------
-    surface : ndarray of shape (n_nodes, n_nodes)
-        At the limits of the cells, or at the levels.
-    weight : ndarray of shape (n_stands, n_stands)
-        Rows of the cells or levels.
-    is_levels : pair of bool
-        Which sides have levels: there the surface is read at these.
-
-    Notes
-    -----
-    (A[i, j] + A[i - 1, j - 1]) / 2: the mean of **two** of the four corners. It is neither the
-    mean of the cell nor the value where its rows stand, and cells without rows are in the range:
-    take the numbers for what another program says, and the strength for what there is.
+    `surface` (n_nodes, n_nodes): at the limits of the cells, or at the levels; `weight` (n_stands,
+    n_stands): rows of the cells or levels; `is_levels`: which sides have levels: there the surface
+    is read at these.
 
     Examples
     --------
     >>> read_cells(np.array([[1.0, 9.0], [9.0, 3.0]]), np.ones((1, 1))).values
     array([2.])
     """
+    # (A[i, j] + A[i - 1, j - 1]) / 2: the mean of **two** of the four corners. It is neither the
+    # mean of the cell nor the value where its rows are, and cells without rows are in the range:
+    # take the numbers for what another program says, and the strength for what there is.
     low, high = (
         tuple(slice(None) if levels else ends for levels in is_levels)
         for ends in (slice(None, -1), slice(1, None))
@@ -135,16 +109,6 @@ def read_cells(
 class HalfPercentiles:
     """What an effect amounts to among the observed values of the target: -50 to 50.
 
-    Attributes
-    ----------
-    below, above : ndarray
-        Distances from the median of the values at or below it, and at or above it, increasing.
-    nearest : pair of float
-        The largest value below the median and the smallest above, less the median; infinite
-        where there is none.
-
-    Notes
-    -----
     With c = y - median: g(a) = 0 between the largest negative and the smallest positive c, both
     included; else -50 times the share of {c <= 0} that is at or above a < 0, or 50 times the share
     of {c >= 0} that is at or below a > 0. A step function: an effect that moves no prediction past
@@ -158,18 +122,19 @@ class HalfPercentiles:
     array([-50.        ,   0.        ,   0.        ,  33.33333333])
     """
 
+    # below, above: distances from the median of the values at or below it, and at or above it,
+    # increasing
     below: FloatArray
     above: FloatArray
+    # The largest value below the median and the smallest above, less the median; infinite where
+    # there is none
     nearest: tuple[float, float]
 
     @classmethod
     def of(cls, y: FloatArray) -> HalfPercentiles:
         """Sort observed values about their median.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n_values,)
-            At least one, all finite.
+        `y` (n_values,): at least one, all finite.
         """
         off = y - np.median(y)
         nearest = (
@@ -321,18 +286,7 @@ def gather_statistics(
 ) -> Statistics:
     """Work out the statistics of a curve.
 
-    Parameters
-    ----------
-    features, output : sequence of str and str
-        Whose effect it is.
-    read : {"rows", "bins", "levels", "points", "cells"}
-        Where it was read.
-    heights : Heights
-        The curve there.
-    size : Size
-        Its deviation over the rows.
-    y : array-like of shape (n_values,) or None
-        Observed values of the target.
+    `size`: its deviation over the rows; `y` (n_values,) or None: observed values of the target.
     """
     aled = size_up(heights.values, heights.weight)
     naled, naler = Sizes(UNDEFINED, UNDEFINED), (UNDEFINED, UNDEFINED)
@@ -372,10 +326,7 @@ def remove_noise(importance: float, noise: float) -> Size:
 def read_target(y: Any) -> FloatArray:
     """Read observed values of a target; refuse what is no column of finite numbers.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_values,)
-        Numbers, or truth values; at least one.
+    `y` (n_values,): numbers, or truth values; at least one.
 
     Examples
     --------
@@ -391,7 +342,10 @@ def read_target(y: Any) -> FloatArray:
         raise BadSettingError(msg)
     if given.dtype.kind not in "biufO":
         raise BadSettingError(_describe_bad_target(given.tolist()[0]))
-    numbers = _as_floats(given)
+    if given.dtype.kind != "O":
+        numbers = np.asarray(given, dtype=np.float64)
+    else:
+        numbers = np.array([_as_float(value) for value in given.tolist()])
     n_unknown = int(np.sum(~np.isfinite(numbers)))
     if n_unknown:
         msg = (
@@ -402,17 +356,14 @@ def read_target(y: Any) -> FloatArray:
     return numbers
 
 
-def _as_floats(given: Any) -> FloatArray:
-    """Numbers of a column of objects, too: missing ones become nan."""
-    if given.dtype.kind != "O":
-        return np.asarray(given, dtype=np.float64)
-    return np.array(
-        [UNDEFINED if _is_missing_target(value) else _as_float(value) for value in given.tolist()]
-    )
-
-
 def _as_float(value: Any) -> float:
-    """One number; texts that look like one are none."""
+    """One number, nan for None, nan and pandas' NA; texts that look like a number are none."""
+    try:
+        # nan is not even equal to itself, and the truth of NA is not known
+        if value is None or not bool(value == value):  # noqa: PLR0124
+            return UNDEFINED
+    except TypeError:
+        return UNDEFINED
     if isinstance(value, str | bytes):
         raise BadSettingError(_describe_bad_target(value))
     try:
@@ -426,13 +377,3 @@ def _describe_bad_target(value: Any) -> str:
         f"y holds {value!r:.40}, a {type(value).__name__} and no number; pass the observed values, "
         "of a class whether it was observed, 0 or 1"
     )
-
-
-def _is_missing_target(value: Any) -> bool:
-    """None, and what is not even equal to itself: nan, pandas' NA."""
-    if value is None:
-        return True
-    try:
-        return not bool(value == value)  # noqa: PLR0124 - nan is not equal to itself
-    except TypeError:  # the truth of NA is not known
-        return True

@@ -11,9 +11,8 @@ from typing import Any, Literal, NamedTuple, NoReturn, cast, get_args
 import numpy as np
 
 from rhale.effects.binning.moments import Moments
-from rhale.effects.curve import fill_gaps, middles
+from rhale.effects.curve import RowPlaces, build_quadrature, fill_gaps, middles
 from rhale.effects.effect import NO_SAMPLE, Effect, LocalEffects
-from rhale.effects.quadrature import RowPlaces, build_quadrature
 from rhale.effects.schema import (
     EXPLANATION,
     EXPLANATION_RECORDS,

@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from rhale.effects.curve import RowPlaces
 from rhale.effects.effect import LocalEffects
-from rhale.effects.quadrature import RowPlaces
 from rhale.effects.result import Result, find_result_axis_kind, is_constant, reach
 from rhale.output.number_format import MINUS_SIGN, write_number
 from rhale.output.times import AxisKind, format_axis_value

@@ -15,10 +15,10 @@ from rhale.effects.curve import (
     Center,
     Design,
     Fit,
+    RowPlaces,
     known_center,
     middles,
 )
-from rhale.effects.quadrature import RowPlaces
 from rhale.stats.arrays import BoolArray, FloatArray
 from rhale.stats.distributions import f_tail
 
@@ -88,6 +88,7 @@ class Uncertainty:
             variance[part], degrees[part] = self.of_maps(self.fit.design(x[part], center))
         if center != "mean" or self.n_rows < 1:
             return Estimate(variance, degrees)
+        # the draw of the rows that the curve is centred over
         drawn = self.fit.importance() ** 2 / self.n_rows
         total = variance + drawn
         return Estimate(total, _satterthwaite(total, (variance, degrees), (drawn, self.n_rows)))
@@ -105,13 +106,14 @@ class Uncertainty:
     def of_importance(self) -> float:
         """Variance of the standard deviation of the curve over the rows, to first order."""
         rows = self.fit.rows
+        # delta method: the gradient of the deviation is the curve by its size, at the rows
         values = self.fit.curve(rows.x, "mean")
         size = float(np.sqrt(rows.weight @ values**2))
         if size == 0.0:
             return 0.0
         pull = (rows.weight * values / size)[None]
         fitted = float(self.of_maps(self.fit.design(rows.x, "mean").weigh(pull)).variance[0])
-        # and of a deviation over rows that are drawn
+        # and of a deviation s over rows that are drawn: s² (kurtosis - 1) / (4 n)
         tails = float(rows.weight @ (values / size) ** 4) - 1.0
         return fitted + size**2 * max(tails, 0.0) / (4 * max(self.n_rows, 1.0))
 
@@ -139,29 +141,9 @@ class Uncertainty:
 
     def of_maps(self, design: Design) -> Estimate:
         """Variance of linear maps."""
-        of_levels, of_slopes = self._of_fits(design.levels, design.slopes)
-        self._hand_over(of_levels, of_slopes)
-        parts = of_levels**2 * self.level_variance + of_slopes**2 * self.slope_variance
-        parts += 2 * of_levels * of_slopes * self.covariance
-        # where the curve follows cells, their means are the independent estimates: the fit is made of
-        # them, so taking both as independent would count the same rows twice
-        for k in map(int, np.unique(self.cells.bin) if self.cells else []):
-            mine = design.levels[:, self.fit.bin == k]
-            parts[:, k] = self._of_cells(k, mine, of_levels[:, k], of_slopes[:, k])
-        parts = self.search * np.maximum(parts, 0.0)
-        total = parts.sum(axis=1) + self._of_hidden(design.hidden)
-        return Estimate(total, _satterthwaite(total, *zip(parts.T, self.degrees, strict=True)))
-
-    def _of_hidden(self, hidden: FloatArray) -> FloatArray:
-        """Variance from gaps."""
-        if self.fit.asked is None:
-            return np.asarray(hidden**2 @ self.fit.gaps.variance)
-        squares = np.einsum("ij,jk,ik->i", hidden, self.fit.hidden_covariance, hidden)
-        return np.asarray(np.maximum(squares, 0.0))
-
-    def _of_fits(self, levels: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What the maps say of level and slope of the bins' fits, both (n_maps, n_bins)."""
         fit, cells = self.fit, self.cells
+        # 1. What the maps take from level and slope of the bins' fits, both (n_maps, n_bins). A
+        # followed stretch is `trust` parts its cell's mean; the fit answers for the rest.
         trust, read = np.zeros(fit.bin.size), fit.origin.copy()
         if cells is not None:
             trust[np.isin(fit.bin, cells.bin)] = cells.trust
@@ -170,21 +152,35 @@ class Uncertainty:
                 x, filled = cells.mean_x[cells.bin == k], cells.measured[cells.bin == k]
                 read[fit.bin == k] = interpolation(x, filled) @ x[filled]
         origin, starts = self.bins.origin[fit.bin], np.unique(fit.bin, return_index=True)[1]
-        tilt = np.where(fit.is_flat, 0.0, slopes)
-        tilt = tilt + levels * (fit.origin - origin - trust * (read - origin))
-        # a followed stretch is `trust` parts its cell's mean; the fit answers for the rest
-        kept = levels * (1 - trust)
-        return np.add.reduceat(kept, starts, axis=1), np.add.reduceat(tilt, starts, axis=1)
-
-    def _hand_over(self, levels: FloatArray, slopes: FloatArray) -> None:
-        """Let the measured neighbours answer for the bins without rows, in place."""
-        # a bin without rows has no estimate of its own: what a map asks of it, it asks of its neighbours
+        tilt = np.where(fit.is_flat, 0.0, design.slopes)
+        tilt = tilt + design.levels * (fit.origin - origin - trust * (read - origin))
+        of_levels = np.add.reduceat(design.levels * (1 - trust), starts, axis=1)
+        of_slopes = np.add.reduceat(tilt, starts, axis=1)
+        # 2. A bin without rows has no estimate of its own: what a map takes from it, it takes from
+        # its measured neighbours.
         for line in find_bridges(self.bins, self.measured):
-            level = levels[:, line.bin].copy()
-            levels[:, line.bin] = slopes[:, line.bin] = 0.0
+            level = of_levels[:, line.bin].copy()
+            of_levels[:, line.bin] = of_slopes[:, line.bin] = 0.0
             for k, place, share in line.ends:
-                levels[:, k] += share * level
-                slopes[:, k] += share * level * (place - self.bins.origin[k])
+                of_levels[:, k] += share * level
+                of_slopes[:, k] += share * level * (place - self.bins.origin[k])
+        # 3. Variance from each bin; bins are independent, level and slope of one are not.
+        parts = of_levels**2 * self.level_variance + of_slopes**2 * self.slope_variance
+        parts += 2 * of_levels * of_slopes * self.covariance
+        # Where the curve follows cells, their means are the independent estimates: the fit is made
+        # of them, so taking both as independent would count the same rows twice.
+        for k in map(int, np.unique(cells.bin) if cells else []):
+            mine = design.levels[:, fit.bin == k]
+            parts[:, k] = self._of_cells(k, mine, of_levels[:, k], of_slopes[:, k])
+        parts = self.search * np.maximum(parts, 0.0)
+        # 4. What gaps may hide, and what the rises of moved rows across them are off.
+        if fit.asked is None:
+            hidden = design.hidden**2 @ fit.gaps.variance
+        else:
+            hidden = np.einsum("ij,jk,ik->i", design.hidden, fit.hidden_covariance, design.hidden)
+            hidden = np.maximum(hidden, 0.0)
+        total = parts.sum(axis=1) + hidden
+        return Estimate(total, _satterthwaite(total, *zip(parts.T, self.degrees, strict=True)))
 
     def _of_cells(
         self, k: int, levels: FloatArray, level: FloatArray, slope: FloatArray
@@ -196,11 +192,12 @@ class Uncertainty:
         x, filled = cells.mean_x[mine], cells.measured[mine]
         weight = cells.weight[mine][filled]
         share, offset = weight / weight.sum(), x[filled] - self.bins.origin[k]
-        # a slope is held by x between the cells and by x inside them; the second part is independent of
-        # the cells' means and adds a variance of its own
+        # a slope is held by x between the cells and by x inside them; the second part is
+        # independent of the cells' means and adds a variance of its own
         inside = share * cells.std_x[mine][filled] ** 2
         scatter = share @ offset**2 + inside.sum()  # its square may be infinite, but no error
         variance = cells.error[mine][filled] ** 2
+        # what the maps take from each cell's mean: directly, by the level and by the slope
         pull = cells.trust[mine][0] * (levels @ interpolation(x, filled))
         pull = pull + level[:, None] * share
         total = np.zeros(len(level))
@@ -213,7 +210,8 @@ class Uncertainty:
 def _satterthwaite(
     total: FloatArray, *parts: tuple[FloatArray | float, FloatArray | float]
 ) -> FloatArray:
-    """Degrees of freedom of a sum of independent variances (Satterthwaite)."""
+    """Degrees of freedom of a sum of independent variances (Welch and Satterthwaite)."""
+    # (sum v)² / sum (v² / df)
     known, inverse = total > 0, np.zeros(total.size)
     whole = np.where(known, total, 1.0)
     for variance, degrees in parts:
@@ -223,29 +221,18 @@ def _satterthwaite(
 
 
 class Bridge(NamedTuple):
-    """A bin without rows, and the measured bins whose fits it connects (one at an end).
-
-    Attributes
-    ----------
-    bin : int
-        The bin.
-    ends : tuple of (int, float, float)
-        For each measured neighbour: its number, where its fit is read, and its share.
-    """
+    """A bin without rows, and the measured bins whose fits it connects (one at an end)."""
 
     bin: int
+    # For each measured neighbour: its number, where its fit is read, and its share
     ends: tuple[tuple[int, float, float], ...]
 
 
 def find_bridges(bins: BinFits, measured: BoolArray) -> list[Bridge]:
-    """List the bins without rows, each with its nearest measured neighbours.
-
-    Notes
-    -----
-    The effect of an empty bin is constant: what lies at its middle on the line between the fits
-    of its neighbours, each read at its own middle, or nearer if the empty bin beside it is the
-    narrower one, and where it has rows.
-    """
+    """List the bins without rows, each with its nearest measured neighbours."""
+    # The effect of an empty bin is constant: what lies at its middle on the line between the fits
+    # of its neighbours, each read at its own middle, or nearer if the empty bin beside it is the
+    # narrower one, and where it has rows.
     # neighbours are measured bins, however far: a chain of empty bins lies on one line
     known, found, edges = np.flatnonzero(measured), [], bins.edges
     middle, half = middles(edges), np.diff(edges) / 2
@@ -315,17 +302,8 @@ class ChanceSize(NamedTuple):
 def covariance_from_changes(changes: FloatArray, weight: FloatArray) -> FloatArray:
     """Covariance of a curve less its weighted mean, from the variances of all its changes.
 
-    Parameters
-    ----------
-    changes : ndarray of shape (n_places, n_places)
-        Variance of the difference of the curve between each two places.
-    weight : ndarray of shape (n_places,)
-        Of the places in the mean, adding up to one.
-
-    Notes
-    -----
-    Gower's formula: whatever is taken off all heights at once leaves their differences as they
-    are, so these tell all that can be told.
+    `changes` (n_places, n_places): variance of the difference of the curve between each two
+    places; `weight` (n_places,): of the places in the mean, adding up to one.
 
     Examples
     --------
@@ -333,6 +311,8 @@ def covariance_from_changes(changes: FloatArray, weight: FloatArray) -> FloatArr
     array([[ 1., -1.],
            [-1.,  1.]])
     """
+    # Gower's formula: whatever is taken off all heights at once leaves their differences as they
+    # are, so these tell all that can be told.
     shift = np.eye(weight.size) - weight
     return np.asarray(-0.5 * shift @ changes @ shift.T)
 
@@ -340,20 +320,12 @@ def covariance_from_changes(changes: FloatArray, weight: FloatArray) -> FloatArr
 def size_by_chance(covariance: FloatArray, weight: FloatArray, degrees: float) -> ChanceSize:
     """Sum up what errors do to the mean square of a curve over the rows.
 
-    Parameters
-    ----------
-    covariance : ndarray of shape (n_places, n_places)
-        Of the errors at the places, centred as the curve is.
-    weight : ndarray of shape (n_places,)
-        Shares of the rows at the places.
-    degrees : float
-        Degrees of freedom of the covariance.
-
-    Notes
-    -----
-    The mean square is a sum of squares of independent errors of several sizes; it has the mean
-    and the variance of a multiple of a chi-square (Satterthwaite, Box).
+    `covariance` (n_places, n_places): of the errors at the places, centred as the curve is;
+    `weight` (n_places,): shares of the rows at the places; `degrees`: degrees of freedom of the
+    covariance.
     """
+    # The mean square is a sum of squares of independent errors of several sizes; it has the mean
+    # and the variance of a multiple of a chi-square (Satterthwaite, Box).
     square = float(weight @ np.diag(covariance))
     squares = float(weight @ covariance**2 @ weight)
     spread_over = square**2 / squares if squares > 0 else 1.0

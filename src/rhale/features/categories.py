@@ -12,7 +12,7 @@ import numpy as np
 from rhale.data import Table
 from rhale.data.columns import NAME_KINDS, hashed, make_distinct_texts
 from rhale.effects.level_effect import name_others
-from rhale.effects.level_order import level_distances, order_levels_by_distance
+from rhale.effects.levels import level_distances, order_levels_by_distance
 from rhale.errors import BadSettingError
 from rhale.features.survey import Survey
 from rhale.output.note import Note

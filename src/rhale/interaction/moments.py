@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.effects.binning.moments import check_magnitude
-from rhale.effects.level_moments import DIRECTION_DOWN
+from rhale.effects.levels import DIRECTION_DOWN
 from rhale.interaction.cells import CellPositions, PairAxis
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.records import crosses_processes

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from rhale.effects.level_moments import DIRECTION_DOWN
+from rhale.effects.levels import DIRECTION_DOWN
 from rhale.effects.listing import shorten_name
 from rhale.effects.result import normal_quantile
 from rhale.effects.statistics import Size, Statistics, gather_statistics, read_cells, read_levels

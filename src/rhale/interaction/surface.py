@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rhale.effects.quadrature import NODE_WEIGHTS, NODES
+from rhale.effects.curve import NODE_WEIGHTS, NODES
 from rhale.interaction.cells import PairAxis
 from rhale.interaction.moments import POWERS, Filling, PairSteps, step_areas
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray

@@ -14,21 +14,9 @@ TRANSPOSE_BLOCK_ROWS = 2**9
 
 
 def lay_columns(rows: npt.NDArray[np.generic]) -> FloatArray:
-    """Copy numbers so that those of a column stand side by side.
+    """Copy numbers so that those of a column are contiguous.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, ..., n_columns)
-        Of any type.
-
-    Returns
-    -------
-    ndarray of shape (n_columns, ..., n_rows)
-
-    Notes
-    -----
-    A column of a table that stands row by row is one number in every so many bytes: to read it
-    takes as long as to read the rows. Here all columns are read at once, some rows at a time.
+    `rows` (n_rows, ..., n_columns): of any type. Returns (n_columns, ..., n_rows).
 
     Examples
     --------
@@ -36,6 +24,8 @@ def lay_columns(rows: npt.NDArray[np.generic]) -> FloatArray:
     array([[1., 3., 5.],
            [2., 4., 6.]])
     """
+    # A column of a table that is stored row by row is one number in every so many bytes: to read it
+    # takes as long as to read the rows. Here all columns are read at once, some rows at a time.
     if rows.T.flags.c_contiguous:
         return rows.T.astype(np.float64)
     found = np.empty(rows.shape[::-1])

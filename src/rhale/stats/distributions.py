@@ -1,8 +1,7 @@
-"""Student's t: how wide an interval must be where its error was estimated from few rows."""
+"""Distributions: tails of F and of chi-square, quantiles of Student's t."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import exp, isinf, lgamma, log, pi
 from statistics import NormalDist
 
@@ -26,64 +25,47 @@ F_TAIL_MAX_TERMS = 2_000  # about the root of the larger number of degrees is ne
 def f_tail(ratio: FloatArray, over: FloatArray, under: FloatArray) -> FloatArray:
     """Probability of larger ratios.
 
-    Parameters
-    ----------
-    ratio : ndarray of shape (n,)
-        Mean squares over mean squares; zero or more, or infinite.
-    over, under : ndarrays of shape (n,)
-        Degrees of freedom of both, positive.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Notes
-    -----
-    The incomplete beta function by its continued fraction, on the side where that converges.
+    `ratio` (n,): mean squares over mean squares; zero or more, or infinite; `over`, `under` (n,):
+    degrees of freedom of both, positive. Returns (n,).
 
     Examples
     --------
     >>> f_tail(np.array([0.0, 3.0, np.inf]), np.full(3, 2.0), np.full(3, 2.0))
     array([1.  , 0.25, 0.  ])
     """
+    # The incomplete beta function by its continued fraction, on the side where that converges.
     with np.errstate(invalid="ignore"):
         x = np.where(np.isinf(ratio), 0.0, under / (under + over * ratio))
     a, b = under / 2, over / 2
     inside = (x > 0) & (x < 1)
     tail = np.where(x >= 1, 1.0, 0.0)
-    tail[inside] = _beta(a[inside], b[inside], x[inside])
-    return tail
-
-
-def _beta(a: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray:
-    """The regularised incomplete beta function inside its range."""
+    a, b, x = a[inside], b[inside], x[inside]
+    # I_x(a, b) = 1 - I_1-x(b, a): the fraction converges fast on one of the two sides
     is_low = x < (a + 1) / (a + b + 2)
     p, q, z = np.where(is_low, a, b), np.where(is_low, b, a), np.where(is_low, x, 1 - x)
     scale = np.array([lgamma(m + n) - lgamma(m) - lgamma(n) for m, n in zip(a, b, strict=True)])
     part = np.exp(scale + a * np.log(x) + b * np.log1p(-x)) / p * _evaluate_beta_fraction(p, q, z)
-    return np.clip(np.where(is_low, part, 1 - part), 0.0, 1.0)
+    tail[inside] = np.clip(np.where(is_low, part, 1 - part), 0.0, 1.0)
+    return tail
 
 
 def _evaluate_beta_fraction(a: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray:
-    """Lentz's algorithm, for all at once."""
+    """The continued fraction of the incomplete beta function, for all at once."""
+    # Lentz's algorithm (modified: Thompson and Barnett, 1986). Some terms are computed together,
+    # which is faster.
     c, d = np.ones_like(x), 1 / _away(1 - (a + b) * x / (a + 1))
     h = d.copy()
-    for even, odd in _terms(a, b, x):
-        for term in (even, odd):
-            d, c = 1 / _away(1 + term * d), _away(1 + term / c)
-            h *= c * d
-        if np.all(np.abs(c * d - 1) < F_TAIL_TOLERANCE):
-            break
-    return h
-
-
-def _terms(a: FloatArray, b: FloatArray, x: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Terms of the fraction, two by two; some are found together, which is faster."""
     for first in range(1, F_TAIL_MAX_TERMS, TERMS):
         m = np.arange(first, first + TERMS)[:, None]
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        yield from zip(even, odd, strict=True)
+        for pair in zip(even, odd, strict=True):
+            for term in pair:
+                d, c = 1 / _away(1 + term * d), _away(1 + term / c)
+                h *= c * d
+            if np.all(np.abs(c * d - 1) < F_TAIL_TOLERANCE):
+                return h
+    return h
 
 
 def _away(value: FloatArray) -> FloatArray:
@@ -99,40 +81,21 @@ MOST_STEPS = 50  # three to five are taken
 def student_quantile(level: float, degrees: FloatArray) -> FloatArray:
     """Half-width of a two-sided interval, in standard errors.
 
-    Parameters
-    ----------
-    level : float
-        Probability inside, between 0 and 1.
-    degrees : ndarray
-        Degrees of freedom, any real numbers; below 1 they count as 1, infinite ones give the
-        normal quantile.
-
-    Returns
-    -------
-    ndarray of the same shape
-
-    Notes
-    -----
-    Cornish and Fisher's expansion around the normal quantile where that is exact; else Newton's
-    method from there. Why 1 at least: a variance is estimated by a sum of squares, which has one
-    degree of freedom if it has any; formulas for rows with weights may tell less.
+    `level`: probability inside, between 0 and 1; `degrees`: degrees of freedom, any real numbers;
+    below 1 they count as 1, infinite ones give the normal quantile.
 
     Examples
     --------
     >>> student_quantile(0.95, np.array([1.0, 1.5, 10.0, np.inf])).round(4)
     array([12.7062,  6.0167,  2.2281,  1.96  ])
     """
+    # Cornish and Fisher's expansion around the normal quantile where that is exact; else Newton's
+    # method from there. Why 1 at least: a variance is estimated by a sum of squares, which has one
+    # degree of freedom if it has any; formulas for rows with weights may tell less.
     tail = 1 - level
     degrees = np.maximum(np.asarray(degrees, dtype=np.float64), 1.0)
-    found, last_term = _expand(-NormalDist().inv_cdf(tail / 2), degrees)
-    few = last_term > EXPANDED
-    each, first, which = np.unique(degrees[few], return_index=True, return_inverse=True)
-    found[few] = _improve(found[few][first], tail, each)[which]
-    return found
-
-
-def _expand(z: float, degrees: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Cornish and Fisher's expansion in 1 / degrees; and the size of its last term."""
+    # 1. The expansion in 1 / degrees, and the size of its last term.
+    z = -NormalDist().inv_cdf(tail / 2)
     terms = (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
@@ -140,27 +103,23 @@ def _expand(z: float, degrees: FloatArray) -> tuple[FloatArray, FloatArray]:
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
     found = np.asarray(z + sum(term / degrees**k for k, term in enumerate(terms, start=1)))
-    return found, np.abs(terms[-1] / degrees ** len(terms))
-
-
-def _improve(quantile: FloatArray, tail: float, degrees: FloatArray) -> FloatArray:
-    """Newton's method for |t| to be larger with probability `tail`, in logarithms of both.
-
-    Notes
-    -----
-    The logarithm of the probability falls ever faster with that of t (in the end like a straight
-    line, -degrees), so that the method arrives from anywhere. The square of t is F with 1 and
-    `degrees` degrees of freedom.
-    """
-    scales = [lgamma((n + 1) / 2) - lgamma(n / 2) - log(n * pi) / 2 for n in degrees.tolist()]
+    few = np.abs(terms[-1] / degrees ** len(terms)) > EXPANDED
+    # 2. Where that is not exact, Newton's method for P(|t| > quantile) = tail, in logarithms of
+    # both. The logarithm of the probability falls ever faster with that of t (in the end like a
+    # straight line, -degrees), so that the method arrives from anywhere. The square of t is F with
+    # 1 and `degrees` degrees of freedom.
+    each, first, which = np.unique(degrees[few], return_index=True, return_inverse=True)
+    quantile = found[few][first]
+    scales = [lgamma((n + 1) / 2) - lgamma(n / 2) - log(n * pi) / 2 for n in each.tolist()]
     for _ in range(MOST_STEPS):
-        beyond = f_tail(quantile**2, np.ones_like(degrees), degrees)
-        density = np.exp(scales - (degrees + 1) / 2 * np.log1p(quantile**2 / degrees))
+        beyond = f_tail(quantile**2, np.ones_like(each), each)
+        density = np.exp(scales - (each + 1) / 2 * np.log1p(quantile**2 / each))
         step = np.log(beyond / tail) * beyond / (2 * quantile * density)
         quantile = quantile * np.exp(step)
         if np.all(np.abs(step) < SETTLED):
             break
-    return quantile
+    found[few] = quantile[which]
+    return found
 
 
 # --- The chi-square distribution: how likely a sum of squares is as large as it is
@@ -173,37 +132,27 @@ CHI_SQUARE_MAX_TERMS = 100_000
 def chi_square_tail(value: float, degrees: float) -> float:
     """Probability of a larger value, for any positive number of degrees of freedom.
 
-    Notes
-    -----
-    The incomplete gamma function: its series below the mean, its continued fraction above.
-
     Examples
     --------
     >>> round(chi_square_tail(3.841458820694124, 1.0), 12)
     0.05
     """
+    # The incomplete gamma function: its series below the mean, its continued fraction above.
     if value <= 0:
         return 1.0
     if isinf(value):
         return 0.0
     a, x = degrees / 2, value / 2
     scale = exp(a * log(x) - x - lgamma(a))
-    found = 1.0 - scale * _series(a, x) if x < a + 1 else scale * _evaluate_gamma_fraction(a, x)
-    return min(max(found, 0.0), 1.0)
-
-
-def _series(a: float, x: float) -> float:
-    term = total = 1 / a
-    for n in range(1, CHI_SQUARE_MAX_TERMS):
-        term *= x / (a + n)
-        total += term
-        if term < total * CHI_SQUARE_TOLERANCE:
-            break
-    return total
-
-
-def _evaluate_gamma_fraction(a: float, x: float) -> float:
-    """Lentz's algorithm."""
+    if x < a + 1:
+        term = total = 1 / a
+        for n in range(1, CHI_SQUARE_MAX_TERMS):
+            term *= x / (a + n)
+            total += term
+            if term < total * CHI_SQUARE_TOLERANCE:
+                break
+        return min(max(1.0 - scale * total, 0.0), 1.0)
+    # Lentz's algorithm
     b = x + 1 - a
     c, d = float("inf"), 1 / b
     h = d
@@ -215,4 +164,4 @@ def _evaluate_gamma_fraction(a: float, x: float) -> float:
         h *= d * c
         if abs(d * c - 1) < CHI_SQUARE_TOLERANCE:
             break
-    return h
+    return min(max(scale * h, 0.0), 1.0)

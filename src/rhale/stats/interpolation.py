@@ -16,8 +16,6 @@ BUCKETS_PER_LIMIT = 16
 class BucketedLimits:
     """Increasing numbers among which many values are to be found.
 
-    Notes
-    -----
     Equal buckets tell how many limits lie below them; a binary search, in which all values take
     the same steps, looks at those in the value's own bucket. `np.searchsorted` looks at them all,
     with a branch at every step. The table of buckets is made once, in O(n_limits).
@@ -70,15 +68,9 @@ class BucketedLimits:
 
 @dataclass(frozen=True, eq=False)
 class Knots:
-    """Places at which broken lines bend.
+    """Places at which broken lines bend."""
 
-    Attributes
-    ----------
-    places : ndarray of shape (n_knots,)
-        Increasing.
-    """
-
-    places: FloatArray
+    places: FloatArray  # (n_knots,): increasing
 
     @cached_property
     def _limits(self) -> BucketedLimits:
@@ -87,28 +79,17 @@ class Knots:
     def read(self, x: FloatArray, *heights: FloatArray) -> list[FloatArray]:
         """Read lines, level beyond their ends.
 
-        Parameters
-        ----------
-        x : ndarray of shape (n,)
-            Where to read them; finite.
-        *heights : ndarray of shape (n_knots,)
-            Of each line at the knots.
-
-        Returns
-        -------
-        list of ndarray of shape (n,)
-
-        Notes
-        -----
-        The same numbers as `np.interp`, which searches anew for every line, and with a branch
-        that a processor guesses wrong half of the time: several times slower on places in random
-        order.
+        `x` (n,): where to read them; finite; `heights` (n_knots,): of each line at the knots;
+        returns (n,).
 
         Examples
         --------
         >>> Knots(np.array([0.0, 1.0])).read(np.array([0.5, 3.0]), np.array([0.0, 2.0]))
         [array([1., 2.])]
         """
+        # The same numbers as `np.interp`, which searches anew for every line, and with a branch
+        # that a processor guesses wrong half of the time: several times slower on places in random
+        # order.
         cell = self._limits.locate(x)
         step, widths = x - self.places.take(cell), np.diff(self.places)
         np.maximum(step, 0.0, out=step)
@@ -122,18 +103,14 @@ class Knots:
         return lines
 
 
-# --- Curves that are straight between points: what rows that stand between these say of them
+# --- Curves that are straight between points, read at rows between these
 
 
 def locate_between_points(x: FloatArray, points: FloatArray) -> FloatArray:
     """Number the places of rows among points: 1.25 is a quarter of the way from point 1 to 2.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n_rows,)
-        Feature values. Those outside count at the nearest end; nan stays nan.
-    points : ndarray of shape (n_points,)
-        Increasing.
+    `x` (n_rows,): feature values. Those outside count at the nearest end; nan stays nan; `points`
+    (n_points,): increasing.
 
     Examples
     --------
@@ -146,15 +123,9 @@ def locate_between_points(x: FloatArray, points: FloatArray) -> FloatArray:
 def share_out(place: FloatArray, amount: FloatArray, n_points: int) -> FloatArray:
     """Share amounts out between the two points beside each place, the nearer one getting more.
 
-    Parameters
-    ----------
-    place : ndarray of shape (n_places,)
-        From `locate_between_points`.
-    amount : ndarray of shape (n_places,)
-        Weights of rows, for example. Their sum over the places, each times a curve there, is the
-        sum over the points of what this returns, times the curve there.
-    n_points : int
-        How many points there are.
+    `place` (n_places,): from `locate_between_points`; `amount` (n_places,): weights of rows, for
+    example. Their sum over the places, each times a curve there, is the sum over the points of
+    what this returns, times the curve there; `n_points`: how many points there are.
 
     Examples
     --------
@@ -170,16 +141,8 @@ def share_out(place: FloatArray, amount: FloatArray, n_points: int) -> FloatArra
 def interpolate_points(values: FloatArray, place: FloatArray) -> FloatArray:
     """Read several curves, straight between the points, at places.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_points, n_curves)
-        At the points.
-    place : ndarray of shape (n_places,)
-        From `locate_between_points`.
-
-    Returns
-    -------
-    ndarray of shape (n_places, n_curves)
+    `values` (n_points, n_curves): at the points; `place` (n_places,): from
+    `locate_between_points`. Returns (n_places, n_curves).
 
     Examples
     --------
@@ -195,12 +158,8 @@ def interpolate_points(values: FloatArray, place: FloatArray) -> FloatArray:
 def variance_between(covariance: FloatArray, place: FloatArray) -> FloatArray:
     """Variance of curves at places, from their covariance at the points.
 
-    Parameters
-    ----------
-    covariance : ndarray of shape (n_points, n_points)
-        Of the curves.
-    place : ndarray of shape (n_places,)
-        From `locate_between_points`.
+    `covariance` (n_points, n_points): of the curves; `place` (n_places,): from
+    `locate_between_points`.
     """
     first, position = split_place(place, len(covariance))
     second, rest = np.minimum(first + 1, len(covariance) - 1), 1 - position

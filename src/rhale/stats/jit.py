@@ -32,14 +32,8 @@ SETTING = RLock()
 def njit(*types: Any, cache: bool = False, **options: Any) -> Callable[[Any], Any]:
     """Compile a function as `numba.njit` does; without numba leave it as it is.
 
-    Parameters
-    ----------
-    *types : numba types
-        Of the arguments, if it is to be compiled at once, and for no others.
-    cache : bool
-        Whether what is compiled is kept, where there is a private folder.
-    **options
-        Of `numba.njit`.
+    `types`: of the arguments, if it is to be compiled at once, and for no others; `cache`: whether
+    what is compiled is kept, where there is a private folder.
     """
     if not can_compile():
         return lambda function: function
@@ -56,7 +50,7 @@ def njit(*types: Any, cache: bool = False, **options: Any) -> Callable[[Any], An
 
 
 def can_compile() -> bool:
-    """Tell whether numba is there, and not switched off."""
+    """Whether numba is there, and not switched off."""
     try:
         from numba import config
     except ImportError:
@@ -65,14 +59,10 @@ def can_compile() -> bool:
 
 
 def keep_compiled(function: Any, options: dict[str, Any]) -> Any:
-    """Let numba keep what it compiles of a function in the private folder, and nowhere else.
-
-    Notes
-    -----
-    numba unpickles what it finds: whoever can write into the folder can have this user run what
-    they like. Where it finds no place in that folder it looks for others, so that the place it
-    took is looked at, too.
-    """
+    """Let numba keep what it compiles of a function in the private folder, and nowhere else."""
+    # numba unpickles what it finds: whoever can write into the folder can have this user run what
+    # they like. Where it finds no place in that folder it looks for others, so that the place it
+    # took is looked at, too.
     import numba
 
     made, config = numba.njit(**options)(function), vars(numba.config)
@@ -144,7 +134,7 @@ def is_private(folder: Path) -> bool:
 
 
 def will_compile(function: Any) -> bool:
-    """Tell whether the next call of a function has to compile it: it is in no cache yet."""
+    """Whether the next call of a function has to compile it: it is in no cache yet."""
     if not can_compile() or function.signatures:
         return False
     file, name = Path(function.py_func.__code__.co_filename).stem, function.__name__
@@ -180,7 +170,7 @@ class Loops(NamedTuple):
     """What is compiled: moments of a block of rows, keys of rows, and the search for bins."""
 
     measure_block: Callable[..., Any]
-    stir: Callable[..., Any]
+    mix_hash: Callable[..., Any]
     search: Callable[..., Any]
 
 

@@ -1,4 +1,4 @@
-"""Dictionaries that nobody can change: what a finished explanation says stays said."""
+"""Read-only records: dictionaries, and dataclasses of arrays that are compared by value."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from rhale.stats.jit import choose_compiled_loops
 from rhale.stats.records import crosses_processes
 
 HASH_BLOCK_ROWS = 2**14  # so many keys stay in the processor's cache, column after column
-STIRRED = 4  # numbers become part of a key in the time that one local effect takes
+HASHED_PER_EFFECT = 4  # numbers become part of a key in the time that one local effect takes
 KeyArray = npt.NDArray[np.uint64]
 MAX_ROW_HASH = np.uint64(np.iinfo(np.uint64).max)
 
@@ -23,36 +23,18 @@ MAX_ROW_HASH = np.uint64(np.iinfo(np.uint64).max)
 class Sample:
     """The distinct rows with the smallest keys, and how often each was seen.
 
-    Attributes
-    ----------
-    size : int
-        At most this many distinct rows are kept.
-    key : ndarray of shape (n_kept,)
-        Keys, increasing.
-    weight : ndarray of shape (n_kept,)
-        Weight of all rows with this key.
-    values : ndarray of shape (n_kept, n_values)
-        What is kept of a row.
-    seen : int
-        Rows that passed by.
-    is_complete : bool
-        Whether no distinct row was left out.
-    known_to : int
-        Up to this key no row was left out but for want of room; beyond it some were by `first`.
-
-    Notes
-    -----
     A row among the smallest keys of the whole is among the smallest of its piece, so pieces merge
     exactly. Equal rows share a key; keeping one of them with their total weight, instead of some
     of them, keeps tables of few distinct rows whole.
     """
 
-    size: int
-    key: KeyArray
-    weight: FloatArray
-    values: FloatArray
-    seen: int
-    is_complete: bool = True
+    size: int  # At most this many distinct rows are kept
+    key: KeyArray  # (n_kept,): keys, increasing
+    weight: FloatArray  # (n_kept,): weight of all rows with this key
+    values: FloatArray  # (n_kept, n_values): what is kept of a row
+    seen: int  # Rows that passed by
+    is_complete: bool = True  # Whether no distinct row was left out
+    # Up to this key no row was left out but for want of room; beyond it some were by `first`
     known_to: np.uint64 = MAX_ROW_HASH
 
     @property
@@ -91,9 +73,19 @@ class Sample:
         late = other.key.size
         if self.key.size >= size:  # what lies behind the last kept key cannot be kept
             late = int(np.searchsorted(other.key, self.key[size - 1], side="right"))
-        key, weight, values = self._merge(
-            other.key[:late], other.weight[:late], other.values[:late]
-        )
+        key, weight, values = self.key, self.weight, self.values
+        if late:  # most sums of a large table bring none
+            key = np.concatenate([key, other.key[:late]])
+            weight = np.concatenate([weight, other.weight[:late]])
+            place = np.argsort(key, kind="stable")  # of two runs: in linear time
+            key, weight = key[place], weight[place]
+            again = 1 + np.flatnonzero(key[1:] == key[:-1])  # they come behind these
+            if again.size:
+                weight[again - 1] += weight[again]
+                key, weight = np.delete(key, again), np.delete(weight, again)
+                place = np.delete(place, again)
+            both = np.concatenate([values, other.values[:late]])
+            values = both.take(place[: self.size], axis=0)
         left_out = late < other.key.size or key.size > size
         return Sample(
             size,
@@ -105,52 +97,26 @@ class Sample:
             known_to=min(self.known_to, other.known_to),
         )
 
-    def _merge(
-        self, key: KeyArray, weight: FloatArray, values: FloatArray
-    ) -> tuple[KeyArray, FloatArray, FloatArray]:
-        """Put rows with increasing keys among these; most sums of a large table bring none."""
-        if not key.size:
-            return self.key, self.weight, self.values
-        every, total = np.concatenate([self.key, key]), np.concatenate([self.weight, weight])
-        place = np.argsort(every, kind="stable")  # of two runs: in linear time
-        every, total = every[place], total[place]
-        again = 1 + np.flatnonzero(every[1:] == every[:-1])  # they stand behind these
-        if again.size:
-            total[again - 1] += total[again]
-            every, total, place = (np.delete(part, again) for part in (every, total, place))
-        both = np.concatenate([self.values, values])
-        return every, total, both.take(place[: self.size], axis=0)
-
 
 def collect(key: KeyArray, values: FloatArray, weight: FloatArray, *, size: int) -> Sample:
     """Keep the rows with the smallest keys.
 
-    Parameters
-    ----------
-    key : ndarray of shape (n_rows,)
-        From `hash_rows`.
-    values : ndarray of shape (n_rows, n_values)
-        What to keep of each row.
-    weight : ndarray of shape (n_rows,)
-        Weight of each row.
-    size : int
-        How many distinct rows to keep.
+    `key` (n_rows,): from `hash_rows`; `values` (n_rows, n_values): what to keep of each row;
+    `weight` (n_rows,): weight of each row; `size`: how many distinct rows to keep.
     """
+    # distinct keys, increasing, the first row of each, and the weight of all its rows
     rows = small_keys(key, size)
-    kept, first, total = _tell_apart(key[rows], weight[rows])
+    own, weight = key[rows], weight[rows]
+    first = own.argsort()
+    kept = own[first]
+    if np.all(kept[1:] != kept[:-1]):  # as mostly: any sort will do, and there is nothing to add
+        total = weight[first].astype(np.float64)
+    else:
+        kept, first, same = np.unique(own, return_index=True, return_inverse=True)
+        total = np.bincount(same, weight, kept.size).astype(np.float64)
     first = rows[first[:size]]
     complete = rows.size == key.size and kept.size <= size
     return Sample(size, kept[:size], total[:size], values[first], key.size, complete)
-
-
-def _tell_apart(key: KeyArray, weight: FloatArray) -> tuple[KeyArray, IntArray, FloatArray]:
-    """Distinct keys, increasing, the first row of each, and the weight of all its rows."""
-    order = key.argsort()
-    kept = key[order]
-    if np.all(kept[1:] != kept[:-1]):  # as mostly: any sort will do, and there is nothing to add
-        return kept, order, weight[order].astype(np.float64)
-    kept, first, same = np.unique(key, return_index=True, return_inverse=True)
-    return kept, first, np.bincount(same, weight, kept.size).astype(np.float64)
 
 
 def small_keys(key: KeyArray, size: int) -> IntArray:
@@ -170,19 +136,12 @@ def small_keys(key: KeyArray, size: int) -> IntArray:
 def hash_rows(columns: FloatArray, seed: int = 0) -> KeyArray:
     """Turn every row into a number that looks random and depends on its values alone.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_rows, n_columns)
-        Values; 0.0 and -0.0 are the same, and so is whatever is nan.
-    seed : int
-        Another seed gives another order.
-
-    Notes
-    -----
-    O(n_rows n_columns). Each column is stirred in by the finaliser of SplitMix64; the shift comes
-    first, because whole numbers have their information in the high bits of a float. Where it pays,
-    a compiled loop does it (`when_compiled`): the bits are the same.
+    `columns` (n_rows, n_columns): values; 0.0 and -0.0 are the same, and so is whatever is nan;
+    `seed`: another seed gives another order.
     """
+    # O(n_rows n_columns). Each column is mixed in by the finaliser of SplitMix64 (Steele, Lea and
+    # Flood, 2014); the shift comes first, because whole numbers have their information in the high
+    # bits of a float. Where it pays, a compiled loop does it (`stats.jit`): the bits are the same.
     return column_keys(np.asarray(columns, dtype=np.float64).T, len(columns), seed)
 
 
@@ -190,29 +149,25 @@ def column_keys(columns: Iterable[FloatArray], n_rows: int, seed: int = 0) -> Ke
     """Keys of rows that are given column by column."""
     key = np.full(n_rows, np.random.default_rng(seed).integers(2**63), dtype=np.uint64)
     columns = list(columns)
-    loops = choose_compiled_loops(n_rows * len(columns) // STIRRED)
+    loops = choose_compiled_loops(n_rows * len(columns) // HASHED_PER_EFFECT)
     if loops is not None:
         for column in columns:
-            loops.stir(key, np.ascontiguousarray(column, dtype=np.float64).view(np.uint64))
+            loops.mix_hash(key, np.ascontiguousarray(column, dtype=np.float64).view(np.uint64))
         return key
     with np.errstate(over="ignore", invalid="ignore"):
         has_nan = [bool(np.isnan(c.sum())) for c in columns]  # or infinities that cancel: no harm
         for start in range(0, n_rows, HASH_BLOCK_ROWS):
-            block = slice(start, start + HASH_BLOCK_ROWS)
-            _mix_columns(key[block], [column[block] for column in columns], has_nan)
+            own = key[start : start + HASH_BLOCK_ROWS]  # a view: mixed in place
+            known, shifted = np.empty(own.size), np.empty_like(own)
+            for column, is_gappy in zip(columns, has_nan, strict=True):
+                # one bit pattern for each value
+                np.add(column[start : start + HASH_BLOCK_ROWS], 0.0, out=known)  # -0.0 is 0.0
+                if is_gappy:
+                    known[np.isnan(known)] = np.nan  # there are many kinds of it
+                own ^= known.view(np.uint64)
+                own ^= np.right_shift(own, np.uint64(30), out=shifted)
+                own *= np.uint64(0xBF58476D1CE4E5B9)
+                own ^= np.right_shift(own, np.uint64(27), out=shifted)
+                own *= np.uint64(0x94D049BB133111EB)
+                own ^= np.right_shift(own, np.uint64(31), out=shifted)
     return key
-
-
-def _mix_columns(key: KeyArray, columns: Iterable[FloatArray], has_nan: Iterable[bool]) -> None:
-    """Stir columns into keys, in place."""
-    known, shifted = np.empty(key.size), np.empty_like(key)
-    for column, is_gappy in zip(columns, has_nan, strict=True):
-        np.add(column, 0.0, out=known)  # -0.0 is 0.0
-        if is_gappy:
-            known[np.isnan(known)] = np.nan  # there are many kinds of it
-        key ^= known.view(np.uint64)
-        key ^= np.right_shift(key, np.uint64(30), out=shifted)
-        key *= np.uint64(0xBF58476D1CE4E5B9)
-        key ^= np.right_shift(key, np.uint64(27), out=shifted)
-        key *= np.uint64(0x94D049BB133111EB)
-        key ^= np.right_shift(key, np.uint64(31), out=shifted)

@@ -10,7 +10,7 @@ from rhale.comparison.drift import (
     measure_drift,
     summarize_row_positions,
 )
-from rhale.effects.quadrature import RowPlaces
+from rhale.effects.curve import RowPlaces
 
 
 def rows(values):

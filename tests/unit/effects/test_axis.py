@@ -122,7 +122,7 @@ def test_nearest_picks_the_nearest_value():
 
 def test_weight_beside_a_value_leaves_out_its_own_rows():
     found = FeatureAxis(0.0, 4.0, np.array([0.0, 1.0, 4.0]), np.array([2.0, 3.0, 5.0]), 10.0)
-    below, above = found.beside(np.array([-1.0, 0.0, 1.0, 2.0, 4.0]))
+    below, above = found.weight_below_and_above(np.array([-1.0, 0.0, 1.0, 2.0, 4.0]))
     assert below.tolist() == [0.0, 0.0, 2.0, 5.0, 5.0]
     assert above.tolist() == [10.0, 8.0, 5.0, 5.0, 0.0]
     assert [part.tolist() for part in found.beside_knots] == [[0.0, 2.0, 5.0], [8.0, 5.0, 0.0]]

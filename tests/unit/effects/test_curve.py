@@ -9,13 +9,14 @@ from rhale.effects.curve import (
     BinFits,
     CellMeans,
     RowEnds,
+    RowPlaces,
     accumulate_spread,
     build_fit_from_bins,
     fill_gaps,
     known_center,
     middles,
+    scatter_rows,
 )
-from rhale.effects.quadrature import RowPlaces, scatter_rows
 from rhale.effects.variance import Uncertainty, bridge_levels
 from rhale.errors import BadSettingError
 

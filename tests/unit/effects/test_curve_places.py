@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rhale.effects.curve_sums import CurvePlaces, measure_curves, place_curves, stand_beside
+from rhale.effects.curve_sums import CurvePlaces, measure_curves, place_curves, sort_by_point
 from rhale.stats.interpolation import locate_between_points, share_out
 
 RNG = np.random.default_rng(0)
@@ -16,7 +16,7 @@ CURVES = RNG.normal(0, 1, (2, X.size, 3)) + X[:, None]
 
 def places(x, weights, curves=CURVES):
     mean = measure_curves(curves, weights).mean
-    stands = stand_beside(locate_between_points(x, POINTS), POINTS.size, weights)
+    stands = sort_by_point(locate_between_points(x, POINTS), POINTS.size, weights)
     return mean, place_all((curves - mean[:, None])[:, stands.row], stands)
 
 
@@ -76,26 +76,26 @@ def test_one_row_has_no_covariance():
 
 
 def test_rows_at_a_single_point_all_stand_there():
-    found = place_all(np.ones((1, 5, 2)), stand_beside(np.zeros(5), 1))
+    found = place_all(np.ones((1, 5, 2)), sort_by_point(np.zeros(5), 1))
     assert found.share.tolist() == [5]
     assert found.products.tolist() == [[[5, 5]]]
 
 
 def test_rows_without_a_value_stand_nowhere():
-    found = place_all(np.ones((1, 3, 2)), stand_beside(np.full(3, np.nan), 4))
+    found = place_all(np.ones((1, 3, 2)), sort_by_point(np.full(3, np.nan), 4))
     assert not found.share.any()
     assert not found.products.any()
 
 
 def test_no_rows_add_up_to_nothing():
-    found = place_all(np.ones((2, 0, 3)), stand_beside(np.empty(0), 4))
+    found = place_all(np.ones((2, 0, 3)), sort_by_point(np.empty(0), 4))
     assert [found.share.tolist(), found.products.shape] == [[0] * 4, (2, 4, 3)]
     assert not found.products.any()
 
 
 @pytest.mark.parametrize("size", [1, 7, 60, 99])
 def test_blocks_hold_every_row_once_with_its_weight_and_share_it_out(size):
-    stands = stand_beside(locate_between_points(X, POINTS), POINTS.size, W)
+    stands = sort_by_point(locate_between_points(X, POINTS), POINTS.size, W)
     blocks = list(stands.in_blocks(size))
     row = np.concatenate([block.row for block in blocks])
     assert max(block.row.size for block in blocks) == min(size, X.size)

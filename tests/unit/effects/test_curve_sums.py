@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rhale.effects.curve_sums import stand_beside, sum_curves
+from rhale.effects.curve_sums import sort_by_point, sum_curves
 from rhale.errors import BadEffectsError
 from rhale.stats.interpolation import locate_between_points
 
@@ -18,7 +18,7 @@ TRACED[np.isnan(TRACED)] = 0.3
 
 
 def add_up(traced, weights=None, size=7, x=X):
-    stands = stand_beside(locate_between_points(x, POINTS), len(traced), weights)
+    stands = sort_by_point(locate_between_points(x, POINTS), len(traced), weights)
     return sum_curves(lambda some: traced[:, some.row], stands, size, weights)
 
 
@@ -71,7 +71,7 @@ def test_a_first_block_far_from_all_others_costs_two_digits_at_most():
     place = np.sort(RNG.uniform(0, 3, 1000))
     traced = RNG.integers(-50, 50, (4, 1000, 1)).astype(float) * 4
     traced[1:, :100] += 4.0 * 10**6  # the first of ten
-    stands = stand_beside(place, 4)
+    stands = sort_by_point(place, 4)
     found = sum_curves(lambda some: traced[:, some.row], stands, 100).curves.products[0]
     values = split(traced)[0].astype(np.longdouble)
     gaps = values - values.mean(axis=1)[:, None]

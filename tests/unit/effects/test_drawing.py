@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.effects.quadrature import RowPlaces
+from rhale.effects.curve import RowPlaces
 from rhale.effects.smoothing import Drawing, calibrate_quadrature
 from rhale.effects.staircase import Jump, Staircase
 
@@ -209,7 +209,7 @@ def test_no_knot_lies_above_or_below_all_stairs_around_it(seed):
     made = Drawing.of(stairs_of(x, places, np.cumsum(rng.normal(size=12))), stand(x))
     height = made.stairs.curve(made.knots, "start")
     smooth = made.rule @ made.stairs.curve(made.rows.x, "start")
-    drawn = smooth + made.trust * (height - smooth)
+    drawn = smooth + made.weight * (height - smooth)
     for k, at in enumerate(np.searchsorted(x, made.knots)):
         around = made.stairs.curve(x[max(at - 24, 0) : at + 25], "start")  # 15 % of the rows
         assert around.min() - 1e-7 <= drawn[k] <= around.max() + 1e-7

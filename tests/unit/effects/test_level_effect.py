@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from rhale.effects.level_effect import LevelEffect, name_others
-from rhale.effects.level_moments import measure_levels
+from rhale.effects.levels import measure_levels
 from rhale.effects.spread import RowSpread
 from rhale.errors import BadSettingError
 

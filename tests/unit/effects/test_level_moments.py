@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rhale.effects.level_moments import measure_levels
+from rhale.effects.levels import measure_levels
 from rhale.errors import BadEffectsError
 
 LEVEL = np.array([0, 0, 1, 1, 1, 2, 2, 3])

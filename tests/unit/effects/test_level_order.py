@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from rhale.effects.level_order import (
+from rhale.effects.levels import (
     compute_weighted_quantiles,
     level_distances,
     order_levels_by_distance,

@@ -59,26 +59,26 @@ def test_where_no_value_stands_out_there_are_no_piles(weight):
 def test_rows_of_a_divided_pile_stand_on_the_side_that_their_key_says():
     piles, key = find_point_masses(axis_with(50)), np.arange(4, dtype=np.uint64)
     x = np.array([50.0, 50.0, 49.0, np.nan])
-    moved = piles.take_sides(x, key)
+    moved = piles.split_ties(x, key)
     assert moved[0] < 50.0 < moved[1]
     assert moved[:2] == pytest.approx([50.0, 50.0], rel=1e-15)
     assert moved[2] == 49.0
     assert np.isnan(moved[3])
     assert x[0] == 50.0
-    assert find_point_masses(axis_with(0)).take_sides(np.zeros(3), key[:3]).tolist() == [0, 0, 0]
+    assert find_point_masses(axis_with(0)).split_ties(np.zeros(3), key[:3]).tolist() == [0, 0, 0]
 
 
 def test_limits_between_and_right_before_stretches_give_way_to_their_ends():
     piles = find_point_masses(axis_with(50))
     limits = np.array([0.0, 43.5, 44.5, 45.5, 52.5, 55.5, 200.0])
-    assert piles.offer(limits).tolist() == [0, 43.5, 45, 50, 55, 55.5, 200]
-    assert NO_PILES.offer(limits) is limits
+    assert piles.add_limits(limits).tolist() == [0, 43.5, 45, 50, 55, 55.5, 200]
+    assert NO_PILES.add_limits(limits) is limits
 
 
 def test_rows_in_a_stretch_share_it_and_no_other_window_enters_one():
     axis = axis_with(50)
     piles = find_point_masses(axis)
-    x = piles.take_sides(np.r_[axis.values, 50.0], np.r_[axis.values, 1.0].astype(np.uint64))
+    x = piles.split_ties(np.r_[axis.values, 50.0], np.r_[axis.values, 1.0].astype(np.uint64))
     for found in (
         window(axis, 0.1, piles=piles),
         even_window(axis, 0.1, 0.02, piles=piles),

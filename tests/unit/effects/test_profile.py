@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import t as student
 
 import rhale
+from rhale.effects.curve import RowPlaces
 from rhale.effects.profile import Profile, differentiate, trapezoid_weights
-from rhale.effects.quadrature import RowPlaces
 from rhale.errors import BadSettingError
 
 GRID = np.array([0.0, 1.0, 3.0])

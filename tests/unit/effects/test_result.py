@@ -5,7 +5,7 @@ import pytest
 from tests.unit.conftest import MISSING
 
 import rhale
-from rhale.effects.quadrature import RowPlaces
+from rhale.effects.curve import RowPlaces
 from rhale.effects.result import (
     STATISTICS,
     Result,

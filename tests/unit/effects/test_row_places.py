@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import measure_moments
-from rhale.effects.quadrature import build_quadrature, scatter_rows, spread_evenly
+from rhale.effects.curve import build_quadrature, scatter_rows, spread_evenly
 
 values = st.floats(0, 4, allow_nan=False, width=32)
 EDGES = np.array([0.0, 1.0, 1.5, 3.0, 4.0])

@@ -8,8 +8,8 @@ import pytest
 
 import rhale
 from rhale.effects.binning.cells import Cells
+from rhale.effects.curve import RowPlaces
 from rhale.effects.explanation import Explanation, restore_explanation
-from rhale.effects.quadrature import RowPlaces
 from rhale.effects.schema import EXPLANATION, EXPLANATION_RECORDS
 from rhale.effects.store import FORMAT, VERSION, pack_explanation
 from rhale.errors import BadFileError

@@ -15,12 +15,12 @@ from rhale.effects.spread import (
     Places,
     RowSpread,
     ShownRows,
-    ask_across,
     average_moved,
     choose_rows_evenly,
     choose_spread_positions,
     complete_band,
     lay_band,
+    measure_crossings,
     measure_spread,
     typical_spread,
 )
@@ -500,7 +500,7 @@ def test_a_curve_is_compared_with_what_moved_rows_tell():
     found = known.audit(np.array([1.0, 3.0, 2.0]))
     assert found.off == pytest.approx(np.std([0, 0, 2, 2]))
     assert found.moved == pytest.approx(np.std([0, 1, 2, 4]))
-    assert found.told == pytest.approx(np.std([0, 1, 4, 6]))
+    assert found.curve_size == pytest.approx(np.std([0, 1, 4, 6]))
     assert found.error == 0.5
     assert replace(known, mean=None).audit(np.ones(3)) is None
     assert replace(known, curve_error=np.nan).audit(np.ones(3)) is None
@@ -592,7 +592,7 @@ def asked_of(model, x, other, weight):
     )
     own = places.locate(x)
     curves = np.array([model(np.full(x.size, z), other) for z in places.values]).T
-    return places, ask_across(places, x, own, increments_of(curves, places, own), weight)
+    return places, measure_crossings(places, x, own, increments_of(curves, places, own), weight)
 
 
 @few
@@ -652,4 +652,4 @@ def test_nothing_is_asked_across_where_nothing_is_empty_or_one_row_tells():
     some = alone > 0
     increments = np.zeros((1, places.n_asked - 1))
     own = places.locate(x[some])
-    assert ask_across(places, x[some], own, increments, alone[some]) is None
+    assert measure_crossings(places, x[some], own, increments, alone[some]) is None

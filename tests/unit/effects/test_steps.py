@@ -10,7 +10,7 @@ from tests.unit.effects.askers import asker_for, no_sampled, replies_to, rows_of
 import rhale
 from rhale.data import open_table
 from rhale.data.columns import Labels
-from rhale.effects.level_moments import measure_levels
+from rhale.effects.levels import measure_levels
 from rhale.effects.local.category_steps import LevelDifferences, row_steps
 from rhale.effects.local.measure import MeasuredChunk, MeasureSample, MeasureTask
 from rhale.effects.local.nearby import Nearby, place_levels

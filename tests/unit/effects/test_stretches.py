@@ -22,7 +22,7 @@ def test_every_stretch_is_a_bin_and_the_rest_is_searched_by_itself():
     piles = find_point_masses(axis)
     x = np.repeat(axis.values, 3)
     d = np.where(x < 120, 1.0, 4.0) + 500.0 * ((x >= 45) & (x < 55))
-    partition = BetweenStretches(Adaptive(), piles.beside)
+    partition = BetweenStretches(Adaptive(), piles.as_reserved_intervals)
     cells = measure_moments(Grid(partition.candidates(axis)), x, d[None])
     cuts = partition(cells)
     assert cells.grid.edges[cuts.limits].tolist() == [0, 45, 50, 55, 119.5, 200]
@@ -37,7 +37,9 @@ def test_the_spread_keeps_bins_of_its_own_between_piles():
     axis = axis_with(50)
     x = np.repeat(axis.values, 4)
     d = np.tile([1.0, -1.0, 1.0, -1.0], axis.values.size) * np.where(x < 120, 1.0, 9.0)
-    partition = BetweenStretches(Adaptive(spread_bins="own"), find_point_masses(axis).beside)
+    partition = BetweenStretches(
+        Adaptive(spread_bins="own"), find_point_masses(axis).as_reserved_intervals
+    )
     cells = measure_moments(Grid(partition.candidates(axis)), x, d[None])
     found = cells.grid.edges[partition(cells).spread_limits]
     assert {0.0, 45.0, 50.0, 55.0, 200.0} <= set(found.tolist())
@@ -58,7 +60,7 @@ def test_bins_of_parts_stand_in_a_row():
 
 def test_a_part_without_rows_is_one_bin():
     axis = axis_with(50)
-    partition = BetweenStretches(Adaptive(), find_point_masses(axis).beside)
+    partition = BetweenStretches(Adaptive(), find_point_masses(axis).as_reserved_intervals)
     x = np.arange(60.0)
     cells = measure_moments(
         Grid(np.array([0.0, 45.0, 50.0, 55.0, 100.0, 200.0])), x[x < 55], np.ones((1, 55))

@@ -114,7 +114,7 @@ def test_what_is_asked_is_that_of_every_row_by_itself(bins, limits):
     inside = (x >= grid.edges[0]) & (x <= grid.edges[-1])
     np.testing.assert_array_equal(asked.mark >= 0, inside)
     marks, mark, x = asked.marks, asked.mark[inside], x[inside]
-    np.testing.assert_array_equal(marks.stand[mark], (places.places <= x[:, None]).sum(axis=1))
+    np.testing.assert_array_equal(marks.position[mark], (places.places <= x[:, None]).sum(axis=1))
     np.testing.assert_array_equal(np.array(marks.near)[:, mark], places.serve(x))
     np.testing.assert_array_equal(np.array(marks.inner)[:, mark], places.serve_inner(x))
     expected = np.array(measure.window.ends(grid.middles))[:, grid.locate(x)]

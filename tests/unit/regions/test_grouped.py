@@ -11,7 +11,7 @@ from tests.unit.effects.askers import asker_for
 
 import rhale
 from rhale.data import open_table
-from rhale.effects.level_moments import LevelMoments
+from rhale.effects.levels import LevelMoments
 from rhale.effects.local.choose import choose_measures
 from rhale.effects.local.measure import (
     Conclusion,

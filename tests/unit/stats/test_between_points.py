@@ -5,7 +5,7 @@ import pytest
 
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import measure_moments
-from rhale.effects.quadrature import build_quadrature
+from rhale.effects.curve import build_quadrature
 from rhale.stats.interpolation import (
     interpolate_points,
     locate_between_points,

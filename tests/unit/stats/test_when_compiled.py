@@ -11,7 +11,7 @@ from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import measure_moments
 from rhale.stats import jit
 from rhale.stats.jit import Measured, choose_compiled_loops, load_loops
-from rhale.stats.sampling import STIRRED, column_keys
+from rhale.stats.sampling import HASHED_PER_EFFECT, column_keys
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,9 @@ def test_loops_are_given_after_so_many_numbers_and_sooner_where_numba_is_loaded(
 @pytest.mark.usefixtures("_some_loops")
 def test_keys_and_runs_count_by_the_time_they_take(monkeypatch):
     monkeypatch.delitem(sys.modules, "numba", raising=False)
-    column_keys([np.ones(6 * STIRRED), np.ones(6 * STIRRED)], 6 * STIRRED)
+    column_keys(
+        [np.ones(6 * HASHED_PER_EFFECT), np.ones(6 * HASHED_PER_EFFECT)], 6 * HASHED_PER_EFFECT
+    )
     assert jit.MEASURED_SO_FAR.n_numbers == 12
     x = np.linspace(0, 1, 100)
     moments = measure_moments(Grid(np.linspace(0, 1, 11)), x, x)

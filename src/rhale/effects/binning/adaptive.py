@@ -15,7 +15,6 @@ from rhale.effects.binning.axis import (
     join_batch_limits,
     nearest,
     pad_batch_values,
-    unite_averages,
 )
 from rhale.effects.binning.cells import Closed, require_closed, uniform_edges
 from rhale.effects.binning.gaps import are_gaps, locate_gaps
@@ -62,12 +61,13 @@ SpreadBins = Literal["joint", "mean", "own"]
 MIN_ROWS_PER_BIN = 5.0
 FEWEST_LIMITS, MOST_LIMITS = 100, 200
 LIMITS_GROW_FROM, LIMITS_GROWTH = 3000, 0.301  # rows; twice as many limits for ten times the rows
-STEPPED_SHARE = 1 / 20  # of the rows: secants over windows that overlap cannot tell less apart
+STEPPED_SHARE = 1 / 20  # of the rows: secants over overlapping windows resolve no less
 SPREAD_SHARE, FEWEST_SPREAD_ROWS = 1 / 10, 20.0  # a bin that is cut for the spread's sake
 SPREAD_LIMIT_TOLERANCE = 1 / 50  # of the rows, between a limit of the spread and one of a bin
 SPREAD_PENALTY = 4.0
 LEAST_SPREAD = 0.05  # of the local noise: smaller squares are alike
-PRICED, PRICED_SPREAD = 3, 1  # local effects are measured in the time that one run is priced
+# local effects are measured in the time that one run is priced: for the choice of compiled loops
+PRICED, PRICED_SPREAD = 3, 1
 TAIL_COST_SHARE = 0.15  # how much outliers raise that price, although they are cut off
 
 
@@ -242,11 +242,21 @@ class Adaptive:
 
     def _choose(self, batch: Sequence[Moments]) -> Iterator[Cuts]:
         """Choose bins of axes with about as many cells each."""
+        # 1. how much local effects vary by themselves: the unit in which parameters are priced
         axes = BatchedCells.of(batch)
         cells = NonEmptyCells.of(axes)
         noise = local_noise(cells)
         rows = np.array([moments.total_rows for moments in batch])
-        least = [self._least_rows(m.total_rows, stepped=m.is_stepped) for m in batch]
+        if self.min_rows is not None:
+            least = [self.min_rows] * len(batch)
+        else:
+            least = [
+                max(MIN_ROWS_PER_BIN, STEPPED_SHARE * m.total_rows)
+                if m.is_stepped
+                else MIN_ROWS_PER_BIN
+                for m in batch
+            ]
+        # 2. the cheapest bins of the mean effect, by dynamic programming
         means = MeanSearch(self, axes, noise, rows, np.array(least))
         paths = find_cheapest(means)
         limits = [
@@ -254,10 +264,11 @@ class Adaptive:
             for path, moments in zip(paths, batch, strict=True)
         ]
         linear = means.are_linear(limits)
+        # 3. where the spread about these fits changes: what they leave over, so the mean comes
+        # first
         spread: Sequence[IntArray | None] = [None] * len(batch)
         parts = spread
         if self.spread_bins != "mean":
-            # the spread is what the chosen fits leave over, so the mean must be cut first
             kinds = np.concatenate(linear)
             squares = axes.split(residual_squares(axes.cells, axes.join(limits), kinds))
             # a spread that is far below the noise is not worth a bin
@@ -267,18 +278,19 @@ class Adaptive:
                 moved = list(map(move_to_near, found, limits, batch))
                 limits = list(map(np.union1d, limits, moved))
                 spread, parts = parts, moved
-                # a bin that was cut for the spread's sake may be a line no more: its parts are asked
+                # both halves of a line that was cut may be constant: their kinds are chosen anew
                 if any(own.size > of.size + 1 for own, of in zip(limits, linear, strict=True)):
                     linear = means.are_linear(limits)
+        # 4. where a fit is too plain, the curve follows the means of pooled cells
         for k, followed in enumerate(follow_cells(axes, batch, axes.split(noise), limits, linear)):
-            # one bin can always be had; that is worth a note only where a number of rows was asked for
-            is_told = paths[k] is None and self.min_rows is not None
+            # one bin can always be had; that is worth a note only where a number of rows was given
+            is_noted = paths[k] is None and self.min_rows is not None
             note = f"no bin can have {least[k]:g} rows out of {batch[k].total_rows:g}: one bin"
             yield Cuts(
                 limits=limits[k],
                 linear=linear[k],
-                notes=(note,) if is_told else (),
-                trust=followed.trust,
+                notes=(note,) if is_noted else (),
+                trust=followed.cell_weight,
                 noise=followed.noise,
                 followed=followed.cells,
                 spread_limits=spread[k],
@@ -286,31 +298,15 @@ class Adaptive:
                 is_searched=True,
             )
 
-    def _least_rows(self, total: float, *, stepped: bool) -> float:
-        if self.min_rows is not None:
-            return self.min_rows
-        return max(MIN_ROWS_PER_BIN, STEPPED_SHARE * total) if stepped else MIN_ROWS_PER_BIN
-
 
 @dataclass(frozen=True, eq=False)
 class MeanSearch:
-    """A search for bins that are cheapest as far as the mean effect goes, constant or linear.
+    """A search for bins that are cheapest as far as the mean effect goes, constant or linear."""
 
-    Attributes
-    ----------
-    asked : Adaptive
-        What bins may be, and what their misfit counts by.
-    axes : BatchedCells
-        The cells.
-    noise : ndarray of shape (n_cells,)
-        Their local noise.
-    rows, least : ndarray of shape (n_axes,)
-        Effective rows of each axis, and the fewest in a bin.
-    """
-
-    asked: Adaptive
+    settings: Adaptive
     axes: BatchedCells
-    noise: FloatArray
+    noise: FloatArray  # (n_cells,): their local noise
+    # rows, least (n_axes,): effective rows of each axis, and the fewest in a bin
     rows: FloatArray
     least: FloatArray
 
@@ -322,7 +318,8 @@ class MeanSearch:
     @property
     def penalty(self) -> FloatArray:
         """What a parameter costs, in units of the local noise, shape (n_axes,)."""
-        return np.asarray(self.asked.penalty * np.log(np.maximum(self.rows, 2.0)))
+        # log N for each parameter, as in BIC (Schwarz, 1978), times the setting
+        return np.asarray(self.settings.penalty * np.log(np.maximum(self.rows, 2.0)))
 
     @property
     def needed(self) -> FloatArray:
@@ -343,27 +340,30 @@ class MeanSearch:
 
     def unite(self, limits: Sequence[IntArray]) -> MeanSearch:
         """Search among fewer limits."""
-        noise = unite_averages(self.noise, self.axes.cells.weight, self.axes.join(limits))
+        starts, weight = self.axes.join(limits)[:-1], self.axes.cells.weight
+        total, summed = (np.add.reduceat(own, starts) for own in (weight, weight * self.noise))
+        noise = np.divide(summed, total, out=np.zeros(total.size), where=total > 0)
         return replace(self, axes=self.axes.unite(limits), noise=noise)
 
     def cheapest_paths(self) -> list[IntArray | None]:
         """Limits of the cheapest bins of each axis; None where it may have none.
 
-        Where it pays, a compiled loop finds them (`when_compiled`): its prices have the same bits.
+        Where it pays, a compiled loop finds them (`stats.jit`): its prices have the same bits.
         """
         cells, sizes = self.axes.cells, self.sizes.tolist()
+        # what adds up over cells, and what merges by deviations: all that a price needs of a run
         sums = [*weights_of([cells]), cells.weight * self.noise]
         means, products = (cells.mean_x, cells.mean[0]), (cells.sxx, cells.sxd[0], cells.sdd[0])
         loops = choose_compiled_loops(PRICED * int(self.sizes @ self.sizes) // 2)
-        if loops is not None and self.asked.weight == "rows":
-            asked = np.stack([self.penalty, self.needed, np.zeros(len(sizes))])
+        if loops is not None and self.settings.weight == "rows":
+            prices = np.stack([self.penalty, self.needed, np.zeros(len(sizes))])
             every = zip(RUN_FIELDS, (sums[0], *sums[-2:], *means, *products), strict=True)
             runs = list_runs(cells.weight.size, **dict(every))
-            kind = LINES if self.asked.linear else CONSTANTS
-            found = loops.search(runs, self.sizes, self._are_gaps, asked, kind, len(sums) > 2)
+            kind = LINES if self.settings.linear else CONSTANTS
+            found = loops.search(runs, self.sizes, self._are_gaps, prices, kind, len(sums) > 2)
             return trace_all(self.axes.split(found[0]), found[1])
-        held = [pad_batch_values(np.stack(own), self.sizes) for own in (sums, means, products)]
-        parts = [list(self._prices(some, *held)) for some in batch_axes_by_cells(sizes)]
+        padded = [pad_batch_values(np.stack(own), self.sizes) for own in (sums, means, products)]
+        parts = [list(self._prices(some, *padded)) for some in batch_axes_by_cells(sizes)]
         return cheapest_paths(stack_run_costs(parts), sizes)
 
     def _prices(
@@ -374,11 +374,17 @@ class MeanSearch:
         needed, penalty = each_axis(self.needed[some]), each_axis(self.penalty[some])
         for runs in runs_by_end(*(own[:, some, :most] for own in (sums, means, products))):
             rows = runs.rows(weighted=len(sums) > 2)
-            price, _ = _misfit(runs, rows, penalty, linear=self.asked.linear)
+            price, _ = _misfit(runs, rows, penalty, linear=self.settings.linear)
             price *= self._count(some, runs, rows)
             price[rows < needed] = np.inf
+            # a gap is a bin of its own for nothing, and no other bin starts or ends with one: else
+            # the bins beside it would take the gap in, and stretch their fits across it
             for own, gaps in zip(price, self.gaps[some], strict=True):
-                _price_gaps(own, runs.first, gaps)
+                for gap in gaps[gaps < runs.first + len(own)]:
+                    own[max(gap - runs.first, 0) :, gap] = np.inf
+                    if gap >= runs.first:
+                        own[gap - runs.first] = np.inf
+                        own[gap - runs.first, gap] = 0.0
             yield price
 
     def _count(self, some: slice, runs: CellRuns, rows: FloatArray) -> FloatArray:
@@ -386,12 +392,12 @@ class MeanSearch:
 
         Up to a factor of each axis, which no bins depend on.
         """
-        if self.asked.weight == "rows":
+        if self.settings.weight == "rows":
             return rows
         left, right = (pad_batch_values(own, self.sizes)[some] for own in self.axes.ends)
         weight = np.where(rows > 0, runs.sums[0], 1.0)
         wide = np.maximum(runs.spans(left, right), 0.0)
-        counted = wide if self.asked.weight == "width" else np.sqrt(wide * weight)
+        counted = wide if self.settings.weight == "width" else np.sqrt(wide * weight)
         return np.asarray(counted * (rows / weight))
 
     def are_linear(self, limits: Sequence[IntArray]) -> list[BoolArray]:
@@ -401,7 +407,7 @@ class MeanSearch:
         own, penalty = bins.cells, np.repeat(self.penalty, bins.sizes)
         sdd = zero_rounding_squares(own.weight, own.mean[0], own.sdd[0])
         runs = CellRuns(0, np.stack([own.weight, noise]), np.stack([own.sxx, own.sxd[0], sdd]))
-        _, is_line = _misfit(runs, own.rows, penalty, linear=self.asked.linear)
+        _, is_line = _misfit(runs, own.rows, penalty, linear=self.settings.linear)
         return bins.split(is_line)
 
 
@@ -410,10 +416,12 @@ def _misfit(
 ) -> tuple[FloatArray, BoolArray]:
     """Squares about the fit and price of its parameters, and whether that is a line.
 
-    For each unit of weight that a row has: rows / weight stands before all of it.
+    For each unit of weight that a row has: rows / weight is factored out.
     """
+    # s² + p penalty v / n, with s² = S / (n - p) of the constant (p = 1) and of the line (p = 2);
+    # arrays are reused in place, as there are n_cells² / 2 runs
     sxx, sxd, sdd = runs.products
-    # runs of fewer than two rows are refused later, whatever stands here
+    # runs of fewer than two rows are refused later, whatever their price here
     parameter = np.maximum(rows, 0.5)
     parameter *= parameter
     np.divide(runs.sums[-1], parameter, out=parameter)
@@ -434,52 +442,6 @@ def _misfit(
     return misfit, is_line
 
 
-def _price_gaps(price: FloatArray, first: int, gaps: IntArray) -> None:
-    """Let a gap be a bin of its own for nothing; no other bin starts or ends with a gap."""
-    # else the bins beside it would take the gap in, and stretch their fits across it
-    for gap in gaps[gaps < first + len(price)]:
-        price[max(gap - first, 0) :, gap] = np.inf
-        if gap >= first:
-            price[gap - first] = np.inf
-            price[gap - first, gap] = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class _Spread:
-    """What the search for constant spreads needs to know of an axis.
-
-    Attributes
-    ----------
-    tame : ndarray of shape (n_cells,)
-        Mean squared residuals, none of them far above those around it.
-    level, cost, least : float
-        Their mean, what a bin costs, and the rows that it must have.
-    """
-
-    tame: FloatArray
-    level: float
-    cost: float
-    least: float
-
-    @classmethod
-    def of(
-        cls, moments: Moments, squares: FloatArray, fewest: float, most: FloatArray | None
-    ) -> _Spread | None:
-        """Prepare the search; None where there is nothing to search."""
-        total, filled = moments.total_rows, moments.weight > 0
-        level = float(moments.weight @ squares) / float(moments.weight.sum())
-        if np.count_nonzero(filled) < 3 or level <= 0.0:
-            return None
-        rows, tame = moments.rows[filled], np.zeros(filled.size)
-        tame[filled] = cut_outliers(squares[filled], rows)
-        outliers = 1 + TAIL_COST_SHARE * (excess(squares[filled], rows) - 1)
-        cost = SPREAD_PENALTY * float(np.log(total)) * max(excess(tame[filled], rows), outliers)
-        if most is not None:
-            tame = np.minimum(tame, most)  # misfit is no spread
-        least = max(fewest, FEWEST_SPREAD_ROWS, min(SPREAD_SHARE * total, ENOUGH_SPREAD_ROWS))
-        return cls(tame, level, cost, least * (1 - 1e-12))
-
-
 def spread_paths(
     batch: Sequence[Moments],
     squares: Sequence[FloatArray],
@@ -488,28 +450,39 @@ def spread_paths(
 ) -> list[IntArray]:
     """Limits between which the spread is constant, of several axes.
 
-    Parameters
-    ----------
-    batch : sequence of Moments
-        Of the cells.
-    squares : sequence of ndarray of shape (n_cells,)
-        Mean squared residual of each cell.
-    fewest : sequence of float
-        Rows that a bin must have, besides a tenth of all, or 150 where that is less.
-    most : sequence of ndarray of shape (n_cells,) or None
-        What squares may count at most: the rest is misfit.
-
-    Notes
-    -----
-    Minimises the sum of n log(variance), with a price for every bin that grows with the tails of
-    the residuals: squares of heavy-tailed ones vary more than those of normal ones.
+    `squares` (n_cells,): mean squared residual of each cell; `fewest`: rows that a bin must have,
+    besides a tenth of all, or 150 where that is less; `most` (n_cells,) or None: what squares may
+    count at most: the rest is misfit.
     """
-    asked = [_Spread.of(*one) for one in zip(batch, squares, fewest, most, strict=True)]
+    # Minimises the sum of n log(variance), twice the negative log-likelihood of normal residuals,
+    # with a price for every bin that grows with the tails of the residuals: squares of heavy-tailed
+    # ones vary more than those of normal ones.
+    places, shares, prices = list[int](), list[FloatArray](), list[tuple[float, float, float]]()
+    for k, moments in enumerate(batch):
+        total, filled = moments.total_rows, moments.weight > 0
+        level = float(moments.weight @ squares[k]) / float(moments.weight.sum())
+        if np.count_nonzero(filled) < 3 or level <= 0.0:
+            continue  # nothing to search
+        # one odd row must not make a bin: outliers are cut off, and raise the price a little
+        rows, tame = moments.rows[filled], np.zeros(filled.size)
+        tame[filled] = cut_outliers(squares[k][filled], rows)
+        outliers = 1 + TAIL_COST_SHARE * (excess(squares[k][filled], rows) - 1)
+        cost = SPREAD_PENALTY * float(np.log(total)) * max(excess(tame[filled], rows), outliers)
+        cap = most[k]
+        if cap is not None:
+            tame = np.minimum(tame, cap)  # misfit is no spread
+        least = max(fewest[k], FEWEST_SPREAD_ROWS, min(SPREAD_SHARE * total, ENOUGH_SPREAD_ROWS))
+        places.append(k)
+        shares.append(tame)
+        prices.append((level, cost, least * (1 - 1e-12)))
     found = [np.array([0, moments.grid.n_cells]) for moments in batch]
-    places = [k for k, one in enumerate(asked) if one is not None]
     if places:
-        searched = [one for one in asked if one is not None]
-        paths = find_cheapest(SpreadSearch.of([batch[k] for k in places], searched))
+        searched = [batch[k] for k in places]
+        rows = np.concatenate([moments.row_shares for moments in searched])
+        sums = np.stack([*weights_of(searched), rows, rows * np.concatenate(shares)])
+        sizes = np.array([moments.weight.size for moments in searched])
+        level_cost_least = (each_axis(own) for own in zip(*prices, strict=True))
+        paths = find_cheapest(SpreadSearch(sums, sizes, *level_cost_least))
         for k, path in zip(places, paths, strict=True):
             found[k] = found[k] if path is None else path
     return found
@@ -517,32 +490,15 @@ def spread_paths(
 
 @dataclass(frozen=True, eq=False)
 class SpreadSearch:
-    """A search for the cheapest bins of constant spread.
+    """A search for the cheapest bins of constant spread."""
 
-    Attributes
-    ----------
-    sums : ndarray of shape (n_sums, n_cells)
-        Of the cells of all axes: weights, shares of the rows, and their squares.
-    sizes : ndarray of shape (n_axes,)
-        How many cells each axis has.
-    level, cost, least : ndarray of shape (n_axes, 1, 1)
-        As of `_Spread`.
-    """
-
+    # (n_sums, n_cells): of the cells of all axes: weights, shares of the rows, and their squares
     sums: FloatArray
-    sizes: IntArray
+    sizes: IntArray  # (n_axes,): how many cells each axis has
+    # (n_axes, 1, 1): mean square, what a bin costs, and the rows that it must have
     level: FloatArray
     cost: FloatArray
     least: FloatArray
-
-    @classmethod
-    def of(cls, batch: Sequence[Moments], asked: Sequence[_Spread]) -> SpreadSearch:
-        """Prepare the search."""
-        rows = np.concatenate([moments.row_shares for moments in batch])
-        squares = rows * np.concatenate([one.tame for one in asked])
-        sizes = np.array([moments.weight.size for moments in batch])
-        prices = (each_axis(getattr(one, k) for one in asked) for k in ("level", "cost", "least"))
-        return cls(np.stack([*weights_of(batch), rows, squares]), sizes, *prices)
 
     @property
     def gaps(self) -> list[IntArray]:
@@ -559,11 +515,11 @@ class SpreadSearch:
         sizes, n_cells = self.sizes.tolist(), self.sums.shape[1]
         loops = choose_compiled_loops(PRICED_SPREAD * int(self.sizes @ self.sizes) // 2)
         if loops is not None:
-            asked = np.stack([own.ravel() for own in (self.cost, self.least, self.level)])
+            prices = np.stack([own.ravel() for own in (self.cost, self.least, self.level)])
             squares, rows, squared = self.sums[-3:]  # where rows count alike, weights are squares
             given = {"weight": self.sums[0], "squares": squares, "noise": rows, "sdd": squared}
             runs, gaps = list_runs(n_cells, **given), np.zeros(n_cells, np.bool_)
-            found = loops.search(runs, self.sizes, gaps, asked, SPREADS, len(self.sums) > 3)
+            found = loops.search(runs, self.sizes, gaps, prices, SPREADS, len(self.sums) > 3)
             return trace_all(np.split(found[0], np.cumsum(self.sizes)[:-1]), found[1])
         sums = pad_batch_values(self.sums, self.sizes)
         parts = [list(self._prices(some, sums)) for some in batch_axes_by_cells(sizes)]
@@ -590,6 +546,7 @@ def move_to_near(found: IntArray, limits: IntArray, moments: Moments) -> IntArra
     inner, reached = limits[1:-1], np.append(0.0, np.cumsum(moments.rows))
     if not inner.size:
         return found
+    # near is counted in rows between both limits; the ends of the axis stay
     near = inner[np.abs(reached[found][:, None] - reached[inner]).argmin(axis=1)]
     few = np.abs(reached[found] - reached[near]) < max(
         FEWEST_SPREAD_ROWS, SPREAD_LIMIT_TOLERANCE * reached[-1]

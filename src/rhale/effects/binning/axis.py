@@ -124,9 +124,9 @@ class FeatureAxis:
     @cached_property
     def beside_knots(self) -> tuple[FloatArray, FloatArray]:
         """Weight of the rows below and above each knot."""
-        return self.beside(self.knots.places)
+        return self.weight_below_and_above(self.knots.places)
 
-    def beside(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def weight_below_and_above(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Weight of the rows below and above each x."""
         reached = self.reached
         below = reached[np.searchsorted(self.values, x, "left")]
@@ -175,7 +175,7 @@ def nearest(ladder: FloatArray, x: FloatArray) -> FloatArray:
 
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-FAINT = 0.05  # effective rows: a cell of less weight says nothing, as if it were empty
+FAINT = 0.05  # effective rows: a cell of less weight counts as empty
 MERGE_BATCH_AXES = 64  # axes that are united together: their cells stay in a fast cache
 OF_ROWS = ("count", "weight", "weight_squares", "mean_x", "sxx", "low", "high")
 OF_SERIES = ("mean", "sxd", "sdd")
@@ -183,19 +183,14 @@ OF_SERIES = ("mean", "sxd", "sdd")
 
 @dataclass(frozen=True, eq=False)
 class CellRow(Cells):
-    """Cells of several axes, one axis after the other.
+    """Cells of several axes, one axis after the other."""
 
-    Attributes
-    ----------
-    left, right : ndarray of shape (n_cells,)
-        Limits of each cell.
-    """
-
+    # left, right (n_cells,): limits of each cell
     left: FloatArray
     right: FloatArray
 
     def runs(self, limits: IntArray, axis: int = 0) -> MergedCells:  # noqa: ARG002 - all are in one row
-        """Tell which cells become one; every axis begins at a limit."""
+        """Which cells become one; every axis begins at a limit."""
         return MergedCells(slice(None), limits[:-1], limits[1:] - limits[:-1])
 
     def unite(self, limits: IntArray, axis: int = 0) -> CellRow:  # noqa: ARG002
@@ -205,21 +200,11 @@ class CellRow(Cells):
 
 @dataclass(frozen=True, eq=False)
 class BatchedCells:
-    """Several axes, one axis after the other.
-
-    Attributes
-    ----------
-    cells : Moments
-        Of all cells.
-    sizes : ndarray of shape (n_axes,)
-        How many of them each axis has.
-    each : ndarray of shape (n_axes,)
-        Effective rows of an axis, for a unit of weight.
-    """
+    """Several axes, one axis after the other."""
 
     cells: Moments
-    sizes: IntArray
-    each: FloatArray
+    sizes: IntArray  # (n_axes,): how many of them each axis has
+    each: FloatArray  # (n_axes,): effective rows of an axis, for a unit of weight
 
     @classmethod
     def of(cls, batch: Sequence[Moments], n_series: int | None = 1) -> BatchedCells:
@@ -261,7 +246,7 @@ class BatchedCells:
         return join_batch_limits(limits, self.sizes)
 
     def slices(self) -> list[slice]:
-        """Where the cells of each axis stand among all."""
+        """Slices of the cells of each axis among all."""
         return slices(self.sizes)
 
     def split(self, values: npt.NDArray[Scalar]) -> list[npt.NDArray[Scalar]]:
@@ -288,7 +273,7 @@ def join_batch_limits(limits: Sequence[IntArray], sizes: IntArray) -> IntArray:
 
 
 def pad_batch_values(values: FloatArray, sizes: IntArray) -> FloatArray:
-    """What stands in a row, axis by axis, shape (..., n_axes, most cells); 0 behind the last cell.
+    """Values of all axes as a table, axis by axis, shape (..., n_axes, most cells); 0 behind the last cell.
 
     Examples
     --------
@@ -302,20 +287,8 @@ def pad_batch_values(values: FloatArray, sizes: IntArray) -> FloatArray:
     return whole
 
 
-def unite_averages(values: FloatArray, weight: FloatArray, limits: IntArray) -> FloatArray:
-    """Averages of cells as those of all cells between limits; 0 where nothing has weight.
-
-    Examples
-    --------
-    >>> unite_averages(np.array([1.0, 4.0, 9.0]), np.array([2.0, 1.0, 0.0]), np.array([0, 2, 3]))
-    array([2., 0.])
-    """
-    total, summed = (np.add.reduceat(own, limits[:-1]) for own in (weight, weight * values))
-    return np.divide(summed, total, out=np.zeros(total.size), where=total > 0)
-
-
 def slices(sizes: IntArray) -> list[slice]:
-    """Where parts of so many numbers stand, one after another."""
+    """Slices of parts of so many numbers, one after another."""
     ends = np.cumsum(sizes).tolist()
     return [slice(end - size, end) for size, end in zip(sizes.tolist(), ends, strict=True)]
 

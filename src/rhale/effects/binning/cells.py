@@ -31,20 +31,15 @@ BUCKETS_PER_SEARCH = 3  # of the table are made in the time that one value takes
 class Grid:
     """Neighbouring cells that cover an axis.
 
-    Parameters
-    ----------
-    edges : ndarray of shape (n_cells + 1,)
-        Cell limits, increasing; two equal edges stand for an axis with one value.
-    closed : {"left", "right"}
-        Which limit belongs to a cell. The outermost limits always belong to the grid.
-
     Examples
     --------
     >>> Grid(np.array([0.0, 1.0, 3.0])).locate(np.array([0.0, 1.0, 3.0]))
     array([0, 1, 1], dtype=int16)
     """
 
+    # (n_cells + 1,): cell limits, increasing; two equal edges stand for an axis with one value
     edges: FloatArray
+    # Which limit belongs to a cell. The outermost limits always belong to the grid
     closed: Closed = "left"
 
     def __post_init__(self) -> None:
@@ -93,11 +88,11 @@ class Grid:
         return kept
 
     def covers(self, x: FloatArray) -> BoolArray:
-        """Tell which values lie between the outermost limits."""
+        """Whether each value lies between the outermost limits."""
         return np.asarray((x >= self.edges[0]) & (x <= self.edges[-1]))
 
     def covers_all(self, x: FloatArray) -> bool:
-        """Tell whether every value does; there is at least one."""
+        """Whether every value does; there is at least one."""
         return bool(x.min() >= self.edges[0] and x.max() <= self.edges[-1])
 
     def locate(self, x: FloatArray) -> CellArray:
@@ -105,14 +100,10 @@ class Grid:
         return self.locate_covered(np.clip(x, self.edges[0], self.edges[-1]))
 
     def locate_covered(self, x: FloatArray) -> CellArray:
-        """Find the cell of every value; all of them must lie on the grid.
-
-        Notes
-        -----
-        O(n_rows). A table of narrow equal buckets knows the cell of most values; only values in
-        a bucket with a limit in it need a binary search. Making the table costs as much as
-        searching a third as many values; it is made once.
-        """
+        """Find the cell of every value; all of them must lie on the grid."""
+        # O(n_rows). A table of narrow equal buckets knows the cell of most values; only values in
+        # a bucket with a limit in it need a binary search. Making the table costs as much as
+        # searching a third as many values; it is made once.
         buckets = self.buckets_for(x.size)
         if not buckets.size:
             return self._search(x)
@@ -143,13 +134,9 @@ class Grid:
         return bool(high - low <= max(1e9 * rounding * self._n_buckets, MIN_GRID_WIDTH))
 
     def count_in_order(self, x: FloatArray) -> IntArray:
-        """Count the values of each cell; those of a cell stand side by side, cell after cell.
-
-        Notes
-        -----
-        O(n_cells log n_rows): a binary search asks no more of the order than that all values
-        below a limit stand before all above it.
-        """
+        """Count the values of each cell; those of a cell stand side by side, cell after cell."""
+        # O(n_cells log n_rows): a binary search needs no more of the order than that all values
+        # below a limit come before all above it.
         side: Literal["left", "right"] = "left" if self.closed == "left" else "right"
         ends = np.empty(self.n_cells + 1, dtype=np.intp)
         ends[0], ends[-1] = 0, x.size
@@ -217,12 +204,6 @@ def require_closed(closed: str) -> None:
 class Cells:
     """Every cell of one axis with every cell of the others.
 
-    Parameters
-    ----------
-    grids : tuple of Grid
-        The cells of each axis. Cells of several are numbered row by row: those of the last axis
-        stand side by side.
-
     Examples
     --------
     >>> halves = Grid(np.array([0.0, 1.0, 2.0]))
@@ -231,6 +212,8 @@ class Cells:
     (4, array([1, 3], dtype=int16))
     """
 
+    # The cells of each axis. Cells of several are numbered row by row: those of the last axis
+    # stand side by side
     grids: tuple[Grid, ...]
 
     @property
@@ -244,18 +227,15 @@ class Cells:
         return tuple(grid.n_cells for grid in self.grids)
 
     def covers(self, x: FloatArray) -> BoolArray:
-        """Tell which rows lie on every axis.
+        """Whether each row lies on every axis.
 
-        Parameters
-        ----------
-        x : ndarray of shape (n_rows,) or (n_axes, n_rows)
-            The value of every row on each axis.
+        `x` (n_rows,) or (n_axes, n_rows): the value of every row on each axis.
         """
         columns = np.atleast_2d(x)
         return reduce(and_, (g.covers(v) for g, v in zip(self.grids, columns, strict=True)))
 
     def covers_all(self, x: FloatArray) -> bool:
-        """Tell whether every row does; there is at least one."""
+        """Whether every row does; there is at least one."""
         if len(self.grids) == 1:
             return self.grids[0].covers_all(x)
         columns = np.atleast_2d(x)
@@ -287,7 +267,7 @@ class Cells:
         return Cells((*self.grids[:axis], wide, *self.grids[axis + 1 :]))
 
     def runs(self, limits: IntArray, axis: int = 0) -> MergedCells:
-        """Tell which cells become one when those of an axis are united."""
+        """Which cells become one when those of an axis are united."""
         sizes = np.diff(limits)
         if len(self.grids) == 1:
             return MergedCells(slice(None), limits[:-1], sizes)
@@ -300,35 +280,18 @@ class Cells:
 
 
 class Arranged(NamedTuple):
-    """Rows in the order of their cells.
+    """Rows in the order of their cells."""
 
-    Attributes
-    ----------
-    order : ndarray of shape (n_rows,)
-        The rows.
-    x : ndarray of shape (n_rows,) or (n_axes, n_rows)
-        Their values, in this order.
-    sizes : ndarray of shape (n_cells,)
-        How many each cell has.
-    """
-
-    order: IntArray
-    x: FloatArray
-    sizes: IntArray
+    order: IntArray  # (n_rows,)
+    x: FloatArray  # (n_rows,) or (n_axes, n_rows): their values, in this order
+    sizes: IntArray  # (n_cells,): how many each cell has
 
 
 class MergedCells(NamedTuple):
-    """Cells that become one.
+    """Cells that become one."""
 
-    Attributes
-    ----------
-    order : slice or ndarray of shape (n_cells,)
-        The cells, those of a run side by side.
-    starts, sizes : ndarray of shape (n_runs,)
-        Where each run begins in this order, and how many cells it has.
-    """
-
-    order: slice | IntArray
+    order: slice | IntArray  # (n_cells,): the cells, those of a run side by side
+    # starts, sizes (n_runs,): where each run begins in this order, and how many cells it has
     starts: IntArray
     sizes: IntArray
 

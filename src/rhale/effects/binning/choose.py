@@ -16,21 +16,12 @@ __all__ = ["Adaptive", "Edges", "Fixed", "Optimal", "Quantile"]
 
 
 class Entry(NamedTuple):
-    """How a partition is asked for.
+    """How a partition is asked for."""
 
-    Attributes
-    ----------
-    make : callable
-        Makes it from the numbers behind its name, `[50.0]` for the text "optimal:50".
-    call : str
-        How it is written in Python, for messages.
-    texts : tuple of str
-        How it is written on the command line, for messages.
-    """
-
+    # Makes it from the numbers behind its name, `[50.0]` for the text "optimal:50"
     make: Callable[[Sequence[float]], Partition]
-    call: str
-    texts: tuple[str, ...]
+    call: str  # How it is written in Python, for messages
+    texts: tuple[str, ...]  # How it is written on the command line, for messages
 
 
 def _count_or_default(numbers: Sequence[float], usual: int) -> int:
@@ -58,17 +49,7 @@ PARTITIONS = {
 def choose_all(partitions: Sequence[Partition], batch: Sequence[Moments]) -> list[Cuts]:
     """Choose the bins of each axis, by its partition.
 
-    Parameters
-    ----------
-    partitions : sequence of Partition
-        One for each axis.
-    batch : sequence of Moments
-        What was measured in the cells of each axis.
-
-    Returns
-    -------
-    list of Cuts
-        To the bit those that each partition chooses alone.
+    They have the bits that each partition chooses alone.
 
     Examples
     --------
@@ -89,10 +70,10 @@ def choose_all(partitions: Sequence[Partition], batch: Sequence[Moments]) -> lis
     }
     whole = [at for at in range(len(batch)) if at not in parted]
     every = [(partitions[at], batch[at]) for at in whole]
-    chosen = iter(_choose(every + [piece for one in parted.values() for piece in one.pieces]))
+    chosen = iter(_choose(every + [piece for _, pieces in parted.values() for piece in pieces]))
     found = {at: next(chosen) for at in whole}
-    for at, one in parted.items():
-        found[at] = join_cuts([next(chosen) for _ in one.pieces], one.starts)
+    for at, (starts, pieces) in parted.items():
+        found[at] = join_cuts([next(chosen) for _ in pieces], starts)
     return [found[at] for at in range(len(batch))]
 
 

@@ -26,12 +26,13 @@ from rhale.effects.curve import (
     BinFits,
     CellMeans,
     RowEnds,
+    RowPlaces,
     build_fit_from_bins,
     fill_gaps,
     limit_extrapolation,
+    place_rows_apart,
 )
 from rhale.effects.effect import Effect
-from rhale.effects.quadrature import RowPlaces, place_rows_apart
 from rhale.effects.spread import RowSpread
 from rhale.effects.staircase import Jump, Staircase, find_jumps
 from rhale.effects.variance import bridge_levels
@@ -48,32 +49,21 @@ MAX_EFFECTS_PER_FIT = 64  # effects that are fitted side by side: their cells st
 
 
 class Unfitted(NamedTuple):
-    """An effect whose bins are chosen.
+    """An effect whose bins are chosen."""
 
-    Attributes
-    ----------
-    name, output : str
-        Feature and output.
-    cells : Moments
-        Of one output.
-    cuts : Cuts
-        The bins.
-    fine, limits : Moments and ndarray of shape (n_bins + 1,)
-        Finer cells of the same rows and the limits of the bins among theirs: they tell better
-        where rows are and how these vary. Or the cells and limits themselves.
-    notes : tuple of Note
-        What a reader should know about the limits that the bins were chosen among.
-    known : mapping
-        What else is known of the effect, by attributes of `Effect`.
-    """
-
+    # name, output: feature and output
     name: str
     output: str
     cells: Moments
     cuts: Cuts
+    # fine, limits (n_bins + 1,): finer cells of the same rows and the limits of the bins among
+    # theirs: they show better where rows are and how these vary. Or the cells and limits
+    # themselves
     fine: Moments
     limits: IntArray
+    # What a reader should know about the limits that the bins were chosen among
     notes: tuple[Note, ...] = ()
+    # What else is known of the effect, by attributes of `Effect`
     known: Mapping[str, Any] = MappingProxyType({})
 
     @property
@@ -86,8 +76,8 @@ class Unfitted(NamedTuple):
     def likeness(self) -> tuple[object, ...]:
         """What effects that are fitted together have in common."""
         cuts, cells = self.cuts, self.cells
-        told = (cuts.noise is None, cuts.spread_parts is None, cuts.spread_limits is None)
-        return len(cells.mean), cells.is_stepped, *told
+        absent = (cuts.noise is None, cuts.spread_parts is None, cuts.spread_limits is None)
+        return len(cells.mean), cells.is_stepped, *absent
 
 
 def fit_effect(
@@ -109,21 +99,10 @@ def fit_effect(
 def fit_effects(unfitted: Sequence[Unfitted]) -> list[Effect]:
     """Fit every bin of many effects, and gather the numbers.
 
-    Parameters
-    ----------
-    unfitted : sequence of Unfitted
-        Effects of any features and outputs.
-
-    Returns
-    -------
-    list of Effect
-        To the bit those that each of them is alone.
-
-    Notes
-    -----
-    Most of what a fit of few cells costs is the calls of NumPy, so those of all effects stand side
-    by side.
+    Each has the bits that it has when it is fitted alone.
     """
+    # Most of what a fit of few cells costs is the calls of NumPy, so all effects are fitted in
+    # the same calls.
     made, alike = dict[int, Effect](), dict[tuple[object, ...], list[int]]()
     for at, one in enumerate(unfitted):
         alike.setdefault(one.likeness, []).append(at)
@@ -136,22 +115,14 @@ def fit_effects(unfitted: Sequence[Unfitted]) -> list[Effect]:
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Effects that are fitted together. Arrays hold what belongs to one behind that of another.
-
-    Attributes
-    ----------
-    each : sequence of Unfitted
-        The effects.
-    cells, fine, united : BatchedCells
-        Their cells, the fine ones, and those united to bins.
-    linear, measured : ndarray of shape (n_bins,)
-        Which bins are lines, and which have rows.
-    """
+    """Effects that are fitted together. Arrays hold what belongs to one behind that of another."""
 
     each: Sequence[Unfitted]
+    # cells, fine, united: their cells, the fine ones, and those united to bins
     cells: BatchedCells
     fine: BatchedCells
     united: BatchedCells
+    # linear, measured (n_bins,): which bins are lines, and which have rows
     linear: BoolArray
     measured: BoolArray
 
@@ -176,6 +147,7 @@ class _Batch:
 
     def fit(self) -> Iterator[Effect]:
         """Fit all, and take them apart again."""
+        # where the rows of each bin are; of a bin without rows, its middle and its limits
         bins, (left, right) = self.bins, self.united.ends
         middle = left + 0.5 * (right - left)
         variance = np.where(self.linear, bins.residual_variance[0], bins.variance[0])
@@ -184,18 +156,42 @@ class _Batch:
             np.where(self.measured, bins.low, left),
             np.where(self.measured, bins.high, right),
         )
+        # errors, deviations, quadrature and lines of all effects at once
         limits = self.fine.join([one.limits for one in self.each])
         errors = fit_errors(self.fine.cells, limits, self.linear, bins, variance)
+        level_error, slope_error, covariance = errors
         spread, own_spread = self.spread(variance), self.own_spread()
         deviation = np.sqrt(bins.sxx / np.where(self.measured, bins.weight, 1.0))
         places = place_rows_apart(self.fine.cells, self.fine.slices())
-        fits = self.fit_bins(ends)
+        slope = np.where(self.linear, bins.slope[0], 0.0)
+        low, high = limit_extrapolation(left, right, ends)
+        lines = [as_frozen(own) for own in (ends.mean, bins.mean[0], slope, low, high)]
+        fits = []
+        for one, part in zip(self.each, self.united.slices(), strict=True):
+            fit = BinFits(one.fine.grid.edges[one.limits], *(own[part] for own in lines))
+            measured = self.measured[part]
+            if not measured.all():  # bins without rows have their effect from the neighbours
+                fit = replace(fit, level=bridge_levels(fit, measured))
+            fits.append(fit)
         followed = self.follow_cells(fits)
         for array in (bins.count, bins.weight, deviation, *ends, *errors):
             as_frozen(array)  # so that no part of it needs to be
         for k, part in enumerate(self.united.slices()):
             one, fit, measured = self.each[k], fits[k], self.measured[part]
-            std, std_plain = (_bridge(found[part], measured, middle[part]) for found in spread)
+            # deviations of bins without rows are interpolated between the neighbours
+            std, std_plain = (
+                found[part]
+                if measured.all()
+                else np.where(measured, found[part], fill_gaps(found[part], middle[part]))
+                for found in spread
+            )
+            # limits that were chosen by the same local effects fit their noise: for each searched
+            # parameter log N more in N rows
+            search, n_rows = 1.0, one.cells.total_rows
+            if one.cuts.is_searched and n_rows >= 2:
+                n_lines = np.count_nonzero(one.cuts.linear)
+                n_parameters = 2 * one.cuts.linear.size - 1 + n_lines
+                search = float(1.0 + SEARCH_PENALTY * n_parameters * np.log(n_rows) / n_rows)
             yield Effect(
                 name=one.name,
                 output=one.output,
@@ -211,12 +207,12 @@ class _Batch:
                 slope=fit.slope,
                 std=std,
                 std_plain=std_plain,
-                level_error=errors.level[part],
-                slope_error=errors.slope[part],
+                level_error=level_error[part],
+                slope_error=slope_error[part],
                 row_places=places[k],
                 gaps=_find_gaps(one.fine, fit, followed[k], places[k]),
-                fit_covariance=errors.covariance[part],
-                search=search_factor(one.cuts, one.cells.total_rows),
+                fit_covariance=covariance[part],
+                search=search,
                 closed=one.fine.grid.closed,
                 bin_notes=(
                     *one.notes,
@@ -229,19 +225,6 @@ class _Batch:
                 **one.known,
             )
 
-    def fit_bins(self, ends: RowEnds) -> list[BinFits]:
-        """What was fitted in the bins of each effect; those without rows from their neighbours."""
-        level, slope = self.bins.mean[0], np.where(self.linear, self.bins.slope[0], 0.0)
-        numbers = (ends.mean, level, slope, *limit_extrapolation(*self.united.ends, ends))
-        found, frozen = [], [as_frozen(array) for array in numbers]
-        for one, part in zip(self.each, self.united.slices(), strict=True):
-            edges = one.fine.grid.edges[one.limits]
-            fit = BinFits(edges, *(array[part] for array in frozen))
-            if not self.measured[part].all():
-                fit = replace(fit, level=bridge_levels(fit, self.measured[part]))
-            found.append(fit)
-        return found
-
     def spread(self, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Deviation of the local effects about the fits, of given variance, and about the means."""
         cuts = [one.cuts for one in self.each]
@@ -253,8 +236,9 @@ class _Batch:
         parts = [cast(IntArray, own.spread_parts) for own in cuts]
         begin = self.cells.join([own.limits for own in cuts])[:-1]
         place = np.searchsorted(self.cells.join(parts), begin, "right") - 1
-        asks = np.isfinite(std) & self.measured & (self.bins.rows < ENOUGH_SPREAD_ROWS)
-        return np.where(asks, self.spread_between(parts, cap=True)[place], std), std_plain
+        # bins with few rows have the deviation of the part that they lie in
+        few = np.isfinite(std) & self.measured & (self.bins.rows < ENOUGH_SPREAD_ROWS)
+        return np.where(few, self.spread_between(parts, cap=True)[place], std), std_plain
 
     def own_spread(self) -> list[tuple[FloatArray | None, FloatArray | None]]:
         """Bins of the spread and the deviation in each; nothing where it has no bins of its own."""
@@ -294,98 +278,76 @@ class _Batch:
 
     def follow_cells(self, fits: Sequence[BinFits]) -> list[CellMeans | None]:
         """Cells of the bins whose fit is too plain for the curve; None if all fits are adequate."""
+        found: list[CellMeans | None] = [None] * len(self.each)
         follows = [at for at, one in enumerate(self.each) if one.follows]
-        found = _unite_curve_cells([self.each[at] for at in follows], [fits[at] for at in follows])
-        known = dict(zip(follows, found, strict=True))
-        return [known.get(at) for at in range(len(self.each))]
-
-
-def _unite_curve_cells(each: Sequence[Unfitted], fits: Sequence[BinFits]) -> list[CellMeans]:
-    """Cells that the curves of some effects follow."""
-    if not each:
-        return []
-    followed = [
-        np.arange(one.cells.grid.n_cells + 1) if one.cuts.followed is None else one.cuts.followed
-        for one in each
-    ]
-    axes = BatchedCells.of([one.cells for one in each]).unite(followed)
-    cells, (left, right) = axes.cells, axes.ends
-    trust, noise = (np.concatenate([getattr(o.cuts, n) for o in each]) for n in ("trust", "noise"))
-    pairs = zip(followed, each, strict=True)
-    bins = axes.join([own.searchsorted(one.cuts.limits) for own, one in pairs])
-    place = np.repeat(np.arange(trust.size), np.diff(bins))
-    mine = np.flatnonzero(trust[place] > 0)
-    place, filled = place[mine], axes.counts[mine]
-    weight = cells.weight[mine]
-    x = np.where(weight > 0, cells.mean_x[mine], (left + 0.5 * (right - left))[mine])
-    low, high, origin, level, slope = (
-        np.concatenate([getattr(fit, name) for fit in fits])[place]
-        for name in ("low", "high", "origin", "level", "slope")
-    )
-    residual = cells.mean[0][mine] - level - slope * (np.clip(x, low, high) - origin)
-    for k in np.unique(place[~filled]):
-        own = place == k
-        residual[own] = interpolation(x[own], filled[own]) @ residual[own & filled]
-    numbers = {
-        "left": left[mine],
-        "right": right[mine],
-        "weight": weight,
-        "mean_x": x,
-        "std_x": np.sqrt(cells.sxx[mine] / np.where(weight > 0, weight, 1.0)),
-        "residual": residual,
-        "error": np.sqrt(noise[mine] / np.where(filled, cells.rows[mine], np.nan)),
-        "trust": trust[place],
-    }
-    first = np.cumsum([0, *(fit.level.size for fit in fits)])
-    ends = np.searchsorted(place, first).tolist()
-    return [
-        CellMeans(
-            bin=place[start:stop] - first[k],
-            **{name: array[start:stop] for name, array in numbers.items()},
+        if not follows:
+            return found
+        each = [self.each[at] for at in follows]
+        # the pooled cells that the curves may follow, and the bin of each
+        followed = [
+            np.arange(one.cells.grid.n_cells + 1)
+            if one.cuts.followed is None
+            else one.cuts.followed
+            for one in each
+        ]
+        axes = BatchedCells.of([one.cells for one in each]).unite(followed)
+        cells, (left, right) = axes.cells, axes.ends
+        trust, noise = (
+            np.concatenate([getattr(one.cuts, name) for one in each]) for name in ("trust", "noise")
         )
-        for k, (start, stop) in enumerate(pairwise(ends))
-    ]
+        pairs = zip(followed, each, strict=True)
+        bins = axes.join([own.searchsorted(one.cuts.limits) for own, one in pairs])
+        place = np.repeat(np.arange(trust.size), np.diff(bins))
+        # of these, the cells of bins whose fit is not adequate
+        mine = np.flatnonzero(trust[place] > 0)
+        place, filled = place[mine], axes.counts[mine]
+        weight = cells.weight[mine]
+        x = np.where(weight > 0, cells.mean_x[mine], (left + 0.5 * (right - left))[mine])
+        low, high, origin, level, slope = (
+            np.concatenate([getattr(fits[at], name) for at in follows])[place]
+            for name in ("low", "high", "origin", "level", "slope")
+        )
+        # means less the fit; interpolated in cells of hardly any weight
+        residual = cells.mean[0][mine] - level - slope * (np.clip(x, low, high) - origin)
+        for k in np.unique(place[~filled]):
+            own = place == k
+            residual[own] = interpolation(x[own], filled[own]) @ residual[own & filled]
+        numbers = {
+            "left": left[mine],
+            "right": right[mine],
+            "weight": weight,
+            "mean_x": x,
+            "std_x": np.sqrt(cells.sxx[mine] / np.where(weight > 0, weight, 1.0)),
+            "residual": residual,
+            "error": np.sqrt(noise[mine] / np.where(filled, cells.rows[mine], np.nan)),
+            "trust": trust[place],
+        }
+        # apart again, with bins counted from the first one of each effect
+        first = np.cumsum([0, *(fits[at].level.size for at in follows)])
+        ends = np.searchsorted(place, first).tolist()
+        for k, (start, stop) in enumerate(pairwise(ends)):
+            parts = {name: array[start:stop] for name, array in numbers.items()}
+            found[follows[k]] = CellMeans(bin=place[start:stop] - first[k], **parts)
+        return found
 
 
 def _find_gaps(cells: Moments, fit: BinFits, followed: CellMeans | None, rows: RowPlaces) -> Gaps:
-    """Wide gaps, and how far the curve may be off there."""
+    """Wide gaps, and how far the curve may be off there; the curve is built only for gaps."""
     return find_gaps(cells, lambda x: build_fit_from_bins(fit, followed, rows).curve(x, "start"))
-
-
-def _bridge(values: FloatArray, measured: BoolArray, middle: FloatArray) -> FloatArray:
-    """Values of bins, those without rows between what their neighbours have."""
-    return values if measured.all() else np.where(measured, values, fill_gaps(values, middle))
-
-
-class FitErrors(NamedTuple):
-    """Standard errors of level and slope of every bin, and their covariance."""
-
-    level: FloatArray
-    slope: FloatArray
-    covariance: FloatArray
 
 
 def fit_errors(
     cells: Moments, limits: IntArray, linear: BoolArray, bins: Moments, variance: FloatArray
-) -> FitErrors:
-    """Errors of the fits, from the squared residuals of the cells where they are.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Standard errors of level and slope of every bin, and their covariance.
 
-    Parameters
-    ----------
-    cells : Moments
-        Of one output.
-    limits, linear : ndarray of shape (n_bins + 1,) and (n_bins,)
-        The bins among the cells, and which of them are lines.
-    bins : Moments
-        The cells, united to these bins.
-    variance : ndarray of shape (n_bins,)
-        About the fits; nan where rows are too few to tell.
-
-    Notes
-    -----
-    Rows need not vary evenly about a line: for the slope, the squares of each cell count with the
-    leverage of its rows (the sandwich of White). A bin of one cell has the usual formula.
+    `limits`, `linear` (n_bins + 1,) and (n_bins,): the bins among the cells, and which of them are
+    lines; `bins`: the cells, united to these bins; `variance` (n_bins,): about the fits; nan where
+    rows are too few to tell.
     """
+    # Rows need not vary evenly about a line: for the slope, the squares of each cell count with the
+    # leverage of its rows, (x - mean)² (the sandwich of White, 1980). A bin of one cell has the
+    # usual formula.
     place = np.repeat(np.arange(linear.size), np.diff(limits))
     rows = np.where(bins.weight > 0, bins.rows, np.nan)
     sxx = np.where(bins.sxx > 0, bins.sxx, np.inf)
@@ -395,19 +357,11 @@ def fit_errors(
     levers = cells.sxx + cells.weight * offset**2, cells.weight * offset
     leaned, tilted = (np.add.reduceat(squares * lever, limits[:-1]) for lever in levers)
     known = linear & np.isfinite(variance)
-    return FitErrors(
+    return (
         np.sqrt(variance / rows),
         np.where(known, np.sqrt(leaned * bins.weight / rows) / sxx, np.where(linear, np.nan, 0.0)),
         np.where(known, tilted / rows / sxx, 0.0),
     )
-
-
-def search_factor(cuts: Cuts, n_rows: float) -> float:
-    """By how much the search for bins raises the variance of what is fitted in them."""
-    if not cuts.is_searched or n_rows < 2:
-        return 1.0
-    n_parameters = 2 * cuts.linear.size - 1 + np.count_nonzero(cuts.linear)
-    return float(1.0 + SEARCH_PENALTY * n_parameters * np.log(n_rows) / n_rows)
 
 
 def thin_bins(count: IntArray) -> tuple[Note, ...]:
@@ -429,14 +383,8 @@ FINE_CELLS = 100  # of each kind, so that finished results can be binned anew
 def fine_grid(axis: FeatureAxis, candidates: FloatArray, closed: Closed) -> Grid:
     """Cells that contain all candidate limits, and more between them for `rebin`.
 
-    Parameters
-    ----------
-    axis : FeatureAxis
-        The feature.
-    candidates : ndarray of shape (n_candidates,)
-        Limits that must be limits of cells; the outermost end the grid.
-    closed : {"left", "right"}
-        Which limit belongs to a cell.
+    `candidates` (n_candidates,): limits that must be limits of cells; the outermost end the grid;
+    `closed`: which limit belongs to a cell.
     """
     low, high = candidates.min(), candidates.max()
     if low == high:
@@ -447,15 +395,11 @@ def fine_grid(axis: FeatureAxis, candidates: FloatArray, closed: Closed) -> Grid
     kept = np.unique(candidates)
     is_new = np.abs(extra - nearest(kept, extra)) > 1e-9 * (high - low)
     inside = (extra > low) & (extra < high) & is_new
-    return Grid(_apart(np.concatenate([kept, extra[inside]]), kept), closed)
-
-
-def _apart(limits: FloatArray, kept: FloatArray) -> FloatArray:
-    """Sort limits and drop additional ones that differ by rounding only."""
-    limits = np.unique(limits)
+    # additional limits that differ by rounding only are dropped
+    limits = np.unique(np.concatenate([kept, extra[inside]]))
     wide = np.append(True, np.diff(limits) > 1e-9 * (limits[-1] - limits[0]))
     wide[np.searchsorted(limits, kept)] = True
-    return np.asarray(limits[wide])
+    return Grid(np.asarray(limits[wide]), closed)
 
 
 def axis_of(cells: Moments) -> FeatureAxis:
@@ -480,29 +424,18 @@ class ModelCells(NamedTuple):
 
 
 class Unbinned(NamedTuple):
-    """An effect before its bins are chosen.
+    """An effect before its bins are chosen."""
 
-    Attributes
-    ----------
-    name, output : str
-        Feature and output.
-    models : sequence of ModelCells
-        Of one output (see `Moments.of_output`), over the same cells; most often of one model. Bins
-        for the jumps of a staircase are made where it is the only one: several models do not jump
-        at the same places.
-    partition : Partition
-        How to choose.
-    axis : FeatureAxis, optional
-        The feature; described by its cells if not given.
-    known : mapping
-        What else is known of the effect, by attributes of `Effect`.
-    """
-
+    # name, output: feature and output
     name: str
     output: str
+    # Of one output (see `Moments.of_output`), over the same cells; most often of one model. Bins
+    # for the jumps of a staircase are made where it is the only one: several models do not jump at
+    # the same places
     models: Sequence[ModelCells]
     partition: Partition
-    axis: FeatureAxis | None = None
+    axis: FeatureAxis | None = None  # The feature; described by its cells if not given
+    # What else is known of the effect, by attributes of `Effect`
     known: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -528,29 +461,53 @@ def bin_all(unbinned: Sequence[Unbinned]) -> list[tuple[Effect, ...]]:
     chosen = choose_all([offer.partition for offer in offers], united)
     for one, cells, cuts in zip(unbinned, united, chosen, strict=True):
         check_cuts(cuts, cells.grid.n_cells, type(one.partition).__name__)
-    fitted = iter(fit_effects(list(_unfitted(unbinned, offers, chosen))))
+    # one set of bins for all models of an effect, fitted in the cells of each
+    fitted = iter(
+        fit_effects(
+            [
+                Unfitted(
+                    one.name,
+                    one.output,
+                    own,
+                    cuts,
+                    fine,
+                    offer.limits[cuts.limits],
+                    notes=offer.notes,
+                    known=one.known,
+                )
+                for one, offer, cuts in zip(unbinned, offers, chosen, strict=True)
+                for own, fine in zip(offer.united, offer.fine, strict=True)
+            ]
+        )
+    )
     return [
         tuple(_attach_model_curve(next(fitted), model) for model in one.models) for one in unbinned
     ]
 
 
-def _unfitted(
-    unbinned: Sequence[Unbinned], offers: Sequence[BinningCandidates], chosen: Sequence[Cuts]
-) -> Iterator[Unfitted]:
-    """Every model of every effect, with the bins that were chosen."""
-    for one, offer, cuts in zip(unbinned, offers, chosen, strict=True):
-        limits = offer.limits[cuts.limits]
-        for own, fine in zip(offer.united, offer.fine, strict=True):
-            yield Unfitted(
-                one.name, one.output, own, cuts, fine, limits, notes=offer.notes, known=one.known
-            )
-
-
 def _attach_model_curve(effect: Effect, model: ModelCells) -> Effect:
     """Give an effect how rows differ, and the curve of its model where that is known by itself."""
-    effect = replace(effect, row_spread=model.spread)
-    if model.stairs is not None:
-        effect = follow_stairs(effect, model.stairs)
+    effect, stairs = replace(effect, row_spread=model.spread), model.stairs
+    if stairs is not None:
+        # bins of a staircase add up to it: means of its slope, with the variance of its changes
+        edges = effect.edges
+        width = np.where(np.diff(edges) > 0, np.diff(edges), 1.0)
+        notes = tuple(n for n in effect.bin_notes if n.kind not in ("empty bins", "thin bins"))
+        mean = np.diff(stairs.curve(edges, "start")) / width
+        moved = stairs.squared(np.diff(stairs.moved(edges, "start"), axis=1))
+        effect = replace(
+            effect,
+            stairs=stairs,
+            level=mean,
+            slope=np.zeros(mean.size),
+            level_error=np.sqrt(moved.variance) / width,
+            slope_error=np.zeros(mean.size),
+            fit_covariance=None,
+            cells=None,
+            gaps=NO_GAPS,
+            search=1.0,
+            bin_notes=notes,
+        )
     if not model.cells.is_stepped or model.spread is None:
         return effect
     # slopes of single rows have the steps of the model in them: secants over bins do not
@@ -559,27 +516,13 @@ def _attach_model_curve(effect: Effect, model: ModelCells) -> Effect:
 
 
 class BinningCandidates(NamedTuple):
-    """What a partition chooses among.
+    """What a partition chooses among."""
 
-    Attributes
-    ----------
-    fine : list of Moments
-        Of every model, in the cells that were measured.
-    limits : ndarray of shape (n_cells + 1,)
-        The candidate limits among those of the fine cells.
-    partition : Partition
-        Who chooses: it leaves jumps that all rows share to bins of their own.
-    notes : tuple of Note
-        Which limits had to move.
-    united : sequence of Moments
-        The same rows in the cells between the candidate limits.
-    """
-
-    fine: list[Moments]
-    limits: IntArray
-    partition: Partition
-    notes: tuple[Note, ...]
-    united: Sequence[Moments] = ()
+    fine: list[Moments]  # Of every model, in the cells that were measured
+    limits: IntArray  # (n_cells + 1,): the candidate limits among those of the fine cells
+    partition: Partition  # Who chooses: it leaves jumps that all rows share to bins of their own
+    notes: tuple[Note, ...]  # Which limits had to move
+    united: Sequence[Moments] = ()  # The same rows in the cells between the candidate limits
 
 
 def offer_cells(unbinned: Sequence[Unbinned]) -> list[BinningCandidates]:
@@ -610,37 +553,21 @@ def _offer_limits(unbinned: Unbinned) -> BinningCandidates:
     ]
     offered = offered - first
     if isinstance(partition, Adaptive):
+        # gaps become cells, and their ends are limits instead of those inside them
         gaps = partition.gaps(axis, average_model_moments(parts))
-        cut = [part_at_gaps(part, offered, gaps) for part in parts]
-        parts, offered = [part for part, _ in cut], cut[0][1]
+        if gaps.size:
+            wanted = np.sort(np.append(parts[0].grid.edges[offered], gaps))
+            parts = [cut_gaps(part, gaps) for part in parts]
+            edges = parts[0].grid.edges
+            place = np.minimum(np.searchsorted(edges, wanted), edges.size - 1)
+            offered = distinct(place[edges[place] == wanted])
+        # jumps that all rows share have bins of their own
         if len(models) == 1 and (stairs := models[0].stairs) is not None:
             limits = parts[0].grid.edges[offered]
             stretches = stretch_jumps(limits, find_jumps(stairs, parts[0].total_rows))
-            offered = offered[np.isin(limits, stretches.offer(limits))]
+            offered = offered[np.isin(limits, stretches.add_limits(limits))]
             partition = BetweenStretches(partition, stretches)
     return BinningCandidates(parts, offered, partition, notes)
-
-
-def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
-    """Give an effect its curve, and bins that add up to it."""
-    edges = effect.edges
-    width = np.where(np.diff(edges) > 0, np.diff(edges), 1.0)
-    notes = tuple(n for n in effect.bin_notes if n.kind not in ("empty bins", "thin bins"))
-    mean = np.diff(stairs.curve(edges, "start")) / width
-    moved = stairs.squared(np.diff(stairs.moved(edges, "start"), axis=1))
-    return replace(
-        effect,
-        stairs=stairs,
-        level=mean,
-        slope=np.zeros(mean.size),
-        level_error=np.sqrt(moved.variance) / width,
-        slope_error=np.zeros(mean.size),
-        fit_covariance=None,
-        cells=None,
-        gaps=NO_GAPS,
-        search=1.0,
-        bin_notes=notes,
-    )
 
 
 def stretch_jumps(limits: FloatArray, jumps: Sequence[Jump]) -> ReservedIntervals:
@@ -654,17 +581,6 @@ def stretch_jumps(limits: FloatArray, jumps: Sequence[Jump]) -> ReservedInterval
     first, last = first[apart], np.maximum.reduceat(last, np.flatnonzero(apart))
     ends = np.column_stack([limits[first], limits[last]])
     return ReservedIntervals(ends, ends[:, 0])
-
-
-def part_at_gaps(cells: Moments, offered: IntArray, gaps: FloatArray) -> tuple[Moments, IntArray]:
-    """Make cells of gaps, and offer their ends as limits instead of those inside them."""
-    if not gaps.size:
-        return cells, offered
-    kept = cells.grid.edges[offered]
-    cells = cut_gaps(cells, gaps)
-    edges, wanted = cells.grid.edges, np.sort(np.append(kept, gaps))
-    place = np.minimum(np.searchsorted(edges, wanted), edges.size - 1)
-    return cells, distinct(place[edges[place] == wanted])
 
 
 def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[Note, ...]]:

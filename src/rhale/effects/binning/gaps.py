@@ -15,7 +15,7 @@ from rhale.effects.binning.moments import SUMS, Moments
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
 MIN_GAP_WIDTH_RATIO = 3.0  # times the usual way from one cell's rows to the next one's
-GAP_LINE_ROUNDING = 1e-9  # of the effect, that lines may differ by and say nothing
+GAP_LINE_ROUNDING = 1e-9  # of the effect: a smaller difference of lines is rounding
 MIN_ROWS_NEXT_TO_GAP = 10.0  # beside a gap: where rows are so few, the next one is always far
 
 
@@ -60,9 +60,9 @@ class Gaps(NamedTuple):
     right: FloatArray
     variance: FloatArray
 
-    def apart(self, asked: Crossings) -> Gaps:
+    def apart(self, crossings: Crossings) -> Gaps:
         """Those that no row was moved across."""
-        left, right = asked.left[asked.empty], asked.right[asked.empty]
+        left, right = crossings.left[crossings.empty], crossings.right[crossings.empty]
         meets = (self.left[:, None] < right) & (self.right[:, None] > left)
         return Gaps(*(part[~meets.any(axis=1)] for part in self))
 
@@ -74,90 +74,46 @@ class Gaps(NamedTuple):
 NO_GAPS = Gaps(np.empty(0), np.empty(0), np.empty(0))
 
 
-class Sides(NamedTuple):
-    """Wide gaps, and what the rows beside them suggest for the mean effect inside.
+def find_gaps(cells: Moments, curve: Callable[[FloatArray], FloatArray]) -> Gaps:
+    """List the wide gaps, and guess what they may hide from the rows beside them.
 
-    Attributes
-    ----------
-    left, right : ndarray of shape (n_gaps,)
-        The last value before each gap, and the first one behind it.
-    lowest, highest : ndarray of shape (n_gaps,)
-        Of the lines through the rows on either side, read at its limits and in its middle.
-    """
-
-    left: FloatArray
-    right: FloatArray
-    lowest: FloatArray
-    highest: FloatArray
-
-
-NO_SIDES = Sides(np.empty(0), np.empty(0), np.empty(0), np.empty(0))
-
-
-def find_gap_sides(cells: Moments) -> Sides:
-    """Find the wide gaps with rows enough beside them, and read the lines through these.
-
-    Parameters
-    ----------
-    cells : Moments
-        Of one output; the first series counts.
-
-    Notes
-    -----
-    Lines go through the rows that are nearer than the width of the gap, ten at least.
+    `cells`: of one output; the first series counts; `curve`: the curve that is drawn across the
+    gaps, called only where there are some.
     """
     filled, edges = np.flatnonzero(cells.weight > 0), cells.grid.edges
     left, right = cells.high[filled[:-1]], cells.low[filled[1:]]
     width = right - left
     wide = width >= GAP_SHARE * (edges[-1] - edges[0])
     if not wide.any():
-        return NO_SIDES
+        return NO_GAPS
     # a feature of few values has an empty stretch after each of them, which is no gap
     wide &= width >= MIN_GAP_WIDTH_RATIO * median(width.tolist())
-    read = [_read_lines(cells, filled, int(k)) for k in np.flatnonzero(wide)]
+    # Lines through the rows on either side that are nearer than the width of the gap, ten at least;
+    # each is read at the limit of the gap on its side and in the middle.
+    read = []
+    for k in np.flatnonzero(wide).tolist():
+        start, stop = float(left[k]), float(right[k])
+        away = stop - start
+        middle = start + away / 2
+        near = filled[(cells.high[filled] >= start - away) & (cells.low[filled] <= stop + away)]
+        before = slice(int(near[0]), int(filled[k]) + 1)
+        behind = slice(int(filled[k + 1]), int(near[-1]) + 1)
+        at_left = _fit_line_next_to_gap(cells, before, np.array([start, middle]))
+        at_right = _fit_line_next_to_gap(cells, behind, np.array([middle, stop]))
+        read.append(np.concatenate([at_left, at_right]))
     suggested = np.array(read).reshape(-1, 4)
     known = np.isfinite(suggested).all(axis=1)
-    ends = suggested[known].min(axis=1), suggested[known].max(axis=1)
-    return Sides(left[wide][known], right[wide][known], *ends)
-
-
-def find_gaps(cells: Moments, curve: Callable[[FloatArray], FloatArray]) -> Gaps:
-    """List the wide gaps, and guess what they may hide from the rows beside them.
-
-    Parameters
-    ----------
-    cells : Moments
-        Of one output; the first series counts.
-    curve : callable
-        The curve that is drawn across the gaps.
-
-    Notes
-    -----
-    The mean effect in the gap is anything between what is drawn there and the farthest of what
-    the lines beside it suggest (see `find_gap_sides`), a third of that squared distance. Noise of the
-    lines is not taken off: what rows beside a gap do not tell leaves it the more open.
-    """
-    left, right, lowest, highest = find_gap_sides(cells)
+    left, right, suggested = left[wide][known], right[wide][known], suggested[known]
     if not left.size:
         return NO_GAPS
+    # The mean effect in the gap is anything between what is drawn there and the farthest of what
+    # these lines suggest: uniform on both sides of the former, a third of that squared distance.
+    # Noise of the lines is not taken off: the less the rows beside a gap say, the wider it is.
+    lowest, highest = suggested.min(axis=1), suggested.max(axis=1)
     drawn = (curve(right) - curve(left)) / (right - left)
     farthest = np.maximum(np.abs(lowest - drawn), np.abs(highest - drawn))
     size = np.max(np.abs([lowest, highest, drawn]), axis=0)
     return Gaps(left, right, np.where(farthest <= GAP_LINE_ROUNDING * size, 0.0, farthest**2 / 3))
-
-
-def _read_lines(cells: Moments, filled: IntArray, place: int) -> FloatArray:
-    """Lines beside the gap behind a filled cell, at its limits and in its middle; nan if rows are few."""
-    last, following = int(filled[place]), int(filled[place + 1])
-    left, right = float(cells.high[last]), float(cells.low[following])
-    width = right - left
-    middle = left + width / 2
-    near = filled[(cells.high[filled] >= left - width) & (cells.low[filled] <= right + width)]
-    before = _fit_line_next_to_gap(cells, slice(int(near[0]), last + 1), np.array([left, middle]))
-    behind = _fit_line_next_to_gap(
-        cells, slice(following, int(near[-1]) + 1), np.array([middle, right])
-    )
-    return np.concatenate([before, behind])
 
 
 def _fit_line_next_to_gap(cells: Moments, part: slice, x: FloatArray) -> FloatArray:
@@ -188,21 +144,10 @@ EMPTY_CELL_VALUES = {"low": np.inf, "high": -np.inf}  # of a cell without rows; 
 def locate_gaps(moments: Moments) -> FloatArray:
     """Locate the wide stretches between neighbouring rows.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of one axis.
-
-    Returns
-    -------
-    ndarray of shape (n_gaps, 2)
-        Where the cell of each gap starts and stops: a margin inside the gap.
-
-    Notes
-    -----
-    A gap is a twentieth of the range, or wider. Cells know their smallest and largest x, so
-    that gaps between the rows of different cells are found exactly, whatever the number of rows.
+    Returns (n_gaps, 2): where the cell of each gap starts and stops: a margin inside the gap.
     """
+    # A gap is a twentieth of the range, or wider. Cells know their smallest and largest x, so
+    # that gaps between the rows of different cells are found exactly, whatever the number of rows.
     filled = moments.count > 0
     behind, beyond = moments.high[filled][:-1], moments.low[filled][1:]
     edges = moments.grid.edges
@@ -215,17 +160,9 @@ def locate_gaps(moments: Moments) -> FloatArray:
 def cut_gaps(moments: Moments, gaps: FloatArray) -> Moments:
     """Give every gap a cell of its own, in place of the limits inside it.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of one axis.
-    gaps : ndarray of shape (n_gaps, 2)
-        As `locate_gaps` gives them.
-
-    Notes
-    -----
-    No row changes its neighbours: cells end earlier or start later, where they have no rows.
+    `gaps` (n_gaps, 2): as `locate_gaps` gives them.
     """
+    # No row changes its neighbours: cells end earlier or start later, where they have no rows.
     if not len(gaps):
         return moments
     filled = np.flatnonzero(moments.count > 0)
@@ -245,7 +182,7 @@ def cut_gaps(moments: Moments, gaps: FloatArray) -> Moments:
 
 
 def are_gaps(count: IntArray, width: FloatArray, span: float | FloatArray) -> BoolArray:
-    """Tell which cells of so many rows and such widths, on axes of such spans, are wide gaps."""
-    # limits stand a margin inside a gap: what is left of the narrowest one is this wide
+    """Whether cells of so many rows and such widths, on axes of such spans, are wide gaps."""
+    # limits lie a margin inside a gap: what is left of the narrowest one is this wide
     least = (1 - 2 * EMPTY_CELL_MARGIN) * GAP_SHARE * span
     return np.asarray((count == 0) & (width >= least * (1 - 1e-9)))

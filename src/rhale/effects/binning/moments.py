@@ -71,6 +71,7 @@ class Moments:
         if self.cells != other.cells:
             msg = "moments over different cells cannot be added"
             raise ValueError(msg)
+        # with d the difference of the means: S = S_a + S_b + d d' n_a n_b / n
         weight = self.weight + other.weight
         is_plain = self.weight is self.weight_squares and other.weight is other.weight_squares
         share = other.weight / np.where(weight > 0, weight, 1.0)
@@ -169,6 +170,7 @@ class Moments:
         axis : int
             Which one.
         """
+        # sums of the cells, and of the deviations of their means from the mean of the bin
         order, starts, sizes = self.cells.runs(limits, axis)
         count, weight, weight_squares, mean_x, sxx, low, high, mean, sxd, sdd = (
             getattr(self, name)[..., order] for name in SUMS
@@ -176,7 +178,9 @@ class Moments:
         total = np.add.reduceat(weight, starts)
         share = weight / np.repeat(np.where(total > 0, total, 1.0), sizes)
         # means move from the first cell that has rows, so that equal means stay exactly equal
-        anchor = np.repeat(find_first_filled(weight, starts), sizes)
+        index = np.arange(weight.size)
+        first = np.minimum.reduceat(np.where(weight > 0, index, weight.size), starts)
+        anchor = np.repeat(np.where(first < weight.size, first, starts), sizes)
         mean_x, step_x = _unite_means(mean_x, share, anchor, starts, sizes)
         mean, step = _unite_means(mean, share, anchor, starts, sizes)
         between = weight * step_x[..., None, :] * step
@@ -255,27 +259,9 @@ def measure_moments(
 ) -> Moments:
     """Measure the joint moments of x and of one or more series in every cell.
 
-    Parameters
-    ----------
-    cells : Grid or Cells
-        The cells, of one axis or several; rows outside them are left out.
-    x : ndarray of shape (n_rows,) or (n_axes, n_rows)
-        Feature values.
-    values : ndarray of shape (n_rows,) or (n_series, n_rows)
-        Local effects.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters.
-
-    Returns
-    -------
-    Moments
-        With one series per row of `values`.
-
-    Notes
-    -----
-    O(n_rows) time, O(block) memory. Deviations are those from the first row of a cell, or from
-    the mean where that loses digits (`_sum_cells`). Where it pays, a compiled loop measures the
-    blocks (`when_compiled`): it adds in the same order, so the bits are the same.
+    `cells`: the cells, of one axis or several; rows outside them are left out; `x` (n_rows,) or
+    (n_axes, n_rows): feature values; `values` (n_rows,) or (n_series, n_rows): local effects;
+    `weights` (n_rows,): how much each row matters. Returns one series for each row of `values`.
 
     Examples
     --------
@@ -283,6 +269,9 @@ def measure_moments(
     >>> m.mean, m.sdd
     (array([[1., 3.]]), array([[0., 2.]]))
     """
+    # O(n_rows) time, O(block) memory. Deviations are those from the first row of a cell, or from
+    # the mean where that loses digits (`_sum_cells`). Where it pays, a compiled loop measures the
+    # blocks (`stats.jit`): it adds in the same order, so the bits are the same.
     cells, values = as_axis_cells(cells), np.atleast_2d(values)
     n_rows = x.shape[-1]
     if n_rows == 0:
@@ -309,15 +298,8 @@ def measure_moments(
 def average_model_moments(parts: Sequence[Moments]) -> Moments:
     """Moments of the same rows under several models, as if each model had its share of every row.
 
-    Parameters
-    ----------
-    parts : sequence of Moments
-        Over the same cells, one for each model.
-
-    Returns
-    -------
-    Moments
-        Means are those of all models, squares hold how models differ, too; rows count once.
+    `parts`: over the same cells, one for each model. Means are those of all models, squares hold how
+    models differ, too; rows count once.
     """
     if len(parts) == 1:
         return parts[0]
@@ -344,13 +326,6 @@ def check_magnitude(values: FloatArray) -> None:
         raise BadEffectsError(msg)
 
 
-def find_first_filled(weight: FloatArray, starts: IntArray) -> IntArray:
-    """Index of the first cell with weight in each run of cells (the first cell if none has)."""
-    index = np.arange(weight.size)
-    found = np.minimum.reduceat(np.where(weight > 0, index, weight.size), starts)
-    return np.where(found < weight.size, found, starts)
-
-
 def _unite_means(
     mean: FloatArray, share: FloatArray, anchor: IntArray, starts: IntArray, sizes: IntArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -375,7 +350,7 @@ def _loop_block(
 ) -> tuple[Moments, bool]:
     """Measure one block by the compiled loop: the bits of `_measure_block`.
 
-    Tell, too, whether `check_magnitude` need not look at its values: where the sum of their
+    Return, too, whether `check_magnitude` may be left out: where the sum of their
     squares is an ordinary number, none of them is too large, and the largest is not too small.
     """
     (grid,) = cells.grids
@@ -437,32 +412,18 @@ def _measure_block(
 
 @dataclass(frozen=True, eq=False)
 class _Sorted:
-    """Rows of a block in the order of their cells: those of a cell side by side.
+    """Rows of a block in the order of their cells: those of a cell side by side."""
 
-    Attributes
-    ----------
-    order : ndarray of shape (n_rows,)
-        The rows.
-    x : ndarray of shape (n_rows,) or (n_axes, n_rows)
-        Their places, in this order.
-    count : ndarray of shape (n_cells,)
-        How many each cell has.
-    filled, starts, sizes : ndarray of shape (n_filled,)
-        The cells that have rows, where these begin in this order, and how many they are.
-    w : ndarray of shape (n_rows,), optional
-        Weights of the rows in this order.
-    weight : ndarray of shape (n_filled,)
-        Their sums.
-    """
-
-    order: IntArray
-    x: FloatArray
-    count: IntArray
+    order: IntArray  # (n_rows,)
+    x: FloatArray  # (n_rows,) or (n_axes, n_rows): their places, in this order
+    count: IntArray  # (n_cells,): how many each cell has
+    # filled, starts, sizes (n_filled,): the cells that have rows, where these begin in this order,
+    # and how many they are
     filled: IntArray
     starts: IntArray
     sizes: IntArray
-    w: FloatArray | None
-    weight: FloatArray
+    w: FloatArray | None  # (n_rows,): weights of the rows in this order
+    weight: FloatArray  # (n_filled,): their sums
 
     @classmethod
     def of(cls, cells: Cells, x: FloatArray, weights: FloatArray | None) -> _Sorted:
@@ -508,10 +469,8 @@ class _Sorted:
     def deviate(self, v: FloatArray, *, exactly: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Take the first value of its cell off every value, in place, or exactly: their mean.
 
-        Returns
-        -------
-        mean, shift, total : ndarray of shape (n_filled,)
-            Means of the values; means of what is left of them, and its sums.
+        Returns `mean, shift, total` (n_filled,): means of the values; means of what is left of
+        them, and its sums.
         """
         # from the cell's first value first: equal values then deviate by exactly nothing
         first = v[self.starts]
@@ -526,28 +485,16 @@ class _Sorted:
 
 
 class _Sums(NamedTuple):
-    """Numbers of cells, as in `Moments`, that are parts of one array.
+    """Numbers of cells, as in `Moments`, that are parts of one array."""
 
-    Attributes
-    ----------
-    whole : ndarray of shape (n_numbers, n_cells)
-        All of them.
-    low, high, mean_x : ndarray of shape (n_cells,), or (n_axes, n_cells) if there are several
-        Of the places.
-    mean : ndarray of shape (n_series, n_cells)
-        Of the series.
-    squares : ndarray of shape (n_axes + n_series, n_cells)
-        Of both, as deviations.
-    sxx, sdd, sxd : ndarray
-        Parts of them, and products.
-    """
-
-    whole: FloatArray
+    whole: FloatArray  # (n_numbers, n_cells): all of them
+    # low, high, mean_x (n_cells,), or (n_axes, n_cells) if there are several: of the places
     low: FloatArray
     high: FloatArray
     mean_x: FloatArray
-    mean: FloatArray
-    squares: FloatArray
+    mean: FloatArray  # (n_series, n_cells): of the series
+    squares: FloatArray  # (n_axes + n_series, n_cells): of both, as deviations
+    # sxx, sdd, sxd: parts of them, and products
     sxx: FloatArray
     sdd: FloatArray
     sxd: FloatArray
@@ -584,17 +531,13 @@ class _Sums(NamedTuple):
 
 
 def _sum_cells(rows: _Sorted, values: FloatArray, *, exactly: bool = False) -> _Sums:
-    """Add up the rows of each cell about the first of them, or exactly: about their mean.
-
-    Notes
-    -----
-    Squares S about the mean m are less than those about a first row a, by n (a - m)². Sums are
-    rounded by some 30 units in their last place at most, since they are added in halves, and so
-    S has that error times the ratio of both, which is two on average. As a is one of the rows,
-    (a - m)² <= S, and the ratio is never above n + 1 where rows count alike. Where it is above
-    `WORSE`, because the first row is four deviations out, the cell is added up exactly. So twelve
-    digits are right, whatever the rows.
-    """
+    """Add up the rows of each cell about the first of them, or exactly: about their mean."""
+    # Squares S about the mean m are less than those about a first row a, by n (a - m)². Sums are
+    # rounded by some 30 units in their last place at most, since they are added in halves, and so
+    # S has that error times the ratio of both, which is two on average. As a is one of the rows,
+    # (a - m)² <= S, and the ratio is never above n + 1 where rows count alike. Where it is above
+    # `WORSE`, because the first row is four deviations out, the cell is added up exactly. So twelve
+    # digits are right, whatever the rows.
     axes, n_series = rows.x.shape[:-1], len(values)
     n_axes = math.prod(axes)
     n_numbers = 4 * n_axes + 2 * n_series + n_axes * n_series
@@ -619,16 +562,12 @@ def _sum_cells(rows: _Sorted, values: FloatArray, *, exactly: bool = False) -> _
         about[i] = rows.total(rows.weigh(dd))
         sums.squares[i] = about[i] - shift * total
     if not exactly:
-        _repair(sums, about, rows, values)
+        is_fine = about <= WORSE * sums.squares  # an undefined number is not
+        if not is_fine.all():
+            # squares about the first row are too large: add these cells up about their means
+            lost = np.asarray((~is_fine).any(axis=0))
+            again = _sum_cells(rows.only(lost), values, exactly=True)
+            sums.squares[:, lost] = again.squares
+            sums.sxd[..., lost] = again.sxd
     sums.whole[: 2 * n_axes] += 0.0  # of 0 and -0 neither is smaller: 0 it is, on every machine
     return sums
-
-
-def _repair(sums: _Sums, about: FloatArray, rows: _Sorted, values: FloatArray) -> None:
-    """Add up cells exactly whose squares about the first row are too large."""
-    is_fine = about <= WORSE * sums.squares  # an undefined number is not
-    if not is_fine.all():
-        lost = np.asarray((~is_fine).any(axis=0))
-        again = _sum_cells(rows.only(lost), values, exactly=True)
-        sums.squares[:, lost] = again.squares
-        sums.sxd[..., lost] = again.sxd

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,24 +24,17 @@ FOLLOWED_ROWS, FOLLOWED_SHARE = 3.5, 1 / 300  # a cell that the curve follows; a
 def local_noise(cells: NonEmptyCells) -> FloatArray:
     """Variance of a local effect about the mean effect, around every cell.
 
-    Parameters
-    ----------
-    cells : NonEmptyCells
-        Of one series.
-
-    Returns
-    -------
-    ndarray of shape (n_cells,)
-        0 in cells without weight.
-
-    Notes
-    -----
-    Pools, in a window of a tenth of the rows and at least thirty of them, the squares inside the
-    cells with the squared steps from one cell to the next, each scaled to a row's variance. What
-    slopes and bends of the mean effect add to that is taken off as far as `pure_variance` shows
-    it, but never more than nine parts of ten: a bin more must be worth its while. A window is moved
-    inside at the ends of the axis.
+    Returns (n_cells,): 0 in cells without weight.
     """
+    # The pure error of lack-of-fit tests, with near replicates instead of exact ones. Pools, in a
+    # window of a tenth of the rows and at least thirty of them, the squares inside the cells with
+    # the squared steps from one cell to the next, each scaled to a row's variance. What slopes and
+    # bends of the mean effect add to that is taken off as far as `pure_variance` shows it, but
+    # never more than nine parts of ten: a bin more must be worth its while. A window is moved
+    # inside at the ends of the axis.
+    #
+    # Squares about means see all of that; those about lines see bends only, and count by their
+    # upper confidence limit: the smallest of the three.
     total = np.array([own[-1] for own in cells.reached_apart])
     around = cells.around(np.maximum(NOISE_WINDOW_ROWS, WINDOW_SHARE * total)[cells.axis])
     about_means = around.pool(cells.about_means)
@@ -57,21 +49,13 @@ def residual_squares(
 ) -> FloatArray:
     """Mean squared residual of each cell from its bin's fit; 0 in empty cells.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of the cells; the first series counts.
-    limits, linear
-        The bins, as in `Cuts`.
-    bins : Moments, optional
-        The cells, united to these bins; they are united here if not given.
-
-    Notes
-    -----
-    Scaled by n / (n - p) of the bin, so that its average over the bin is the bin's variance.
+    `moments`: of the cells; the first series counts; `limits`, `linear`: the bins, as in `Cuts`;
+    `bins`: the cells, united to these bins; they are united here if not given.
     """
+    # Scaled by n / (n - p) of the bin, so that its average over the bin is the bin's variance.
     bins = moments.unite(limits) if bins is None else bins
     place = np.repeat(np.arange(linear.size), np.diff(limits))
+    # the residual of a cell's mean from the fit of its bin
     slope = np.where(linear, bins.slope[0], 0.0)[place]
     offset = moments.mean_x - bins.mean_x[place]
     residual = moments.mean[0] - bins.mean[0][place] - slope * offset
@@ -94,18 +78,11 @@ def cut_outliers(
 ) -> FloatArray:
     """Mean squares of filled cells, none far above the running median of its neighbours.
 
-    Parameters
-    ----------
-    squares, rows : ndarray of shape (n_cells,)
-        Mean squares, and rows behind them.
-    sizes : ndarray of shape (n_parts,), optional
-        How many cells each part has, where neighbours are those of the same part only.
-
-    Notes
-    -----
-    One odd row in a small cell must not look like a stretch of larger spread. A cell may exceed
-    the median by four standard errors of normal squares, and always by as much as the median.
+    `squares`, `rows` (n_cells,): mean squares, and rows behind them; `sizes` (n_parts,): how many
+    cells each part has, where neighbours are those of the same part only.
     """
+    # One odd row in a small cell must not look like a stretch of larger spread. A cell may exceed
+    # the median by four standard errors of normal squares, and always by as much as the median.
     sizes = np.array([squares.size]) if sizes is None else sizes
     first = np.repeat(np.cumsum(sizes) - sizes, sizes)[:, None]
     last = np.repeat(sizes - 1, sizes)[:, None]
@@ -123,6 +100,7 @@ def cut_outliers(
 def excess(squares: FloatArray, rows: FloatArray) -> float:
     """Variance of a squared residual, as a multiple of that of normal ones; at least 1."""
     # squares are squared again, which need not fit into a number; a power of two changes no digit
+    # (the kurtosis of residuals, estimated by first differences of their squares)
     squares = np.ldexp(squares, -int(np.frexp(squares.max())[1]))
     # a normal residual's square has the variance 2 v²; v is that of both neighbours, so that
     # a slow change of the spread does not look like heavy tails
@@ -137,24 +115,12 @@ def excess(squares: FloatArray, rows: FloatArray) -> float:
 def pool_sparse_cells(moments: Moments, limits: IntArray) -> IntArray:
     """Limits of cells with rows enough for the curve to follow them, bin by bin.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of the cells.
-    limits : ndarray of shape (n_bins + 1,)
-        The bins.
-
-    Returns
-    -------
-    ndarray of shape (n_pooled + 1,)
-        Limits of the bins among them. Cells without rows stay, unless they lie between cells
-        that are pooled.
-
-    Notes
-    -----
-    The cell with the fewest rows joins the neighbour whose rows are nearer, until all cells of
-    the bin have enough.
+    `limits` (n_bins + 1,): the bins. Returns (n_pooled + 1,): limits of the bins among them. Cells
+    without rows stay, unless they lie between cells that are pooled.
     """
+    # The cell with the fewest rows joins the neighbour whose rows are nearer, until all cells of
+    # the bin have enough.
+    # Agglomerative: bins that have no such cell, most of them, are passed by.
     least = min(FOLLOWED_ROWS, FOLLOWED_SHARE * moments.total_rows)
     filled = np.flatnonzero(has_enough_rows(moments))
     kept = np.ones(moments.grid.n_cells + 1, dtype=np.bool_)
@@ -181,7 +147,7 @@ class Followed(NamedTuple):
     """Which cells the curve may follow, how far in each bin, and their noise: as in `Cuts`."""
 
     cells: IntArray
-    trust: FloatArray
+    cell_weight: FloatArray
     noise: FloatArray
 
 
@@ -194,21 +160,18 @@ def follow_cells(
 ) -> list[Followed]:
     """Pool the cells of each axis until the curve may follow them.
 
-    Parameters
-    ----------
-    axes, batch : BatchedCells and sequence of Moments
-        The same axes, in a row and by themselves.
-    noise, limits, linear
-        As of `departure`, axis by axis.
+    `axes`, `batch`: the same axes, in a row and by themselves; `noise`, `limits`, `linear`: as of
+    `departure`, axis by axis.
     """
     found = list(map(pool_sparse_cells, batch, limits))
-    pooled, heard = axes.unite(found), axes.cells.weight * np.concatenate(noise)
-    each, weight = np.add.reduceat(heard, axes.join(found)[:-1]), pooled.cells.weight
-    heard = np.divide(each, weight, out=np.zeros(each.size), where=weight > 0)
+    # noise of the pooled cells: the average by weight
+    pooled, weighed = axes.unite(found), axes.cells.weight * np.concatenate(noise)
+    each, weight = np.add.reduceat(weighed, axes.join(found)[:-1]), pooled.cells.weight
+    pooled_noise = np.divide(each, weight, out=np.zeros(each.size), where=weight > 0)
     bins = [own.searchsorted(one) for own, one in zip(found, limits, strict=True)]
-    trust = departure(pooled, heard, pooled.join(bins), np.concatenate(linear))
+    cell_weight = departure(pooled, pooled_noise, pooled.join(bins), np.concatenate(linear))
     ends = np.cumsum([one.size for one in linear])[:-1]
-    parts = zip(found, np.split(trust, ends), pooled.split(heard), strict=True)
+    parts = zip(found, np.split(cell_weight, ends), pooled.split(pooled_noise), strict=True)
     return [Followed(*one) for one in parts]
 
 
@@ -217,178 +180,125 @@ def departure(
 ) -> FloatArray:
     """How much of the way from the fits to the cells' means is more than noise, bin by bin.
 
-    Parameters
-    ----------
-    axes : BatchedCells
-        The cells.
-    noise : ndarray of shape (n_cells,)
-        Variance of a local effect.
-    limits, linear
-        The bins of all axes, as in `Cuts`.
-
-    Returns
-    -------
-    ndarray of shape (n_bins,)
-        Between 0, the fit is adequate, and 1.
-
-    Notes
-    -----
-    D(x) is the integral, from the bin's start to x, of the cells' residuals from the fit. It is
-    a linear map of the cells' means, so its variance V(x) under an adequate fit is known. The
-    mean of D² over the bin estimates bias² + V; the share of it that is bias² is 1 - V / D².
+    `noise` (n_cells,): variance of a local effect; `limits`, `linear`: the bins of all axes, as in
+    `Cuts`. Returns (n_bins,): between 0, the fit is adequate, and 1.
     """
-    bins = _BinColumns.of(axes, noise, limits, linear)
-    # residuals do not see a constant; without it, the rounding of a high level stays out
-    residual = bins.mean - _sum_bin_cells(bins.share * bins.mean)
-    residual -= bins.offset * _sum_bin_cells(bins.tilt * bins.mean)
-    squared = _sum_bin_cells(bins.width * np.cumsum(bins.width * bins.fill(residual), axis=0) ** 2)
-    expected = _sum_bin_cells(bins.width * bins.variance())
-    width, largest = _sum_bin_cells(bins.width), np.abs(bins.high).max(axis=0)
-    # a departure within rounding is none, however small its expected size is
+    # D(x) is the integral, from the bin's start to x, of the cells' residuals from the fit. It is
+    # a linear map of the cells' means, so its variance V(x) under an adequate fit is known. The
+    # mean of D² over the bin estimates bias² + V; the share of it that is bias² is 1 - V / D²,
+    # a shrinkage weight as that of James and Stein.
+
+    # Cells of every bin in a column, shape (most cells, n_bins); shorter bins end with cells of no
+    # width. Of each: whether its mean counts, where it is, and the mean effect there.
+    cells, (left, right), size = axes.cells, axes.ends, limits[1:] - limits[:-1]
+    place = np.arange(size.max())[:, None]
+    inside = place < size
+    cell = np.where(inside, limits[:-1] + place, limits[:-1])
+    filled, width = axes.counts[cell] & inside, (right - left)[cell]
+    x = np.where(filled, cells.mean_x[cell], left[cell] + 0.5 * width)
+    high = np.where(filled, cells.mean[0][cell], 0.0)
+    width = np.where(inside, width, 0.0)
+
+    # The fit to the means is share @ mean + offset * (tilt @ mean): least squares by the weights.
+    share = np.where(filled, cells.weight[cell], 0.0)
+    share /= np.maximum(_sum_bin_cells(share), SMALLEST_NORMAL)
+    offset = np.where(filled & linear, x - _sum_bin_cells(share * x), 0.0)
+    tilt = share * offset
+    tilt /= np.maximum(_sum_bin_cells(tilt * offset), SMALLEST_NORMAL)
+
+    # For every cell the last one up to it and the next one from it that count, as places in the
+    # whole array (outside the outermost ones these go on), and how far it is from one to the other.
+    n_cells, n_bins = filled.shape
+    column, row = np.arange(n_bins), np.arange(n_cells)[:, None]
+    last = np.maximum.accumulate(np.where(filled, row, -1), axis=0)
+    following = np.minimum.accumulate(np.where(filled, row, n_cells)[::-1], axis=0)[::-1]
+    before = np.where(last < 0, following, last) % n_cells * n_bins + column
+    behind = np.where(following == n_cells, last, following) % n_cells * n_bins + column
+    first = filled.argmax(axis=0) * n_bins + column
+    start, stop = x.take(before), x.take(behind)
+    part = np.where(stop > start, (x - start) / np.where(stop > start, stop - start, 1.0), 0.0)
+    ends = before, behind, np.clip(part, 0.0, 1.0)
+
+    # Means relative to the first one that counts: residuals do not see a constant, and so the
+    # rounding of a high level stays out.
+    mean = np.where(filled, high - high.take(first), 0.0)
+    residual = mean - _sum_bin_cells(share * mean)
+    residual -= offset * _sum_bin_cells(tilt * mean)
+    integral = np.cumsum(width * _fill_columns(residual, *ends), axis=0)
+    squared = _sum_bin_cells(width * integral**2)
+    each = np.where(filled, noise[cell], 0.0) / np.where(filled, cells.rows[cell], 1.0)
+    expected = _sum_bin_cells(
+        width * _integral_variance(each, share, offset, tilt, width, first, ends)
+    )
+
+    # A departure within rounding is none, however small its expected size is.
+    long, largest = _sum_bin_cells(width), np.abs(high).max(axis=0)
     known = squared > np.maximum(
-        (1 + COST_TIE_TOLERANCE) * expected, width * (MODEL_ROUNDING * largest * width) ** 2
+        (1 + COST_TIE_TOLERANCE) * expected, long * (MODEL_ROUNDING * largest * long) ** 2
     )
     # as many parameters as means: the fit goes through all of them
-    known &= _sum_bin_cells(bins.filled) > 1 + linear
+    known &= _sum_bin_cells(filled) > 1 + linear
     return np.where(known, 1.0 - expected / np.where(known, squared, 1.0), 0.0)
+
+
+def _integral_variance(
+    each: FloatArray,
+    share: FloatArray,
+    offset: FloatArray,
+    tilt: FloatArray,
+    width: FloatArray,
+    first: IntArray,
+    ends: tuple[IntArray, IntArray, FloatArray],
+) -> FloatArray:
+    """Variance, under an adequate fit, of the integral D(x) of residuals up to the end of each cell.
+
+    All as in `departure`, shape (most cells, n_bins); `each`: variance of a cell's mean.
+    """
+    # D is the sum over the cells j of (A_j - C s_j - O t_j) m_j, with m their means, s and t share
+    # and tilt, C and O the integrals of one and of the offset, and A_j the width up to here that
+    # m_j answers for: its own, and its part of cells between it and the next ones. Squared, times
+    # the variances of the m_j, and multiplied out: sums of A_j² first.
+    before, behind, part = ends
+    left, right = width * (1 - part), width * part
+    up_to_left, up_to_right = (np.cumsum(v, axis=0) - v for v in (left, right))
+    # what the cell before has by now: its part of the cells before itself, and all since then;
+    # the first one that counts has all cells before it
+    earlier = np.concatenate([before[:1], before[:-1]])
+    received = up_to_right - up_to_right.take(earlier)
+    top = np.arange(first.size)
+    since = up_to_left - up_to_left.take(np.where(before == first, top, before))
+    held = received.take(before) + since
+    coming = up_to_right - up_to_right.take(before)
+    # (h + w)² - h² = w (2 h + w): the squares grow from cell to cell by these steps
+    steps = each.take(before) * left * (2 * held + left)
+    steps += each.take(behind) * right * (2 * coming + right)
+    found = np.cumsum(steps, axis=0)
+    # then -2 A_j (C s_j + O t_j), and last (C s_j + O t_j)²
+    reached, leaned = (
+        np.cumsum(width * values, axis=0)
+        for values in (1.0, _fill_columns(offset, before, behind, part))
+    )
+    level, slope = each * share, each * tilt
+    for own, reach in ((level, reached), (slope, leaned)):
+        filled = _fill_columns(own, before, behind, part)
+        found -= 2 * reach * np.cumsum(width * filled, axis=0)
+    found += reached**2 * _sum_bin_cells(level * share) + leaned**2 * _sum_bin_cells(slope * tilt)
+    found += 2 * reached * leaned * _sum_bin_cells(level * tilt)
+    return found
+
+
+def _fill_columns(
+    values: FloatArray, before: IntArray, behind: IntArray, part: FloatArray
+) -> FloatArray:
+    """Interpolate what is known of the cells that count."""
+    known = values.take(before)
+    return np.asarray(known + part * (values.take(behind) - known))
 
 
 def _sum_bin_cells(values: FloatArray | BoolArray) -> FloatArray:
     """Sum of each bin's cells, one after the other whatever the longest bin; shape (n_bins,)."""
-    return np.asarray(
-        np.cumsum(values, axis=0)[-1]
-    )  # `sum` adds in an order that hangs on the shape
-
-
-@dataclass(frozen=True, eq=False)
-class _BinColumns:
-    """Cells of every bin in a column, shape (most cells, n_bins); shorter bins end with cells of no width.
-
-    Attributes
-    ----------
-    filled, width : ndarray of shape (n, n_bins)
-        Whether a cell counts, and its width.
-    mean, high : ndarray of shape (n, n_bins)
-        Mean effect less that of the bin's first cell that counts, and the mean effect.
-    each : ndarray of shape (n, n_bins)
-        Variance of that mean.
-    share, offset, tilt : ndarray of shape (n, n_bins)
-        The fit to these means is `share @ mean + offset * (tilt @ mean)`; 0 where none counts.
-    first : ndarray of shape (n_bins,)
-        The first cell that counts.
-    before, behind : ndarray of shape (n, n_bins)
-        The last cell that counts up to this one, and the first one from here on.
-    part : ndarray of shape (n, n_bins)
-        How far it stands on the way from the one to the other.
-    """
-
-    filled: BoolArray
-    width: FloatArray
-    mean: FloatArray
-    high: FloatArray
-    each: FloatArray
-    share: FloatArray
-    offset: FloatArray
-    tilt: FloatArray
-    first: IntArray
-    before: IntArray
-    behind: IntArray
-    part: FloatArray
-
-    @classmethod
-    def of(
-        cls, axes: BatchedCells, noise: FloatArray, limits: IntArray, linear: BoolArray
-    ) -> _BinColumns:
-        """Put the cells in order."""
-        cells, (left, right), size = axes.cells, axes.ends, limits[1:] - limits[:-1]
-        place = np.arange(size.max())[:, None]
-        inside = place < size
-        cell = np.where(inside, limits[:-1] + place, limits[:-1])
-        filled, width = axes.counts[cell] & inside, (right - left)[cell]
-        x = np.where(filled, cells.mean_x[cell], left[cell] + 0.5 * width)
-        high = np.where(filled, cells.mean[0][cell], 0.0)
-        share = np.where(filled, cells.weight[cell], 0.0)
-        share /= np.maximum(_sum_bin_cells(share), SMALLEST_NORMAL)
-        offset = np.where(filled & linear, x - _sum_bin_cells(share * x), 0.0)
-        tilt = share * offset
-        tilt /= np.maximum(_sum_bin_cells(tilt * offset), SMALLEST_NORMAL)
-        first, before, behind = _neighbours(filled)
-        start, stop = x.take(before), x.take(behind)
-        part = np.where(stop > start, (x - start) / np.where(stop > start, stop - start, 1.0), 0.0)
-        rows = np.where(filled, cells.rows[cell], 1.0)
-        return cls(
-            filled=filled,
-            width=np.where(inside, width, 0.0),
-            mean=np.where(filled, high - high.take(first), 0.0),
-            high=high,
-            each=np.where(filled, noise[cell], 0.0) / rows,
-            share=share,
-            offset=offset,
-            tilt=tilt,
-            first=first,
-            before=before,
-            behind=behind,
-            part=np.clip(part, 0.0, 1.0),
-        )
-
-    def fill(self, values: FloatArray) -> FloatArray:
-        """Interpolate what is known of the cells that count."""
-        known = values.take(self.before)
-        return np.asarray(known + self.part * (values.take(self.behind) - known))
-
-    def variance(self) -> FloatArray:
-        """Variance, under an adequate fit, of the integral of residuals up to the end of each cell.
-
-        Notes
-        -----
-        That integral is the sum over the cells j of (A_j - C s_j - O t_j) m_j, with m their means,
-        s and t share and tilt, C and O the integrals of one and of the offset, and A_j the width
-        up to here that m_j stands for: its own, and its part of cells between it and the next ones.
-        """
-        reached, leaned = (
-            np.cumsum(self.width * values, axis=0) for values in (1.0, self.fill(self.offset))
-        )
-        level, slope = self.each * self.share, self.each * self.tilt
-        found = self._own_squares()
-        for share, reach in ((level, reached), (slope, leaned)):
-            found -= 2 * reach * np.cumsum(self.width * self.fill(share), axis=0)
-        found += reached**2 * _sum_bin_cells(level * self.share) + leaned**2 * _sum_bin_cells(
-            slope * self.tilt
-        )
-        found += 2 * reached * leaned * _sum_bin_cells(level * self.tilt)
-        return found
-
-    def _own_squares(self) -> FloatArray:
-        """Sum of A_j² times the variance of m_j, up to the end of each cell: steps of squares."""
-        left, right = self.width * (1 - self.part), self.width * self.part
-        up_to_left, up_to_right = (np.cumsum(v, axis=0) - v for v in (left, right))
-        # what the cell before has by now: its part of the cells before itself, and all since then;
-        # the first one that counts has all cells before it
-        earlier = np.concatenate([self.before[:1], self.before[:-1]])
-        received = up_to_right - up_to_right.take(earlier)
-        top = np.arange(self.first.size)
-        since = up_to_left - up_to_left.take(np.where(self.before == self.first, top, self.before))
-        held = received.take(self.before) + since
-        coming = up_to_right - up_to_right.take(self.before)
-        steps = self.each.take(self.before) * left * (2 * held + left)
-        steps += self.each.take(self.behind) * right * (2 * coming + right)
-        return np.cumsum(steps, axis=0)
-
-
-def _neighbours(filled: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
-    """The first cell of each column that counts, and for each cell the last and the next that do.
-
-    All of them as places in the whole array. Outside the outermost cells that count, these go on.
-    """
-    n_cells, n_bins = filled.shape
-    column = np.arange(n_bins)
-    row = np.arange(n_cells)[:, None]
-    before = np.maximum.accumulate(np.where(filled, row, -1), axis=0)
-    behind = np.minimum.accumulate(np.where(filled, row, n_cells)[::-1], axis=0)[::-1]
-    left = np.where(before < 0, behind, before) % n_cells
-    right = np.where(behind == n_cells, before, behind) % n_cells
-    first = filled.argmax(axis=0)
-    return first * n_bins + column, left * n_bins + column, right * n_bins + column
+    # `sum` adds in an order that hangs on the shape
+    return np.asarray(np.cumsum(values, axis=0)[-1])
 
 
 def interpolation(places: FloatArray, known: BoolArray) -> FloatArray:

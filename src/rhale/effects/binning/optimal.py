@@ -138,7 +138,7 @@ class Optimal:
         return price
 
     def _prices(self, moments: Moments, least: float) -> Iterator[FloatArray]:
-        """Prices of bins by the cells in which they end, as in `Runs`."""
+        """Prices of bins by the cells in which they end, as in `CellRuns`."""
         weights, edges = np.stack(weights_of([moments])), moments.grid.edges
         needed = max(least, self.ddof + 1) * (1 - 1e-12)  # effective numbers carry rounding
         at_once = moments.grid.n_cells <= MAX_UNBLOCKED_CELLS

@@ -13,7 +13,7 @@ from rhale.effects.binning.moments import Moments
 from rhale.errors import BadSettingError
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
-ENOUGH_SPREAD_ROWS = 150.0  # tell a deviation to 6 %, whatever the number of all rows
+ENOUGH_SPREAD_ROWS = 150.0  # give a deviation to 6 %, whatever the number of all rows
 
 
 @dataclass(frozen=True, eq=False)

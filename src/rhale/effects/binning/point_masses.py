@@ -1,4 +1,4 @@
-"""Piles: values that many rows share, and what happens right beside them."""
+"""Point masses (ties): values that many rows share, and what happens right beside them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,25 +16,17 @@ from rhale.effects.binning.partition import Cuts, Partition
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.sampling import KeyArray
 
-# --- Stretches of an axis that are bins of their own: beside piles of rows, and where a curve jumps
+# --- Stretches of an axis that are bins of their own: beside point masses, and where a curve jumps
 
 
 @dataclass(frozen=True, eq=False)
 class ReservedIntervals:
-    """Parts of an axis that are not to be united with others.
+    """Parts of an axis that are not to be united with others."""
 
-    Attributes
-    ----------
-    ends : ndarray of shape (n_stretches, 2)
-        Where they begin and end; in order, without overlap.
-    before : ndarray of shape (n_stretches,)
-        The last values before them, or their beginnings.
-    """
+    ends: FloatArray  # (n_stretches, 2): where they begin and end; in order, without overlap
+    before: FloatArray  # (n_stretches,): the last values before them, or their beginnings
 
-    ends: FloatArray
-    before: FloatArray
-
-    def offer(self, limits: FloatArray) -> FloatArray:
+    def add_limits(self, limits: FloatArray) -> FloatArray:
         """Add the ends to limits of cells, and leave none between them, nor right before them."""
         if not self.ends.size:
             return limits
@@ -46,31 +37,15 @@ class ReservedIntervals:
 Chooser = Callable[[Moments], Cuts]
 
 
-class Parts(NamedTuple):
-    """Parts of an axis: their first cells, and who chooses the bins of which cells."""
-
-    starts: list[int]
-    pieces: list[tuple[Chooser, Moments]]
-
-
 @dataclass(frozen=True, eq=False)
 class BetweenStretches:
     """A partition that chooses bins between stretches, and has one for each of these.
 
-    Attributes
-    ----------
-    partition : Partition
-        How bins are chosen elsewhere.
-    stretches : ReservedIntervals
-        The stretches.
-
-    Notes
-    -----
     What happens in a stretch is another matter than what happens around it. One search over both
     would take the difference for noise, and cut less on either side.
     """
 
-    partition: Partition
+    partition: Partition  # How bins are chosen elsewhere
     stretches: ReservedIntervals
 
     @property
@@ -80,25 +55,25 @@ class BetweenStretches:
 
     def candidates(self, axis: FeatureAxis) -> FloatArray:
         """Limits of the partition and ends of the stretches."""
-        return self.stretches.offer(self.partition.candidates(axis))
+        return self.stretches.add_limits(self.partition.candidates(axis))
 
     def __call__(self, moments: Moments) -> Cuts:
         """Choose bins part by part."""
-        parts = self.part(moments)
-        return join_cuts([choose(part) for choose, part in parts.pieces], parts.starts)
+        starts, pieces = self.part(moments)
+        return join_cuts([choose(part) for choose, part in pieces], starts)
 
-    def part(self, moments: Moments) -> Parts:
-        """Cut the axis at the ends of the stretches."""
+    def part(self, moments: Moments) -> tuple[list[int], list[tuple[Chooser, Moments]]]:
+        """Cut the axis at the ends of the stretches: first cells, and who chooses in which cells."""
         edges = moments.grid.edges
         starts, stops = np.searchsorted(edges, self.stretches.ends.T)
         ends = np.unique(np.concatenate([[0], starts, stops, [edges.size - 1]])).tolist()
-        parts = Parts([], [])
+        firsts, pieces = list[int](), list[tuple[Chooser, Moments]]()
         for first, last in pairwise(ends):
             own = moments.between(first, last)
             is_one = first in starts or not np.any(own.weight > 0)
-            parts.starts.append(first)
-            parts.pieces.append((_one_bin if is_one else self.partition, own))
-        return parts
+            firsts.append(first)
+            pieces.append((_one_bin if is_one else self.partition, own))
+        return firsts, pieces
 
 
 def _one_bin(moments: Moments) -> Cuts:
@@ -111,12 +86,8 @@ def _one_bin(moments: Moments) -> Cuts:
 def join_cuts(parts: Sequence[Cuts], starts: Sequence[int]) -> Cuts:
     """Put the bins of neighbouring parts of an axis in a row.
 
-    Parameters
-    ----------
-    parts : sequence of Cuts
-        Bins of each part, whose limits count from its own first cell.
-    starts : sequence of int
-        The first cell of each part.
+    `parts`: bins of each part, whose limits count from its own first cell; `starts`: the first
+    cell of each part.
     """
     shifted = [one.limits[:-1] + at for one, at in zip(parts, starts, strict=False)]
     ends = [parts[-1].limits[-1:] + starts[len(parts) - 1]]
@@ -150,48 +121,42 @@ def _join_limits(
 
 
 PILE_SHARE = 0.05  # of the rows: a value that holds so many is a place of its own
-STANDS_OUT = 10.0  # times what a value holds in the median: few values are no piles, but a ladder
-BESIDE_SHARE, BESIDE_ROWS = 0.002, 5.0  # rows next to a pile that share a window with it
+STANDS_OUT = (
+    10.0  # times what a value holds in the median: few values are no point masses, but a ladder
+)
+BESIDE_SHARE, BESIDE_ROWS = 0.002, 5.0  # rows next to a point mass that share a window with it
 
 
 @dataclass(frozen=True, eq=False)
 class PointMasses:
-    """Values that many rows share, each with a narrow stretch on either side.
+    """Values that many rows share, each with a narrow stretch on either side."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_piles,)
-        The piles.
-    stretches : ndarray of shape (n_stretches, 2)
-        From a pile to a value right beside it, or to the next pile; in order, without overlap.
-        All rows in one share it as their window, so that a jump beside the pile is measured by
-        its rows, and counted once.
-    before : ndarray of shape (n_stretches,)
-        The last values before the stretches, or their beginnings where there are none.
-    high : float
-        End of the axis. As cells, stretches are closed on the left, and there on both sides.
-    """
-
-    values: FloatArray
+    values: FloatArray  # (n_masses,): the point masses
+    # (n_stretches, 2): from a point mass to a value right beside it, or to the next point mass; in
+    # order, without overlap. All rows in one share it as their window, so that a jump beside the
+    # point mass is measured by its rows, and counted once
     stretches: FloatArray
+    # (n_stretches,): the last values before the stretches, or their beginnings where there are
+    # none
     before: FloatArray
+    # End of the axis. As cells, stretches are closed on the left, and there on both sides
     high: float = np.inf
 
     @property
-    def beside(self) -> ReservedIntervals:
+    def as_reserved_intervals(self) -> ReservedIntervals:
         """The stretches as bins of their own."""
         return ReservedIntervals(self.stretches, self.before)
 
     @cached_property
     def divided(self) -> FloatArray:
-        """Piles with a stretch on both sides: half of their rows stand on each."""
+        """Point masses with a stretch on both sides: half of their rows belong to each."""
         return np.intersect1d(self.values, np.intersect1d(*self.stretches.T))
 
-    def take_sides(self, x: FloatArray, key: KeyArray) -> FloatArray:
-        """Move the rows of divided piles to one side or the other, by as little as can be."""
-        for pile in self.divided:
-            side = np.where(key & np.uint64(1), np.inf, -np.inf)
-            x = np.where(x == pile, np.nextafter(pile, side), x)
+    def split_ties(self, x: FloatArray, key: KeyArray) -> FloatArray:
+        """Move the rows of divided point masses to one side or the other, by as little as can be."""
+        for tied in self.divided:
+            side = np.where(key & np.uint64(1), np.inf, -np.inf)  # the last bit of a hash is a coin
+            x = np.where(x == tied, np.nextafter(tied, side), x)
         return x
 
     def shorten(self, x: FloatArray, reach: FloatArray) -> FloatArray:
@@ -212,12 +177,12 @@ class PointMasses:
             a, b = np.where(inside, start, a), np.where(inside, stop, b)
         return a, b
 
-    def offer(self, limits: FloatArray) -> FloatArray:
+    def add_limits(self, limits: FloatArray) -> FloatArray:
         """Add the ends of the stretches to limits of cells, and leave none between them.
 
         Nor right before them: a bin may end on either side of an empty cell, and would be too wide.
         """
-        return self.beside.offer(limits)
+        return self.as_reserved_intervals.add_limits(limits)
 
     def _between(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The nearest stretches on both sides of values outside of them."""
@@ -232,17 +197,6 @@ NO_PILES = PointMasses(np.empty(0), np.empty((0, 2)), np.empty(0))
 def find_point_masses(axis: FeatureAxis) -> PointMasses:
     """Find the values that hold a twentieth of the rows or more, and what lies beside them.
 
-    Parameters
-    ----------
-    axis : FeatureAxis
-        The feature.
-
-    Notes
-    -----
-    A pile holds ten times what a value holds in the median, too: where all values are as heavy,
-    the feature has few values and no piles. A stretch holds 0.2 % of the rows beside its pile, 5
-    at least, and ends at the next pile.
-
     Examples
     --------
     >>> values = np.arange(101.0)
@@ -250,6 +204,9 @@ def find_point_masses(axis: FeatureAxis) -> PointMasses:
     >>> find_point_masses(axis).stretches
     array([[0., 5.]])
     """
+    # A point mass holds ten times what a value holds in the median, too: where all values are as
+    # heavy, the feature has few values and no point masses. A stretch holds 0.2 % of the rows
+    # beside its point mass, 5 at least, and ends at the next point mass.
     weight, total = axis.weight, axis.weight.sum()
     heavy = (weight >= PILE_SHARE * total) & (weight >= STANDS_OUT * np.median(weight))
     places = np.flatnonzero(heavy)
@@ -258,7 +215,7 @@ def find_point_masses(axis: FeatureAxis) -> PointMasses:
     near = max(BESIDE_SHARE, BESIDE_ROWS / axis.rows) * total
     stretches = _stretches(axis, places, near)
     for left, right in axis.empty:
-        # what lies beyond a wide stretch without rows is not beside the pile
+        # what lies beyond a wide stretch without rows is not beside the point mass
         stretches[(stretches[:, 0] == left) & (stretches[:, 1] > right), 1] = right
         stretches[(stretches[:, 1] == right) & (stretches[:, 0] < left), 0] = left
     first = np.searchsorted(axis.values, stretches[:, 0])
@@ -267,12 +224,14 @@ def find_point_masses(axis: FeatureAxis) -> PointMasses:
 
 
 def _stretches(axis: FeatureAxis, places: IntArray, near: float) -> FloatArray:
-    """Stretches on both sides of the piles; two piles that are close share the one between them."""
+    """Stretches on both sides of the point masses; two that are close share the one between."""
     reached, last = axis.reached, axis.values.size - 1
     slack = 1e-9 * reached[-1]
     ends = [-1, *places.tolist(), last + 1]
     found = list[tuple[int, int]]()
-    for before, behind in pairwise(ends):  # two piles, or a pile and an end of the axis
+    for before, behind in pairwise(
+        ends
+    ):  # two point masses, or a point mass and an end of the axis
         has_left, has_right = before >= 0, behind <= last
         right = int(np.searchsorted(reached[1:], reached[before + 1] + near - slack))
         left = int(np.searchsorted(reached, reached[behind] - near + slack, "right")) - 1

@@ -14,9 +14,9 @@ from rhale.effects.binning.moments import Moments, about_line
 from rhale.effects.binning.segments import MODEL_ROUNDING, zero_rounding_squares
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
-FEWEST_POOLED = 30.0  # rows around a cell that tell how rows vary there
+FEWEST_POOLED = 30.0  # rows around a cell, from which its variance is estimated
 VARIANCE_LIMIT_QUANTILE = 2.0  # normal quantile of the confidence limit of a variance
-ENOUGH_INSIDE = 0.5  # of the rows: free squares inside cells that tell the noise by themselves
+ENOUGH_INSIDE = 0.5  # of the rows: free squares inside cells that suffice by themselves
 LEAST_FREE = 1e-9  # fewer free squares than that are none
 
 
@@ -28,20 +28,9 @@ def has_enough_rows(moments: Moments) -> BoolArray:
 def pure_squares(cells: NonEmptyCells) -> FloatArray:
     """Most that the rows of a cell vary by themselves; inf where nothing is known.
 
-    Parameters
-    ----------
-    cells : NonEmptyCells
-        Of one series.
-
-    Returns
-    -------
-    ndarray of shape (n_cells,)
-        A variance; 0 in cells without weight.
-
-    Notes
-    -----
-    As `pure_variance`, of the cell itself or of the thirty rows around it.
+    Returns (n_cells,): A variance; 0 in cells without weight.
     """
+    # As `pure_variance`, of the cell itself or of the thirty rows around it.
     around = cells.around(np.maximum(FEWEST_POOLED, cells.rows))
     most = (around.pool(squares).most for squares in cells.about_lines)
     return cells.everywhere(reduce(np.minimum, most))
@@ -50,25 +39,14 @@ def pure_squares(cells: NonEmptyCells) -> FloatArray:
 def pure_variance(cells: NonEmptyCells, limits: IntArray) -> FloatArray:
     """Most that the rows of a bin vary by themselves, whatever the mean effect does in the bin.
 
-    Parameters
-    ----------
-    cells : NonEmptyCells
-        Of one series.
-    limits : ndarray of shape (n_bins + 1,)
-        The bins of all axes.
-
-    Returns
-    -------
-    ndarray of shape (n_bins,)
-        A variance; inf where nothing is known.
-
-    Notes
-    -----
-    Two estimates that no smooth mean effect disturbs: squares about the line of each cell
-    (where these are half of all squares), and these pooled with squared bends, the distances of
-    a cell's mean from the line between its neighbours. The smaller one of their upper confidence
-    limits counts: a fit that is adequate has a residual variance below it, and keeps it.
+    `limits` (n_bins + 1,): the bins of all axes. Returns (n_bins,): A variance; inf where nothing
+    is known.
     """
+    # Two estimates that no smooth mean effect disturbs: squares about the line of each cell
+    # (where these are half of all squares), and these pooled with squared bends, the distances of
+    # a cell's mean from the line between its neighbours. The smaller one of their upper confidence
+    # limits counts: a fit that is adequate has a residual variance below it, and keeps it.
+    # sums of squares and of degrees of freedom, bin by bin
     n_bins = limits.size - 1
     bins = np.repeat(np.arange(n_bins), limits[1:] - limits[:-1])[cells.places]
     left, middle, right = (bins[own] for own in cells.triples)
@@ -98,7 +76,8 @@ class Pool(NamedTuple):
     @property
     def most(self) -> FloatArray:
         """Upper confidence limit of the variance; inf where nothing is known."""
-        # quantile of chi-squared by Wilson and Hilferty: with few free squares the limit is far
+        # quantile of chi-squared by Wilson and Hilferty (1931): with few free squares the limit is
+        # far
         part = 2.0 / (9.0 * np.maximum(self.free, LEAST_FREE))
         lowest = np.maximum(1.0 - part - VARIANCE_LIMIT_QUANTILE * np.sqrt(part), 0.0) ** 3
         far = np.full_like(lowest, np.inf)
@@ -106,57 +85,37 @@ class Pool(NamedTuple):
 
 
 class PureErrorSquares(NamedTuple):
-    """What tells how rows vary: squares inside the cells, and between neighbouring ones.
+    """Squares for the variance between rows: inside the cells, and between neighbouring ones."""
 
-    Attributes
-    ----------
-    inside, free : ndarray of shape (n_filled,)
-        Sum of the squares of each cell, and how many of them are free.
-    between : ndarray of shape (n_between,)
-        Squared steps or bends, each scaled to the variance of one row.
-    ranks : sequence of ndarray
-        Where they stand on each axis, in rows from the left.
-    """
-
+    # inside, free (n_filled,): sum of the squares of each cell, and how many of them are free
     inside: FloatArray
     free: FloatArray
+    # (n_between,): squared steps or bends, each scaled to the variance of one row
     between: FloatArray
-    ranks: Sequence[FloatArray] = ()
+    ranks: Sequence[FloatArray] = ()  # Their positions on each axis, in rows from the left
 
 
 @dataclass(frozen=True, eq=False)
 class NonEmptyCells:
-    """Cells whose means count, as far as noise is concerned; those of several axes in a row.
+    """Cells whose means count, as far as noise is concerned; those of several axes in a row."""
 
-    Attributes
-    ----------
-    n_cells : int
-        All cells, empty ones included.
-    places : ndarray of shape (n_filled,)
-        Which of all cells these are.
-    sizes : ndarray of shape (n_axes,)
-        How many of these each axis has.
-    rows, x, mean : ndarray of shape (n_filled,)
-        Effective rows, mean feature value, mean local effect.
-    around_mean, around_line : ndarray of shape (n_filled,)
-        Squares of the local effects about the cell's mean and about its line.
-    varies : ndarray of shape (n_filled,)
-        Whether x varies in the cell.
-    """
-
-    n_cells: int
-    places: IntArray
-    sizes: IntArray
+    n_cells: int  # All cells, empty ones included
+    places: IntArray  # (n_filled,): which of all cells these are
+    sizes: IntArray  # (n_axes,): how many of these each axis has
+    # rows, x, mean (n_filled,): effective rows, mean feature value, mean local effect
     rows: FloatArray
     x: FloatArray
     mean: FloatArray
+    # around_mean, around_line (n_filled,): squares of the local effects about the cell's mean and
+    # about its line
     around_mean: FloatArray
     around_line: FloatArray
-    varies: BoolArray
+    varies: BoolArray  # (n_filled,): whether x varies in the cell
 
     @classmethod
     def of(cls, axes: BatchedCells) -> NonEmptyCells:
         """Take what is needed of the moments."""
+        # of effective rows: squares by weight times rows for a unit of weight
         moments, counts = axes.cells, axes.counts
         places = np.flatnonzero(counts)
         weight, rows, mean = (a[places] for a in (moments.weight, moments.rows, moments.mean[0]))
@@ -178,7 +137,7 @@ class NonEmptyCells:
 
     @cached_property
     def parts(self) -> list[slice]:
-        """Where the cells of each axis stand."""
+        """Slices of the cells of each axis."""
         return slices(self.sizes)
 
     @cached_property
@@ -200,7 +159,8 @@ class NonEmptyCells:
     @property
     def about_means(self) -> PureErrorSquares:
         """Squares that see every change of the mean effect."""
-        # cells of one row have no squares inside: there the steps alone tell the noise
+        # Rice's (1984) first differences: every change of the mean effect adds to them. Cells of
+        # one row have no squares inside: there the steps alone show the noise
         left = np.flatnonzero(self.axis[1:] == self.axis[:-1])
         ends = (left, left + 1)
         steps = squared_steps([self.mean[k] for k in ends], [self.rows[k] for k in ends])
@@ -212,16 +172,18 @@ class NonEmptyCells:
     def about_lines(self) -> tuple[PureErrorSquares, ...]:
         """Squares that see bends of the mean effect, and those that see bends inside cells only.
 
-        The latter only where they tell enough by themselves.
+        The latter only where they suffice by themselves.
         """
+        # pseudo-residuals of Gasser, Sroka and Jennen-Steinmetz (1986): distances from the line
+        # between both neighbours vanish where the mean effect is a line
         free = np.maximum(self.rows - 1.0 - self.varies, 0.0)
         inside = np.where(free > 0, self.around_line, 0.0)
         x, mean, rows = ([own[k] for k in self.triples] for own in (self.x, self.mean, self.rows))
         middles = [((own[1:] + own[:-1]) / 2)[1:-1] for own in self.reached_apart]
         both = PureErrorSquares(inside, free, squared_bends(x, mean, rows), middles)
         # in small cells a line takes an odd row in: squares about lines alone would not see it
-        told, all_rows = (np.bincount(self.axis, own, self.sizes.size) for own in (free, self.rows))
-        known = (told >= ENOUGH_INSIDE * all_rows)[self.axis]
+        inner, every = (np.bincount(self.axis, own, self.sizes.size) for own in (free, self.rows))
+        known = (inner >= ENOUGH_INSIDE * every)[self.axis]
         if not known.any():
             return (both,)
         alone = PureErrorSquares(
@@ -252,20 +214,12 @@ class NonEmptyCells:
 
 
 class Ranks(NamedTuple):
-    """One rank for each cell, in rows from the left of its axis, and where it lies among the cells.
+    """One rank for each cell, in rows from the left of its axis, and where it lies among the cells."""
 
-    Attributes
-    ----------
-    rank : ndarray of shape (n_filled,)
-        The rank.
-    place : ndarray of shape (n_filled,)
-        The last limit of a cell at or below it, as `NonEmptyCells.reached` counts them.
-    beyond, width : ndarray of shape (n_filled,)
-        How far behind that limit it lies, and how far the next one does.
-    """
-
-    rank: FloatArray
+    rank: FloatArray  # (n_filled,): the rank
+    # (n_filled,): the last limit of a cell at or below it, as `NonEmptyCells.reached` counts them
     place: IntArray
+    # beyond, width (n_filled,): how far behind that limit it lies, and how far the next one does
     beyond: FloatArray
     width: FloatArray
 
@@ -273,6 +227,7 @@ class Ranks(NamedTuple):
     def of(cls, cells: NonEmptyCells, rank: FloatArray) -> Ranks:
         """Locate ranks."""
         place = np.empty(rank.size, dtype=np.intp)
+        # one search for each axis; the limits of axis `at` are shifted by the axes before it
         for at, part in enumerate(cells.parts):
             own = cells.reached_apart[at].searchsorted(rank[part], "right")
             place[part] = np.minimum(own, part.stop - part.start) + (part.start + at - 1)
@@ -301,6 +256,7 @@ class Around(NamedTuple):
 
     def pool(self, squares: PureErrorSquares) -> Pool:
         """Add up the squares in the windows, a cell in part where a window cuts it."""
+        # differences of running sums at both ends of the window, for all cells at once
         parts = self.cells.parts
         inside, free = (
             self.high.read(sums) - self.low.read(sums)
@@ -308,7 +264,7 @@ class Around(NamedTuple):
         )
         if not squares.between.size:
             return Pool(inside, free)
-        # what lies between cells counts whole where it stands in the window; ranks carry rounding
+        # what lies between cells counts whole where it is in the window; ranks carry rounding
         first = self.low.below(self.cells, squares.ranks, -1e-9)
         last = self.high.below(self.cells, squares.ranks, 1e-9)
         sizes = np.array([own.size for own in squares.ranks])

@@ -1,7 +1,7 @@
 """The cheapest bins of axes by one compiled loop (numba): those of `effects.binning.segments`, sooner.
 
 Prices of fits have the bits of NumPy. Those of spreads may differ in the last one, as logarithms
-do from processor to processor; which bins are chosen does not hang on that (`segments.TIE`).
+do from processor to processor; which bins are chosen does not hang on that (`segments.COST_TIE_TOLERANCE`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def write_run(runs: Any, k: Any, run: Any) -> None:
 
 @njit(**INNER_FUNCTION_OPTIONS, error_model="numpy")
 def merge(left: Any, right: Any) -> Any:
-    """Two neighbouring runs as one: `segments._merge`."""
+    """Two neighbouring runs as one: `segments._merge_cell_runs`."""
     weight = left[0] + right[0]
     share = right[0] / max(weight, SMALLEST_NORMAL)
     step_x, step = right[3] - left[3], right[4] - left[4]
@@ -83,7 +83,7 @@ def run_inside(cells: Any, cell: Any, end: Any, inside: Any) -> None:
 
 @njit(**INNER_FUNCTION_OPTIONS, error_model="numpy")
 def count(weight: Any, squares: Any, is_weighted: Any) -> Any:
-    """Effective rows of a run: `segments.Runs.rows`."""
+    """Effective rows of a run: `segments.CellRuns.rows`."""
     if not is_weighted:
         return weight
     return weight * weight / squares if squares > 0.0 else 0.0
@@ -187,7 +187,7 @@ def search(cells: Any, sizes: Any, gaps: Any, asked: Any, kind: Any, is_weighted
     Parameters
     ----------
     cells : ndarray of shape (n_numbers, n_cells)
-        Of all axes, as `segments.RUN` names them; of spreads rows stand for noise, and the sums of
+        Of all axes, as `segments.RUN_FIELDS` names them; of spreads rows stand for noise, and the sums of
         their squares for products.
     sizes : ndarray of shape (n_axes,)
         How many cells each axis has.

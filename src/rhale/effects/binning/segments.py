@@ -13,13 +13,11 @@ import numpy as np
 from rhale.effects.binning.moments import SMALLEST_NORMAL, Moments
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
-# --- The cheapest bins among many limits, in two looks: at some of them, then around what was chosen
+# --- Coarse-to-fine search: the cheapest bins among some of the limits, then among those around them
 
 
-MAX_EXHAUSTIVE_CELLS = 200  # up to so many one look at all limits is cheap
-REFINED_LIMITS_PER_SIDE = (
-    3  # limits on each side of a chosen one that are looked at again, or fewer:
-)
+MAX_EXHAUSTIVE_CELLS = 200  # up to so many, one search among all limits is cheap
+REFINED_LIMITS_PER_SIDE = 3  # limits on each side of a chosen one in the second search, or fewer:
 MOST_AGAIN = 1 / 2  # of all limits
 
 
@@ -41,94 +39,71 @@ class BinningSearch(Protocol):
         """Limits of the cheapest bins of each axis; None where it may have none."""
 
 
-def find_cheapest(asked: BinningSearch) -> list[IntArray | None]:
+def find_cheapest(search: BinningSearch) -> list[IntArray | None]:
     """Find the cheapest bins of several axes; of many limits, bins that cost hardly more.
 
-    Parameters
-    ----------
-    asked : BinningSearch
-        Axes with about as many cells each.
-
-    Returns
-    -------
-    list of ndarray of shape (n_bins + 1,) or None
-        Limits of the bins of each axis; None where it may have none.
-
-    Notes
-    -----
-    Up to 200 cells all runs of neighbouring cells are priced. Of more, the first look has every
-    second limit, and the second one those around the limits that it chose, three on each side:
-    a third of the runs. Where these would be more than half of all limits there are fewer on each
-    side, one at least.
+    `search`: axes with about as many cells each. Returns (n_bins + 1,) or None: limits of the bins
+    of each axis; None where it may have none.
     """
-    sizes = asked.sizes.tolist()
+    # Up to 200 cells all runs of neighbouring cells are priced. Of more, the first search has every
+    # second limit, and the second one those around the limits that it chose, three on each side:
+    # a third of the runs. Where these would be more than half of all limits there are fewer on each
+    # side, one at least.
+    sizes = search.sizes.tolist()
     if max(sizes) <= MAX_EXHAUSTIVE_CELLS:
-        return asked.cheapest_paths()
-    first = _look(asked, [np.arange(0, size, 2) for size in sizes])
-    return _look(asked, list(map(_around, first, sizes)))
+        return search.cheapest_paths()
+    coarse = _search_among(search, [np.arange(0, size, 2) for size in sizes])
+    near = []
+    for path, size in zip(coarse, sizes, strict=True):
+        if path is None:
+            near.append(np.empty(0, dtype=np.intp))
+            continue
+        most = (MOST_AGAIN * size / path.size - 1) / 2
+        reach = int(np.clip(most, 1, REFINED_LIMITS_PER_SIDE))
+        near.append((path[:, None] + np.arange(-reach, reach + 1)).ravel())
+    return _search_among(search, near)
 
 
-def _around(path: IntArray | None, size: int) -> IntArray:
-    """Limits near chosen ones, and some that no axis has."""
-    if path is None:
-        return np.empty(0, dtype=np.intp)
-    fit = (MOST_AGAIN * size / path.size - 1) / 2
-    reach = int(np.clip(fit, 1, REFINED_LIMITS_PER_SIDE))
-    return (path[:, None] + np.arange(-reach, reach + 1)).ravel()
-
-
-def _look(asked: BinningSearch, limits: Sequence[IntArray]) -> list[IntArray | None]:
+def _search_among(search: BinningSearch, limits: Sequence[IntArray]) -> list[IntArray | None]:
     """The cheapest bins among some limits, those of gaps, and both ends of each axis."""
     some = []
-    for own, gaps, size in zip(limits, asked.gaps, asked.sizes.tolist(), strict=True):
+    for own, gaps, size in zip(limits, search.gaps, search.sizes.tolist(), strict=True):
         has = np.zeros(size + 1, dtype=np.bool_)
-        has[np.clip(own, 0, size)] = True
+        has[np.clip(own, 0, size)] = True  # limits near an end may lie beyond it
         has[gaps] = has[gaps + 1] = has[0] = has[size] = True
         some.append(np.flatnonzero(has))
-    paths = asked.unite(some).cheapest_paths()
+    paths = search.unite(some).cheapest_paths()
     return [None if path is None else own[path] for own, path in zip(some, paths, strict=True)]
+
+
+# --- Runs of neighbouring cells, merged block by block
 
 
 MODEL_ROUNDING = 1e-11  # relative deviation that a model's own arithmetic may cause
 COST_TIE_TOLERANCE = 1e-12  # prices that differ by less are equal
 LEAST_SHARE = 1e-9  # of the mean square: a stretch without any spread must not be worth everything
-RUN_BLOCK_ENDS = (
-    32  # ends of runs that are looked at together: their arrays stay in the processor's cache
-)
-MAX_UNBLOCKED_CELLS = 64  # cells of one axis, whose runs are quickest to look at in one piece
-RUN_BATCH_CELLS = 2000  # cells of several axes whose runs are looked at together
+RUN_BLOCK_ENDS = 32  # ends of runs that are priced together: their arrays stay in a fast cache
+MAX_UNBLOCKED_CELLS = 64  # cells of one axis, whose runs are quickest to price in one piece
+RUN_BATCH_CELLS = 2000  # cells of several axes whose runs are priced together
 PATH_BATCH_CELLS = 6000  # and among which the cheapest bins are searched together
 CONSTANTS, LINES, SPREADS = range(3)  # what the price of a run is: see `search_loop`
-RUN_FIELDS = (
-    "weight",
-    "squares",
-    "noise",
-    "mean_x",
-    "mean",
-    "sxx",
-    "sxd",
-    "sdd",
-)  # numbers of one there
+# numbers of one run there
+RUN_FIELDS = ("weight", "squares", "noise", "mean_x", "mean", "sxx", "sxd", "sdd")
 NO_SERIES = np.empty((0, 0))
 
 
 class CellRuns(NamedTuple):
     """Runs of cells that end in neighbouring cells, in every array at [..., end - first, start].
 
-    They last until the next ones are asked for, and may be written over.
-
-    Attributes
-    ----------
-    first : int
-        The first cell in which they end.
-    sums : ndarray of shape (n_sums, ..., n_ends, first + n_ends)
-        What adds up, the weight first; 0 where a run would start behind its end.
-    products : ndarray of shape (n_pairs, ..., n_ends, first + n_ends)
-        Sums of products of deviations about the means of the run.
+    Valid until the iterator goes on; whoever reads them may write over them.
     """
 
-    first: int
+    first: int  # The first cell in which they end
+    # (n_sums, ..., n_ends, first + n_ends): what adds up, the weight first; 0 where a run would
+    # start behind its end
     sums: FloatArray
+    # (n_pairs, ..., n_ends, first + n_ends): sums of products of deviations about the means of the
+    # run
     products: FloatArray
 
     def rows(self, *, weighted: bool) -> FloatArray:
@@ -155,25 +130,20 @@ def runs_by_end(
 ) -> Iterator[CellRuns]:
     """Go through all runs of cells, those that end in the first cells first.
 
-    Parameters
-    ----------
-    sums : ndarray of shape (n_sums, ..., n_cells)
-        What adds up, the weight first; of several axes at once, where there are more dimensions.
-    means : ndarray of shape (n_series, ..., n_cells), optional
-        Means of the series; the last series are the local effects.
-    products : ndarray of shape (n_pairs, ..., n_cells), optional
-        Inside each cell: of series 0 with itself, with 1, ..., of 1 with itself, ...
-    at_once : bool
-        Whether to give all of them in one piece: the same runs, quicker to look at if few.
-
-    Notes
-    -----
-    Runs are merged, never taken from differences of prefix sums: those carry the rounding of the
-    whole axis into a small bin. A run is the tail of all cells before a block and the head of
-    this block, or lies inside it. O(n_cells²) in O(n_cells / 32) steps. Squares of the last
-    series that are far below the last digits of its mean are rounding and count as none, so that
-    rounding makes no bins.
+    `sums` (n_sums, ..., n_cells): what adds up, the weight first; of several axes at once, where
+    there are more dimensions; `means` (n_series, ..., n_cells): means of the series; the last
+    series are the local effects; `products` (n_pairs, ..., n_cells): inside each cell: of series 0
+    with itself, with 1, ..., of 1 with itself; `at_once`: whether to give all of them in one
+    piece: the same runs, quicker to look at if few.
     """
+    # Runs are merged, never taken from differences of prefix sums: those carry the rounding of the
+    # whole axis into a small bin. A run is the tail of all cells before a block and the head of
+    # this block, or lies inside it. O(n_cells²) in O(n_cells / 32) steps. Squares of the last
+    # series that are far below the last digits of its mean are rounding and count as none, so that
+    # rounding makes no bins.
+    #
+    # One row for each number of a cell: sums, means, products. `tails`: the runs from every cell
+    # before a block up to its last cell.
     n_cells, n_sums, n_series = sums.shape[-1], len(sums), len(means)
     cells = np.concatenate([a for a in (sums, means, products) if len(a)])
     inside = _runs_inside(cells, n_sums, n_series)
@@ -186,7 +156,7 @@ def runs_by_end(
         part = whole[..., first:last, :last]
         runs = part if at_once else room[: math.prod(shape)].reshape(shape)
         runs[..., first:] = own
-        if first:
+        if first:  # every run that begins before the block: its tail, and a head of the block
             _merge_cell_runs(tails[..., None, :], own[..., :1], n_sums, n_series, runs[..., :first])
         tails = runs[..., -1, :].copy()
         if not at_once:
@@ -207,6 +177,9 @@ def _without_rounding(first: int, runs: FloatArray, n_sums: int, n_series: int) 
 
 def _runs_inside(cells: FloatArray, n_sums: int, n_series: int) -> FloatArray:
     """Runs inside each block, shape (n_rows, ..., n_blocks, BLOCK, BLOCK), at [..., end, start]."""
+    # Stretches of 1, 2, 4, ... cells are doubled until they are the block: a run that crosses the
+    # middle of a stretch is a tail of its left half and a head of its right half. So every run is
+    # merged once, of two that are known.
     *lead, n_cells = cells.shape
     n_blocks = -(-n_cells // RUN_BLOCK_ENDS)
     head = np.zeros((*lead, n_blocks * RUN_BLOCK_ENDS))  # filled up with empty cells
@@ -233,6 +206,7 @@ def _merge_cell_runs(
     left: FloatArray, right: FloatArray, n_sums: int, n_series: int, merged: FloatArray
 ) -> None:
     """Sums, means and products of both together (Chan, Golub and LeVeque)."""
+    # n = n_a + n_b,  m = m_a + d n_b / n,  S = S_a + S_b + d d' n_a n_b / n,  with d = m_b - m_a
     np.add(left[:n_sums], right[:n_sums], out=merged[:n_sums])
     if not n_series:
         return
@@ -287,7 +261,7 @@ def each_axis(values: Iterable[float]) -> FloatArray:
 def alike(batch: Sequence[Moments]) -> Iterator[list[int]]:
     """Put axes with about as many cells together, as many as are quickest; small ones first.
 
-    Those that are searched in one look and those that take two stay apart.
+    Those that are searched exhaustively and those that are searched twice stay apart.
     """
     kinds = [
         (is_weighted(moments), moments.grid.n_cells > MAX_EXHAUSTIVE_CELLS, moments.grid.n_cells)
@@ -305,7 +279,7 @@ def alike(batch: Sequence[Moments]) -> Iterator[list[int]]:
 
 
 def batch_axes_by_cells(sizes: Sequence[int]) -> Iterator[slice]:
-    """Parts of such axes whose runs are looked at together: they stay in the processor's cache."""
+    """Parts of such axes whose runs are priced together: they stay in the processor's cache."""
     first = 0
     for at in range(1, len(sizes) + 1):
         if at == len(sizes) or (at - first + 1) * sizes[at] > RUN_BATCH_CELLS:
@@ -316,10 +290,7 @@ def batch_axes_by_cells(sizes: Sequence[int]) -> Iterator[slice]:
 def stack_run_costs(parts: Sequence[list[FloatArray]]) -> list[FloatArray]:
     """Prices of the runs of some axes, and of others, as prices of all; inf behind the last cell.
 
-    Parameters
-    ----------
-    parts : sequence of list of ndarray of shape (n_axes, n_ends, n_starts)
-        As in `CellRuns`.
+    `parts` (n_axes, n_ends, n_starts): as in `CellRuns`.
 
     Examples
     --------
@@ -349,11 +320,8 @@ def stack_run_costs(parts: Sequence[list[FloatArray]]) -> list[FloatArray]:
 def cheapest_path(prices: Iterable[FloatArray]) -> IntArray | None:
     """Find the limits of the cheapest partition, or None where every partition costs inf.
 
-    Parameters
-    ----------
-    prices : iterable of ndarray of shape (n_ends, n_starts)
-        Of bins that end in neighbouring cells, as in `CellRuns`; inf where a bin would start behind
-        its end.
+    `prices` (n_ends, n_starts): of bins that end in neighbouring cells, as in `CellRuns`; inf
+    where a bin would start behind its end.
 
     Examples
     --------
@@ -369,19 +337,13 @@ def cheapest_paths(
 ) -> list[IntArray | None]:
     """Find the cheapest partitions of several axes, each as `cheapest_path` finds it.
 
-    Parameters
-    ----------
-    prices : iterable of ndarray of shape (n_axes, n_ends, n_starts)
-        As of `cheapest_path`.
-    sizes : sequence of int, optional
-        How many cells each axis has; all of them if not given.
-
-    Notes
-    -----
-    T(j) = min over l of T(l) + B(l, j). A grid of n cells has at most n bins, so the paper's
-    second index, the number of bins, is not needed: O(n_cells²). Ties go to the wider last bin.
-    Ways through limits before a block are looked at for all ends of the block together.
+    `prices` (n_axes, n_ends, n_starts): as of `cheapest_path`; `sizes`: how many cells each axis
+    has; all of them if not given.
     """
+    # T(j) = min over l of T(l) + B(l, j). A grid of n cells has at most n bins, so the paper's
+    # second index, the number of bins, is not needed: O(n_cells²). Ties go to the wider last bin.
+    # Paths through limits before a block are compared for all ends of the block together.
+    # (The dynamic programme of Gkolemis et al. 2023; optimal partitioning, Jackson et al. 2005.)
     best, sources = np.empty((0, 1)), list[IntArray]()
     for block in prices:
         n_axes, n_ends, n_starts = block.shape
@@ -390,8 +352,8 @@ def cheapest_paths(
             best = _extend_cheapest_costs(best, block[:, first : first + RUN_BLOCK_ENDS])
         # equal prices differ by the order of their additions: within rounding they are a tie
         own = best[:, -n_ends:, None]
-        ways = block + best[:, None, :n_starts]
-        is_best = ways <= own + COST_TIE_TOLERANCE * np.abs(own)
+        costs = block + best[:, None, :n_starts]
+        is_best = costs <= own + COST_TIE_TOLERANCE * np.abs(own)
         sources.append(is_best.argmax(axis=2))  # the first: the widest bin
     last = np.full(len(best), best.shape[1] - 1) if sizes is None else np.asarray(sizes)
     before_last = np.concatenate(sources, axis=1)
@@ -416,12 +378,8 @@ def list_runs(n_cells: int, **numbers: FloatArray) -> FloatArray:
 def trace_all(sources: Iterable[IntArray], costs: FloatArray) -> list[IntArray | None]:
     """Limits of the cheapest partitions of axes; None where one costs inf.
 
-    Parameters
-    ----------
-    sources : iterable of ndarray of shape (n_cells,)
-        Of each axis, where the last bin begins that ends in a cell.
-    costs : ndarray of shape (n_axes,)
-        What the partitions cost.
+    `sources` (n_cells,): of each axis, where the last bin begins that ends in a cell; `costs`
+    (n_axes,): what the partitions cost.
 
     Examples
     --------
@@ -429,7 +387,17 @@ def trace_all(sources: Iterable[IntArray], costs: FloatArray) -> list[IntArray |
     [array([0, 2, 3]), None]
     """
     finite = np.isfinite(costs).tolist()
-    return [_trace(own.tolist()) if had else None for own, had in zip(sources, finite, strict=True)]
+    paths = list[IntArray | None]()
+    for own, is_finite in zip(sources, finite, strict=True):
+        if not is_finite:  # sources may be anything, and lead nowhere
+            paths.append(None)
+            continue
+        steps = own.tolist()
+        limits = [len(steps)]  # back from the last limit to the source of each
+        while limits[-1] > 0:
+            limits.append(steps[limits[-1] - 1])
+        paths.append(np.array(limits[::-1], dtype=np.intp))
+    return paths
 
 
 def _extend_cheapest_costs(best: FloatArray, block: FloatArray) -> FloatArray:
@@ -437,7 +405,8 @@ def _extend_cheapest_costs(best: FloatArray, block: FloatArray) -> FloatArray:
     (n_axes, n_ends, _), known = block.shape, best.shape[1] - 1
     reached = np.empty((n_axes, known + 1 + n_ends))
     reached[:, : known + 1] = best
-    # the best way through any limit but the last one known, for all ends together
+    # the best path through any limit but the last one known, for all ends together; those through
+    # limits of the block itself depend on each other, and follow one by one
     far = np.minimum.reduce(block[..., :known] + best[:, None, :known], axis=2, initial=np.inf)
     near = block[..., known : known + n_ends]
     if n_axes == 1:  # some numbers by themselves are quicker than arrays of some
@@ -451,11 +420,3 @@ def _extend_cheapest_costs(best: FloatArray, block: FloatArray) -> FloatArray:
         through = np.minimum.reduce(reached[:, known:last] + near[:, end, : end + 1], axis=1)
         np.minimum(through, far[:, end], out=reached[:, last])
     return reached
-
-
-def _trace(sources: Sequence[int]) -> IntArray:
-    """Limits on the way to the last one, where each is reached from its source."""
-    limits = [len(sources)]
-    while limits[-1] > 0:
-        limits.append(sources[limits[-1] - 1])
-    return np.array(limits[::-1], dtype=np.intp)

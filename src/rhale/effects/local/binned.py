@@ -209,7 +209,7 @@ class BinnedEffects:
         """Moments of the local effects in every cell."""
         x = rows.chunk.column(self.feature.column)
         series = self.source.local_effects(rows, asked, replies)
-        places = rows.count_only(self.source.piles.take_sides(x, rows.key))
+        places = rows.count_only(self.source.piles.split_ties(x, rows.key))
         cells = measure_moments(self.cells.grid, places, series, rows.chunk.weights)
         near = self.nearby.keep(rows, replies.asides[-1])
         kept = np.column_stack([x[rows.sampled], series[:, rows.sampled].T, near])
@@ -218,7 +218,7 @@ class BinnedEffects:
     def recall(self, rows: MeasureSample) -> Moments:
         """The same moments, from what was kept of every row."""
         x, effects = rows.kept[:, 0], rows.kept[:, 1 : 1 + self.nearby.n_outputs]
-        places = self.source.piles.take_sides(x, rows.key)
+        places = self.source.piles.split_ties(x, rows.key)
         cells = measure_moments(
             self.cells.grid, places, np.ascontiguousarray(effects.T), rows.weight
         )
@@ -390,7 +390,7 @@ def _suits(partition: Partition, piles: PointMasses) -> bool:
     """Whether bins are searched, or are those of such a search."""
     if isinstance(partition, Edges):
         edges = np.array(partition.edges)
-        return np.array_equal(piles.offer(edges), edges)
+        return np.array_equal(piles.add_limits(edges), edges)
     return isinstance(partition, Adaptive)
 
 
@@ -398,9 +398,10 @@ def separate_point_masses(cells: CellChoice, piles: PointMasses) -> CellChoice:
     """Let cells end where the stretches beside piles do, and bins with them."""
     if not piles.values.size:
         return cells
-    grid = Grid(piles.offer(cells.grid.edges), cells.grid.closed)
+    grid = Grid(piles.add_limits(cells.grid.edges), cells.grid.closed)
     between = tuple(
-        p if isinstance(p, Edges) else BetweenStretches(p, piles.beside) for p in cells.partitions
+        p if isinstance(p, Edges) else BetweenStretches(p, piles.as_reserved_intervals)
+        for p in cells.partitions
     )
     # rows of a pile have large local effects over a narrow stretch: no wider bin may hold them
     return replace(cells, grid=grid, partitions=between, can_change=False)

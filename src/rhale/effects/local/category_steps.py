@@ -13,7 +13,7 @@ from rhale.data.columns import hashed
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.effect import LocalEffects
 from rhale.effects.level_effect import LevelEffect, name_others
-from rhale.effects.level_moments import LevelClasses, LevelMoments, measure_classes, measure_levels
+from rhale.effects.levels import LevelClasses, LevelMoments, measure_classes, measure_levels
 from rhale.effects.local.binned import MIN_REGION_ROWS
 from rhale.effects.local.measure import (
     ChunkResult,

@@ -135,7 +135,9 @@ def window(
     """
     is_ladder = axis.values.size <= MANY_VALUES
     knots = axis.knots if at is None or is_ladder else Knots(at)
-    below, above = axis.beside_knots if knots is axis.knots else axis.beside(knots.places)
+    below, above = (
+        axis.beside_knots if knots is axis.knots else axis.weight_below_and_above(knots.places)
+    )
     needed = _weight_needed(axis, share)
     left, right = np.maximum(needed / 2, needed - above), np.maximum(needed / 2, needed - below)
     starts, stops = _find_values_at_weights(axis, below - left, axis.total - above + right)
@@ -283,7 +285,7 @@ class Secant:
     def questions(self, rows: MeasuredChunk) -> Questions:
         """Both ends of the windows of every row, as the column's type can hold them."""
         chunk, column = rows.chunk, self.column
-        x = self.piles.take_sides(chunk.column(column), rows.key)
+        x = self.piles.split_ties(chunk.column(column), rows.key)
         ends = self.representable(chunk, self.interval, x)
         changes = [(column, end) for end in ends]
         if self.wide is None:

@@ -19,10 +19,10 @@ from rhale.effects.spread import (
     N_SHOWN,
     Places,
     RowSpread,
-    ask_across,
     average_moved,
     choose_spread_positions,
     lay_band,
+    measure_crossings,
     measure_spread,
     typical_spread,
 )
@@ -201,7 +201,7 @@ class Nearby:
                 mean=mean,
                 curve_error=float(typical_spread(chance, found.shares)),
                 error=float(np.hypot(found.error, PLACING * found.typical)),
-                crossings=ask_across(self.places, *own),
+                crossings=measure_crossings(self.places, *own),
             )
         n_shown = min(N_SHOWN, about.weight.size)
         some = rows.row < n_shown

@@ -14,7 +14,8 @@ from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.fixed import Edges
 from rhale.effects.binning.moments import Moments, measure_moments
 from rhale.effects.binning.partition import Partition
-from rhale.effects.curve_sums import CurveSums, RowsBetweenPoints, stand_beside, sum_curves
+from rhale.effects.curve import RowPlaces, build_quadrature
+from rhale.effects.curve_sums import CurveSums, RowsBetweenPoints, sort_by_point, sum_curves
 from rhale.effects.local.binned import reachable_limits
 from rhale.effects.local.measure import (
     ChunkResult,
@@ -35,7 +36,6 @@ from rhale.effects.local.notes import (
 from rhale.effects.local.queries import STACKED_ROWS, BatchedModel, Question, in_hand
 from rhale.effects.local.unmeasured import note_constant
 from rhale.effects.profile import Profile
-from rhale.effects.quadrature import RowPlaces, build_quadrature
 from rhale.features.feature import Feature
 from rhale.models.dependences import HeldPoints
 from rhale.output.note import Note
@@ -148,8 +148,8 @@ class Tracing:
             return traced
 
         size = max(BLOCK_NUMBERS // (n_outputs * n_points), MIN_TRACED_BLOCK_ROWS)
-        stands = stand_beside(place, n_points, weights)
-        return sum_curves(trace, stands, size, weights), single
+        in_order = sort_by_point(place, n_points, weights)
+        return sum_curves(trace, in_order, size, weights), single
 
     @property
     def stretches(self) -> Grid:

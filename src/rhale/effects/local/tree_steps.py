@@ -138,7 +138,7 @@ class JumpEffects:
         starts, stops = self.window.ends(grid.middles)
         window = starts[cell], stops[cell]
         asked = JumpMarks(
-            stand=np.searchsorted(places.places, at, "right"),
+            position=np.searchsorted(places.places, at, "right"),
             near=near,
             reach=find_jump_reach(places.places, near, window),
             window=window,

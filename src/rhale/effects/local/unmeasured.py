@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from rhale.effects.curve import RowPlaces
 from rhale.effects.effect import Effect
 from rhale.effects.level_effect import LevelEffect
 from rhale.effects.local.measure import (
@@ -18,7 +19,6 @@ from rhale.effects.local.measure import (
     Questions,
     Replies,
 )
-from rhale.effects.quadrature import RowPlaces
 from rhale.features.feature import Feature
 from rhale.output.note import Note
 from rhale.output.times import format_axis_value

@@ -528,7 +528,7 @@ def list_marks(asked: Asked, questions: Sequence[JumpQuestion]) -> JumpMarkTable
     return JumpMarkTables(
         of_rows=np.stack([q.mark for q in questions], dtype=np.int32, casting="same_kind"),
         starts=_starts(n_marks),
-        stand=every.stand.astype(np.int64),
+        stand=every.position.astype(np.int64),
         sum_starts=asked.sum_starts[question] + (before * n_cells).astype(np.uint64),
         step_starts=asked.step_starts[question] + (before * (n_cells + 1)).astype(np.uint64),
         near=np.column_stack(every.near).astype(np.uint32),
