@@ -173,12 +173,9 @@ def read_word(argument: str, given: Any, known: Sequence[str]) -> str:
 def answering_unknown(
     *more: str,
 ) -> Callable[[Callable[Asked, Answer]], Callable[Asked, Answer]]:
-    """Make a call refuse arguments that it does not have with the words that it has for them.
+    """Make a call refuse unknown arguments, and name the one that was meant.
 
-    Parameters
-    ----------
-    *more : str
-        Arguments that it takes besides those that its signature names.
+    `more` are arguments that it takes besides those that its signature names.
 
     Examples
     --------
@@ -197,19 +194,16 @@ def answering_unknown(
         @wraps(call)
         def asked(*given: Asked.args, **options: Asked.kwargs) -> Answer:
             for name in options:
-                if name not in known:
-                    raise UnknownArgumentError(tell_argument(call.__name__, name, known))
+                if name in known:
+                    continue
+                ours = translate(name, ARGUMENT_SYNONYMS, known)
+                hint = f"it is called {ours}="
+                if ours is None:
+                    hint = (guess(name, known) or f"it has {', '.join(known)}").strip()
+                msg = f"{call.__name__} has no argument {name!r}; {hint}"
+                raise UnknownArgumentError(msg)
             return call(*given, **options)
 
         return asked
 
     return answering
-
-
-def tell_argument(call: str, name: str, known: Sequence[str]) -> str:
-    """Say what an argument is called that a call does not have."""
-    ours = translate(name, ARGUMENT_SYNONYMS, known)
-    if ours is not None:
-        return f"{call} has no argument {name!r}; it is called {ours}="
-    meant = guess(name, known) or f"it has {', '.join(known)}"
-    return f"{call} has no argument {name!r}; {meant.strip()}"

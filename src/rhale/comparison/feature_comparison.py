@@ -177,20 +177,16 @@ class FeatureComparison:
     @cached_property
     def lifts(self) -> tuple[float, ...]:
         """What is added to each centred curve, so that all have one zero: one per explanation."""
-        base = self._first_lift()
-        return (base, *(base + one.lift for one in self.differences))
-
-    def _first_lift(self) -> float:
-        """What the first is moved by: nothing, if the zero is over its own rows."""
         first, one = self.results[0], self.differences[0]
+        base = 0.0  # the zero of the first is over its own rows
         if is_constant(first):
-            return 0.0
-        if one.zero_at is not None:
-            return -float(first.height(np.array([one.zero_at]))[0])
-        if one.standing is first:
-            return 0.0
-        places = share_places(first, first, one.standing)
-        return -float(places.weight @ first.height(places.x)) if places.x.size else 0.0
+            pass
+        elif one.zero_at is not None:
+            base = -float(first.height(np.array([one.zero_at]))[0])
+        elif one.standing is not first:
+            places = share_places(first, first, one.standing)
+            base = -float(places.weight @ first.height(places.x)) if places.x.size else 0.0
+        return (base, *(base + one.lift for one in self.differences))
 
 
 def rank_comparisons(found: Sequence[FeatureComparison]) -> list[FeatureComparison]:

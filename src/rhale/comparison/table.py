@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -22,8 +22,6 @@ N_COMPARISON_POINTS = 41  # of a curve in a table
 def comparison_rows(ranked: Sequence[FeatureComparison]) -> Columns:
     """One row per feature, output and explanation that is compared with the first.
 
-    Notes
-    -----
     `size` is the deviation over the rows of the difference of the curves, `by_chance` what the draw
     of the rows would make of equal curves, `share` the size over the larger importance. `largest`
     is the largest difference among the rows, between `low` and `high`, found `at` some value.
@@ -63,8 +61,6 @@ def comparison_rows(ranked: Sequence[FeatureComparison]) -> Columns:
 def place_rows_of(ranked: Sequence[FeatureComparison]) -> Columns:
     """One row per feature, output, explanation and place, for tables of curves.
 
-    Notes
-    -----
     `curve_with` and `curve` are the curves of both at one common zero, `difference` is the second
     less the first, between `low` and `high`. `x` is a number, `at` the same as text.
     """
@@ -122,20 +118,10 @@ def comparison_as_text(
     notes: Sequence[str],
     most: int = MAX_COMPARED_FEATURES,
 ) -> str:
-    """Write the ranked table that `print` shows.
+    """Write the ranked table that `print` shows, of at most so many features.
 
-    Parameters
-    ----------
-    ranked : sequence of FeatureComparison
-        The largest difference first.
-    names : sequence of str
-        What the explanations are called.
-    zero : str
-        Where curves are zero, in words.
-    notes : sequence of str
-        What follows the table.
-    most : int
-        How many features are listed.
+    `names` are what the explanations are called, `zero` says in words where curves are zero, and
+    `notes` follow the table.
     """
     columns, n_left = comparison_ranking(ranked[:most])
     table = aligned(
@@ -175,39 +161,31 @@ def comparison_ranking(ranked: Sequence[FeatureComparison]) -> tuple[dict[str, l
             shorten_name(found.second_name, MAX_COMPARED_NAME_LENGTH) for found in every
         ]
     n_left = len(columns)
-    columns["difference ± error"] = list(map(write_size, every))
+    columns["difference ± error"] = [
+        ""
+        if not found.is_known
+        else "0"
+        if found.size == 0
+        else write_with_error(found.size, found.size_error)
+        for found in every
+    ]
     columns["of effect"] = [write_share(found.share) for found in every]
     columns["p"] = [write_p(found.p_value) for found in every]
     columns["differs"] = list(map(write_difference_verdict, every))
     columns["largest"] = [write_signed(found.peak.difference) for found in every]
     columns["at"] = [shorten_name(write_peak(found), MAX_COMPARED_NAME_LENGTH) for found in every]
-    columns |= importance_columns(every)
-    columns["rows elsewhere (median)"] = list(map(write_drift, every))
-    return columns, n_left
-
-
-def importance_columns(every: Sequence[CurveDifference]) -> Mapping[str, list[str]]:
-    """How large the effects are; under the names of the two where there are but two."""
-    names = {(found.first_name, found.second_name) for found in every}
-    first, second = names.pop() if len(names) == 1 else ("first", "compared")
+    # importance under the names of the two explanations, where there are but two
+    named = {(found.first_name, found.second_name) for found in every}
+    first, second = named.pop() if len(named) == 1 else ("first", "compared")
     heads = [
         f"importance {shorten_name(name, MAX_COMPARISON_HEAD_LENGTH)}" for name in (first, second)
     ]
     if heads[0] == heads[1]:
         heads = ["importance (1)", "importance (2)"]
-    return {
-        heads[0]: [write_number(found.first.importance, 3) for found in every],
-        heads[1]: [write_number(found.second.importance, 3) for found in every],
-    }
-
-
-def write_size(found: CurveDifference) -> str:
-    """The size of a difference and its error; what chance would give where it may be all chance."""
-    if not found.is_known:
-        return ""
-    if found.size == 0:
-        return "0"
-    return write_with_error(found.size, found.size_error)
+    columns[heads[0]] = [write_number(found.first.importance, 3) for found in every]
+    columns[heads[1]] = [write_number(found.second.importance, 3) for found in every]
+    columns["rows elsewhere (median)"] = list(map(write_drift, every))
+    return columns, n_left
 
 
 def write_difference_verdict(found: CurveDifference) -> str:
@@ -236,7 +214,7 @@ def write_peak(found: CurveDifference) -> str:
 
 
 def write_drift(found: CurveDifference) -> str:
-    """Say how many of the rows stand elsewhere, and how far their median moved."""
+    """Say how many of the rows are elsewhere, and how far their median moved."""
     drift = found.drift
     if drift is None:
         return ""

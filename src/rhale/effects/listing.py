@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -39,23 +40,10 @@ def as_text(
     notes: Sequence[str],
     most: int | None = MAX_LISTED_ROWS,
 ) -> str:
-    """Write the ranked table that `print` shows.
+    """Write the ranked table that `print` shows: the largest effects first, all if `most` is None.
 
-    Parameters
-    ----------
-    effects : sequence of Result
-        The effects, in any order.
-    provenance : mapping
-        What was explained, how, on how many rows.
-    notes : sequence of str
-        What follows the table.
-    most : int, optional
-        How many effects are listed, the largest first; all of them if None.
-
-    Notes
-    -----
-    Columns for the output, the kind of feature, who differs and the change without a value are
-    there only where they tell something.
+    Columns for the output, the kind of feature, regions and the change without a value are there
+    only where they are not the same for all. `notes` follow the table.
     """
     columns, n_left, remarks = ranking(effects, most)
     table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
@@ -68,23 +56,10 @@ def as_text(
 def ranking(
     effects: Sequence[Result], most: int | None = None
 ) -> tuple[dict[str, list[str]], int, list[str]]:
-    """The cells of the ranked table, the largest effect first.
+    """The cells below each header of the ranked table, the largest effect first.
 
-    Parameters
-    ----------
-    effects : sequence of Result
-        The effects, in any order.
-    most : int, optional
-        How many of them are listed; all if not given.
-
-    Returns
-    -------
-    columns : dict of str to list of str
-        The cells below each header.
-    n_left : int
-        How many columns hold words; the others, but for the notes, hold numbers.
-    remarks : list of str
-        The notes, whose numbers stand in the last column.
+    Also how many columns hold words (the others, but for the notes, hold numbers), and the notes,
+    whose numbers are in the last column.
     """
     ranked = sorted(effects, key=lambda e: -np.nan_to_num(e.importance))[:most]
     remarks: dict[str, int] = {}
@@ -104,9 +79,17 @@ def ranking(
     spreads = [write_spread(*one[2:]) for one in told]
     header = "typical spread" + (SIGN + "error" if any(SIGN in one for one in spreads) else "")
     columns[header] = align_signs(spreads)
-    columns[_bins_header(ranked)] = [str(e.n_parts) for e in ranked]
+    found = {effect.parts for effect in ranked}  # what is counted: bins, levels, points
+    columns["/".join(name for name in get_args(Parts) if name in found)] = [
+        str(e.n_parts) for e in ranked
+    ]
     if any(e.missing is not None for e in ranked):
-        columns["if missing (share)"] = [_missing_text(e) for e in ranked]
+        columns["if missing (share)"] = [
+            ""
+            if (missing := e.missing) is None
+            else f"{write_number(missing.mean)} ({100 * missing.share:.3g} %)"
+            for e in ranked
+        ]
     marks = [[remarks.setdefault(note, len(remarks) + 1) for note in e.notes] for e in ranked]
     columns["notes"] = [", ".join(map(str, numbers)) for numbers in marks]
     return columns, n_left, list(remarks)
@@ -169,12 +152,18 @@ def align_signs(cells: Sequence[str]) -> list[str]:
 def tell_effect(effect: Result) -> str:
     """Say in one line what an effect is: names, range, parts, importance, spread.
 
-    Examples
-    --------
     "age on prediction: 4 bins from 18 to 80, importance 0.829 ± 0.012, typical spread 0.1"
     """
     name, output = effect.captions.axis(effect.name), effect.captions.value_axis(effect.output)
-    ends = [_place(effect, place) for place in (0, -1)]
+    kind = find_result_axis_kind(effect)
+    if effect.labels:
+        ends = [effect.labels[0], effect.labels[-1]]
+    else:  # dates, or few digits of numbers
+        first, last = float(effect.axis[0]), float(effect.axis[-1])
+        write: Callable[[float], str] = (
+            write_number if kind == "number" else partial(format_axis_value, kind=kind)
+        )
+        ends = [write(first), write(last)]
     numbers = read_size_numbers(effect, effect.importance)
     counted = f"{effect.n_parts} {effect.parts if effect.n_parts != 1 else effect.parts[:-1]}"
     return (
@@ -184,29 +173,11 @@ def tell_effect(effect: Result) -> str:
     )
 
 
-def _place(effect: Result, at: int) -> str:
-    """Write a place of the axis: the name of a level, a date, or few digits of a number."""
-    if effect.labels:
-        return effect.labels[at]
-    value, kind = float(effect.axis[at]), find_result_axis_kind(effect)
-    return write_number(value) if kind == "number" else format_axis_value(value, kind)
-
-
 def differs_by(tree: RegionTree | None, captions: Captions = NO_CAPTIONS) -> str:
-    """Say in few words who differs, and how much of the spread that explains.
+    """Say in few words which features define the regions, and how much of the spread they explain.
 
-    Parameters
-    ----------
-    tree : RegionTree or None
-        What was found.
-    captions : Captions
-        What people read for the features.
-
-    Returns
-    -------
-    str
-        "sex (92 ± 1 %)", "gradually with income (88 ± 2 %)", "perhaps x4" where that is doubtful,
-        "(groups: 40 %)" where groups were given, nothing where nobody differs, or nobody asked.
+    "sex (92 ± 1 %)", "gradually with income (88 ± 2 %)", "perhaps x4" where that is doubtful,
+    "(groups: 40 %)" where groups were given, "" where nobody differs, or regions were not asked for.
     """
     if tree is None:
         return ""
@@ -310,17 +281,6 @@ def tell_shares(
     return (f"{start} of the variance of the predictions {', '.join(parts)}{more}",)
 
 
-def _bins_header(effects: Sequence[Result]) -> str:
-    """Name what is counted: bins, levels, points, or several of these."""
-    found = {effect.parts for effect in effects}
-    return "/".join(name for name in get_args(Parts) if name in found)
-
-
-def _missing_text(effect: Result) -> str:
-    missing = effect.missing
-    return "" if missing is None else f"{write_number(missing.mean)} ({100 * missing.share:.3g} %)"
-
-
 def head(results: Sequence[Result], provenance: Mapping[str, Any]) -> str:
     """Say in one line what was explained, on how many rows, and what the effects are on."""
     outputs = list(dict.fromkeys(result.output for result in results))
@@ -408,24 +368,22 @@ def curve_rows(
 ) -> Columns:
     """One row for each place of a curve, and one for missing values, where they were measured.
 
-    Parameters
-    ----------
-    result : Result
-        Whose curve.
-    n : int, optional
-        So many places, evenly from end to end; by default wherever the curve bends, as it is
-        drawn. Of levels all, whatever is asked.
-    center, level, smooth
-        As in `Result.trace`.
-
-    Notes
-    -----
-    `x` is a number: days since 1970 for dates, seconds for durations, the place of a level; `at` is
-    the same as text. `spread` is how rows differ, `low` and `high` how well the curve is known.
+    `n` places evenly from end to end; by default, and of levels always, those that are drawn. `x` is
+    a number: days since 1970 for dates, seconds for durations, the position of a level; `at` is the
+    same as text. `spread` is how rows differ, `low` and `high` how well the curve is known.
     """
     trace = result.trace(center, level, smooth=smooth)
-    if n is not None and not result.labels:
-        trace = _trace_at(result, n, {"center": center, "level": level, "smooth": smooth})
+    if n is not None and not result.labels:  # evenly spaced instead
+        given: Any = n
+        is_count = isinstance(given, int | np.integer) and not isinstance(given, bool)
+        if not is_count or n < 2:
+            msg = f"n={n!r:.60} is no number of places; pass a whole number of two or more"
+            raise BadSettingError(msg)
+        options: dict[str, Any] = {"center": center, "smooth": smooth}
+        x = np.linspace(result.axis[0], result.axis[-1], n)
+        ends = result.ci(x, level=level, **options)
+        spread = result.spread(x, center=options["center"])
+        trace = Trace(x, result.curve(x, **options), spread, *ends)
     named = (
         [result.labels[i] for i in np.searchsorted(result.axis, trace.x)] if result.labels else ()
     )
@@ -442,15 +400,3 @@ def curve_rows(
         **{name: float(getattr(gone, name)[0]) for name in Trace._fields},
     }
     return {name: [*held, last[name]] for name, held in columns.items()}
-
-
-def _trace_at(result: Result, n: Any, asked: dict[str, Any]) -> Trace:
-    """The curve at evenly spaced places."""
-    is_count = isinstance(n, int | np.integer) and not isinstance(n, bool)
-    if not is_count or n < 2:
-        msg = f"n={n!r:.60} is no number of places; pass a whole number of two or more"
-        raise BadSettingError(msg)
-    x, center = np.linspace(result.axis[0], result.axis[-1], n), asked["center"]
-    low, high = result.ci(x, **asked)
-    curve = result.curve(x, center=center, smooth=asked["smooth"])
-    return Trace(x, curve, result.spread(x, center=center), low, high)

@@ -21,8 +21,6 @@ FRAMES = ("pandas", "polars", "pyarrow")
 def bin_rows(effects: Sequence[Result]) -> Columns:
     """One row per feature, output and bin (step between levels, or point of a profile).
 
-    Notes
-    -----
     `left`, `right` and `x` are numbers: days since 1970 for dates, seconds for durations, places
     of levels. `from`, `to` and `at` are the same as text: ISO dates, numbers, labels of levels.
     A step counts the rows of both its levels; a feature of one level has one row, from it to it.
@@ -72,14 +70,7 @@ def curve_frame(
 ) -> Any:
     """The curves of some effects on a grid, one below the other, as a data frame.
 
-    Parameters
-    ----------
-    effects : sequence of Result
-        Whose curves.
-    backend, usual
-        As in `as_frame`.
-    **options
-        As in `curve_rows`.
+    `backend` and `usual` as in `as_frame`, the other options as in `curve_rows`.
     """
     parts = [({"feature": e.name, "output": e.output}, curve_rows(e, **options)) for e in effects]
     return as_frame(_labelled(stack_columns(parts), effects), backend, usual)
@@ -107,8 +98,6 @@ def tabulate_splits(effects: Sequence[Result]) -> Columns:
 def tabulate_effects(effects: Sequence[Result]) -> Columns:
     """One row per feature and output, in the given order.
 
-    Notes
-    -----
     `kind` is number, date, duration, steps (few whole numbers) or categories. `bins` counts the
     levels of the last two, and the points of profiles. `low` and `high` are numbers, `from` and
     `to` the same as text. `missing_share` and `missing_mean` are nan where not measured. Where
@@ -118,6 +107,15 @@ def tabulate_effects(effects: Sequence[Result]) -> Columns:
     """
     measured = [e.missing for e in effects]
     places = [name_places(e.axis, e.labels, find_result_axis_kind(e)) for e in effects]
+    trees, regions = [e.regions for e in effects], Columns()
+    if any(tree is not None for tree in trees):
+        shares = [(UNDEFINED, UNDEFINED) if t is None else share_told(t) for t in trees]
+        regions = {
+            "differs_by": ["" if tree is None else name_differing(tree) for tree in trees],
+            "share": [float(share) for share, _ in shares],
+            "share_error": [float(error) for _, error in shares],
+            "regions": [0 if tree is None else len(tree) for tree in trees],
+        }
     columns: Columns = {
         "feature": [e.name for e in effects],
         "output": [e.output for e in effects],
@@ -130,40 +128,18 @@ def tabulate_effects(effects: Sequence[Result]) -> Columns:
         "to": [names[-1] for names in places],
         "missing_share": [float(m.share) if m else UNDEFINED for m in measured],
         "missing_mean": [float(m.mean) if m else UNDEFINED for m in measured],
-        **_region_columns(effects),
+        **regions,
         "notes": [short_notes(e.notes) for e in effects],
     }
     return _labelled(columns, effects)
 
 
-def _region_columns(effects: Sequence[Result]) -> Columns:
-    """What a table of effects says about regions; nothing where nobody asked."""
-    trees = [effect.regions for effect in effects]
-    if all(tree is None for tree in trees):
-        return {}
-    return {
-        "differs_by": ["" if tree is None else name_differing(tree) for tree in trees],
-        "share": [UNDEFINED if tree is None else float(share_told(tree)[0]) for tree in trees],
-        "share_error": [
-            UNDEFINED if tree is None else float(share_told(tree)[1]) for tree in trees
-        ],
-        "regions": [0 if tree is None else len(tree) for tree in trees],
-    }
-
-
 def as_frame(
     rows: Mapping[str, list[Any] | FloatArray], backend: str | None, usual: str | None = None
 ) -> Any:
-    """Turn rows into a data frame of the given kind, else of the usual one, else of any installed.
+    """Turn columns into a data frame: of the kind `backend`, else `usual`, else any installed.
 
-    Parameters
-    ----------
-    rows : mapping of str to list or ndarray
-        The columns; arrays are of numbers.
-    backend : {"pandas", "polars", "pyarrow"}, optional
-        What the user asks for.
-    usual : str, optional
-        Kind of the explained table, which need not be a data frame.
+    `usual` is the kind of the explained table, which need not be a data frame.
     """
     import narwhals.stable.v2 as nw
 

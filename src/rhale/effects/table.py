@@ -101,14 +101,7 @@ def list_bins(effect: _WithBins, edges: FloatArray, names: list[str], curve: Flo
 
 
 def add_labels(columns: Columns, labels: Columns) -> Columns:
-    """Add what people read for keys, as the last columns.
-
-    Parameters
-    ----------
-    columns : dict of str to list
-        A table, in whose columns `feature`, `output` and so on keys stand.
-    labels : dict of str to list of str
-        By the name of such a column, what people read for each row.
+    """Add what people read for keys, as the last columns; `labels` by the name of a column.
 
     Examples
     --------
@@ -141,16 +134,9 @@ def add_row(columns: Columns, known: dict[str, Any]) -> Columns:
 
 
 def add_missing_bin(columns: Columns, missing: Missing | None, weight: FloatArray) -> Columns:
-    """Add the row of missing values: the mean change is also their place on the centred curve.
+    """Add the row of missing values: the mean change is also their height on the centred curve.
 
-    Parameters
-    ----------
-    columns : dict of str to list
-        The rows of the bins.
-    missing : Missing or None
-        What was measured; None adds nothing.
-    weight : ndarray
-        Of the rows that have a value, in any number of parts.
+    `weight` is that of the rows that have a value, in any number of parts.
     """
     if missing is None:
         return columns

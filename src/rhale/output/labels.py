@@ -1,8 +1,8 @@
-"""What people read for features and outputs, apart from the keys by which they are found."""
+"""Captions: names and units of features and outputs for people, apart from their keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -204,7 +204,7 @@ NO_CAPTIONS = Captions()
 
 
 def key_of(asked: Any, words: Mapping[str, str]) -> Any:
-    """Find the key behind words that only one has; keys and all else stay as they are.
+    """Find the key of a caption that only one has; keys and all else stay as they are.
 
     Examples
     --------
@@ -219,18 +219,16 @@ def captions_of(provenance: Mapping[str, Any]) -> Captions:
     """Read the captions of an explanation; they may come from a file that somebody made up."""
     found = provenance.get(CAPTIONS_KEY, {})
     is_known = isinstance(found, Mapping) and set(found) <= set(vars(NO_CAPTIONS))
-    if not is_known or not all(map(_holds_texts, found.values())):
+    parts = list(found.values()) if is_known else []
+    is_known = is_known and all(isinstance(part, Mapping) for part in parts)
+    words = [word for part in parts for pair in part.items() for word in pair] if is_known else []
+    if not is_known or not all(isinstance(word, str) for word in words):
         msg = (
             "captions are not texts by feature, output and unit; save the explanation again, "
             "or leave them out"
         )
         raise BadFileError(msg)
     return Captions(**found) if found else NO_CAPTIONS
-
-
-def _holds_texts(part: Any) -> bool:
-    words = [word for pair in part.items() for word in pair] if isinstance(part, Mapping) else [0]
-    return all(isinstance(word, str) for word in words)
 
 
 def caption(results: Sequence[Held], captions: Captions) -> tuple[Held, ...]:
@@ -243,12 +241,10 @@ def _caption(result: Any, captions: Captions) -> Any:
     if result.captions == captions:
         return result
     tree = getattr(result, "regions", None)  # pairs have none
-    parts = {} if tree is None else {"regions": replace(tree, **dict(_told_apart(tree, captions)))}
-    return replace(result, captions=captions, **parts)
-
-
-def _told_apart(tree: Any, captions: Captions) -> Iterator[tuple[str, Any]]:
-    """Give the effects in regions, and in thirds, the same captions."""
-    for name in ("regions", "thirds"):
-        parts = getattr(tree, name)
-        yield name, tuple(replace(p, effect=_caption(p.effect, captions)) for p in parts)
+    if tree is None:
+        return replace(result, captions=captions)
+    parts = {
+        name: tuple(replace(p, effect=_caption(p.effect, captions)) for p in getattr(tree, name))
+        for name in ("regions", "thirds")
+    }
+    return replace(result, captions=captions, regions=replace(tree, **parts))

@@ -20,7 +20,7 @@ AXIS_KIND_UNITS = {"number": "", "date": "day", "duration": "second"}
 
 
 def as_axis_kind(kind: str | None) -> AxisKind:
-    """How places are written on the axis of such a feature or column; those of levels are numbers.
+    """How places are written on the axis of a feature of this kind; those of levels are numbers.
 
     Examples
     --------
@@ -44,7 +44,12 @@ def as_numbers(values: Any, kind: AxisKind) -> FloatArray:
     array = np.asarray(values)
     try:
         if kind == "date" and array.dtype.kind not in "fiu":
-            return since_1970(np.asarray(_without_zone(array), dtype="datetime64"))
+            dates = np.asarray(_without_zone(array), dtype="datetime64")
+            # whole days and their fraction apart: nanoseconds since 1970 may overflow
+            days = dates.astype("datetime64[D]")
+            rest = np.array((dates - days).astype("timedelta64[ns]").astype(np.float64))
+            whole = days.astype(np.int64).astype(np.float64)
+            return np.where(np.isnat(dates), np.nan, whole + rest / (SECONDS_PER_DAY * 1e9))
         if kind == "duration" and array.dtype.kind not in "fiu":
             return in_seconds(np.asarray(values, dtype="timedelta64"))
         return np.asarray(array, dtype=np.float64)
@@ -84,14 +89,6 @@ def _without_zone(dates: npt.NDArray[Any]) -> npt.NDArray[Any]:
         plain[place] = date.astimezone(UTC).replace(tzinfo=None) if has_zone else date
     plain[dates != dates] = None  # noqa: PLR0124
     return plain
-
-
-def since_1970(dates: npt.NDArray[np.datetime64]) -> FloatArray:
-    """Days since 1970 with their fractions; nan for no date."""
-    days = dates.astype("datetime64[D]")
-    rest = np.array((dates - days).astype("timedelta64[ns]").astype(np.float64))
-    whole = days.astype(np.int64).astype(np.float64)
-    return np.where(np.isnat(dates), np.nan, whole + rest / (SECONDS_PER_DAY * 1e9))
 
 
 def in_seconds(durations: npt.NDArray[np.timedelta64]) -> FloatArray:
