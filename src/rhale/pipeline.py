@@ -32,7 +32,7 @@ from rhale.effects.local.measure import (
 )
 from rhale.effects.local.precomputed import MAX_RESULT_SAMPLE_ROWS
 from rhale.effects.local.queries import FEWEST_WALKED, BatchedModel
-from rhale.effects.support import hold_once, share_sample_fields
+from rhale.effects.support import hold_once, same_places, share_sample
 from rhale.effects.table import Missing
 from rhale.errors import BadSettingError, RhaleError
 from rhale.execution import open_on_engine, rows_of_parts
@@ -68,7 +68,7 @@ from rhale.stats.arrays import FloatArray
 
 Opened = TableInMemory | PiecedTable
 Sums = TypeVar("Sums")
-WALKED_NUMBERS = 2**21  # answers of one walk; twice as many of wide tables:
+WALKED_NUMBERS = 2**21  # predictions of one walk; twice as many of wide tables:
 FEW_CHUNK_ROWS = 2**14  # chunks of fewer feel what every chunk costs for each feature
 CHUNKS = (6, 32)  # of a table, at least and at most, however many threads share them
 CHUNK_BATCHES, MAX_RUN_CHUNK_NUMBERS = 16, 2**22  # of a chunk, at most: 32 MiB of slopes
@@ -113,7 +113,7 @@ class Run:
             return found
         return passes.fold(task.again(found), FIRST_LOOK_AGAIN)
 
-    def meet(self, columns: Columns) -> BatchedModel:
+    def probe_model(self, columns: Columns) -> BatchedModel:
         """Probe the model: what it predicts, and in which batches it is queried."""
         predictor, n_asked = meet(self.adapter, columns.probe, self.asked.output)
         if self.memory is not None:
@@ -162,7 +162,7 @@ class Run:
             about = MeasureContext(columns.survey, asker.outputs, notes, shown.weight, keys[0])
             is_searched = first is None and self.asked.is_searched
             some = sampled.searched(keys[1]) if is_searched else None
-            with self.blaming_checkpoint():
+            with self.wrap_checkpoint_errors():
                 done = conclude_all(left, sums.totals, (sampled, shown, some), about)
             found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
@@ -175,8 +175,8 @@ class Run:
             if some is not None and rows is not None and self.asked.regions is not None:
                 search = search_regions(self.asked.regions, columns, done, some, rows)
                 again = recall_regions(search.measures, done, some, rows, columns)
-                told = again.sampled, again.sampled.up_to(keys[0]), None
-                found += conclude_all(again.measures, again.totals, told, about)
+                searched = again.sampled, again.sampled.up_to(keys[0]), None
+                found += conclude_all(again.measures, again.totals, searched, about)
                 left += again.left
             first, keys = first or shown, (keys[0], keys[0])
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature
@@ -191,8 +191,8 @@ class Run:
         return replace(gathered, notes=fewer, partners=partners)
 
     @contextmanager
-    def blaming_checkpoint(self) -> Iterator[None]:
-        """Blame what was read of a checkpoint where nothing can be made of the sums."""
+    def wrap_checkpoint_errors(self) -> Iterator[None]:
+        """Blame the checkpoint that was read, where errors of sums come from it."""
         try:
             yield
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -313,20 +313,25 @@ def gather_findings(
             cells[name] = one.cells
         if one.parts:
             thirds[name] = one
-    stands = dict[str, FloatArray]()
+    positions = dict[str, FloatArray]()
     for (measure, _), kept in zip(found, sampled.kept, strict=False):
         if kept.shape[1]:
-            stands.setdefault(measure.feature.name, kept[:, :1])
-    rows = np.hstack([stands[feature.name] for feature in columns.features])
+            positions.setdefault(measure.feature.name, kept[:, :1])
+    rows = np.hstack([positions[feature.name] for feature in columns.features])
     sample_x, weight = hold_once(rows, sampled.weight)
     ordered = list[Any]()
     for feature, column in zip(columns.features, sample_x.T, strict=True):
         own = results[feature.name]
         points = missing.get(feature.name, (None,) * len(own))
-        own = tuple(
-            replace(r, missing=point, **share_sample_fields(r, own[0], column, weight))
-            for r, point in zip(own, points, strict=True)
-        )
+        shared = list[Any]()
+        for r, point in zip(own, points, strict=True):
+            fields: dict[str, Any] = {"missing": point}
+            if r.parts == "bins":  # rows, and their places for all outputs, are held once
+                alike = same_places(r.row_places, own[0].row_places)
+                fields["row_places"] = (own[0] if alike else r).row_places
+                fields["sample"] = share_sample(r, column, weight) or r.sample
+            shared.append(replace(r, **fields))
+        own = tuple(shared)
         if search is not None:
             third = thirds.get(feature.name)
             own = tuple(search.attach(r, output, third) for output, r in enumerate(own))

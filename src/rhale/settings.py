@@ -193,7 +193,7 @@ class Settings:
 
     @property
     def splitters(self) -> tuple[Any, ...] | None:
-        """Columns that regions are told by, as the user names them; none for all, None for no regions."""
+        """Columns that may define regions, as the user names them; () for all, None for no regions."""
         return None if self.regions is None else self.regions.columns
 
     def partition(self, feature: str, output: str) -> Partition:

@@ -16,14 +16,14 @@ NOTABLE = 0.05  # of the rows elsewhere: fewer are not worth a word
 
 
 class Standing(NamedTuple):
-    """Where rows stand along a feature: mean and quantiles, nan where places are names.
+    """Distribution of rows along a feature: mean and quantiles, nan for categories.
 
     Attributes
     ----------
     mean, median : float
         Of the feature values of the rows.
     low, high : float
-        Below and above which one row in twenty stands.
+        Below and above which one row in twenty is.
 
     Examples
     --------
@@ -38,14 +38,14 @@ class Standing(NamedTuple):
 
 
 class Drift(NamedTuple):
-    """How the rows of a second explanation stand against those of a first.
+    """Data drift: how the rows of a second explanation differ from those of a first.
 
     Attributes
     ----------
     before, after : Standing
-        Where both stand.
+        Distributions of both.
     apart : float
-        Which part of the rows stands elsewhere, 0 to 1: the largest difference of the shares of
+        Which part of the rows is elsewhere, 0 to 1: the largest difference of the shares of
         rows up to some place (Kolmogorov and Smirnov); of levels without an order, half the sum of
         differences of their shares (total variation).
     by_chance : float
@@ -148,7 +148,7 @@ def summarize_row_positions(rows: RowPlaces) -> Standing:
 
 
 def find_row_quantiles(rows: RowPlaces, asked: FloatArray) -> FloatArray:
-    """Places up to which the asked shares of the rows stand."""
+    """Weighted quantiles of the rows: places up to which there are the shares `asked`."""
     order = np.argsort(rows.x, kind="stable")
     passed = np.cumsum(rows.weight[order])
     at = np.searchsorted(passed, asked * passed[-1] - 1e-12)

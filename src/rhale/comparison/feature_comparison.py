@@ -20,7 +20,7 @@ from rhale.stats.arrays import FloatArray
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureComparison:
-    """One feature and output, as several explanations tell it.
+    """One feature and output in several explanations.
 
     Attributes
     ----------
@@ -48,11 +48,11 @@ class FeatureComparison:
     differences: tuple[CurveDifference, ...]
 
     def __repr__(self) -> str:
-        told = ", ".join(
+        sizes = ", ".join(
             f"{one.second_name!r}: size={one.size:.3g}, p_value={one.p_value:.3g}"
             for one in self.differences
         )
-        return f"FeatureComparison({self.name!r}, against {self.names[0]!r}: {told})"
+        return f"FeatureComparison({self.name!r}, against {self.names[0]!r}: {sizes})"
 
     @property
     def name(self) -> str:
@@ -81,7 +81,7 @@ class FeatureComparison:
 
     @property
     def moved(self) -> bool:
-        """Whether the rows of any of them stand elsewhere than those of the first."""
+        """Whether the rows of any of them moved against those of the first: data drift."""
         return any(one.drift is not None and one.drift.moved for one in self.differences)
 
     def against(self, other: str | int | None = None) -> CurveDifference:

@@ -373,8 +373,8 @@ def compare(
 
     Notes
     -----
-    Curves and rows are told apart: the same model on rows that moved has the same curves, and the
-    drift of the rows is told as such. Curves are compared where both have rows.
+    Curves and rows are distinguished: the same model on rows that moved has the same curves, and the
+    drift of the rows is reported as such. Curves are compared where both have rows.
 
     Examples
     --------

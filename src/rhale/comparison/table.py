@@ -25,8 +25,8 @@ def comparison_rows(ranked: Sequence[FeatureComparison]) -> Columns:
     `size` is the deviation over the rows of the difference of the curves, `by_chance` what the draw
     of the rows would make of equal curves, `share` the size over the larger importance. `largest`
     is the largest difference among the rows, between `low` and `high`, found `at` some value.
-    `rows` is the part of the rows of the common zero that stand where both have a curve,
-    `rows_apart` how much of the rows stand elsewhere, `shift` how far their median moved.
+    `rows` is the part of the rows of the common zero that are where both have a curve,
+    `rows_apart` how much of the rows is elsewhere, `shift` how far their median moved.
     """
     pairs = [(one, found) for one in ranked for found in one.differences]
     every = [found for _, found in pairs]

@@ -11,7 +11,7 @@ from rhale.stats.arrays import FloatArray
 
 
 class SharedPlaces(NamedTuple):
-    """Where rows stand that two results can be compared at.
+    """Places of rows at which two results can be compared.
 
     Attributes
     ----------
@@ -20,7 +20,7 @@ class SharedPlaces(NamedTuple):
     weight : ndarray of shape (n_places,)
         Shares of the rows there, which add up to one.
     part : float
-        Which part of all these rows stands at places that both have.
+        Which part of all these rows is at places that both have.
 
     Examples
     --------

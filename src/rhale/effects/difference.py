@@ -34,7 +34,7 @@ from rhale.stats.distributions import student_quantile
 DIFFERENCE_ROUNDING = 1e-9  # of the larger curve: curves that differ by less do not differ
 RESOLUTION = 0.01  # of the larger effect: binning reads curves that well, however many rows
 OUTERMOST = 1 / 80  # of the rows, on each side
-MOST_PLACES = 40  # that stand for the rows, each for as many
+MOST_PLACES = 40  # quantiles that represent the rows, each as many
 N_DIFFERENCE_POINTS = 101  # of a difference that is drawn
 
 
@@ -111,7 +111,7 @@ class CurveDifference:
     standing : Result
         Whose rows count: where the difference is zero on average, and for its size.
     rows : tuple of RowPlaces or None
-        Feature values of known rows of both, for the drift; None where only the results tell.
+        Feature values of known rows of both, for the drift; None where only the results are known.
     zero_at : float or None
         A place where the difference is zero instead.
     level : float
@@ -123,7 +123,7 @@ class CurveDifference:
     have; elsewhere it is not known. Its error has the errors of the fits of both, added as those
     of independent draws of rows are. Which rows a curve is centred over does not count, since one
     zero serves both. Where both explain the same rows, their errors are partly the same: for
-    models that are alike, the interval is then too wide and fewer differences are told; only for
+    models that are alike, the interval is then too wide and fewer differences are found; only for
     models in which the same rows go opposite ways it may be too narrow, at most by a root of two.
 
     Examples
@@ -165,7 +165,7 @@ class CurveDifference:
 
     @cached_property
     def places(self) -> SharedPlaces:
-        """Where rows stand on what both have; nowhere if one of them has no curve."""
+        """Places of rows on what both have; none if one of them has no curve."""
         return share_places(self.first, self.second, self.standing)
 
     @property
@@ -332,7 +332,7 @@ class CurveDifference:
 
     @cached_property
     def few(self) -> SharedPlaces:
-        """Places that stand for the rows, each for as many: curves are compared there.
+        """Places that represent the rows, each as many: curves are compared there.
 
         Behind the outermost rows of either, one in eighty on each side, curves are hardly known.
         """
@@ -406,7 +406,7 @@ class CurveDifference:
 
     @cached_property
     def size_error(self) -> float:
-        """Standard error of `size`; of curves that may be the same, `chance_size` tells more."""
+        """Standard error of `size`; of curves that may be the same, see `chance_size`."""
         if not self.is_known or not self.size > 0:
             return 0.0 if self.is_known else float("nan")
         weight, unit = (
@@ -443,7 +443,7 @@ class CurveDifference:
 
     @cached_property
     def peak(self) -> Peak:
-        """Where the curves are farthest apart, among places that stand for the rows."""
+        """Where the curves are farthest apart, among the places `few`."""
         if not self.is_known:
             return Peak(*[float("nan")] * 4)
         at = int(np.nanargmax(np.abs(self._few_gaps)))

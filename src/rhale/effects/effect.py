@@ -127,7 +127,7 @@ class Effect(FrozenResult):
     level_error, slope_error : ndarray of shape (n_bins,)
         Standard errors of the mean local effect and of the slope.
     row_places : RowPlaces
-        What stands for the rows in averages over them: centring, importance, typical spread.
+        Quadrature nodes and weights of averages over the rows: centring, importance, typical spread.
     gaps : Gaps
         Wide stretches without rows, and how far the effect may be off there.
     fit_covariance : ndarray of shape (n_bins,) or None
@@ -392,7 +392,7 @@ class Effect(FrozenResult):
 
     @property
     def standard_error(self) -> FloatArray:
-        """Uncertainty of `mean`, shape (n_bins,); nan where a bin has too few rows to tell."""
+        """Uncertainty of `mean`, shape (n_bins,); nan where a bin has too few rows."""
         width = np.diff(self.edges)
         if not np.all(width > 0):
             return self.level_error
@@ -421,7 +421,7 @@ class Effect(FrozenResult):
             is drawn, and often nearer to what the model has learned. Other curves are smooth as
             they are.
         outside : {"extend", "nan", "raise"}
-            Beyond the bins, whose range `repr` tells and where no row was seen: the outermost ones
+            Beyond the bins, whose range `repr` shows and where no row was seen: the outermost ones
             go on, which is a guess; or nan; or an error.
 
         Returns
@@ -510,13 +510,9 @@ class Effect(FrozenResult):
         return np.where(unknown, np.nan, spread).reshape(shape)[()]
 
     def _increments(self, x: FloatArray) -> FloatArray:
-        """How much of each increment of `row_spread` lies before x, shape (n_x, n_places - 1).
-
-        Notes
-        -----
-        Between two places the curve of a row is straight; that of a model that jumps moves at its
-        thresholds, at each as much as rows differ there.
-        """
+        """How much of each increment of `row_spread` lies before x, shape (n_x, n_places - 1)."""
+        # between two places the curve of a row is straight; that of a model that jumps moves at its
+        # thresholds, at each as much as rows differ there
         assert self.row_spread is not None  # noqa: S101 - our own mistake
         places = self.row_spread.places
         found = np.clip((x[:, None] - places[:-1]) / np.diff(places), 0.0, 1.0)
@@ -617,7 +613,7 @@ class Effect(FrozenResult):
         method : {"formula", "bootstrap"}
             Variance of a linear map of independent means and slopes, with Student's quantiles; or
             refits of these bins to rows drawn anew from `sample`, as a check. Of jumps, what 32
-            groups of rows do to the curve tells its variance, and these groups are drawn anew.
+            groups of rows do to the curve gives its variance, and these groups are drawn anew.
         draws, seed : int
             Of the bootstrap.
         outside : {"extend", "nan", "raise"}

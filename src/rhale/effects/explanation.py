@@ -83,7 +83,7 @@ class Explanation:
     notes : tuple of Note
         What a reader should know about the whole.
     partner_matrix : PartnerMatrix or None
-        With whom the spread of every feature goes, which `partners` tells; None where that was
+        With which features the spread of every feature goes, for `partners`; None where that was
         not asked for.
 
     Examples
@@ -386,7 +386,7 @@ class Explanation:
         backend: str | None = None,
         **options: Any,
     ) -> Any:
-        """The curves on a grid as a table: how rows differ and how sure they are beside them.
+        """The curves on a grid as a table, with their spreads and intervals.
 
         Parameters
         ----------
@@ -435,7 +435,7 @@ class Explanation:
         ----------
         X : NumPy array, pandas, polars or pyarrow table
             Rows, explained or new; no model is asked. A data frame has the explained features by
-            name, in any order and beside other columns; an array has the columns of the explained
+            name, in any order and with other columns; an array has the columns of the explained
             table. With `transform=` of `explain`, in people's units.
         output : str or int, optional
             Which output, where there are several.
@@ -535,7 +535,7 @@ class Explanation:
         return summary.as_frame(summary.tabulate_splits(self.effects), backend, self._backend)
 
     def partners(self, feature: str | int, output: str | int | None = None) -> Partners:
-        """With whom the spread of a feature goes, and what goes with nobody; no model is asked.
+        """With which features the spread of a feature goes, and what goes with none; no query of the model.
 
         Parameters
         ----------
@@ -549,7 +549,7 @@ class Explanation:
 
         Notes
         -----
-        Looked at are the explained features; with regions those that may tell them apart.
+        The partners are the explained features; with regions those that may define them.
 
         Examples
         --------
@@ -580,7 +580,7 @@ class Explanation:
         raise BadSettingError(msg)
 
     def _require_regions(self) -> None:
-        """Refuse to tell who differs where nobody asked."""
+        """Refuse what needs regions where they were not asked for."""
         if any(effect.regions is None for effect in self.effects):
             msg = (
                 "regions were not asked for; call explain again with regions=True, or with "
@@ -691,9 +691,9 @@ class Explanation:
         from rhale.report.render import render
         from rhale.report.sections import add_comparison, add_interactions, add_refits
 
-        beside = {"interactions": interactions, "refits": refits, "comparison": comparison}
+        sections = {"interactions": interactions, "refits": refits, "comparison": comparison}
         for (name, given), part in zip(
-            beside.items(), ("pairs", "explanations", "names"), strict=True
+            sections.items(), ("pairs", "explanations", "names"), strict=True
         ):
             if given is not None and not hasattr(given, part):
                 msg = f"{name}={given!r:.60} is nothing that rhale has found; pass its result"
@@ -746,7 +746,7 @@ class Explanation:
         ----------
         bins : Partition, int, sequence of limits, Explanation or mapping
             As in `explain`. Limits that are not limits of cells move to the nearest one, and the
-            notes say so. Bins that end beside a value that many rows share stay, and so do levels.
+            notes say so. Bins that end at a value that many rows share stay, and so do levels.
             Regions stay with the bins that they have, as their cells are not kept; a note says so.
 
         Returns
@@ -767,7 +767,7 @@ class Explanation:
                 "call explain again with the bins you want"
             )
             raise BadSettingError(msg)
-        (made,) = rebin_alike([self], bins, is_told=True)
+        (made,) = rebin_alike([self], bins, is_noted=True)
         return made
 
     def copy_bins(self, feature: str, output: str) -> Partition | None:
@@ -827,9 +827,8 @@ class Explanation:
     def explained_variance(self) -> float | dict[str, float]:
         """Share of the model's variance that the sum of the curves explains, on the sample.
 
-        One number, or one per output. Low values say that single curves do not tell the whole
-        story: mostly because of interactions, but also where a step stands beside a small
-        gradient, or where waves are finer than the windows. Where features are explained that
+        One number, or one per output. Low values say that single curves do not describe the
+        model: mostly because of interactions, but also where a step is next to a small gradient, or where waves are finer than the windows. Where features are explained that
         are all the model sees, a share below one half is a note, too. Of some features only it is
         what their curves explain, and print, command and page say so.
 
@@ -853,8 +852,8 @@ class Explanation:
         """The same, where rows may have the curves of their regions instead of the common ones.
 
         Features take the curves of their regions one by one, the one that explains most first, as
-        long as that explains more: a difference that two features share, as in x1 x2, is told by
-        one of them. Without regions it is `explained_variance`.
+        long as that explains more: a difference that two features share, as in x1 x2, is counted
+        for one of them. Without regions it is `explained_variance`.
         """
         shares = {o: self._curves(i).explained_with_regions() for i, o in enumerate(self.outputs)}
         return shares if len(shares) > 1 else shares[self.outputs[0]]
@@ -891,20 +890,13 @@ def rebin_alike(
     bins: Bins,
     *,
     axes: Mapping[str, FeatureAxis] | None = None,
-    is_told: bool = False,
+    is_noted: bool = False,
 ) -> tuple[Explanation, ...]:
     """Choose bins anew for models of one table: the same for all, from the moments of all.
 
-    Parameters
-    ----------
-    explanations : sequence of Explanation
-        Of the same features, outputs and rows.
-    bins : Partition, int, Explanation or mapping
-        As in `Explanation.rebin`, where the rules for what stays as it is are.
-    axes : mapping of str to FeatureAxis, optional
-        Where the rows of each feature are; described by the cells if not given.
-    is_told : bool
-        Whether notes say what stays and which limits moved, to a reader who knows other bins.
+    The explanations are of the same features, outputs and rows; `bins` as in `Explanation.rebin`.
+    `axes` describe where the rows of each feature are, by default from its cells. `is_noted` adds
+    notes on what stays and which limits moved, for readers who know other bins.
     """
     first = explanations[0]
     bins = name_keys(parse_bins_setting(bins), first.features)
@@ -946,7 +938,7 @@ def rebin_alike(
     found = []
     for fx, effects in zip(explanations, zip(*rebinned, strict=True), strict=True):
         carried = tuple(map(carry_regions, fx.effects, effects))
-        if not is_told:  # to a reader who knows no other bins, nothing stays or moved
+        if not is_noted:
             carried = tuple(map(_without_bin_notes, carried))
         provenance = {**fx.provenance, "bins": describe_bins(bins)}
         found.append(note_explained(replace(fx, effects=carried, provenance=provenance)))
@@ -982,8 +974,8 @@ def _without_bin_notes(result: Result) -> Result:
     """The result without notes on which bins stayed and which limits moved."""
     if result.parts != "bins":
         return result
-    effect, told = cast(Effect, result), (TIED, REGIONS_STAY)
-    kept = [n for n in effect.bin_notes if n not in told and n.kind != MOVED_LIMITS]
+    effect = cast(Effect, result)
+    kept = [n for n in effect.bin_notes if n not in (TIED, REGIONS_STAY) and n.kind != MOVED_LIMITS]
     return replace(effect, bin_notes=tuple(kept))
 
 
@@ -1037,16 +1029,8 @@ def note_explained(fx: Explanation) -> Explanation:
 def load_explanation(path: str | PathLike[str]) -> Explanation:
     """Read an explanation that `Explanation.save` wrote; `rhale.load` reads interactions, too.
 
-    Parameters
-    ----------
-    path : path-like
-        The JSON file.
-
-    Raises
-    ------
-    BadFileError
-        If the file is of another program, or anything in it is not as `Explanation.save` writes
-        it. What is loaded can be used like any other explanation, wherever it comes from.
+    Anything that is not as `Explanation.save` writes it is refused with BadFileError: what is
+    loaded can be used like any other explanation, wherever it comes from.
     """
     return restore_explanation(store.read_result_file(path), str(path))
 
@@ -1054,11 +1038,7 @@ def load_explanation(path: str | PathLike[str]) -> Explanation:
 def restore_explanation(content: Any, source: str) -> Explanation:
     """Make an explanation of the plain values in a file or a message, which may be hostile.
 
-    Parameters
-    ----------
-    content : dict
-        What `rhale.effects.store.pack_explanation` gave, with the version of its format.
-    source : str
-        Where it came from, for messages.
+    `content` is what `pack_explanation` gave, with the version of its format; `source` says in
+    messages where it came from.
     """
     return Explanation(**store.unpack_explanation(content, source))

@@ -59,7 +59,7 @@ class LevelEffect(FrozenResult):
     level_count, level_weight : ndarray of shape (n_levels,)
         Rows of each level, and the sum of their weights.
     edges : ndarray of shape (n_levels,)
-        Where the levels stand: their values if they are numbers, else 0, 1, 2, ...
+        Positions of the levels: their values if they are numbers, else 0, 1, 2, ...
     count, rows, weight : ndarray of shape (n_steps,)
         Rows on both sides of each step, their effective number, the sum of their weights.
     mean, std : ndarray of shape (n_steps,)
@@ -70,7 +70,7 @@ class LevelEffect(FrozenResult):
     is_number : bool
         Whether the levels are numbers.
     pooled : tuple of str
-        Rare levels that stand together as one, named "other (k levels)".
+        Rare levels that are pooled as one, named "other (k levels)".
     missing : Missing or None
         What happens when the value is removed, where that was measured.
     local_notes, bin_notes : tuple of Note
@@ -490,7 +490,7 @@ class LevelEffect(FrozenResult):
         Returns
         -------
         places : ndarray of shape (n_known,)
-            Middles of steps; a level between two others stands beside two of them.
+            Middles of steps; a level between two others is next to two of them.
         rows : ndarray of shape (n_known,)
             Which rows they are.
 
@@ -592,7 +592,7 @@ class LevelEffect(FrozenResult):
         return np.asarray(values[places[0] if single else places])[()]
 
     def find(self, level: Any) -> int:
-        """Position of a level, given by its label; a pooled one stands with the others.
+        """Index of a level, given by its label; a pooled one has that of the others.
 
         Parameters
         ----------
@@ -614,17 +614,11 @@ class LevelEffect(FrozenResult):
         """
         if str(level) in self.pooled and str(level) not in self.levels:
             others = name_others(len(self.pooled))
-            # spaces tell it from a level that is really called so
+            # trailing spaces distinguish it from a level that has this name
             level = max((n for n in self.levels if n.rstrip(" ") == others), key=len)
         return find_level(self.name, level, self.levels)
 
 
 def name_others(n_pooled: int) -> str:
-    """What several rare levels are called together.
-
-    Examples
-    --------
-    >>> name_others(3)
-    'other (3 levels)'
-    """
+    """Name of several rare levels that are pooled: "other (3 levels)"."""
     return f"other ({n_pooled} levels)"

@@ -71,12 +71,12 @@ def ranking(
     if any(e.regions is not None for e in ranked):
         columns["differs by (in this model)"] = [differs_by(e.regions, e.captions) for e in ranked]
     n_left = len(columns)
-    told = [
+    sizes = [
         read_size_numbers(e, scale)
         for e, scale in zip(ranked, scales(effects, ranked), strict=True)
     ]
-    columns["importance ± error"] = align_signs([write_with_error(*one[:2]) for one in told])
-    spreads = [write_spread(*one[2:]) for one in told]
+    columns["importance ± error"] = align_signs([write_with_error(*one[:2]) for one in sizes])
+    spreads = [write_spread(*one[2:]) for one in sizes]
     header = "typical spread" + (SIGN + "error" if any(SIGN in one for one in spreads) else "")
     columns[header] = align_signs(spreads)
     found = {effect.parts for effect in ranked}  # what is counted: bins, levels, points
@@ -96,7 +96,7 @@ def ranking(
 
 
 def scales(effects: Sequence[Result], shown: Sequence[Result]) -> list[float]:
-    """For each effect that is shown, the largest on its output: beside it, rounding is nothing."""
+    """For each effect that is shown, the largest size on its output: the scale of rounding."""
     largest: dict[str, float] = {}
     for effect in effects:
         size = float(np.nan_to_num(max(effect.importance, effect.typical_spread)))
@@ -130,12 +130,12 @@ def write_spread(spread: float, error: float) -> str:
     >>> write_spread(0.3123, 0.0214), write_spread(0.3123, float("nan")), write_spread(0.0, 0.0)
     ('0.312 ± 0.021', '0.312', '0')
     """
-    is_told = math.isfinite(error) and spread > 0
-    return write_with_error(spread, error) if is_told else write_number(spread, 3)
+    is_known = math.isfinite(error) and spread > 0
+    return write_with_error(spread, error) if is_known else write_number(spread, 3)
 
 
 def align_signs(cells: Sequence[str]) -> list[str]:
-    """Pad numbers with their errors so that the signs between them stand below one another.
+    """Pad numbers with their errors so that the signs between them are below one another.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def differs_by(tree: RegionTree | None, captions: Captions = NO_CAPTIONS) -> str
 
 
 def name_differing(tree: RegionTree, captions: Captions = NO_CAPTIONS) -> str:
-    """Name the features that tell rows apart; how, where they do so gradually or perhaps."""
+    """Name the features that define regions; also whether they act gradually, or perhaps."""
     if tree.state == "doubtful":
         doubted = dict.fromkeys(captions.feature(split.feature) for split in tree.doubtful)
         return f"perhaps {name_few(list(doubted))}" if doubted else ""
@@ -355,7 +355,7 @@ def shorten_name(name: str, longest: int = MAX_LISTED_NAME_LENGTH) -> str:
     return line[:cut].rstrip(JOINER) + "…"
 
 
-# --- A curve on a grid as rows: its spread and its interval beside it
+# --- A curve on a grid as rows, with its spread and its interval
 
 
 def curve_rows(

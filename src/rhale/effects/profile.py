@@ -74,7 +74,7 @@ class Profile(FrozenResult):
     rows : ndarray of shape (n_points,)
         Effective number of rows behind each point.
     share : ndarray of shape (n_points,)
-        Share of the rows at each point: a row shares itself between the two points beside it, so
+        Share of the rows at each point: a row shares itself between the two points next to it, so
         that the mean of the curve over the rows is the product of share and mean. Rows beyond
         the grid count at its nearest end. Rows of a marginal bin count at its point.
     curves : ndarray of shape (n_curves, n_points)
@@ -89,8 +89,8 @@ class Profile(FrozenResult):
         Labels of the points, where the feature has levels (then the grid is 0, 1, 2, ... or their
         values, if they are numbers); none otherwise.
     row_places : RowPlaces or None
-        Places that stand for the rows between the points, for what is squared over the rows; None
-        where the rows stand at the points, as in marginal plots, and in files before format 5.
+        Quadrature nodes and weights of the rows between the points, for averages of squares; None
+        where the rows are at the points, as in marginal plots, and in files before format 5.
     known_rows : float or None
         Effective number of rows that have a value; None in files before format 5.
     own_covariance : ndarray of shape (n_points,) or None
@@ -209,7 +209,7 @@ class Profile(FrozenResult):
 
     @property
     def regions(self) -> None:
-        """None: profiles have no local effects that regions could tell apart."""
+        """None: profiles have no local effects, by which regions are found."""
 
     def curve(
         self,

@@ -1,4 +1,4 @@
-"""Result: what every result answers, so that no reader asks which class it is."""
+"""Result: the protocol of all results of one feature, and what their classes share."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ class CurveMethods(Protocol):
         Parameters
         ----------
         n_points : int
-            How many stand evenly from end to end, besides the limits of bins and both sides of
+            Number of even places from end to end, besides the limits of bins and both sides of
             every jump. Levels and points of a profile are what they are; between few points some
             are added, as spread and interval are not straight there.
 
@@ -276,7 +276,7 @@ class CurveMethods(Protocol):
         Parameters
         ----------
         center : {"mean", "start", "uniform"} or None
-            Where the curve beside it is zero.
+            Where the curve is zero, on whose scale the point is.
         level : float
             Probability that its interval covers.
 
@@ -486,7 +486,7 @@ class CurveMethods(Protocol):
         smooth: bool = False,
         backend: str | None = None,
     ) -> Any:
-        """The curve on a grid as a table: how rows differ and how sure it is beside it.
+        """The curve on a grid as a table, with its spread and its interval.
 
         Parameters
         ----------
@@ -731,8 +731,8 @@ class FrozenResult(CurveMethods):
         -----
         Deviations are over the rows: at their own values, at their levels, or, of a profile, as
         `importance` is. The range is that of the curve where rows are: of a staircase that of all
-        its steps between the first and the last row, of levels and points those that rows stand at
-        or beside. Under `method="ale"` the curve is read as R's package ale does: in the middles
+        its steps between the first and the last row, of levels and points those that rows are at
+        or next to. Under `method="ale"` the curve is read as R's package ale does: in the middles
         of the bins, and its range at their limits. Of levels the package adds up the steps of the
         rows of the higher ones alone, in an order of its own; of profiles it has no such numbers.
 
@@ -763,17 +763,7 @@ def reach(result: Result) -> tuple[float, float]:
 
 
 def find_beyond(result: Result, points: FloatArray, outside: Outside) -> BoolArray:
-    """Tell which values are to be nan, as they lie beyond the ends of a curve; or refuse them.
-
-    Parameters
-    ----------
-    result : Result
-        Whose curve.
-    points : ndarray of shape (n_x,)
-        Feature values.
-    outside : {"extend", "nan", "raise"}
-        As in `Result.curve`.
-    """
+    """Tell which values, shape (n_x,), are nan with outside="nan"; refuse them with "raise"."""
     outside = cast(Outside, read_word("outside", outside, get_args(Outside)))
     low, high = reach(result)
     beyond = (points < low) | (points > high)
@@ -801,7 +791,7 @@ def find_result_axis_kind(result: Result) -> AxisKind:
 
 
 def heights(result: Result, x: FloatArray) -> FloatArray:
-    """The centred curve at sampled values; for rows without one at the point of its own.
+    """The centred curve at sampled values; for missing ones the change that was measured.
 
     Nan where neither is known: outside the curve, or where no point for missing values was made.
     """
@@ -819,24 +809,13 @@ def trace_missing(
 ) -> Trace | None:
     """Make the one point of missing values; None where it was not measured.
 
-    Parameters
-    ----------
-    missing : Missing or None
-        What was measured.
-    shift : float
-        What to add to its mean, so that it stands where the curve does.
-    level : float
-        Of the interval.
-    spread_known : bool
-        Whether rows differ by its deviation on the scale of the curve, too.
-
-    Notes
-    -----
-    A curve that is zero on average over the rows is zero at their average prediction, so the
-    change of that average is a point on the same scale. How rows differ without a value, once
-    their own curves are centred, a partial dependence does not tell; its interval is then that
-    of the uncentred mean, which is too wide rather than too narrow.
+    `shift` is added to its mean, for the zero of the curve; `spread_known` says whether its deviation
+    is that of the rows on the scale of the curve, too.
     """
+    # A curve that is zero on average over the rows is zero at their average prediction, so the
+    # change of that average is a point on the same scale. How rows differ without a value, once
+    # their own curves are centred, a partial dependence does not say; its interval is then that
+    # of the uncentred mean, which is too wide rather than too narrow.
     if missing is None or not np.isfinite(missing.mean):
         return None
     mean, spread = missing.mean + shift, missing.std if spread_known else np.nan
@@ -871,7 +850,7 @@ def normal_quantile(level: float) -> float:
 
 
 def zero_rounding_of_effect(value: float, scale: float) -> float:
-    """A number, zero if it is but rounding beside the scale; nan stays what it is.
+    """The number, or zero if it is only rounding on the scale; nan stays nan.
 
     Examples
     --------

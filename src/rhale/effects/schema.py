@@ -212,7 +212,7 @@ def _agree_places(places: RowPlaces, where: str) -> None:
 
 
 def _agree_levels(effect: LevelEffect, where: str) -> None:
-    """Levels have rows, places and steps between them; pooled ones stand together as one."""
+    """Levels have rows, places and steps between them; pooled ones are one level."""
     if len(effect.levels) != effect.mean.size + 1:
         refuse_file_content(
             f"{where}mean has {effect.mean.size} numbers for {len(effect.levels)} levels"

@@ -101,7 +101,7 @@ def tabulate_effects(effects: Sequence[Result]) -> Columns:
     `kind` is number, date, duration, steps (few whole numbers) or categories. `bins` counts the
     levels of the last two, and the points of profiles. `low` and `high` are numbers, `from` and
     `to` the same as text. `missing_share` and `missing_mean` are nan where not measured. Where
-    regions were asked for, `differs_by` names who differs, `share` and `share_error` say how much
+    regions were asked for, `differs_by` names the features that define them, `share` and `share_error` say how much
     of the spread that explains, and `regions` counts them. `notes` says what the notes are about;
     `effect.notes` has them in full. What people read for `feature` and `output` comes last.
     """

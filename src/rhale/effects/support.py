@@ -242,22 +242,6 @@ def span(mean: FloatArray, std: FloatArray) -> tuple[float, float]:
 # --- Rows that all effects of an explanation share: held once, and written once
 
 
-def share_sample_fields(
-    effect: Any, first: Any, column: FloatArray, weight: FloatArray
-) -> dict[str, Any]:
-    """Fields of an effect that others hold, too: the sample, and the row places of all outputs.
-
-    `first` is the effect on the first output; `column` and `weight` are as in `share_sample`.
-    """
-    if effect.parts != "bins":
-        return {}
-    places = first if same_places(effect.row_places, first.row_places) else effect
-    return {
-        "sample": share_sample(effect, column, weight) or effect.sample,
-        "row_places": places.row_places,
-    }
-
-
 def share_sample(effect: Any, column: FloatArray, weight: FloatArray) -> LocalEffects | None:
     """The sample of an effect, on these rows instead of its own; None if they differ in a bit.
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rhale.output.note import Note
 from rhale.output.times import AxisKind, as_dates
-from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from rhale.effects.effect import Effect
+    from rhale.effects.level_effect import LevelEffect
 
 
 @dataclass(frozen=True)
@@ -55,32 +59,9 @@ MISSING_ROW_LABEL = "missing"
 UNDEFINED = float("nan")
 
 
-class _WithBins(Protocol):
-    """An effect that is made of bins, or of steps between levels."""
-
-    @property
-    def count(self) -> IntArray: ...
-
-    @property
-    def weight(self) -> FloatArray: ...
-
-    @property
-    def mean(self) -> FloatArray: ...
-
-    @property
-    def slope(self) -> FloatArray: ...
-
-    @property
-    def std(self) -> FloatArray: ...
-
-    @property
-    def std_plain(self) -> FloatArray: ...
-
-    @property
-    def standard_error(self) -> FloatArray: ...
-
-
-def list_bins(effect: _WithBins, edges: FloatArray, names: list[str], curve: FloatArray) -> Columns:
+def list_bins(
+    effect: Effect | LevelEffect, edges: FloatArray, names: list[str], curve: FloatArray
+) -> Columns:
     """One row for each bin between two edges, which have names and heights of the curve."""
     return {
         "bin": list(range(effect.mean.size)),

@@ -48,10 +48,6 @@ class Captions:
         name : str
             Key of the feature.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
@@ -67,10 +63,6 @@ class Captions:
         ----------
         name : str
             Key of the output.
-
-        Returns
-        -------
-        str
 
         Examples
         --------
@@ -88,10 +80,6 @@ class Captions:
         name : str
             Key of a feature or an output.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
@@ -101,16 +89,12 @@ class Captions:
         return self.units.get(name, "")
 
     def axis(self, name: str) -> str:
-        """What stands at the axis of a feature: what people read, and its unit.
+        """Label of the axis of a feature: what people read, and its unit.
 
         Parameters
         ----------
         name : str
             Key of the feature.
-
-        Returns
-        -------
-        str
 
         Examples
         --------
@@ -128,10 +112,6 @@ class Captions:
         name : str
             Key of the output.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
@@ -145,16 +125,12 @@ class Captions:
         return f"{words} ({unit})" if unit else words
 
     def feature_key(self, asked: Any) -> Any:
-        """The key of a feature that was asked for by what people read; else what was asked for.
+        """The key of a feature that is given by its caption; anything else stays as it is.
 
         Parameters
         ----------
         asked : str or int
             What the user called it.
-
-        Returns
-        -------
-        str or int
 
         Examples
         --------
@@ -172,10 +148,6 @@ class Captions:
         asked : str or int
             What the user called it.
 
-        Returns
-        -------
-        str or int
-
         Examples
         --------
         >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
@@ -186,10 +158,6 @@ class Captions:
 
     def plain(self) -> dict[str, dict[str, str]]:
         """Plain values, which files hold.
-
-        Returns
-        -------
-        dict of str to dict
 
         Examples
         --------

@@ -33,7 +33,7 @@ def write_with_error(value: float, error: float) -> str:
     """Write a number and its standard error: two digits of the error say how many the number has.
 
     The number has no more than five digits, but all that it has before the point, however small
-    the error is. Where the error is not known, the number stands alone.
+    the error is. Where the error is not known, the number is alone.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from rhale.output.storage.values import Lengths, Numbers, quote_file_value, refu
 from rhale.stats.arrays import FloatArray
 
 MAX_POOLED_SIDE, MOST_SIDES = 2**31, 2  # of arrays in results
-POOL_KEY = "pooled"  # stands for an array: its number in the pool
+POOL_KEY = "pooled"  # marks the index of an array in the pool
 Array = np.ndarray[Any, np.dtype[Any]]
 POOL_STORAGE_TYPES = {  # what arrays of a type may be written as: the first that has the same bits counts
     "float64": ("<f4", "<f8"),
@@ -26,7 +26,7 @@ POOL_STORAGE_TYPES = {  # what arrays of a type may be written as: the first tha
 
 
 class ArrayPool:
-    """Takes arrays, and gives what stands for each of them.
+    """A pool of arrays, each written once, and the marks that replace them.
 
     Examples
     --------

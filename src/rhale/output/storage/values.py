@@ -307,7 +307,7 @@ class Record:
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """Names of the fields that no default stands for."""
+        """Names of the fields that have no default."""
         if self.build is not None or not is_dataclass(self.make):
             return tuple(name for name in self.names if name not in self.later)
         return tuple(
@@ -347,7 +347,7 @@ class Record:
 
 @dataclass(frozen=True)
 class RecordUnion:
-    """One of several records, told by its mark."""
+    """One of several records, chosen by its mark."""
 
     records: Mapping[str, Record]
 
@@ -391,7 +391,7 @@ def quote_file_value(value: Any) -> str:
 
 
 def pairs(listed: Any, where: str) -> list[tuple[str, Any]]:
-    """The names of a mapping and what they stand for; each name once."""
+    """The names of a mapping and their values; each name once."""
     if type(listed) is not list or not all(type(p) is list and len(p) == 2 for p in listed):
         refuse_file_content(f"{where} is not a mapping of names")
     if not all(type(name) is str for name, _ in listed):
