@@ -38,13 +38,7 @@ from rhale.errors import BadSettingError, RhaleError
 from rhale.execution import open_on_engine, rows_of_parts
 from rhale.execution.checkpoint.folder import digest_of, identify
 from rhale.execution.fold import FIRST_LOOK, FIRST_LOOK_AGAIN, SECOND_LOOK, Passes
-from rhale.execution.gpu.task import (
-    cuda_of,
-    most_rows,
-    move_to_device,
-    on_device,
-    survey_on_device,
-)
+from rhale.execution.gpu.task import cuda_of, most_rows, move_to_device, on_device, survey_on_device
 from rhale.execution.threads import count_jobs, limit_libraries, limit_threads
 from rhale.features.feature import Columns, name_splitters
 from rhale.features.naming import keep_words, make_captions, name_columns

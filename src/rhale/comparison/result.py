@@ -13,8 +13,8 @@ import numpy as np
 
 from rhale.comparison import table
 from rhale.comparison.feature_comparison import FeatureComparison, rank_comparisons
-from rhale.comparison.notes import describe_comparison
-from rhale.effects import summary
+from rhale.comparison.table import describe_comparison
+from rhale.effects import listing
 from rhale.effects.difference import CurveDifference
 from rhale.effects.explanation import Explanation
 from rhale.effects.quadrature import RowPlaces
@@ -214,7 +214,7 @@ class Comparison:
         ['x1', 'x0']
         """
         rows = table.comparison_rows(self.ranked())
-        return summary.as_frame(rows, backend, self._backend)
+        return listing.as_frame(rows, backend, self._backend)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output, explanation and place: both curves, difference, interval.
@@ -240,7 +240,7 @@ class Comparison:
         True
         """
         rows = table.place_rows_of(self.ranked())
-        return summary.as_frame(rows, backend, self._backend)
+        return listing.as_frame(rows, backend, self._backend)
 
     @property
     def _backend(self) -> str | None:

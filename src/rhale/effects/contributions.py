@@ -12,9 +12,9 @@ import numpy as np
 
 from rhale.effects.alignment import align
 from rhale.effects.level_effect import LevelEffect
+from rhale.effects.listing import as_frame
 from rhale.effects.new_rows import MISSING_LEVEL, UNSEEN_LEVEL, NewRows, read_new_rows
 from rhale.effects.result import Outside, Result, find_result_axis_kind, heights, reach
-from rhale.effects.summary import as_frame
 from rhale.effects.table import UNDEFINED
 from rhale.errors import BadSettingError, BadTableError
 from rhale.naming import read_word

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rhale.effects import listing, store, summary
+from rhale.effects import listing, store
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.fit import MOVED_LIMITS, ModelCells, Unbinned, bin_all
 from rhale.effects.binning.fixed import Edges, Quantile
@@ -139,7 +139,7 @@ class Explanation:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return listing.as_text(self.effects, self.provenance, (*self._shares_told(), *self.notes))
+        return listing.as_text(self.effects, self.provenance, (*self._share_notes(), *self.notes))
 
     __repr__ = __str__
 
@@ -373,10 +373,10 @@ class Explanation:
         """
         if regions:
             self._require_regions()
-            rows = summary.region_rows(self.effects)
+            rows = listing.region_rows(self.effects)
         else:
-            rows = summary.bin_rows(self.effects)
-        return summary.as_frame(rows, backend, self._backend)
+            rows = listing.bin_rows(self.effects)
+        return listing.as_frame(rows, backend, self._backend)
 
     def curve_frame(
         self,
@@ -418,7 +418,7 @@ class Explanation:
         names = [self.features[self._feature(name)] for name in asked]
         outputs = self.outputs if output is None else (self._label(output),)
         effects = [self[name, label] for name in names for label in outputs]
-        return summary.curve_frame(effects, backend, self._backend, **options)
+        return listing.curve_frame(effects, backend, self._backend, **options)
 
     def contributions(
         self,
@@ -532,7 +532,7 @@ class Explanation:
         ['x0', 'x1', 0.0]
         """
         self._require_regions()
-        return summary.as_frame(summary.tabulate_splits(self.effects), backend, self._backend)
+        return listing.as_frame(listing.tabulate_splits(self.effects), backend, self._backend)
 
     def partners(self, feature: str | int, output: str | int | None = None) -> Partners:
         """With which features the spread of a feature goes, and what goes with none; no query of the model.
@@ -588,14 +588,14 @@ class Explanation:
             )
             raise BadSettingError(msg)
 
-    def _shares_told(self) -> tuple[str, ...]:
+    def _share_notes(self) -> tuple[str, ...]:
         """How much the curves explain, where regions were asked for: with them, and without."""
         if all(effect.regions is None for effect in self.effects):
             return ()
         curves = [self._curves(i) for i in range(len(self.outputs))]
         shares = [(one.explained(), one.explained_with_regions()) for one in curves]
         some = listing.count_some(self.provenance, self.features)
-        return listing.tell_shares(list(map(self.captions.output, self.outputs)), shares, some)
+        return listing.describe_shares(list(map(self.captions.output, self.outputs)), shares, some)
 
     def summary(self, backend: str | None = None) -> Any:
         """One row per feature and output, largest effect first.
@@ -620,7 +620,7 @@ class Explanation:
         >>> found["feature"].tolist(), bool(found["importance"][0] > found["importance"][1])
         (['x0', 'x1'], True)
         """
-        return summary.as_frame(summary.tabulate_effects(self.ranked()), backend, self._backend)
+        return listing.as_frame(listing.tabulate_effects(self.ranked()), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one JSON file that `rhale.load` reads back exactly.
@@ -737,7 +737,7 @@ class Explanation:
         """The ranked table with the shape of each curve, for notebooks."""
         from rhale.report.notebook import as_html
 
-        return as_html(self.ranked(), self.provenance, (*self._shares_told(), *self.notes))
+        return as_html(self.ranked(), self.provenance, (*self._share_notes(), *self.notes))
 
     def rebin(self, bins: Bins) -> Explanation:
         """Choose bins anew from the fine cells, without asking the model.

@@ -473,7 +473,7 @@ class CurveMethods(Protocol):
         >>> age.to_frame("pandas")["mean"].tolist()
         [2.0]
         """
-        from rhale.effects.summary import as_frame, bin_rows
+        from rhale.effects.listing import as_frame, bin_rows
 
         return as_frame(bin_rows([self]), backend)
 
@@ -514,7 +514,7 @@ class CurveMethods(Protocol):
         >>> age.curve_frame(3, center="start", backend="pandas")["curve"].tolist()
         [0.0, 10.0, 20.0]
         """
-        from rhale.effects.summary import curve_frame
+        from rhale.effects.listing import curve_frame
 
         asked: dict[str, Any] = {"n": n, "center": center, "level": level, "smooth": smooth}
         return curve_frame([self], backend, **asked)
@@ -687,9 +687,9 @@ class FrozenResult(CurveMethods):
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self: Any) -> str:
-        from rhale.effects.listing import tell_effect
+        from rhale.effects.listing import write_effect_line
 
-        return tell_effect(self)
+        return write_effect_line(self)
 
     def _repr_html_(self: Any) -> str:
         """A small page, for notebooks."""

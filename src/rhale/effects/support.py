@@ -134,7 +134,7 @@ def find_shown_part(
         parts.append((start if left > middle else ends[0], stop if right > middle else ends[1]))
     start, stop = min(part[0] for part in parts), max(part[1] for part in parts)
     is_log = scale == "log" or (scale == "auto" and is_skewed(first, (start, stop)))
-    return ShownPart(start, stop, is_log, tell_beyond(results, start, stop))
+    return ShownPart(start, stop, is_log, describe_rows_beyond(results, start, stop))
 
 
 def rooms_of_tails(
@@ -150,7 +150,7 @@ def rooms_of_tails(
     return (start, stop), left, middle, right
 
 
-def tell_beyond(results: Sequence[Result], low: float, high: float) -> str:
+def describe_rows_beyond(results: Sequence[Result], low: float, high: float) -> str:
     """Say how many rows are beyond two values, and how far away; "" where none can be."""
     # rows are counted where one result has kept all of its own, without weights; else their share
     # is given
