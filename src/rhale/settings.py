@@ -316,13 +316,7 @@ def describe_bins(bins: Any) -> str:
 
 
 def source_of(value: Any) -> str | None:
-    """Python source that makes a value; None for what has none.
-
-    Examples
-    --------
-    >>> source_of({"a": (1, np.float64(2.5))}), source_of(["x", None]), source_of(len)
-    ("{'a': (1, 2.5)}", "['x', None]", None)
-    """
+    """Python source that makes a value; None for what has none."""
     if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):

@@ -136,13 +136,7 @@ def effective_rows(rows: RowPlaces) -> float:
 
 
 def summarize_row_positions(rows: RowPlaces) -> Standing:
-    """Mean, and 5 %, 50 % and 95 % quantiles, of rows that places represent.
-
-    Examples
-    --------
-    >>> summarize_row_positions(RowPlaces(np.array([0.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.25])))
-    Standing(mean=1.0, low=0.0, median=1.0, high=2.0)
-    """
+    """Mean, and 5 %, 50 % and 95 % quantiles, of rows that places represent."""
     low, median, high = find_row_quantiles(rows, np.array([0.05, 0.5, 0.95])).tolist()
     return Standing(rows.mean(rows.x), low, median, high)
 
@@ -156,14 +150,7 @@ def find_row_quantiles(rows: RowPlaces, asked: FloatArray) -> FloatArray:
 
 
 def largest_distance(first: RowPlaces, second: RowPlaces) -> float:
-    """Largest difference of the shares of rows up to any place (Kolmogorov and Smirnov).
-
-    Examples
-    --------
-    >>> one, two = RowPlaces(np.array([0.0, 1.0]), np.array([0.5, 0.5])), RowPlaces(np.ones(1), np.ones(1))
-    >>> largest_distance(one, two)
-    0.5
-    """
+    """Largest difference of the shares of rows up to any place (Kolmogorov and Smirnov)."""
     every, shares = np.unique(np.concatenate([first.x, second.x])), []
     for rows in (first, second):
         order = np.argsort(rows.x, kind="stable")

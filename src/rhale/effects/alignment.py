@@ -97,13 +97,6 @@ def offset(first: Result, second: Result, standing: Result | None = None) -> flo
     """What to add to the second centred curve so that it is that of the first on average.
 
     Over the rows of `standing`, of the first if not given, on what both have; 0 if that is nothing.
-
-    Examples
-    --------
-    >>> import rhale
-    >>> old, new = (rhale.effect(np.linspace(a, a + 4, 500), np.ones(500)) for a in (0, 1))
-    >>> round(offset(old, new), 9)  # curves x - 2 and x - 3
-    1.0
     """
     if first is second:
         return 0.0
@@ -130,15 +123,6 @@ def align(region_effect: Result, common: Result) -> float:
 
     The mean is over the region's rows. A curve is known up to a constant: were each region's curve
     zero over its own rows, two regions with the same effect would show two parallel curves.
-
-    Examples
-    --------
-    >>> import numpy as np, rhale
-    >>> x = np.linspace(0, 4, 801)
-    >>> some = x > 2
-    >>> common, region = rhale.effect(x, 0 * x + 1), rhale.effect(x[some], 0 * x[some] + 1)
-    >>> round(align(region, common), 2)  # curves x - 2 and x - 3
-    1.0
     """
     if is_constant(region_effect) and not region_effect.labels:  # one point, at zero
         return 0.0 if is_constant(common) else float(common.height(region_effect.axis[:1])[0])

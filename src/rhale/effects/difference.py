@@ -368,6 +368,7 @@ class CurveDifference:
     def _covariance(self) -> FloatArray:
         """Covariance of the errors of the difference at these places, less their mean."""
         x, other = self.few.x, self.few.other_x
+        # from the variances of all changes from place to place: var(a - b) of every pair (a, b)
         changes = np.zeros((x.size, x.size))
         for row, *places in zip(changes, x, other, strict=True):
             zero, other_zero = (RowPlaces(np.array([place]), np.ones(1)) for place in places)

@@ -320,6 +320,7 @@ class Effect(FrozenResult):
     @property
     def total_rows(self) -> float:
         """Effective number of rows of all bins together, a float; their number without weights."""
+        # Kish: (sum w)² / sum w²; a bin of weight W and n effective rows has W² / n as its sum of w²
         some = self.weight > 0
         squares = float(np.sum(self.weight[some] ** 2 / self.rows[some]))
         return float(self.weight.sum()) ** 2 / squares if squares > 0 else 0.0
@@ -337,6 +338,7 @@ class Effect(FrozenResult):
         fit = self.fit
         # where one line fills a bin that is its height in the middle: exact for a constant
         mean = self.level + self.slope * (middles(self.edges) - self.mean_x)
+        # a bin that is cut (at rows' ends, followed cells or gaps) has its rise over its width
         cut = np.bincount(fit.bin, minlength=mean.size) > 1
         if fit.asked is not None:
             meets = (self.edges[:-1, None] < fit.asked.right) & (
@@ -703,6 +705,7 @@ class Effect(FrozenResult):
                 )
                 crossings = measured._replace(rise=measured.rise + noise)
             shift[:] = refit(each * drawn, crossings) - own
+        # the sample is a part of the rows: with all of them variances are smaller by that part
         kept = min(float(weight.sum() / self.weight.sum()), 1.0)
         return np.asarray(shifts * np.sqrt(kept))
 

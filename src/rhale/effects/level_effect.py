@@ -332,6 +332,7 @@ class LevelEffect(FrozenResult):
         (8.0, 8.0)
         """
         require_level(level)
+        # the curve is a linear map M of the steps: its variances are the diagonal of M C M'
         matrix, drawn = self._map(center), self._centring_variance(center)
         variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
         variance = np.maximum(variance, 0.0) + drawn
@@ -547,6 +548,7 @@ class LevelEffect(FrozenResult):
     @property
     def _all_rows(self) -> float:
         """Effective number of all rows, as if weights were alike at all levels."""
+        # Kish's sum of w² over sum of w, from all steps together
         unevenness = (self.weight**2 / self.rows).sum() / self.weight.sum()
         return float(self.level_weight.sum() / unevenness)
 

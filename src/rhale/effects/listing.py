@@ -325,13 +325,7 @@ def aligned(rows: Sequence[Sequence[str]], n_left: int) -> list[str]:
 
 
 def text_width(text: str) -> int:
-    """Count the columns that a text takes in a terminal.
-
-    Examples
-    --------
-    >>> text_width("ab"), text_width("日本"), text_width("e\u0301")
-    (2, 4, 1)
-    """
+    """Count the columns that a text takes in a terminal."""
     return sum(letter_widths(text))
 
 
@@ -347,13 +341,7 @@ def letter_widths(text: str) -> list[int]:
 
 
 def shorten_name(name: str, longest: int = MAX_LISTED_NAME_LENGTH) -> str:
-    """Cut a long name, and keep a name on one line; signs that steer a terminal are left out.
-
-    Examples
-    --------
-    >>> shorten_name("a name that goes on", 10)
-    'a name th…'
-    """
+    """Cut a long name, and keep a name on one line; signs that steer a terminal are left out."""
     line = " ".join(name.split()) or name
     line = "".join(
         letter

@@ -584,6 +584,7 @@ class Profile(FrozenResult):
             # over: the same term for the rows and the columns of the covariance
             rest = (self.std**2 - np.diag(self.covariance)) / 2
             return np.asarray(self.covariance + rest + rest[:, None])
+        # curves less their weighted mean: (I - 1 w') C (I - w 1')
         weights = self.centring(center)
         pull = self.covariance @ weights
         return np.asarray(self.covariance - pull - pull[:, None] + weights @ pull)

@@ -850,13 +850,7 @@ def normal_quantile(level: float) -> float:
 
 
 def zero_rounding_of_effect(value: float, scale: float) -> float:
-    """The number, or zero if it is only rounding on the scale; nan stays nan.
-
-    Examples
-    --------
-    >>> zero_rounding_of_effect(2.6e-14, 37.68), zero_rounding_of_effect(2.6e-14, 0.0), zero_rounding_of_effect(0.1, 37.68)
-    (0.0, 2.6e-14, 0.1)
-    """
+    """The number, or zero if it is only rounding on the scale; nan stays nan."""
     return 0.0 if value <= EFFECT_ROUNDING * scale else value
 
 

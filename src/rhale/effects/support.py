@@ -263,14 +263,7 @@ def hold_once(sample_x: FloatArray, sample_weight: FloatArray) -> tuple[FloatArr
 
 
 def take(array: FloatArray, rows: IntArray) -> FloatArray:
-    """Some rows of an array; the array itself where these are all of them, in order.
-
-    Examples
-    --------
-    >>> weight = np.ones(3)
-    >>> take(weight, np.arange(3)) is weight, take(weight, np.array([0, 2])).size
-    (True, 2)
-    """
+    """Some rows of an array; the array itself where these are all of them, in order."""
     is_all = rows.size == array.size and bool(np.all(rows == np.arange(rows.size)))
     return array if is_all else array[rows]
 
