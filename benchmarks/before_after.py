@@ -31,6 +31,7 @@ def measure():
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     import rhale
+
     try:
         from rhale.effects.binning.cells import Grid
         from rhale.effects.binning.moments import measure_moments as moments

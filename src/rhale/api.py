@@ -254,10 +254,10 @@ def explain(
     with open_run(model, data, asked) as run:
         first = FirstPass.plan(run.table, run.asked)
         found = first.settle(run.survey(first.task))
-        asker = run.meet(found)
+        asker = run.probe_model(found)
         choice = choose_measures(found, asker, run.asked)
         measured = run.measure(asker, found, choice.measures)
-    with run.blaming_checkpoint():
+    with run.wrap_checkpoint_errors():
         return conclude(run, found, asker, choice, measured)
 
 

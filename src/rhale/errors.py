@@ -118,13 +118,7 @@ class RepairedDataWarning(UserWarning):
 
 
 def excerpt(said: object, length: int = EXCERPT) -> str:
-    r"""One line of what a library says: it may quote rows, which are long or have several lines.
-
-    Examples
-    --------
-    >>> excerpt("got 3 columns: 1,2\n\x1b[31m3" + "0" * 1000, 28)
-    'got 3 columns: 1,2 [31m3000 ...'
-    """
+    """One line of what a library says: it may quote rows, which are long or have several lines."""
     text = "".join(sign if sign.isprintable() else " " for sign in str(said)[: 4 * length])
     text = " ".join(text.split())
     return text if len(text) <= length else f"{text[: length - 1]} ..."

@@ -111,26 +111,14 @@ def find(asked: Any, known: Sequence[str]) -> int | None:
 
 
 def near_names(name: str, known: Sequence[str], limit: int = 12) -> str:
-    """Say which names are meant or possible, as the end of a message.
-
-    Examples
-    --------
-    >>> near_names("agee", ["age", "income"])
-    "did you mean 'age'? Known: 'age', 'income'"
-    """
+    """Say which names are meant or possible, as the end of a message."""
     shown = ", ".join(repr(k) for k in known[:limit])
     more = f" and {len(known) - limit} more" if len(known) > limit else ""
     return f"{guess(name, known)}Known: {shown}{more}"
 
 
 def guess(name: str, known: Sequence[str]) -> str:
-    """Ask whether a near name was meant, upper and lower case alike; nothing where none is near.
-
-    Examples
-    --------
-    >>> guess("BMI", ["age", "bmi"]), guess("sex", ["age", "bmi"])
-    ("did you mean 'bmi'? ", '')
-    """
+    """Ask whether a near name was meant, upper and lower case alike; nothing where none is near."""
     folded = list(dict.fromkeys(one.casefold() for one in known))
     close = difflib.get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.6)
     meant = [one for near in close for one in known if one.casefold() == near][:3]
@@ -149,13 +137,7 @@ def translate(name: str, words: Mapping[str, Sequence[str]], known: Sequence[str
 
 
 def read_word(argument: str, given: Any, known: Sequence[str]) -> str:
-    """One of the words that an argument takes, written in any case; refuse others.
-
-    Examples
-    --------
-    >>> read_word("method", "RHALE", ["rhale", "ale"])
-    'rhale'
-    """
+    """One of the words that an argument takes, written in any case; refuse others."""
     if given in known:
         return str(given)
     if not isinstance(given, str):
@@ -173,12 +155,9 @@ def read_word(argument: str, given: Any, known: Sequence[str]) -> str:
 def answering_unknown(
     *more: str,
 ) -> Callable[[Callable[Asked, Answer]], Callable[Asked, Answer]]:
-    """Make a call refuse arguments that it does not have with the words that it has for them.
+    """Make a call refuse unknown arguments, and name the one that was meant.
 
-    Parameters
-    ----------
-    *more : str
-        Arguments that it takes besides those that its signature names.
+    `more` are arguments that it takes besides those that its signature names.
 
     Examples
     --------
@@ -197,19 +176,16 @@ def answering_unknown(
         @wraps(call)
         def asked(*given: Asked.args, **options: Asked.kwargs) -> Answer:
             for name in options:
-                if name not in known:
-                    raise UnknownArgumentError(tell_argument(call.__name__, name, known))
+                if name in known:
+                    continue
+                ours = translate(name, ARGUMENT_SYNONYMS, known)
+                hint = f"it is called {ours}="
+                if ours is None:
+                    hint = (guess(name, known) or f"it has {', '.join(known)}").strip()
+                msg = f"{call.__name__} has no argument {name!r}; {hint}"
+                raise UnknownArgumentError(msg)
             return call(*given, **options)
 
         return asked
 
     return answering
-
-
-def tell_argument(call: str, name: str, known: Sequence[str]) -> str:
-    """Say what an argument is called that a call does not have."""
-    ours = translate(name, ARGUMENT_SYNONYMS, known)
-    if ours is not None:
-        return f"{call} has no argument {name!r}; it is called {ours}="
-    meant = guess(name, known) or f"it has {', '.join(known)}"
-    return f"{call} has no argument {name!r}; {meant.strip()}"

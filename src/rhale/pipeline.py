@@ -1,4 +1,4 @@
-"""One call at work: table, model, device, threads and checkpoint, closed whatever happens."""
+"""Pipeline of one call: opens table, model, device and checkpoint, and runs the passes over the rows."""
 
 from __future__ import annotations
 
@@ -32,20 +32,13 @@ from rhale.effects.local.measure import (
 )
 from rhale.effects.local.precomputed import MAX_RESULT_SAMPLE_ROWS
 from rhale.effects.local.queries import FEWEST_WALKED, BatchedModel
-from rhale.effects.support import hold_once, share_sample_fields
+from rhale.effects.support import hold_once, same_places, share_sample
 from rhale.effects.table import Missing
 from rhale.errors import BadSettingError, RhaleError
 from rhale.execution import open_on_engine, rows_of_parts
 from rhale.execution.checkpoint.folder import digest_of, identify
 from rhale.execution.fold import FIRST_LOOK, FIRST_LOOK_AGAIN, SECOND_LOOK, Passes
-from rhale.execution.gpu.task import (
-    DeviceTask,
-    cuda_of,
-    most_rows,
-    move_to_device,
-    on_device,
-    survey_on_device,
-)
+from rhale.execution.gpu.task import cuda_of, most_rows, move_to_device, on_device, survey_on_device
 from rhale.execution.threads import count_jobs, limit_libraries, limit_threads
 from rhale.features.feature import Columns, name_splitters
 from rhale.features.naming import keep_words, make_captions, name_columns
@@ -69,7 +62,7 @@ from rhale.stats.arrays import FloatArray
 
 Opened = TableInMemory | PiecedTable
 Sums = TypeVar("Sums")
-WALKED_NUMBERS = 2**21  # answers of one walk; twice as many of wide tables:
+WALKED_NUMBERS = 2**21  # predictions of one walk; twice as many of wide tables:
 FEW_CHUNK_ROWS = 2**14  # chunks of fewer feel what every chunk costs for each feature
 CHUNKS = (6, 32)  # of a table, at least and at most, however many threads share them
 CHUNK_BATCHES, MAX_RUN_CHUNK_NUMBERS = 16, 2**22  # of a chunk, at most: 32 MiB of slopes
@@ -80,53 +73,33 @@ SEARCH_NUMBERS = 2**24  # of all rows that are searched for regions: 128 MiB
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What the passes brought: results, cells by feature, a sample, rows asked, notes on all."""
+    """What was measured in the passes over the rows."""
 
-    results: tuple[Any, ...]
-    cells: dict[str, Moments]
-    predictions: FloatArray
-    sample_x: FloatArray
-    sample_weight: FloatArray
-    asked: int
+    results: tuple[Any, ...]  # features first, outputs within them
+    cells: dict[str, Moments]  # by feature
+    predictions: FloatArray  # (n_sample, n_outputs)
+    sample_x: FloatArray  # (n_sample, n_features)
+    sample_weight: FloatArray  # (n_sample,)
+    asked: int  # rows that the model was queried at
     notes: tuple[Note, ...] = ()
     partners: PartnerMatrix | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A table and a model that are open.
+    """A table and a model that are open."""
 
-    Attributes
-    ----------
-    asked : Settings
-        What the user asked for, features by name.
-    table : Table
-        The rows.
-    adapter : Adapter
-        The model.
-    batch_rows : int
-        Rows in one call of the model.
-    n_in_table : int or None
-        Rows of the user's table, where only some are used.
-    n_jobs : int or None
-        Threads to use.
-    memory : Checkpoint or None
-        Where finished work is kept.
-    notes : tuple of Note
-        What a reader should know about the table.
-    """
-
-    asked: Settings
+    asked: Settings  # features by name
     table: Opened
     adapter: Adapter
-    batch_rows: int
-    n_in_table: int | None
-    n_jobs: int | None
-    memory: Any = None
-    notes: tuple[Note, ...] = ()
+    batch_rows: int  # in one call of the model
+    n_in_table: int | None  # rows of the user's table, where that is known
+    n_jobs: int | None  # threads to use
+    memory: Any = None  # the checkpoint, where finished work is kept
+    notes: tuple[Note, ...] = ()  # on the table
 
     def survey(self, task: SurveyTask) -> Survey:
-        """Look at all rows once; once more if parts of very uneven size sent too few for a sample."""
+        """Survey all rows once; once more if parts of very uneven size sent too few for a sample."""
         size = self.chunk_rows(len(self.table.names))  # the model is not asked
         passes = replace(self._passes(self.table, self.table.n_rows), batch_rows=size)
         found = passes.fold(survey_on_device(task, self.table), FIRST_LOOK)
@@ -134,8 +107,8 @@ class Run:
             return found
         return passes.fold(task.again(found), FIRST_LOOK_AGAIN)
 
-    def meet(self, columns: Columns) -> BatchedModel:
-        """Ask the model first questions: what it answers, and how it is to be asked."""
+    def probe_model(self, columns: Columns) -> BatchedModel:
+        """Probe the model: what it predicts, and in which batches it is queried."""
         predictor, n_asked = meet(self.adapter, columns.probe, self.asked.output)
         if self.memory is not None:
             probe = columns.probe
@@ -143,11 +116,9 @@ class Run:
             self.memory.same_answers(predictor.predict(probe.rows, probe.n_rows))
         names, n_threads = columns.table.names, self.n_jobs or 1
         asker = BatchedModel(predictor, names, self.batch_rows, n_threads, n_asked)
-        return self._asker_of_trees(asker, columns) if predictor.walks else asker
-
-    def _asker_of_trees(self, asker: BatchedModel, columns: Columns) -> BatchedModel:
-        """Chunks whose features are all answered by one walk, a few for every core."""
-        predictor = asker.predictor
+        if not predictor.walks:
+            return asker
+        # chunks whose features are all answered by one walk of the trees, a few for every core
         n_threads = predictor.n_threads if self.n_jobs is None else self.n_jobs
         fit = WALKED_NUMBERS // (4 * len(columns.features) * predictor.n_all)
         fit = max(fit, min(2 * fit, FEW_CHUNK_ROWS))
@@ -160,7 +131,7 @@ class Run:
     def measure(
         self, asker: BatchedModel, columns: Columns, measures: Sequence[Measure]
     ) -> Findings:
-        """Go through the rows until no measure wants another pass."""
+        """Pass over the rows until no measure wants another pass."""
         left, number, n_asked = tuple(measures), SECOND_LOOK, 0
         keys = self._last_keys(columns, left, len(asker.outputs))
         found, first, search = list[tuple[Measure, Conclusion]](), None, None
@@ -171,13 +142,21 @@ class Run:
                 MeasureTask(asker, left, keys[0], self.asked.seed, weight, keys[1], moved_key)
             )
             fitting = asker.fit_rows(sum(measure.n_changes for measure in left))
-            sums = self._passes_of(task, fitting, columns).fold(task, number)
+            # chunks that suit the task: slopes are many numbers for each row, a GPU has its limit
+            size, most = fitting.batch_rows, most_rows(columns.table, task)
+            if isinstance(task, MeasureTask) and any(m.needs == "slopes" for m in left):
+                n_numbers = max(len(asker.names), *(m.n_changes for m in left))
+                size = self.chunk_rows(n_numbers * len(asker.outputs))
+            size = size if most is None else min(size, most)
+            passes = self._passes(columns.table, columns.survey.n_rows)
+            passes = replace(passes, batch_rows=size, n_threads=fitting.n_threads)
+            sums = passes.fold(task, number)
             sampled = split_sample_columns(sums.sample, len(asker.outputs), left)
             shown, notes = sampled.up_to(keys[0]), asker.predictor.notes
             about = MeasureContext(columns.survey, asker.outputs, notes, shown.weight, keys[0])
             is_searched = first is None and self.asked.is_searched
             some = sampled.searched(keys[1]) if is_searched else None
-            with self.blaming_checkpoint():
+            with self.wrap_checkpoint_errors():
                 done = conclude_all(left, sums.totals, (sampled, shown, some), about)
             found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
@@ -190,18 +169,24 @@ class Run:
             if some is not None and rows is not None and self.asked.regions is not None:
                 search = search_regions(self.asked.regions, columns, done, some, rows)
                 again = recall_regions(search.measures, done, some, rows, columns)
-                told = again.sampled, again.sampled.up_to(keys[0]), None
-                found += conclude_all(again.measures, again.totals, told, about)
+                searched = again.sampled, again.sampled.up_to(keys[0]), None
+                found += conclude_all(again.measures, again.totals, searched, about)
                 left += again.left
             first, keys = first or shown, (keys[0], keys[0])
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature
-        notes = describe_search(self.asked.regions, measures, asker.outputs, columns.survey.n_rows)
         gathered = gather_findings(columns, found, first, n_asked, search)
-        return replace(gathered, notes=notes, partners=partners)
+        if (asked := self.asked.regions) is None:
+            return replace(gathered, partners=partners)
+        fewer: tuple[Note, ...] = ()  # where regions were searched in fewer rows than asked for
+        fit = fit_search_rows(asked, measures, len(asker.outputs))
+        if fit < min(asked.search_rows, columns.survey.n_rows):
+            hold = f"as many as {SEARCH_NUMBERS // 2**17} MiB hold"
+            fewer = (Note("sample", f"regions were searched in {fit:,} rows, {hold}"),)
+        return replace(gathered, notes=fewer, partners=partners)
 
     @contextmanager
-    def blaming_checkpoint(self) -> Iterator[None]:
-        """Blame what was read of a checkpoint where nothing can be made of the sums."""
+    def wrap_checkpoint_errors(self) -> Iterator[None]:
+        """Blame the checkpoint that was read, where errors of sums come from it."""
         try:
             yield
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -213,7 +198,7 @@ class Run:
             raise self.memory.damaged(read, why) from error
 
     def measure_pairs(self, task: PairPass[Sums], columns: Columns, number: int) -> Sums:
-        """Go through the rows once for all pairs."""
+        """Pass over the rows once for all pairs."""
         n_rows, asker = columns.survey.n_rows, task.asker
         size = task.chunk_rows(self.batch_rows)
         if asker.predictor.walks:
@@ -230,18 +215,6 @@ class Run:
         last_key = columns.survey.sample.last_key(n_rows)
         passes = self._passes(columns.table, columns.survey.n_rows)
         return passes.fold(WholeRowsTask(last_key, self.asked.seed), number).first(n_rows)
-
-    def _passes_of(
-        self, task: MeasureTask | DeviceTask, asker: BatchedModel, columns: Columns
-    ) -> Passes:
-        """Passes in chunks that suit a task."""
-        most, size = most_rows(columns.table, task), asker.batch_rows
-        if isinstance(task, MeasureTask) and any(m.needs == "slopes" for m in task.measures):
-            n_asked = max(len(asker.names), *(m.n_changes for m in task.measures))
-            size = self.chunk_rows(n_asked * len(asker.outputs))
-        size = size if most is None else min(size, most)
-        passes = self._passes(columns.table, columns.survey.n_rows)
-        return replace(passes, batch_rows=size, n_threads=asker.n_threads)
 
     def chunk_rows(self, n_numbers: int) -> int:
         """Rows in a chunk, of so many numbers each: several batches, since every chunk has its price.
@@ -283,17 +256,9 @@ def conclude_all(
     rows: tuple[SampleParts, SampleParts, SampleParts | None],
     about: MeasureContext,
 ) -> list[tuple[Measure, Conclusion]]:
-    """Let every measure say what follows from its sums, and from what it kept of some rows.
+    """Conclude every measure from its sums, and from what was kept of some rows.
 
-    Parameters
-    ----------
-    measures, totals : sequences
-        The measures, and their sums.
-    rows : tuple of SampleParts
-        All rows that something was kept of, those that the result keeps, and those that are
-        searched for regions, if any are.
-    about : MeasureContext
-        What is known beside.
+    `rows` are all of these, those that the result keeps, and those that are searched for regions.
     """
     sampled, shown, searched = rows
 
@@ -310,7 +275,7 @@ def conclude_all(
 
 
 def find_moved_key(measures: Sequence[Measure]) -> np.uint64:
-    """Largest key of the rows that some measure moves to places near."""
+    """Largest key of the rows that some measure moves to values near their own."""
     bases = [getattr(measure, "base", measure) for measure in measures]
     nearby = [near for base in bases if (near := getattr(base, "nearby", None)) is not None]
     return max((one.last_key for one in nearby), default=NO_KEY)
@@ -320,19 +285,6 @@ def fit_search_rows(asked: Regions | By, measures: Sequence[Measure], n_outputs:
     """Rows that are searched for regions: as many as the user says, if they fit into memory."""
     fit = SEARCH_NUMBERS // (n_outputs + sum(m.n_kept(n_outputs) for m in measures))
     return min(asked.search_rows, fit)
-
-
-def describe_search(
-    asked: Regions | By | None, measures: Sequence[Measure], outputs: Sequence[str], n_rows: int
-) -> tuple[Note, ...]:
-    """Say that regions were searched in fewer rows than was asked for, where that is so."""
-    if asked is None:
-        return ()
-    fit = fit_search_rows(asked, measures, len(outputs))
-    if fit >= min(asked.search_rows, n_rows):
-        return ()
-    text = f"regions were searched in {fit:,} rows, as many as {SEARCH_NUMBERS // 2**17} MiB hold"
-    return (Note("sample", text),)
 
 
 def gather_findings(
@@ -355,20 +307,25 @@ def gather_findings(
             cells[name] = one.cells
         if one.parts:
             thirds[name] = one
-    stands = dict[str, FloatArray]()
+    positions = dict[str, FloatArray]()
     for (measure, _), kept in zip(found, sampled.kept, strict=False):
         if kept.shape[1]:
-            stands.setdefault(measure.feature.name, kept[:, :1])
-    rows = np.hstack([stands[feature.name] for feature in columns.features])
+            positions.setdefault(measure.feature.name, kept[:, :1])
+    rows = np.hstack([positions[feature.name] for feature in columns.features])
     sample_x, weight = hold_once(rows, sampled.weight)
     ordered = list[Any]()
     for feature, column in zip(columns.features, sample_x.T, strict=True):
         own = results[feature.name]
         points = missing.get(feature.name, (None,) * len(own))
-        own = tuple(
-            replace(r, missing=point, **share_sample_fields(r, own[0], column, weight))
-            for r, point in zip(own, points, strict=True)
-        )
+        shared = list[Any]()
+        for r, point in zip(own, points, strict=True):
+            fields: dict[str, Any] = {"missing": point}
+            if r.parts == "bins":  # rows, and their places for all outputs, are held once
+                alike = same_places(r.row_places, own[0].row_places)
+                fields["row_places"] = (own[0] if alike else r).row_places
+                fields["sample"] = share_sample(r, column, weight) or r.sample
+            shared.append(replace(r, **fields))
+        own = tuple(shared)
         if search is not None:
             third = thirds.get(feature.name)
             own = tuple(search.attach(r, output, third) for output, r in enumerate(own))
@@ -382,9 +339,19 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     """Open the table and the model, and close whatever was opened."""
     model, response = unbind(read_model(model), asked.response)
     asked = asked if response == asked.response else replace(asked, response=response)
-    table = _open_explained_table(model, data, asked)
+    pieced = open_files(data) if names_files(data) else open_on_engine(data)
+    table: Opened
+    if pieced is None:
+        table = name_columns(open_table(data, asked.weights), asked)
+        if asked.columns is not None:
+            table = table.select(find_columns(table.names, asked.columns))
+    else:  # of files and engines only the columns that the model is to see are read
+        pieced = pieced.weigh_by(asked.weights)
+        wanted = asked.columns
+        wanted = columns_for(model, pieced.names) if wanted is None else list(wanted)
+        table = pieced if wanted is None else pieced.only(wanted)
     asked = asked.by_name(table.names)
-    table, asked, notes = _match(model, table, asked)
+    table, asked, notes = _match_model_columns(model, table, asked)
     table, n_in_table = _draw(table, asked)
     find_columns(table.names, asked.features)  # refused before a model is moved or a folder made
     name_splitters(table.names, asked)
@@ -407,19 +374,9 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
         yield replace(run, adapter=alone, memory=memory)
 
 
-def _open_explained_table(model: Any, data: Any, asked: Settings) -> Opened:
-    """Open a table, with the columns that the model is to see."""
-    columns = asked.columns
-    pieced = open_files(data) if names_files(data) else open_on_engine(data)
-    if pieced is None:
-        table = name_columns(open_table(data, asked.weights), asked)
-        return table if columns is None else table.select(find_columns(table.names, columns))
-    pieced = pieced.weigh_by(asked.weights)
-    wanted = columns_for(model, pieced.names) if columns is None else list(columns)
-    return pieced if wanted is None else pieced.only(wanted)
-
-
-def _match(model: Any, table: Opened, asked: Settings) -> tuple[Opened, Settings, tuple[Note, ...]]:
+def _match_model_columns(
+    model: Any, table: Opened, asked: Settings
+) -> tuple[Opened, Settings, tuple[Note, ...]]:
     """Leave a table in memory the columns that the model was fitted on, in its order."""
     wanted = match_columns(model, table.names) if asked.columns is None else None
     if wanted is None or not table.storage.is_memory:
@@ -429,7 +386,7 @@ def _match(model: Any, table: Opened, asked: Settings) -> tuple[Opened, Settings
     kept = {*wanted}
     left = [name for name in places if name not in kept]
     asked_for = {*list_asked(named.features or [""], "features"), *(named.splitters or ())}
-    if asked_for & {*left}:  # the model is asked, and may take more than it was fitted on
+    if asked_for & {*left}:  # the model may take more than it was fitted on
         return table, asked, ()
     matched = cast(TableInMemory, table).select([places[name] for name in wanted])
     return matched, named, (tell_left_out(left),) if left else ()
@@ -474,7 +431,7 @@ def _keep(run: Run) -> Iterator[Any]:
 
 
 def say_settings(asked: Settings, names: Sequence[str]) -> dict[str, Any]:
-    """What was asked that numbers depend on, and versions, to tell a run from another one."""
+    """Settings that numbers depend on, and versions: the identity of a run in a checkpoint."""
     return {
         **{name: getattr(asked, name) for name in IDENTITY},
         "bins": plain_bins(asked.bins),
@@ -496,7 +453,7 @@ def plain_bins(bins: Any) -> Any:
 
 
 def sign(explanation: Explanation) -> str:
-    """Tell an explanation from others by its numbers, whenever it was made."""
+    """Digest of the numbers of an explanation, the same whenever it was made."""
     packed = store.pack_explanation(explanation).items()
     numbers = {name: held for name, held in packed if name != "provenance"}
     return digest_of(json.dumps(numbers, sort_keys=True).encode())

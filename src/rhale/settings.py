@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, cast, get_args, runtime_checkable
 
 import numpy as np
 
@@ -90,31 +90,6 @@ class Settings:
             read = read_word(name, getattr(self, name), get_args(words))
             object.__setattr__(self, name, read)
         object.__setattr__(self, "bins", parse_bins_setting(self.bins))
-        self._check_windows()
-        self._check_local()
-        self._check_counts()
-        self._check_regions()
-        if self.partners not in (True, False):
-            msg = f"partners={self.partners!r:.60} is not known; use one of True, False"
-            raise BadSettingError(msg)
-        self._check_names()
-        gradient: Any = self.gradient
-        if gradient is not None and not callable(gradient):
-            msg = f"gradient={gradient!r:.60} is not callable; pass rows -> (n_rows, n_features)"
-            raise BadSettingError(msg)
-
-    def _check_names(self) -> None:
-        units: Any = self.units
-        if units is not None and not isinstance(units, Mapping):
-            msg = f"units={units!r:.60} is no mapping; say whose units, as in {{'price': '$'}}"
-            raise BadSettingError(msg)
-        for name in ("feature_names", "output_names"):
-            words = getattr(self, name)
-            if words is not None and not isinstance(words, Collection):  # df.columns, too
-                msg = f"{name}={words!r:.60} is not understood; pass a list of names, or a mapping"
-                raise BadSettingError(msg)
-
-    def _check_windows(self) -> None:
         share: Any = self.window
         if share is not None and not (isinstance(share, int | float) and 0 < share <= 1):
             msg = f"window={share!r} is not a share of the rows; pass a number in (0, 1], say 0.05"
@@ -126,16 +101,12 @@ class Settings:
             )
             warn_caller(msg, DeprecationWarning)
             object.__setattr__(self, "spread_window", None)
-
-    def _check_local(self) -> None:
         if self.method == "dale" and self.local == "secant":
             msg = "method='dale' is defined by gradients; use method='ale' or 'rhale' for secants"
             raise BadSettingError(msg)
         if self.method == "ale" and self.local == "gradient":
             msg = "method='ale' is defined by secants over bins; use method='dale' for gradients"
             raise BadSettingError(msg)
-
-    def _check_counts(self) -> None:
         seed: Any = self.seed
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
             msg = f"seed={seed!r} is not a whole number of zero or more"
@@ -147,8 +118,6 @@ class Settings:
                 raise BadSettingError(msg)
         if self.batch_size is not None:
             require_count("batch_size", self.batch_size)
-
-    def _check_regions(self) -> None:
         object.__setattr__(self, "regions", parse_regions_option(self.regions))
         if self.regions is not None and self.is_profile:
             msg = (
@@ -156,12 +125,31 @@ class Settings:
                 "method='rhale', 'ale' or 'dale'"
             )
             raise BadSettingError(msg)
+        if self.partners not in (True, False):
+            msg = f"partners={self.partners!r:.60} is not known; use one of True, False"
+            raise BadSettingError(msg)
+        units: Any = self.units
+        if units is not None and not isinstance(units, Mapping):
+            msg = f"units={units!r:.60} is no mapping; say whose units, as in {{'price': '$'}}"
+            raise BadSettingError(msg)
+        for name in ("feature_names", "output_names"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, Collection):  # df.columns, too
+                msg = f"{name}={given!r:.60} is not understood; pass a list of names, or a mapping"
+                raise BadSettingError(msg)
+        gradient: Any = self.gradient
+        if gradient is not None and not callable(gradient):
+            msg = f"gradient={gradient!r:.60} is not callable; pass rows -> (n_rows, n_features)"
+            raise BadSettingError(msg)
 
     def by_name(self, names: Sequence[str]) -> Settings:
         """The same, with features of `bins`, `limits` and pairs by their names in a table."""
-        pairing, features = name_requested_pairs(self.pairing, names), self.features
+        pairing, features = self.pairing, self.features
         if pairing is not None and isinstance(pairing.pairs, tuple):
-            features = list(dict.fromkeys(name for pair in pairing.pairs for name in pair))
+            # by name: later only features that are in some pair have a position
+            pairs = [[names[find_feature(one, names)] for one in pair] for pair in pairing.pairs]
+            pairing = replace(pairing, pairs=[tuple(pair) for pair in pairs])
+            features = list(dict.fromkeys(name for pair in pairs for name in pair))
         return replace(
             self,
             features=features,
@@ -195,7 +183,7 @@ class Settings:
 
     @property
     def is_searched(self) -> bool:
-        """Whether it is looked for what local effects of single rows go with."""
+        """Whether partners or regions are searched with the local effects of single rows."""
         return not self.is_profile and (self.partners or self.regions is not None)
 
     @property
@@ -205,7 +193,7 @@ class Settings:
 
     @property
     def splitters(self) -> tuple[Any, ...] | None:
-        """Columns that regions are told by, as the user names them; none for all, None for no regions."""
+        """Columns that may define regions, as the user names them; () for all, None for no regions."""
         return None if self.regions is None else self.regions.columns
 
     def partition(self, feature: str, output: str) -> Partition:
@@ -274,14 +262,6 @@ def name_all(asked: Iterable[Any], names: Sequence[str]) -> list[Any]:
     return [one if place is None else names[place] for one, place in places]
 
 
-def name_requested_pairs(asked: PairSettings | None, names: Sequence[str]) -> PairSettings | None:
-    """Turn positions of pairs into names, since later only features that are in some pair have one."""
-    if asked is None or not isinstance(asked.pairs, tuple):
-        return asked
-    pairs = [tuple(names[find_feature(name, names)] for name in pair) for pair in asked.pairs]
-    return replace(asked, pairs=pairs)
-
-
 def parse_bins_setting(bins: Any) -> Any:
     """Take limits that are listed for `Edges`, also within a mapping; leave all else as it is.
 
@@ -310,12 +290,7 @@ def bins_of_feature(bins: Any, feature: str) -> Any:
 def partition_for(bins: Any, feature: str, output: str) -> Partition | None:
     """Find the partition of one feature and output; None leaves it to the method.
 
-    Parameters
-    ----------
-    bins : None, Partition, int, Explanation or mapping
-        What the user gave, read by `parse_bins_setting`; a mapping may leave features out.
-    feature, output : str
-        Whose bins.
+    `bins` is what the user gave, read by `parse_bins_setting`; a mapping may leave features out.
     """
     asked = bins_of_feature(bins, feature)
     if asked is None:
@@ -341,13 +316,7 @@ def describe_bins(bins: Any) -> str:
 
 
 def source_of(value: Any) -> str | None:
-    """Python source that makes a value; None for what has none.
-
-    Examples
-    --------
-    >>> source_of({"a": (1, np.float64(2.5))}), source_of(["x", None]), source_of(len)
-    ("{'a': (1, 2.5)}", "['x', None]", None)
-    """
+    """Python source that makes a value; None for what has none."""
     if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -365,21 +334,15 @@ def source_of(value: Any) -> str | None:
         known = all(k is not None and v is not None for k, v in pairs)
         return "{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}" if known else None
     if isinstance(value, list | tuple):
-        return _source_of_several(value)
+        if len(value) > LONGEST_SOURCE:
+            return None
+        inner = [source_of(v) for v in value]
+        if None in inner:
+            return None
+        inside = ", ".join(cast("list[str]", inner))
+        if isinstance(value, list):
+            return f"[{inside}]"
+        return f"({inside},)" if len(inner) == 1 else f"({inside})"
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return source_of(value.tolist())
     return None
-
-
-def _source_of_several(values: Sequence[Any]) -> str | None:
-    """A list or a tuple, if it is short and all that is in it has a source."""
-    if len(values) > LONGEST_SOURCE:
-        return None
-    parts = [source_of(v) for v in values]
-    known = [text for text in parts if text is not None]
-    if len(known) < len(parts):
-        return None
-    inside = ", ".join(known)
-    if isinstance(values, list):
-        return f"[{inside}]"
-    return f"({inside},)" if len(known) == 1 else f"({inside})"

@@ -34,7 +34,7 @@ from rhale.cli.pictures import (
     write_pictures,
     write_refit_pictures,
 )
-from rhale.effects import listing, store, summary
+from rhale.effects import listing, store
 from rhale.effects.explanation import Explanation
 from rhale.interaction import table as pair_listing
 from rhale.interaction.result import Interactions
@@ -167,7 +167,7 @@ def write_table(frame: Any, path: Path) -> None:
     with whole(path) as part:
         if path.suffix.lower() == ".csv":
             rows = without_formulas(frame.to_dict("list"))
-            summary.as_frame(rows, "pandas").to_csv(part, index=False)
+            listing.as_frame(rows, "pandas").to_csv(part, index=False)
         else:
             frame.to_parquet(part, index=False)
 
@@ -216,7 +216,7 @@ def write_explained_shares(fx: Explanation) -> tuple[str, ...]:
     ]
     shares = [(found[0][o], found[1][o]) for o in fx.outputs]
     some = listing.count_some(fx.provenance, fx.features)
-    return listing.tell_shares(list(map(fx.captions.output, fx.outputs)), shares, some)
+    return listing.describe_shares(list(map(fx.captions.output, fx.outputs)), shares, some)
 
 
 def laid_out(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: bool = False) -> Table:

@@ -1,4 +1,4 @@
-"""How rows moved: where those of one explanation stand along a feature, and those of another."""
+"""Data drift: where the rows of two explanations are along a feature, and how far apart they are."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NOTABLE = 0.05  # of the rows elsewhere: fewer are not worth a word
 
 
 class Standing(NamedTuple):
-    """Where rows stand along a feature: mean and quantiles, nan where places are names.
+    """Distribution of rows along a feature: mean and quantiles, nan for categories.
 
     Attributes
     ----------
     mean, median : float
         Of the feature values of the rows.
     low, high : float
-        Below and above which one row in twenty stands.
+        Below and above which one row in twenty is.
 
     Examples
     --------
@@ -38,14 +38,14 @@ class Standing(NamedTuple):
 
 
 class Drift(NamedTuple):
-    """How the rows of a second explanation stand against those of a first.
+    """Data drift: how the rows of a second explanation differ from those of a first.
 
     Attributes
     ----------
     before, after : Standing
-        Where both stand.
+        Distributions of both.
     apart : float
-        Which part of the rows stands elsewhere, 0 to 1: the largest difference of the shares of
+        Which part of the rows is elsewhere, 0 to 1: the largest difference of the shares of
         rows up to some place (Kolmogorov and Smirnov); of levels without an order, half the sum of
         differences of their shares (total variation).
     by_chance : float
@@ -90,26 +90,29 @@ def measure_drift(
     chance: float = 0.05,
     rows: tuple[RowPlaces, RowPlaces] | None = None,
 ) -> Drift:
-    """Compare where the rows of two results stand.
+    """Compare where the rows of two results of one feature are, on one kind of axis.
 
-    Parameters
-    ----------
-    first, second : Result
-        Of one feature on one kind of axis.
-    chance : float
-        How often draws from the same rows may be farther apart than `by_chance`.
-    rows : pair of RowPlaces, optional
-        Feature values of known rows of both; else what results keep of them, which is rough where
-        many rows share a value.
-
-    Notes
-    -----
-    The bound for numbers is that of Dvoretzky, Kiefer, Wolfowitz and Massart. For levels it is the
-    mean of what chance gives, and what a change of single rows can add to it (McDiarmid).
+    Two draws from the same rows are farther apart than `by_chance` with probability `chance`.
+    `rows` are the feature values of known rows of both; without them the results' own places are
+    used, which are rough where many rows share a value.
     """
     inverse = 1 / max(first.total_rows, 1.0) + 1 / max(second.total_rows, 1.0)
     if can_be_named(first):
-        return _drift_of_levels(first, second, inverse, chance)
+        # total variation of the shares of levels, by name. Its bound is the mean of half the sum of
+        # differences of shares (normal), and what single rows can add to it (McDiarmid).
+        shares = [dict(zip(r.labels, r.level_rows().share, strict=True)) for r in (first, second)]
+        names = list(dict.fromkeys([*first.labels, *second.labels]))
+        own, other = (np.array([share.get(name, 0.0) for name in names]) for share in shares)
+        both, change = (own + other) / 2, other - own
+        usual = 0.5 * float(np.sum(np.sqrt(2 / pi * both * (1 - both) * inverse)))
+        return Drift(
+            NO_ROW_POSITIONS,
+            NO_ROW_POSITIONS,
+            0.5 * float(np.abs(change).sum()),
+            usual + sqrt(log(1 / chance) / 2 * inverse),
+            names[int(change.argmax())] if change.max() > 0 else "",
+            names[int(change.argmin())] if change.min() < 0 else "",
+        )
     if rows is None or (first.labels and second.labels):  # which are counted exactly
         before, after = first.rows_along(), second.rows_along()
     else:
@@ -118,6 +121,7 @@ def measure_drift(
             1 / max(min(one.total_rows, effective_rows(known)), 1.0)
             for one, known in zip((first, second), rows, strict=True)
         )
+    # the bound of Dvoretzky, Kiefer and Wolfowitz with Massart's constant, of two samples
     return Drift(
         summarize_row_positions(before),
         summarize_row_positions(after),
@@ -126,42 +130,19 @@ def measure_drift(
     )
 
 
-def _drift_of_levels(first: Result, second: Result, inverse: float, chance: float) -> Drift:
-    """Compare shares of levels by name."""
-    shares = [dict(zip(r.labels, r.level_rows().share, strict=True)) for r in (first, second)]
-    names = list(dict.fromkeys([*first.labels, *second.labels]))
-    before, after = (np.array([share.get(name, 0.0) for name in names]) for share in shares)
-    both, change = (before + after) / 2, after - before
-    usual = 0.5 * float(np.sum(np.sqrt(2 / pi * both * (1 - both) * inverse)))
-    return Drift(
-        NO_ROW_POSITIONS,
-        NO_ROW_POSITIONS,
-        0.5 * float(np.abs(change).sum()),
-        usual + sqrt(log(1 / chance) / 2 * inverse),
-        names[int(change.argmax())] if change.max() > 0 else "",
-        names[int(change.argmin())] if change.min() < 0 else "",
-    )
-
-
 def effective_rows(rows: RowPlaces) -> float:
-    """How many rows of equal weight places would be, were each a row."""
+    """Kish's effective number of rows, (sum w)² / sum w², were each place a row."""
     return float(rows.weight.sum() ** 2 / np.sum(rows.weight**2))
 
 
 def summarize_row_positions(rows: RowPlaces) -> Standing:
-    """Mean and quantiles of rows that places stand for.
-
-    Examples
-    --------
-    >>> summarize_row_positions(RowPlaces(np.array([0.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.25])))
-    Standing(mean=1.0, low=0.0, median=1.0, high=2.0)
-    """
+    """Mean, and 5 %, 50 % and 95 % quantiles, of rows that places represent."""
     low, median, high = find_row_quantiles(rows, np.array([0.05, 0.5, 0.95])).tolist()
     return Standing(rows.mean(rows.x), low, median, high)
 
 
 def find_row_quantiles(rows: RowPlaces, asked: FloatArray) -> FloatArray:
-    """Places up to which the asked shares of the rows stand."""
+    """Weighted quantiles of the rows: places up to which there are the shares `asked`."""
     order = np.argsort(rows.x, kind="stable")
     passed = np.cumsum(rows.weight[order])
     at = np.searchsorted(passed, asked * passed[-1] - 1e-12)
@@ -169,20 +150,10 @@ def find_row_quantiles(rows: RowPlaces, asked: FloatArray) -> FloatArray:
 
 
 def largest_distance(first: RowPlaces, second: RowPlaces) -> float:
-    """Largest difference of the shares of rows up to any place.
-
-    Examples
-    --------
-    >>> one, two = RowPlaces(np.array([0.0, 1.0]), np.array([0.5, 0.5])), RowPlaces(np.ones(1), np.ones(1))
-    >>> largest_distance(one, two)
-    0.5
-    """
-    every = np.unique(np.concatenate([first.x, second.x]))
-    shares = [_share_up_to(rows, every) for rows in (first, second)]
+    """Largest difference of the shares of rows up to any place (Kolmogorov and Smirnov)."""
+    every, shares = np.unique(np.concatenate([first.x, second.x])), []
+    for rows in (first, second):
+        order = np.argsort(rows.x, kind="stable")
+        passed = np.append(0.0, np.cumsum(rows.weight[order]))
+        shares.append(passed[np.searchsorted(rows.x[order], every, "right")] / passed[-1])
     return float(np.abs(shares[0] - shares[1]).max())
-
-
-def _share_up_to(rows: RowPlaces, x: FloatArray) -> FloatArray:
-    order = np.argsort(rows.x, kind="stable")
-    passed = np.append(0.0, np.cumsum(rows.weight[order]))
-    return np.asarray(passed[np.searchsorted(rows.x[order], x, "right")] / passed[-1])

@@ -20,7 +20,7 @@ from rhale.stats.arrays import FloatArray
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureComparison:
-    """One feature and output, as several explanations tell it.
+    """One feature and output in several explanations.
 
     Attributes
     ----------
@@ -48,11 +48,11 @@ class FeatureComparison:
     differences: tuple[CurveDifference, ...]
 
     def __repr__(self) -> str:
-        told = ", ".join(
+        sizes = ", ".join(
             f"{one.second_name!r}: size={one.size:.3g}, p_value={one.p_value:.3g}"
             for one in self.differences
         )
-        return f"FeatureComparison({self.name!r}, against {self.names[0]!r}: {told})"
+        return f"FeatureComparison({self.name!r}, against {self.names[0]!r}: {sizes})"
 
     @property
     def name(self) -> str:
@@ -81,7 +81,7 @@ class FeatureComparison:
 
     @property
     def moved(self) -> bool:
-        """Whether the rows of any of them stand elsewhere than those of the first."""
+        """Whether the rows of any of them moved against those of the first: data drift."""
         return any(one.drift is not None and one.drift.moved for one in self.differences)
 
     def against(self, other: str | int | None = None) -> CurveDifference:
@@ -177,20 +177,16 @@ class FeatureComparison:
     @cached_property
     def lifts(self) -> tuple[float, ...]:
         """What is added to each centred curve, so that all have one zero: one per explanation."""
-        base = self._first_lift()
-        return (base, *(base + one.lift for one in self.differences))
-
-    def _first_lift(self) -> float:
-        """What the first is moved by: nothing, if the zero is over its own rows."""
         first, one = self.results[0], self.differences[0]
+        base = 0.0  # the zero of the first is over its own rows
         if is_constant(first):
-            return 0.0
-        if one.zero_at is not None:
-            return -float(first.height(np.array([one.zero_at]))[0])
-        if one.standing is first:
-            return 0.0
-        places = share_places(first, first, one.standing)
-        return -float(places.weight @ first.height(places.x)) if places.x.size else 0.0
+            pass
+        elif one.zero_at is not None:
+            base = -float(first.height(np.array([one.zero_at]))[0])
+        elif one.standing is not first:
+            places = share_places(first, first, one.standing)
+            base = -float(places.weight @ first.height(places.x)) if places.x.size else 0.0
+        return (base, *(base + one.lift for one in self.differences))
 
 
 def rank_comparisons(found: Sequence[FeatureComparison]) -> list[FeatureComparison]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from rhale.comparison import table
 from rhale.comparison.feature_comparison import FeatureComparison, rank_comparisons
-from rhale.comparison.notes import tell_differences
-from rhale.effects import summary
+from rhale.comparison.table import describe_comparison
+from rhale.effects import listing
 from rhale.effects.curve import RowPlaces
 from rhale.effects.difference import CurveDifference
 from rhale.effects.explanation import Explanation
@@ -111,32 +111,29 @@ class Comparison:
         results = tuple(
             fx[feature] if len(fx.outputs) == 1 else fx[feature, output] for fx in self.explanations
         )
-        standing, zero_at = self._zero_of(results)
-        rows = [sampled_values(fx, feature) for fx in self.explanations]
+        standing, zero_at = results[0], None
+        if isinstance(self.zero, Mapping):
+            zero_at = place_zero(self.zero, standing)
+        elif self.zero is not None:
+            standing = results[cast(int, find(self.zero, self.names))]
+        first, *others = (sampled_values(fx, feature) for fx in self.explanations)
         return FeatureComparison(
             self.names,
             results,
             tuple(
                 CurveDifference(
                     first_name=self.names[0],
-                    second_name=self.names[i],
+                    second_name=name,
                     first=results[0],
-                    second=results[i],
+                    second=second,
                     standing=standing,
-                    rows=as_pair(rows[0], rows[i]),
+                    rows=None if first is None or other is None else (first, other),
                     zero_at=zero_at,
                     level=self.level,
                 )
-                for i in range(1, len(results))
+                for name, second, other in zip(self.names[1:], results[1:], others, strict=True)
             ),
         )
-
-    def _zero_of(self, results: Sequence[Result]) -> tuple[Result, float | None]:
-        """Whose rows count, and a value where curves are zero instead, for one feature."""
-        first = results[0]
-        if isinstance(self.zero, Mapping):
-            return first, place_zero(self.zero, first)
-        return results[0 if self.zero is None else cast(int, find(self.zero, self.names))], None
 
     @property
     def zero_in_words(self) -> str:
@@ -155,7 +152,7 @@ class Comparison:
     @cached_property
     def notes(self) -> tuple[Note, ...]:
         """What a reader should know: what cannot be compared, and why."""
-        return tell_differences(self.names, self.explanations, self.comparisons)
+        return describe_comparison(self.names, self.explanations, self.comparisons)
 
     def __getitem__(self, key: Any) -> FeatureComparison:
         feature, output = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
@@ -217,7 +214,7 @@ class Comparison:
         ['x1', 'x0']
         """
         rows = table.comparison_rows(self.ranked())
-        return summary.as_frame(rows, backend, self._backend)
+        return listing.as_frame(rows, backend, self._backend)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output, explanation and place: both curves, difference, interval.
@@ -243,7 +240,7 @@ class Comparison:
         True
         """
         rows = table.place_rows_of(self.ranked())
-        return summary.as_frame(rows, backend, self._backend)
+        return listing.as_frame(rows, backend, self._backend)
 
     @property
     def _backend(self) -> str | None:
@@ -347,13 +344,6 @@ def sampled_values(fx: Explanation, feature: str) -> RowPlaces | None:
     return RowPlaces(values[known], weight / weight.sum()) if weight.sum() > 0 else None
 
 
-def as_pair(
-    first: RowPlaces | None, second: RowPlaces | None
-) -> tuple[RowPlaces, RowPlaces] | None:
-    """Both, or none."""
-    return None if first is None or second is None else (first, second)
-
-
 def compare(
     *explanations: Explanation | Mapping[str, Explanation],
     names: Sequence[str] | None = None,
@@ -383,8 +373,8 @@ def compare(
 
     Notes
     -----
-    Curves and rows are told apart: the same model on rows that moved has the same curves, and the
-    drift of the rows is told as such. Curves are compared where both have rows.
+    Curves and rows are distinguished: the same model on rows that moved has the same curves, and the
+    drift of the rows is reported as such. Curves are compared where both have rows.
 
     Examples
     --------
@@ -405,7 +395,15 @@ def compare(
         msg = f"compare takes at least {MIN_COMPARED_EXPLANATIONS} explanations, and was given {len(named)}"
         raise BadSettingError(msg)
     for name, fx in named.items():
-        require_explanation(fx, name)
+        given: Any = fx
+        if not isinstance(given, Explanation):
+            is_path = isinstance(given, str | PathLike)
+            hint = "; read the file first, with rhale.load" if is_path else ""
+            msg = (
+                f"compare takes explanations, as rhale.explain makes them, and {name!r} is a "
+                f"{type(given).__name__}{hint}"
+            )
+            raise BadSettingError(msg)
     made = Comparison(tuple(named), tuple(named.values()), zero, level)
     require_common(made)
     require_zero(made)
@@ -413,14 +411,24 @@ def compare(
 
 
 def name_explanations(given: Sequence[Any], names: Sequence[str] | None) -> dict[str, Any]:
-    """Give explanations names that differ."""
+    """Names of explanations: those given, else their models' where these differ, else counted."""
     if len(given) == 1 and isinstance(given[0], Mapping):
         if names is not None:
             msg = "names= goes with explanations one by one; a mapping has names of its own"
             raise BadSettingError(msg)
         return {str(name): fx for name, fx in given[0].items()}
     if names is None:
-        names = default_names(given)
+        models = [
+            str(fx.provenance.get("model", "")).partition(",")[0]
+            for fx in given
+            if isinstance(fx, Explanation)
+        ]
+        is_named = len(set(models)) == len(given) and all(models)
+        names = (
+            models
+            if is_named
+            else [COUNTED[i] if i < len(COUNTED) else f"number {i + 1}" for i in range(len(given))]
+        )
     given_names: Any = names
     if not isinstance(given_names, Iterable):
         msg = f"names={names!r:.60} are no names; pass a list with one for each explanation"
@@ -430,30 +438,6 @@ def name_explanations(given: Sequence[Any], names: Sequence[str] | None) -> dict
         msg = f"names={chosen} are {len(chosen)} for {len(given)} explanations; give each a name of its own"
         raise BadSettingError(msg)
     return dict(zip(chosen, given, strict=True))
-
-
-def default_names(given: Sequence[Any]) -> list[str]:
-    """Name explanations by their models where these differ; else count them."""
-    models = [
-        str(fx.provenance.get("model", "")).partition(",")[0]
-        for fx in given
-        if isinstance(fx, Explanation)
-    ]
-    if len(set(models)) == len(given) and all(models):
-        return models
-    return [COUNTED[i] if i < len(COUNTED) else f"number {i + 1}" for i in range(len(given))]
-
-
-def require_explanation(fx: Any, name: str) -> None:
-    """Refuse what is no explanation, and say what it is."""
-    if isinstance(fx, Explanation):
-        return
-    hint = "; read the file first, with rhale.load" if isinstance(fx, str | PathLike) else ""
-    msg = (
-        f"compare takes explanations, as rhale.explain makes them, and {name!r} is a "
-        f"{type(fx).__name__}{hint}"
-    )
-    raise BadSettingError(msg)
 
 
 def require_common(made: Comparison) -> None:

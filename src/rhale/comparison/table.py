@@ -1,20 +1,27 @@
-"""Comparisons as rows: one for each feature and explanation, or one for each place."""
+"""Comparisons as rows, as text and in notes: what tables, `print` and the command show."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rhale.comparison.feature_comparison import FeatureComparison
+from rhale.effects.alignment import can_be_named, can_compare
 from rhale.effects.difference import CurveDifference
-from rhale.effects.listing import aligned, shorten_name, write_share
-from rhale.effects.result import Result, find_result_axis_kind
+from rhale.effects.listing import aligned, name_few, shorten_name, write_share
+from rhale.effects.result import Result, find_result_axis_kind, is_constant
 from rhale.effects.table import UNDEFINED, Columns, name_places
 from rhale.interaction.pair_effect import write_p
+from rhale.output.note import Note
 from rhale.output.number_format import write_number, write_with_error
 from rhale.output.times import write_short
 from rhale.stats.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from rhale.effects.explanation import Explanation
+
 
 N_COMPARISON_POINTS = 41  # of a curve in a table
 
@@ -22,13 +29,11 @@ N_COMPARISON_POINTS = 41  # of a curve in a table
 def comparison_rows(ranked: Sequence[FeatureComparison]) -> Columns:
     """One row per feature, output and explanation that is compared with the first.
 
-    Notes
-    -----
     `size` is the deviation over the rows of the difference of the curves, `by_chance` what the draw
     of the rows would make of equal curves, `share` the size over the larger importance. `largest`
     is the largest difference among the rows, between `low` and `high`, found `at` some value.
-    `rows` is the part of the rows of the common zero that stand where both have a curve,
-    `rows_apart` how much of the rows stand elsewhere, `shift` how far their median moved.
+    `rows` is the part of the rows of the common zero that are where both have a curve,
+    `rows_apart` how much of the rows is elsewhere, `shift` how far their median moved.
     """
     pairs = [(one, found) for one in ranked for found in one.differences]
     every = [found for _, found in pairs]
@@ -63,8 +68,6 @@ def comparison_rows(ranked: Sequence[FeatureComparison]) -> Columns:
 def place_rows_of(ranked: Sequence[FeatureComparison]) -> Columns:
     """One row per feature, output, explanation and place, for tables of curves.
 
-    Notes
-    -----
     `curve_with` and `curve` are the curves of both at one common zero, `difference` is the second
     less the first, between `low` and `high`. `x` is a number, `at` the same as text.
     """
@@ -122,20 +125,10 @@ def comparison_as_text(
     notes: Sequence[str],
     most: int = MAX_COMPARED_FEATURES,
 ) -> str:
-    """Write the ranked table that `print` shows.
+    """Write the ranked table that `print` shows, of at most so many features.
 
-    Parameters
-    ----------
-    ranked : sequence of FeatureComparison
-        The largest difference first.
-    names : sequence of str
-        What the explanations are called.
-    zero : str
-        Where curves are zero, in words.
-    notes : sequence of str
-        What follows the table.
-    most : int
-        How many features are listed.
+    `names` are what the explanations are called, `zero` says in words where curves are zero, and
+    `notes` follow the table.
     """
     columns, n_left = comparison_ranking(ranked[:most])
     table = aligned(
@@ -175,39 +168,31 @@ def comparison_ranking(ranked: Sequence[FeatureComparison]) -> tuple[dict[str, l
             shorten_name(found.second_name, MAX_COMPARED_NAME_LENGTH) for found in every
         ]
     n_left = len(columns)
-    columns["difference ± error"] = list(map(write_size, every))
+    columns["difference ± error"] = [
+        ""
+        if not found.is_known
+        else "0"
+        if found.size == 0
+        else write_with_error(found.size, found.size_error)
+        for found in every
+    ]
     columns["of effect"] = [write_share(found.share) for found in every]
     columns["p"] = [write_p(found.p_value) for found in every]
     columns["differs"] = list(map(write_difference_verdict, every))
     columns["largest"] = [write_signed(found.peak.difference) for found in every]
     columns["at"] = [shorten_name(write_peak(found), MAX_COMPARED_NAME_LENGTH) for found in every]
-    columns |= importance_columns(every)
-    columns["rows elsewhere (median)"] = list(map(write_drift, every))
-    return columns, n_left
-
-
-def importance_columns(every: Sequence[CurveDifference]) -> Mapping[str, list[str]]:
-    """How large the effects are; under the names of the two where there are but two."""
-    names = {(found.first_name, found.second_name) for found in every}
-    first, second = names.pop() if len(names) == 1 else ("first", "compared")
+    # importance under the names of the two explanations, where there are but two
+    named = {(found.first_name, found.second_name) for found in every}
+    first, second = named.pop() if len(named) == 1 else ("first", "compared")
     heads = [
         f"importance {shorten_name(name, MAX_COMPARISON_HEAD_LENGTH)}" for name in (first, second)
     ]
     if heads[0] == heads[1]:
         heads = ["importance (1)", "importance (2)"]
-    return {
-        heads[0]: [write_number(found.first.importance, 3) for found in every],
-        heads[1]: [write_number(found.second.importance, 3) for found in every],
-    }
-
-
-def write_size(found: CurveDifference) -> str:
-    """The size of a difference and its error; what chance would give where it may be all chance."""
-    if not found.is_known:
-        return ""
-    if found.size == 0:
-        return "0"
-    return write_with_error(found.size, found.size_error)
+    columns[heads[0]] = [write_number(found.first.importance, 3) for found in every]
+    columns[heads[1]] = [write_number(found.second.importance, 3) for found in every]
+    columns["rows elsewhere (median)"] = list(map(write_drift, every))
+    return columns, n_left
 
 
 def write_difference_verdict(found: CurveDifference) -> str:
@@ -236,7 +221,7 @@ def write_peak(found: CurveDifference) -> str:
 
 
 def write_drift(found: CurveDifference) -> str:
-    """Say how many of the rows stand elsewhere, and how far their median moved."""
+    """Say how many of the rows are elsewhere, and how far their median moved."""
     drift = found.drift
     if drift is None:
         return ""
@@ -244,3 +229,99 @@ def write_drift(found: CurveDifference) -> str:
     if not drift.moved or found.first.labels or find_result_axis_kind(found.first) != "number":
         return share
     return f"{share} ({write_signed(drift.shift)})"
+
+
+# --- Notes of a comparison: what only some explanations have, and what is not compared
+
+
+LITTLE = 0.5  # of the rows on what both have: less is worth a word
+MAX_OVERLAP_NOTES = 10
+
+
+def describe_comparison(
+    names: Sequence[str], given: Sequence[Explanation], found: Sequence[FeatureComparison]
+) -> tuple[Note, ...]:
+    """Notes on what only some explanations have, how they were made, and what is not compared.
+
+    `names` are what the explanations `given` are called, `found` is what was compared.
+    """
+    notes = list[Note]()
+    # features and outputs that are not in all; of one output each, names do not count
+    for what, known in (
+        ("feature", [fx.features for fx in given]),
+        ("output", [fx.outputs for fx in given]),
+    ):
+        if what == "output" and all(len(some) == 1 for some in known):
+            continue
+        common = set(known[0]).intersection(*known[1:])
+        where = "only in" if len(names) == 2 else "not in all, but in"
+        for name, some in zip(names, known, strict=True):
+            if lone := [one for one in some if one not in common]:
+                text = f"{what}s {where} {shorten_name(name)}: {name_few(lone)}"
+                notes.append(Note(f"{what}s", text))
+    methods = [str(fx.provenance.get("method", "")) for fx in given]
+    if len(set(methods)) > 1:
+        made = ", ".join(
+            f"{shorten_name(n)} by {shorten_name(m)}" for n, m in zip(names, methods, strict=True)
+        )
+        notes.append(Note("methods", f"made by different methods ({made}): these differ, too"))
+    # explanations of the same rows as the first: their errors are not independent
+    first = given[0]
+    same = [
+        name
+        for name, fx in zip(names[1:], given[1:], strict=True)
+        if fx.features == first.features
+        and fx.sample_x.shape == first.sample_x.shape
+        and first.sample_x.size
+        and np.array_equal(fx.sample_x, first.sample_x, equal_nan=True)
+    ]
+    if same:
+        text = (
+            f"{name_few([names[0], *same])} explain the same rows: errors are added as if rows were "
+            "drawn anew, which makes intervals too wide where models are alike"
+        )
+        notes.append(Note("same rows", text))
+    # features whose curves are not compared, by the first reason that there is
+    reasons = {
+        "kind": "categories in one and numbers in the other",
+        "constant": "one value only, so that there is no curve",
+        "apart": "no stretch or level in common",
+    }
+    left_out: dict[str, dict[str, None]] = {kind: {} for kind in reasons}
+    overlap: dict[str, float] = {}
+    for one in (one for comparison in found for one in comparison.differences):
+        name = read_feature_caption(one.first)
+        if not can_compare(one.first, one.second):
+            left_out["kind"][name] = None
+        elif is_constant(one.first) or is_constant(one.second):
+            left_out["constant"][name] = None
+        elif not one.is_known:
+            left_out["apart"][name] = None
+        if one.is_known and one.places.part < LITTLE:
+            overlap[name] = one.places.part
+    for kind, features in left_out.items():
+        if features:
+            text = f"not compared: {name_few(list(features))} ({reasons[kind]})"
+            notes.append(Note(kind, text))
+    for name, part in list(overlap.items())[:MAX_OVERLAP_NOTES]:
+        text = f"{shorten_name(name)} is compared where {write_share(part)} of the rows are"
+        notes.append(Note("overlap", text))
+    # levels that are not in all explanations
+    for comparison in found:
+        results = comparison.results
+        if not all(map(can_be_named, results)):
+            continue
+        common = set(results[0].labels).intersection(*(r.labels for r in results[1:]))
+        for name, result in zip(comparison.names, results, strict=True):
+            if lone := [label for label in result.labels if label not in common]:
+                levels = (
+                    f"levels of {shorten_name(read_feature_caption(result))} that are not in all, "
+                    f"but in {shorten_name(name)}"
+                )
+                notes.append(Note("levels", f"{levels}: {name_few(lone)}"))
+    return tuple(dict.fromkeys(notes))
+
+
+def read_feature_caption(result: Result) -> str:
+    """What people read for the feature of a result."""
+    return result.captions.feature(result.name)

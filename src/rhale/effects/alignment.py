@@ -1,4 +1,4 @@
-"""Two results of one feature side by side: the places that both have, and one zero for both."""
+"""Alignment of two results of one feature: the places that both have, and one zero for both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rhale.stats.arrays import FloatArray
 
 
 class SharedPlaces(NamedTuple):
-    """Where rows stand that two results can be compared at.
+    """Places of rows at which two results can be compared.
 
     Attributes
     ----------
@@ -20,7 +20,7 @@ class SharedPlaces(NamedTuple):
     weight : ndarray of shape (n_places,)
         Shares of the rows there, which add up to one.
     part : float
-        Which part of all these rows stands at places that both have.
+        Which part of all these rows is at places that both have.
 
     Examples
     --------
@@ -45,21 +45,17 @@ NO_SHARED_PLACES = SharedPlaces(np.empty(0), np.empty(0), np.empty(0), 0.0)
 def share_places(first: Result, second: Result, standing: Result | None = None) -> SharedPlaces:
     """Find where two results can be compared: on the stretch, or at the levels, that both have.
 
-    Parameters
-    ----------
-    first, second : Result
-        Of one feature.
-    standing : Result, optional
-        Whose rows count; those of the first if not given.
-
-    Returns
-    -------
-    SharedPlaces
-        None at all where they have no place in common.
+    The rows of `standing` count, those of the first if it is not given.
     """
     standing = standing or first
     if can_be_named(first) and can_be_named(second):
-        return _shared_levels(first, second, standing)
+        # levels are matched by name, whatever their order
+        shared = [label for label in first.labels if label in second.labels]
+        mine = first.axis[[first.labels.index(label) for label in shared]]
+        other = second.axis[[second.labels.index(label) for label in shared]]
+        share = dict(zip(standing.labels, standing.level_rows().share, strict=True))
+        weight = np.array([share.get(label, 0.0) for label in shared])
+        return _as_shared(mine, other, weight, 1.0)
     if not can_compare(first, second):
         return NO_SHARED_PLACES
     rows, (low, high) = standing.rows_along(), find_shared_axis_range(first, second)
@@ -74,12 +70,12 @@ def find_shared_axis_range(first: Result, second: Result) -> tuple[float, float]
 
 
 def can_be_named(result: Result) -> bool:
-    """Tell whether places of a result are told by names alone: categories."""
+    """Tell whether the places of a result have names alone: categories."""
     return result.column_kind == "categories"
 
 
 def can_compare(first: Result, second: Result) -> bool:
-    """Tell whether two results stand on one axis: both have categories, or the same kind of numbers."""
+    """Tell whether two results have one axis: both have categories, or the same kind of numbers."""
     if can_be_named(first) or can_be_named(second):
         return can_be_named(first) and can_be_named(second)
     kinds = {
@@ -90,16 +86,6 @@ def can_compare(first: Result, second: Result) -> bool:
     return len(kinds) < 2
 
 
-def _shared_levels(first: Result, second: Result, standing: Result) -> SharedPlaces:
-    """Levels by their names, wherever they stand in the order of either."""
-    shared = [label for label in first.labels if label in second.labels]
-    mine = first.axis[[first.labels.index(label) for label in shared]]
-    other = second.axis[[second.labels.index(label) for label in shared]]
-    share = dict(zip(standing.labels, standing.level_rows().share, strict=True))
-    weight = np.array([share.get(label, 0.0) for label in shared])
-    return _as_shared(mine, other, weight, 1.0)
-
-
 def _as_shared(x: FloatArray, other_x: FloatArray, weight: FloatArray, all_: float) -> SharedPlaces:
     total = float(np.nansum(weight))
     if not total > 0:
@@ -108,23 +94,9 @@ def _as_shared(x: FloatArray, other_x: FloatArray, weight: FloatArray, all_: flo
 
 
 def offset(first: Result, second: Result, standing: Result | None = None) -> float:
-    """How far a centred curve lies below another one, on average over the rows of that other one.
+    """What to add to the second centred curve so that it is that of the first on average.
 
-    Parameters
-    ----------
-    first : Result
-        Whose rows count, on the stretch or at the levels that both have.
-    second : Result
-        What is to be moved by the number that is returned; 0 if they have no place in common.
-    standing : Result, optional
-        Whose rows count instead.
-
-    Examples
-    --------
-    >>> import rhale
-    >>> old, new = (rhale.effect(np.linspace(a, a + 4, 500), np.ones(500)) for a in (0, 1))
-    >>> round(offset(old, new), 9)  # curves x - 2 and x - 3
-    1.0
+    Over the rows of `standing`, of the first if not given, on what both have; 0 if that is nothing.
     """
     if first is second:
         return 0.0
@@ -135,15 +107,7 @@ def offset(first: Result, second: Result, standing: Result | None = None) -> flo
 
 
 def thin_places(places: SharedPlaces, most: int) -> SharedPlaces:
-    """Few places that stand for all: each for as many rows, none where no row is.
-
-    Parameters
-    ----------
-    places : SharedPlaces
-        In any number.
-    most : int
-        How many to keep.
-    """
+    """At most so many places that represent all: quantiles of the rows at even shares."""
     if places.x.size <= most:
         return places
     order = np.argsort(places.x, kind="stable")
@@ -154,38 +118,11 @@ def thin_places(places: SharedPlaces, most: int) -> SharedPlaces:
     return SharedPlaces(places.x[kept], places.other_x[kept], times / times.sum(), places.part)
 
 
-# --- Where the curve of a region stands beside the curve of all rows
-
-
 def align(region_effect: Result, common: Result) -> float:
-    """How far to move a region's curve, so that it is zero where the common curve is.
+    """What to add to a region's curve: its mean difference from the common one is then zero.
 
-    Parameters
-    ----------
-    region_effect : Effect or LevelEffect
-        The effect in the region, zero on average over the region's own rows.
-    common : Effect or LevelEffect
-        The effect of the same feature in all rows.
-
-    Returns
-    -------
-    float
-        What to add to the region's curve: its mean difference from the common one is then zero,
-        over the region's rows.
-
-    Notes
-    -----
-    A curve is known up to a constant. Each of them zero over its own rows, two regions in which
-    the effect is the same would show two parallel curves where their rows lie apart.
-
-    Examples
-    --------
-    >>> import numpy as np, rhale
-    >>> x = np.linspace(0, 4, 801)
-    >>> some = x > 2
-    >>> common, region = rhale.effect(x, 0 * x + 1), rhale.effect(x[some], 0 * x[some] + 1)
-    >>> round(align(region, common), 2)  # curves x - 2 and x - 3
-    1.0
+    The mean is over the region's rows. A curve is known up to a constant: were each region's curve
+    zero over its own rows, two regions with the same effect would show two parallel curves.
     """
     if is_constant(region_effect) and not region_effect.labels:  # one point, at zero
         return 0.0 if is_constant(common) else float(common.height(region_effect.axis[:1])[0])

@@ -34,7 +34,7 @@ from rhale.stats.distributions import student_quantile
 DIFFERENCE_ROUNDING = 1e-9  # of the larger curve: curves that differ by less do not differ
 RESOLUTION = 0.01  # of the larger effect: binning reads curves that well, however many rows
 OUTERMOST = 1 / 80  # of the rows, on each side
-MOST_PLACES = 40  # that stand for the rows, each for as many
+MOST_PLACES = 40  # quantiles that represent the rows, each as many
 N_DIFFERENCE_POINTS = 101  # of a difference that is drawn
 
 
@@ -111,7 +111,7 @@ class CurveDifference:
     standing : Result
         Whose rows count: where the difference is zero on average, and for its size.
     rows : tuple of RowPlaces or None
-        Feature values of known rows of both, for the drift; None where only the results tell.
+        Feature values of known rows of both, for the drift; None where only the results are known.
     zero_at : float or None
         A place where the difference is zero instead.
     level : float
@@ -123,7 +123,7 @@ class CurveDifference:
     have; elsewhere it is not known. Its error has the errors of the fits of both, added as those
     of independent draws of rows are. Which rows a curve is centred over does not count, since one
     zero serves both. Where both explain the same rows, their errors are partly the same: for
-    models that are alike, the interval is then too wide and fewer differences are told; only for
+    models that are alike, the interval is then too wide and fewer differences are found; only for
     models in which the same rows go opposite ways it may be too narrow, at most by a root of two.
 
     Examples
@@ -165,7 +165,7 @@ class CurveDifference:
 
     @cached_property
     def places(self) -> SharedPlaces:
-        """Where rows stand on what both have; nowhere if one of them has no curve."""
+        """Places of rows on what both have; none if one of them has no curve."""
         return share_places(self.first, self.second, self.standing)
 
     @property
@@ -175,18 +175,15 @@ class CurveDifference:
         return curved and self.places.x.size > 1
 
     @cached_property
-    def _lift(self) -> float:
-        """What the second curve is moved by, for one zero."""
+    def lift(self) -> float:
+        """What is added to the centred second curve, in units of the output, for one zero."""
+        if not self.is_known:
+            return 0.0
         if self.zero_at is None:
             return offset(self.first, self.second, self.standing)
         x = np.array([self.zero_at])
         other = self._across(x)
         return float((self.first.height(x) - self.second.height(other))[0])
-
-    @property
-    def lift(self) -> float:
-        """What is added to the centred second curve, in units of the output, for one zero."""
-        return self._lift if self.is_known else 0.0
 
     @cached_property
     def _zeros(self) -> tuple[RowPlaces, RowPlaces]:
@@ -222,10 +219,10 @@ class CurveDifference:
         """Standard error of the difference, and its degrees of freedom."""
         zero, other_zero = self._zeros
         found = [self.first.errors_from(x, zero), self.second.errors_from(other, other_zero)]
-        drawn = 0.0 if self.zero_at is not None else self.size**2 / self._n_standing
+        drawn = 0.0 if self.zero_at is not None else self.size**2 / self._n_rows
         variance = found[0].variance + found[1].variance
         variance -= self._bias_of_both(x, other, zero, other_zero)
-        inverse = np.zeros(x.size)
+        inverse = np.zeros(x.size)  # Welch and Satterthwaite: 1 / df = sum of share² / df
         for one in found:
             share = np.divide(
                 one.variance, variance, out=np.zeros_like(variance), where=variance > 0
@@ -237,14 +234,10 @@ class CurveDifference:
     def _bias_of_both(
         self, x: FloatArray, other: FloatArray, zero: RowPlaces, other_zero: RowPlaces
     ) -> FloatArray:
-        """How much of the squared biases of two curves of trees is in both, and no difference.
-
-        Notes
-        -----
-        Bias is no chance: curves that are averaged over as wide neighbourhoods of rows are off alike
-        where their jumps fade alike. With b1 and b2 that of each, their difference is off by b1 - b2,
-        whose square is 2 b1 b2 less than what both squares add up to.
-        """
+        """What the squared biases of two curves of trees have in common, shape (n_x,)."""
+        # Bias is systematic: curves that are averaged over equally wide neighbourhoods of rows are
+        # off alike where their jumps fade alike. The bias of the difference is b1 - b2, and
+        # (b1 - b2)² is 2 b1 b2 less than the sum of both squares, which the variances contain.
         stairs = getattr(self.first, "stairs", None), getattr(self.second, "stairs", None)
         if stairs[0] is None or stairs[1] is None:
             return np.zeros(x.size)
@@ -253,8 +246,8 @@ class CurveDifference:
         return 2 * np.sum(mine * theirs, axis=0) if alike else np.zeros(x.size)
 
     @property
-    def _n_standing(self) -> float:
-        """Effective number of rows at the places that both have."""
+    def _n_rows(self) -> float:
+        """Effective number of rows of `standing` at the places that both have."""
         return max(self.standing.total_rows * self.places.part, 1.0)
 
     def _locate(self, x: Any) -> tuple[FloatArray, FloatArray, tuple[int, ...]]:
@@ -339,7 +332,7 @@ class CurveDifference:
 
     @cached_property
     def few(self) -> SharedPlaces:
-        """Places that stand for the rows, each for as many: curves are compared there.
+        """Places that represent the rows, each as many: curves are compared there.
 
         Behind the outermost rows of either, one in eighty on each side, curves are hardly known.
         """
@@ -375,6 +368,7 @@ class CurveDifference:
     def _covariance(self) -> FloatArray:
         """Covariance of the errors of the difference at these places, less their mean."""
         x, other = self.few.x, self.few.other_x
+        # from the variances of all changes from place to place: var(a - b) of every pair (a, b)
         changes = np.zeros((x.size, x.size))
         for row, *places in zip(changes, x, other, strict=True):
             zero, other_zero = (RowPlaces(np.array([place]), np.ones(1)) for place in places)
@@ -393,6 +387,7 @@ class CurveDifference:
 
     def _degrees(self) -> float:
         """Degrees of freedom behind the errors of both, over all places."""
+        # Welch and Satterthwaite, with the variances of each curve averaged over the rows
         squares, inverse, weight = [], [], self.few.weight
         for one, x in ((self.first, self.few.x), (self.second, self.few.other_x)):
             found = one.errors_from(x, RowPlaces(x, weight))
@@ -412,15 +407,16 @@ class CurveDifference:
 
     @cached_property
     def size_error(self) -> float:
-        """Standard error of `size`; of curves that may be the same, `chance_size` tells more."""
+        """Standard error of `size`; of curves that may be the same, see `chance_size`."""
         if not self.is_known or not self.size > 0:
             return 0.0 if self.is_known else float("nan")
         weight, unit = (
             self.few.weight,
             (self._few_gaps - self.few.weight @ self._few_gaps) / self.size,
         )
+        # delta method; the draw of the rows adds (kurtosis - 1) / (4 n) of the square
         pull, tails = weight * unit, float(weight @ unit**4) - 1.0
-        drawn = self.size**2 * max(tails, 0.0) / (4 * self._n_standing)
+        drawn = self.size**2 * max(tails, 0.0) / (4 * self._n_rows)
         return float(np.sqrt(max(float(pull @ self._covariance @ pull), 0.0) + drawn))
 
     @cached_property
@@ -448,7 +444,7 @@ class CurveDifference:
 
     @cached_property
     def peak(self) -> Peak:
-        """Where the curves are farthest apart, among places that stand for the rows."""
+        """Where the curves are farthest apart, among the places `few`."""
         if not self.is_known:
             return Peak(*[float("nan")] * 4)
         at = int(np.nanargmax(np.abs(self._few_gaps)))
@@ -492,24 +488,20 @@ class CurveDifference:
         """
         if not self.is_known:
             return DifferenceTrace(*np.empty((4, 0)))
-        x = self._drawn_at(n_points)
-        if within is not None:
-            low, high = max(within[0], x[0]), min(within[1], x[-1])
-            even = np.linspace(low, high, n_points) if low < high else np.empty(0)
-            x = np.union1d(x[(x >= low) & (x <= high)], even)
-        other = self._across(x)
-        low, high = self._ends(x, other)
-        return DifferenceTrace(x, self._gap(x, other), low, high)
-
-    def _drawn_at(self, n_points: int) -> FloatArray:
-        """Shared levels; or places of both curves on the stretch that they share."""
         if can_be_named(self.first):
-            return self.places.x
-        if self.first.labels and self.second.labels:
-            return np.intersect1d(self.first.axis, self.second.axis)
-        low, high = find_shared_axis_range(self.first, self.second)
-        every = np.concatenate([one.places(n_points) for one in (self.first, self.second)])
-        return np.unique(np.append(every[(every >= low) & (every <= high)], [low, high]))
+            x = self.places.x
+        elif self.first.labels and self.second.labels:
+            x = np.intersect1d(self.first.axis, self.second.axis)
+        else:  # where either curve may bend, on the stretch that both have
+            low, high = find_shared_axis_range(self.first, self.second)
+            every = np.concatenate([one.places(n_points) for one in (self.first, self.second)])
+            x = np.unique(np.append(every[(every >= low) & (every <= high)], [low, high]))
+        if within is not None:
+            start, stop = max(within[0], x[0]), min(within[1], x[-1])
+            even = np.linspace(start, stop, n_points) if start < stop else np.empty(0)
+            x = np.union1d(x[(x >= start) & (x <= stop)], even)
+        other = self._across(x)
+        return DifferenceTrace(x, self._gap(x, other), *self._ends(x, other))
 
     @cached_property
     def drift(self) -> Drift | None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -32,7 +31,6 @@ from rhale.effects.result import (
     N_CURVE_POINTS,
     Difference,
     FrozenResult,
-    LevelRows,
     Outside,
     Parts,
     Points,
@@ -48,16 +46,9 @@ from rhale.effects.result import (
     zero_rounding_of_effect,
 )
 from rhale.effects.smoothing import Drawing
-from rhale.effects.spread import NO_SHOWN_ROWS, CurveAudit, RowSpread, ShownRows
+from rhale.effects.spread import NO_SHOWN_ROWS, RowSpread, ShownRows
 from rhale.effects.staircase import Jump, Staircase, find_jumps
-from rhale.effects.statistics import (
-    Heights,
-    Statistics,
-    gather_statistics,
-    remove_noise,
-    summarise_ale_bins,
-    summarise_ale_steps,
-)
+from rhale.effects.statistics import Heights, summarise_ale_bins, summarise_ale_steps
 from rhale.effects.table import Columns, Missing, add_missing_bin, list_bins, name_places
 from rhale.effects.variance import Estimate, Uncertainty
 from rhale.errors import BadSettingError
@@ -101,8 +92,8 @@ class LocalEffects(NamedTuple):
 
 
 NO_SAMPLE = LocalEffects(np.empty(0), np.empty(0), np.empty(0))
-DOUBTFUL = 0.5  # of the size of a curve and its spread: a curve that is off by more is doubted
-N_ERRORS = 3.0  # by more than chance, of one direction even if all errors share it: 1 in 370
+DOUBTFUL = 0.5  # of the size of a curve and its spread: a curve that is off by more gets a note
+N_ERRORS = 3.0  # standard errors; a normal error exceeds them once in 370, even if all share it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,7 +128,7 @@ class Effect(FrozenResult):
     level_error, slope_error : ndarray of shape (n_bins,)
         Standard errors of the mean local effect and of the slope.
     row_places : RowPlaces
-        What stands for the rows in averages over them: centring, importance, typical spread.
+        Quadrature nodes and weights of averages over the rows: centring, importance, typical spread.
     gaps : Gaps
         Wide stretches without rows, and how far the effect may be off there.
     fit_covariance : ndarray of shape (n_bins,) or None
@@ -251,11 +242,6 @@ class Effect(FrozenResult):
         return self.kind
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """Empty: the feature has no levels."""
-        return ()
-
-    @property
     def linear(self) -> BoolArray:
         """Whether the fit of a bin is a line, bools of shape (n_bins,)."""
         return np.asarray(self.measured & ((self.slope != 0) | (self.slope_error != 0)))
@@ -335,6 +321,7 @@ class Effect(FrozenResult):
     @property
     def total_rows(self) -> float:
         """Effective number of rows of all bins together, a float; their number without weights."""
+        # Kish: (sum w)² / sum w²; a bin of weight W and n effective rows has W² / n as its sum of w²
         some = self.weight > 0
         squares = float(np.sum(self.weight[some] ** 2 / self.rows[some]))
         return float(self.weight.sum()) ** 2 / squares if squares > 0 else 0.0
@@ -352,6 +339,7 @@ class Effect(FrozenResult):
         fit = self.fit
         # where one line fills a bin that is its height in the middle: exact for a constant
         mean = self.level + self.slope * (middles(self.edges) - self.mean_x)
+        # a bin that is cut (at rows' ends, followed cells or gaps) has its rise over its width
         cut = np.bincount(fit.bin, minlength=mean.size) > 1
         if fit.asked is not None:
             meets = (self.edges[:-1, None] < fit.asked.right) & (
@@ -366,18 +354,30 @@ class Effect(FrozenResult):
     @property
     def notes(self) -> tuple[Note, ...]:
         """What a reader should know: a tuple of `Note`, which is a text with a kind."""
-        told = self.local_notes + self.bin_notes + describe_jumps(self.jumps, self.kind)
-        return as_notes(self._audit_notes + told)
+        jumps = [
+            Note(
+                "jump",
+                f"jumps by {write_number(jump.size, 3)} at "
+                f"{write_short((jump.start + jump.stop) / 2, self.kind)}",
+            )
+            for jump in self.jumps
+        ]
+        return as_notes((*self._audit_notes, *self.local_notes, *self.bin_notes, *jumps))
 
     @cached_property
     def _audit_notes(self) -> tuple[Note, ...]:
-        """Whether moved rows contradict the curve: a note that it cannot be trusted, or none."""
+        """A note that moved rows contradict the curve, where they do; else none."""
         own = self.row_spread
         if own is None:
             return ()
         found = own.audit(np.diff(self.curve(own.places, center="start")))
         if found is None:
             return ()
+        # off by more than half of curve and spread together, and by more than chance explains
+        size = math.hypot(found.curve_size, own.typical)
+        if not (found.off > DOUBTFUL * size and found.off > N_ERRORS * found.error):
+            return ()
+        # the end of the sentence says what may be the reason, given how the curve was measured
         if self.stairs is not None:
             cause = ""
         elif any(note.kind == "secants" for note in self.local_notes):
@@ -386,11 +386,16 @@ class Effect(FrozenResult):
             cause = "; it may be finer than the bins"
         else:
             cause = "; a step may stand beside a small gradient (local='secant' sees steps)"
-        return describe_audit(found, own.typical, cause)
+        moved, told, off = (write_number(v, 3) for v in (found.moved, found.curve_size, found.off))
+        text = (
+            f"moved rows contradict this curve: their predictions vary by {moved} (root mean square "
+            f"over the rows), the curve by {told}, and the two differ by {off}: do not trust it"
+        )
+        return (Note("audit", text + cause),)
 
     @property
     def standard_error(self) -> FloatArray:
-        """Uncertainty of `mean`, shape (n_bins,); nan where a bin has too few rows to tell."""
+        """Uncertainty of `mean`, shape (n_bins,); nan where a bin has too few rows."""
         width = np.diff(self.edges)
         if not np.all(width > 0):
             return self.level_error
@@ -419,7 +424,7 @@ class Effect(FrozenResult):
             is drawn, and often nearer to what the model has learned. Other curves are smooth as
             they are.
         outside : {"extend", "nan", "raise"}
-            Beyond the bins, whose range `repr` tells and where no row was seen: the outermost ones
+            Beyond the bins, whose range `repr` shows and where no row was seen: the outermost ones
             go on, which is a guess; or nan; or an error.
 
         Returns
@@ -508,13 +513,9 @@ class Effect(FrozenResult):
         return np.where(unknown, np.nan, spread).reshape(shape)[()]
 
     def _increments(self, x: FloatArray) -> FloatArray:
-        """How much of each increment of `row_spread` lies before x, shape (n_x, n_places - 1).
-
-        Notes
-        -----
-        Between two places the curve of a row is straight; that of a model that jumps moves at its
-        thresholds, at each as much as rows differ there.
-        """
+        """How much of each increment of `row_spread` lies before x, shape (n_x, n_places - 1)."""
+        # between two places the curve of a row is straight; that of a model that jumps moves at its
+        # thresholds, at each as much as rows differ there
         assert self.row_spread is not None  # noqa: S101 - our own mistake
         places = self.row_spread.places
         found = np.clip((x[:, None] - places[:-1]) / np.diff(places), 0.0, 1.0)
@@ -615,7 +616,7 @@ class Effect(FrozenResult):
         method : {"formula", "bootstrap"}
             Variance of a linear map of independent means and slopes, with Student's quantiles; or
             refits of these bins to rows drawn anew from `sample`, as a check. Of jumps, what 32
-            groups of rows do to the curve tells its variance, and these groups are drawn anew.
+            groups of rows do to the curve gives its variance, and these groups are drawn anew.
         draws, seed : int
             Of the bootstrap.
         outside : {"extend", "nan", "raise"}
@@ -681,22 +682,11 @@ class Effect(FrozenResult):
         limits = np.searchsorted(grid.edges, self.edges)
         cuts = Cuts(limits, self.linear, trust=trust, noise=np.zeros(grid.n_cells))
 
-        def refitted(weight: FloatArray, asked: Crossings | None) -> FloatArray:
+        def refit(weight: FloatArray, crossings: Crossings | None) -> FloatArray:
             drawn = weight > 0
             cells = measure_moments(grid, places[drawn], effects[drawn], weight[drawn])
             fit = fit_effect(self.name, self.output, cells, cuts).fit
-            return replace(fit, asked=asked).curve(x, center)
-
-        def redrawn() -> Crossings | None:
-            """Rises as other rows would tell them: those that are moved are not kept."""
-            asked = self.crossings
-            if asked is None:
-                return None
-            none = np.zeros_like(asked.rise)
-            shift = rng.multivariate_normal(
-                none, asked.covariance, check_valid="ignore", method="eigh"
-            )
-            return asked._replace(rise=asked.rise + shift)
+            return replace(fit, asked=crossings).curve(x, center)
 
         # rows that agree are kept once, with their weights added up, so that rows are drawn in
         # proportion to weight: in each bin as many as its effective rows, of equal weight
@@ -705,10 +695,18 @@ class Effect(FrozenResult):
         ]
         times = weight / each
         rng, shifts = np.random.default_rng(seed), np.empty((draws, x.size))
-        own = refitted(weight, self.crossings)
+        own = refit(weight, self.crossings)
         for shift in shifts:
-            drawn = rng.multinomial(round(times.sum()), times / times.sum())
-            shift[:] = refitted(each * drawn, redrawn()) - own
+            drawn, crossings = rng.multinomial(round(times.sum()), times / times.sum()), None
+            if (measured := self.crossings) is not None:
+                # rows that were moved across gaps are not kept: their rises are drawn as normal
+                none = np.zeros_like(measured.rise)
+                noise = rng.multivariate_normal(
+                    none, measured.covariance, check_valid="ignore", method="eigh"
+                )
+                crossings = measured._replace(rise=measured.rise + noise)
+            shift[:] = refit(each * drawn, crossings) - own
+        # the sample is a part of the rows: with all of them variances are smaller by that part
         kept = min(float(weight.sum() / self.weight.sum()), 1.0)
         return np.asarray(shifts * np.sqrt(kept))
 
@@ -730,56 +728,20 @@ class Effect(FrozenResult):
         """Standard error of `importance`, over rows drawn from the same population."""
         return zero_rounding_of_effect(float(np.sqrt(self.doubt.of_importance())), self.importance)
 
-    def statistics(self, y: Any = None) -> Statistics:
-        """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_values,), optional
-            Observed values of the target, for NALED and NALER; any number of them.
-
-        Returns
-        -------
-        Statistics
-
-        Notes
-        -----
-        Deviations are over the rows at their own values, and the range is that of the curve where
-        rows are; of a staircase, that of all its steps between the first and the last row. Under
-        `method="ale"` the curve is read as R's package ale does: in the middles of the bins, and
-        its range at their limits.
-
-        `aled_sd` and `naled_sd` are the package's `aled_fun = "sd"`. Its bins leave the rows at
-        the smallest value out of the mean of the first bin; here they are in it.
-
-        A range is decided by the emptiest ends of the axis, and grows with the number of bins:
-        compare ALER only between features with as many. What `importance_denoised` leaves out is
-        told in `Statistics`.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> found = age.statistics()
-        >>> round(found.aled, 1), [round(end, 1) for end in found.aler]
-        (5.0, [-10.0, 10.0])
-        """
-        size = remove_noise(self.importance, self.doubt.added_square())
-        return gather_statistics((self.name,), self.output, self.density, self._heights, size, y)
-
-    @property
-    def _heights(self) -> Heights:
-        """The curve as its statistics read it."""
+    def _read_for_statistics(self) -> tuple[Density, Heights, float]:
+        """Where the curve is read, its heights there, and what errors add to its mean square."""
+        noise = self.doubt.added_square()
         if self.stairs is not None:
-            return summarise_ale_steps(self.stairs.heights, self.stairs.row_shares)
-        if self.density == "bins":
-            return summarise_ale_bins(self.fit.curve(self.edges, "mean"), self.weight)
-        rows, some = self.fit.rows, self.count > 0
-        at_ends = self.fit.curve(np.concatenate([self.low_x[some], self.high_x[some]]), "mean")
-        values = self.fit.curve(rows.x, "mean")
-        reached = np.concatenate([values, at_ends])
-        return Heights(values, rows.weight, float(reached.min()), float(reached.max()))
+            found = summarise_ale_steps(self.stairs.heights, self.stairs.row_shares)
+        elif self.density == "bins":
+            found = summarise_ale_bins(self.fit.curve(self.edges, "mean"), self.weight)
+        else:
+            rows, some = self.fit.rows, self.count > 0
+            ends = self.fit.curve(np.concatenate([self.low_x[some], self.high_x[some]]), "mean")
+            values = self.fit.curve(rows.x, "mean")
+            reached = np.concatenate([values, ends])
+            found = Heights(values, rows.weight, float(reached.min()), float(reached.max()))
+        return self.density, found, noise
 
     @property
     def heterogeneity(self) -> float:
@@ -820,49 +782,9 @@ class Effect(FrozenResult):
         return math.nan if self.row_spread is None else self.row_spread.error
 
     def height(self, x: FloatArray) -> FloatArray:
-        """The curve, zero on average, at places between the limits.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n_x,)
-            Places between the limits, as numbers.
-
-        Returns
-        -------
-        ndarray of shape (n_x,)
-            In units of the output.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> age.height(np.array([7.5, 10.0])).round(6)
-        array([ 5., 10.])
-        """
         return self.line.curve(x, "mean")
 
     def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:
-        """The limits, places between them, and both sides of every jump.
-
-        Parameters
-        ----------
-        n_points : int
-            How many stand evenly from end to end, besides the limits.
-
-        Returns
-        -------
-        ndarray of shape (n_places,)
-            Increasing, in units of the feature.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> age.places(3)
-        array([ 0.,  5., 10.])
-        """
         require_count("n_points", n_points)
         x = np.union1d(self.edges, np.linspace(self.edges[0], self.edges[-1], n_points))
         if self.crossings is not None:
@@ -873,102 +795,13 @@ class Effect(FrozenResult):
         behind = self.stairs.places
         return np.union1d(x, np.concatenate([behind, np.nextafter(behind, -np.inf)]))
 
-    def trace(
-        self,
-        center: Center | None = "mean",
-        level: float = 0.95,
-        n_points: int = N_CURVE_POINTS,
-        *,
-        smooth: bool = False,
-    ) -> Trace:
-        """What is drawn: the curve wherever it bends.
-
-        Parameters
-        ----------
-        center : {"mean", "start", "uniform"} or None
-            Where the curve is zero, as in `curve`; None is "mean" here.
-        level : float
-            Probability that the interval covers, as in `ci`.
-        n_points : int
-            As in `places`.
-        smooth : bool
-            As in `curve`.
-
-        Returns
-        -------
-        Trace
-            Places, curve, spread and the ends of the interval, each of shape (n_places,).
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> age.trace("start", n_points=3).curve
-        array([ 0., 10., 20.])
-        """
-        zero: Center = "mean" if center is None else center
-        x = self.places(n_points)
-        low, high = self.ci(x, level=level, center=zero, smooth=smooth)
-        spread = self.spread(x, center=zero)
-        return Trace(x, self.curve(x, center=zero, smooth=smooth), spread, low, high)
-
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
-        """The one point of missing values; None where it was not measured.
-
-        Parameters
-        ----------
-        center : {"mean", "start", "uniform"} or None
-            Where the curve beside it is zero.
-        level : float
-            Probability that its interval covers.
-
-        Returns
-        -------
-        Trace or None
-            Arrays of one number; `x` is nan.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> x[::10] = np.nan
-        >>> fx = rhale.explain(lambda rows: np.nan_to_num(2 * rows[:, 0], nan=4.0), x[:, None])
-        >>> point = fx["x0"].missing_trace(center="start")  # predictions are 4 there, and 2 x elsewhere
-        >>> round(float(point.curve[0] - fx["x0"].curve(5.0, center="start")), 1)
-        -6.0
-        """
         start, shift = self.edges[0], 0.0
         if center not in (None, "mean") and start < self.edges[-1]:
             shift = float(self.curve(start, center=center) - self.curve(start))
         return trace_missing(self.missing, shift, level)
 
     def difference(self, start: float, stop: float) -> Difference:
-        """How the curve changes from one place to another, its error and its spread.
-
-        Parameters
-        ----------
-        start, stop : float
-            Two places on the axis.
-
-        Returns
-        -------
-        Difference
-            `size`, `error` and `spread`, in units of the output.
-
-        Notes
-        -----
-        The error is that of the difference itself, which is smaller than the errors of both ends
-        suggest: they have most of it in common.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> round(age.difference(2.0, 7.0).size, 6)
-        10.0
-        """
         x, _ = as_points([start, stop], self.kind)
         size, own = np.diff(self.curve(x))[0], self.row_spread
         if own is None:
@@ -979,68 +812,12 @@ class Effect(FrozenResult):
         return Difference(float(size), float(error), float(spread))
 
     def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
-        """Variance of the curve at places less its mean at others: the errors of the fits alone.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n_x,)
-            Places on the axis.
-        zero : RowPlaces
-            Places and their weights, over which the curve is zero on average.
-
-        Returns
-        -------
-        Estimate
-            Variances and degrees of freedom, both of shape (n_x,).
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> slopes = np.tile([1.0, 3.0], 100)  # rows differ: mean 2, deviation 1
-        >>> age = rhale.effect(x, slopes, bins=1, name="age")
-        >>> from rhale.effects.curve import RowPlaces
-        >>> start = RowPlaces(np.array([0.0]), np.ones(1))
-        >>> age.errors_from(np.array([10.0]), start).variance.round(1)  # 10² / 200
-        array([0.5])
-        """
         return self.doubt.of_curve_from(x, zero)
 
     def rows_along(self) -> RowPlaces:
-        """Places that stand for the rows, as they count in averages.
-
-        Returns
-        -------
-        RowPlaces
-            Places in units of the feature, and shares of the rows that add up to one.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> round(float(age.rows_along().weight.sum()), 6)
-        1.0
-        """
         return self.fit.rows
 
     def support(self) -> Support:
-        """Where the rows are: those sampled, or all of them bin by bin.
-
-        Returns
-        -------
-        Support
-            Values, limits, density and gaps.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> found = age.support()
-        >>> round(float(found.density @ np.diff(found.limits)), 6)  # all rows
-        200.0
-        """
         if self.sample.x.size:
             made = count_support_rows(self.edges, self.sample.x, self.sample.weight)
         else:
@@ -1064,51 +841,16 @@ class Effect(FrozenResult):
         shown = np.array(sample.local_effects)
         for k in np.unique(place[inside]):
             mine = inside & (place == k)
-            own = rest_about_line(sample.x[mine], shown[mine], sample.weight[mine])
+            # what a weighted least-squares line through the rows of the bin leaves over
+            share = sample.weight[mine] / sample.weight[mine].sum()
+            x, own = sample.x[mine], shown[mine]
+            x, own = x - share @ x, own - share @ own
+            sxx = float(share @ x**2)
+            own = own - (float(share @ (x * own)) / sxx) * x if sxx > 0 else own
             size = float(np.sqrt(np.average(own**2, weights=sample.weight[mine])))
             times = np.nan_to_num(self.std[k]) / size if size > 0 else 0.0
             shown[mine] = self.mean[k] + times * own
         return as_frozen(shown)
-
-    def level_rows(self) -> LevelRows:
-        """Nothing: the feature has no levels.
-
-        Returns
-        -------
-        LevelRows
-            Two empty arrays.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> age.level_rows().rows.size
-        0
-        """
-        return LevelRows()
-
-    def single_curves(self, most: int) -> FloatArray:  # noqa: ARG002
-        """None: single rows have local effects, and no curves.
-
-        Parameters
-        ----------
-        most : int
-            How many curves are asked for.
-
-        Returns
-        -------
-        ndarray of shape (0, 0)
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> age.single_curves(5).shape
-        (0, 0)
-        """
-        return np.empty((0, 0))
 
     def locate_sample(self, column: FloatArray) -> tuple[FloatArray, IntArray]:
         """Places of sampled values on the axis, and which rows they are: those with a value.
@@ -1137,21 +879,6 @@ class Effect(FrozenResult):
         return column if rows.size == column.size else column[rows], rows
 
     def table(self) -> Columns:
-        """One row for each bin, and one for missing values.
-
-        Returns
-        -------
-        dict of str to list
-            Columns as in `Explanation.to_frame`, less the names of feature and output.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> {name: age.table()[name] for name in ("left", "right", "mean")}
-        {'left': [0.0], 'right': [10.0], 'mean': [2.0]}
-        """
         names = name_places(self.edges, (), self.kind)
         columns = list_bins(self, self.edges, names, self.curve(self.edges))
         return add_missing_bin(columns, self.missing, self.weight)
@@ -1164,45 +891,3 @@ def known_accumulate(accumulate: str) -> None:
             f"accumulate={accumulate!r} is not known; use one of {', '.join(get_args(Accumulate))}"
         )
         raise BadSettingError(msg)
-
-
-def describe_jumps(jumps: Sequence[Jump], kind: AxisKind) -> tuple[Note, ...]:
-    """Say where the curve jumps, and how far."""
-    return tuple(
-        Note(
-            "jump",
-            f"jumps by {write_number(jump.size, 3)} at {write_short((jump.start + jump.stop) / 2, kind)}",
-        )
-        for jump in jumps
-    )
-
-
-def describe_audit(found: CurveAudit, spread: float, cause: str = "") -> tuple[Note, ...]:
-    """Say that moved rows contradict a curve, where they do.
-
-    Parameters
-    ----------
-    found : CurveAudit
-        The curve beside the one that moved rows tell.
-    spread : float
-        Typical spread of the rows.
-    cause : str
-        What may be the reason, given how the curve was measured: the end of the sentence.
-    """
-    size = math.hypot(found.curve_size, spread)
-    if not (found.off > DOUBTFUL * size and found.off > N_ERRORS * found.error):
-        return ()
-    moved, told, off = (write_number(v, 3) for v in (found.moved, found.curve_size, found.off))
-    text = (
-        f"moved rows contradict this curve: their predictions vary by {moved} (root mean square "
-        f"over the rows), the curve by {told}, and the two differ by {off}: do not trust it"
-    )
-    return (Note("audit", text + cause),)
-
-
-def rest_about_line(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-    """What a weighted least-squares line through some points leaves over."""
-    share = weight / weight.sum()
-    x, y = x - share @ x, y - share @ y
-    sxx = float(share @ x**2)
-    return y - (float(share @ (x * y)) / sxx) * x if sxx > 0 else y

@@ -1,4 +1,4 @@
-"""Explanation: what the user holds. Its verbs call the rooms below."""
+"""Explanation: the effects of all features, what `explain` returns and users hold."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rhale.effects import listing, store, summary
+from rhale.effects import listing, store
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.fit import MOVED_LIMITS, ModelCells, Unbinned, bin_all
 from rhale.effects.binning.fixed import Edges, Quantile
@@ -83,7 +83,7 @@ class Explanation:
     notes : tuple of Note
         What a reader should know about the whole.
     partner_matrix : PartnerMatrix or None
-        With whom the spread of every feature goes, which `partners` tells; None where that was
+        With which features the spread of every feature goes, for `partners`; None where that was
         not asked for.
 
     Examples
@@ -139,7 +139,7 @@ class Explanation:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return listing.as_text(self.effects, self.provenance, (*self._shares_told(), *self.notes))
+        return listing.as_text(self.effects, self.provenance, (*self._share_notes(), *self.notes))
 
     __repr__ = __str__
 
@@ -234,6 +234,7 @@ class Explanation:
         """
         from rhale import plots
         from rhale.plots.choice import choose_plot, draw
+        from rhale.plots.overview import main_outputs
         from rhale.plots.row_curves import RowColors, choose_color
 
         options = {"center": center, "smooth": smooth, **options}
@@ -251,7 +252,26 @@ class Explanation:
                 values = self.sample_x[:, self._feature(other.name)]
                 options["color"] = RowColors(other, values)
             return draw(choose_plot(result), result, ax=ax, among=among, **options)
-        chosen = self._results_of(feature, output)
+        if feature is None:
+            names = list(self.features)
+        else:
+            given: Any = feature
+            wanted = given if isinstance(given, Iterable) else [given]
+            names = list(dict.fromkeys(self.features[self._feature(f)] for f in wanted))
+        by_name: dict[str, list[Result]] = {e.name: [] for e in self.effects if e.name in names}
+        for effect in self.effects:
+            if effect.name in by_name and (output is None or effect.output == self._label(output)):
+                by_name[effect.name].append(effect)
+        # the largest first, on any of those outputs that are drawn; a list keeps its own order
+        drawn = main_outputs([effect for some in by_name.values() for effect in some])
+        size = {
+            name: max(np.nan_to_num(e.importance) for e in some if e.output in drawn)
+            for name, some in by_name.items()
+        }
+        order = sorted(by_name, key=lambda name: -size[name])
+        if feature is not None and not isinstance(feature, AbstractSet):
+            order.sort(key=names.index)
+        chosen = [effect for name in order for effect in by_name[name]]
         if feature is not None:
             options = {"top": len({result.name for result in chosen}) or None, **options}
         return draw(plots.plot_all, chosen, axes=ax, **options)
@@ -353,10 +373,10 @@ class Explanation:
         """
         if regions:
             self._require_regions()
-            rows = summary.region_rows(self.effects)
+            rows = listing.region_rows(self.effects)
         else:
-            rows = summary.bin_rows(self.effects)
-        return summary.as_frame(rows, backend, self._backend)
+            rows = listing.bin_rows(self.effects)
+        return listing.as_frame(rows, backend, self._backend)
 
     def curve_frame(
         self,
@@ -366,7 +386,7 @@ class Explanation:
         backend: str | None = None,
         **options: Any,
     ) -> Any:
-        """The curves on a grid as a table: how rows differ and how sure they are beside them.
+        """The curves on a grid as a table, with their spreads and intervals.
 
         Parameters
         ----------
@@ -398,7 +418,7 @@ class Explanation:
         names = [self.features[self._feature(name)] for name in asked]
         outputs = self.outputs if output is None else (self._label(output),)
         effects = [self[name, label] for name in names for label in outputs]
-        return summary.curve_frame(effects, backend, self._backend, **options)
+        return listing.curve_frame(effects, backend, self._backend, **options)
 
     def contributions(
         self,
@@ -415,7 +435,7 @@ class Explanation:
         ----------
         X : NumPy array, pandas, polars or pyarrow table
             Rows, explained or new; no model is asked. A data frame has the explained features by
-            name, in any order and beside other columns; an array has the columns of the explained
+            name, in any order and with other columns; an array has the columns of the explained
             table. With `transform=` of `explain`, in people's units.
         output : str or int, optional
             Which output, where there are several.
@@ -512,10 +532,10 @@ class Explanation:
         ['x0', 'x1', 0.0]
         """
         self._require_regions()
-        return summary.as_frame(summary.tabulate_splits(self.effects), backend, self._backend)
+        return listing.as_frame(listing.tabulate_splits(self.effects), backend, self._backend)
 
     def partners(self, feature: str | int, output: str | int | None = None) -> Partners:
-        """With whom the spread of a feature goes, and what goes with nobody; no model is asked.
+        """With which features the spread of a feature goes, and what goes with none; no query of the model.
 
         Parameters
         ----------
@@ -529,7 +549,7 @@ class Explanation:
 
         Notes
         -----
-        Looked at are the explained features; with regions those that may tell them apart.
+        The partners are the explained features; with regions those that may define them.
 
         Examples
         --------
@@ -545,24 +565,22 @@ class Explanation:
             places = {(one.name, one.output): i for i, one in enumerate(self.effects)}
             place = places[effect.name, effect.output]
             return self.partner_matrix.tell(place, effect, self._backend)
-        if effect.regions is None:
-            raise BadSettingError(self._why_no_partners())
-        return partners_of_regions(effect, effect.regions, self._backend)
-
-    def _why_no_partners(self) -> str:
-        """Say why nobody knows with whom spreads go."""
+        if effect.regions is not None:
+            return partners_of_regions(effect, effect.regions, self._backend)
         method = self.provenance.get("method")
         if method in PROFILES:
-            return (
+            msg = (
                 f"partners go with local effects, and method={method!r} has none; use "
                 "method='rhale', 'ale' or 'dale'"
             )
-        if self.provenance.get("asked", {}).get("partners") == "False":
-            return "partners=False was asked for; call explain again without it"
-        return "this explanation was made before partners were kept; call explain again"
+        elif self.provenance.get("asked", {}).get("partners") == "False":
+            msg = "partners=False was asked for; call explain again without it"
+        else:
+            msg = "this explanation was made before partners were kept; call explain again"
+        raise BadSettingError(msg)
 
     def _require_regions(self) -> None:
-        """Refuse to tell who differs where nobody asked."""
+        """Refuse what needs regions where they were not asked for."""
         if any(effect.regions is None for effect in self.effects):
             msg = (
                 "regions were not asked for; call explain again with regions=True, or with "
@@ -570,14 +588,14 @@ class Explanation:
             )
             raise BadSettingError(msg)
 
-    def _shares_told(self) -> tuple[str, ...]:
+    def _share_notes(self) -> tuple[str, ...]:
         """How much the curves explain, where regions were asked for: with them, and without."""
         if all(effect.regions is None for effect in self.effects):
             return ()
         curves = [self._curves(i) for i in range(len(self.outputs))]
         shares = [(one.explained(), one.explained_with_regions()) for one in curves]
         some = listing.count_some(self.provenance, self.features)
-        return listing.tell_shares(list(map(self.captions.output, self.outputs)), shares, some)
+        return listing.describe_shares(list(map(self.captions.output, self.outputs)), shares, some)
 
     def summary(self, backend: str | None = None) -> Any:
         """One row per feature and output, largest effect first.
@@ -602,7 +620,7 @@ class Explanation:
         >>> found["feature"].tolist(), bool(found["importance"][0] > found["importance"][1])
         (['x0', 'x1'], True)
         """
-        return summary.as_frame(summary.tabulate_effects(self.ranked()), backend, self._backend)
+        return listing.as_frame(listing.tabulate_effects(self.ranked()), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one JSON file that `rhale.load` reads back exactly.
@@ -668,34 +686,29 @@ class Explanation:
         True
         >>> folder.cleanup()
         """
+        from rhale.regions.report import tell_partners
         from rhale.report.page import add_partners, make_page, with_choices
         from rhale.report.render import render
         from rhale.report.sections import add_comparison, add_interactions, add_refits
 
-        beside = {"interactions": interactions, "refits": refits, "comparison": comparison}
+        sections = {"interactions": interactions, "refits": refits, "comparison": comparison}
         for (name, given), part in zip(
-            beside.items(), ("pairs", "explanations", "names"), strict=True
+            sections.items(), ("pairs", "explanations", "names"), strict=True
         ):
             if given is not None and not hasattr(given, part):
                 msg = f"{name}={given!r:.60} is nothing that rhale has found; pass its result"
                 raise BadSettingError(msg)
-        page = make_page(self.effects, self.provenance, **self._told(title))
-        page = with_choices(page, self.effects, self._other_bins())
-        page = add_partners(page, self._partners_told())
-        page = page if interactions is None else add_interactions(page, interactions)
-        page = page if refits is None else add_refits(page, refits)
-        page = page if comparison is None else add_comparison(page, comparison)
-        write_text(path, render(page))
-        return Path(path)
-
-    def _other_bins(self) -> list[tuple[Result, ...]]:
-        """The effects with some numbers of bins of equal counts, where bins can be had.
-
-        Only features with the largest effects, so that a page stays small.
-        """
+        curves = {o: self._curves(i) for i, o in enumerate(self.outputs)}
+        shares = {o: one.explained() for o, one in curves.items()}
+        options: dict[str, Any] = {"notes": self.notes, "explained": shares, "title": title}
+        if any(effect.regions is not None for effect in self.effects):
+            with_regions = {o: one.explained_with_regions() for o, one in curves.items()}
+            options["explained_with_regions"] = with_regions
+        page = make_page(self.effects, self.provenance, **options)
+        # other numbers of bins to choose from, for the largest effects, so that a page stays small
         names = [effect.name for effect in self.ranked() if effect.name in self.cells]
         some = {name: self.cells[name] for name in list(dict.fromkeys(names))[:MOST_CHOICES]}
-        asked = [
+        choices = [
             {
                 name: Quantile(n_bins, cells.grid.closed)
                 for name, cells in some.items()
@@ -703,34 +716,28 @@ class Explanation:
             }
             for n_bins in OTHER_BINS
         ]
-        return [rebin_alike([self], bins)[0].effects for bins in asked]
-
-    def _partners_told(self) -> dict[tuple[str, str], str]:
-        """With whom spreads go, in words, by feature and output; nothing where nobody knows."""
-        from rhale.regions.report import tell_partners
-
-        if self.partner_matrix is None:
-            return {}
-        return {
-            (e.name, e.output): tell_partners(self.partners(e.name, e.output), e.captions)
-            for e in self.effects
-        }
-
-    def _told(self, title: str | None = None) -> dict[str, Any]:
-        """What a page says besides the effects."""
-        shares = {o: self._explained(i) for i, o in enumerate(self.outputs)}
-        told = {"notes": self.notes, "explained": shares, "title": title}
-        if any(effect.regions is not None for effect in self.effects):
-            told["explained_with_regions"] = {
-                o: self._curves(i).explained_with_regions() for i, o in enumerate(self.outputs)
+        others = [rebin_alike([self], bins)[0].effects for bins in choices]
+        page = with_choices(page, self.effects, others)
+        partners = (
+            {}
+            if self.partner_matrix is None
+            else {
+                (e.name, e.output): tell_partners(self.partners(e.name, e.output), e.captions)
+                for e in self.effects
             }
-        return told
+        )
+        page = add_partners(page, partners)
+        page = page if interactions is None else add_interactions(page, interactions)
+        page = page if refits is None else add_refits(page, refits)
+        page = page if comparison is None else add_comparison(page, comparison)
+        write_text(path, render(page))
+        return Path(path)
 
     def _repr_html_(self) -> str:
         """The ranked table with the shape of each curve, for notebooks."""
         from rhale.report.notebook import as_html
 
-        return as_html(self.ranked(), self.provenance, (*self._shares_told(), *self.notes))
+        return as_html(self.ranked(), self.provenance, (*self._share_notes(), *self.notes))
 
     def rebin(self, bins: Bins) -> Explanation:
         """Choose bins anew from the fine cells, without asking the model.
@@ -739,7 +746,7 @@ class Explanation:
         ----------
         bins : Partition, int, sequence of limits, Explanation or mapping
             As in `explain`. Limits that are not limits of cells move to the nearest one, and the
-            notes say so. Bins that end beside a value that many rows share stay, and so do levels.
+            notes say so. Bins that end at a value that many rows share stay, and so do levels.
             Regions stay with the bins that they have, as their cells are not kept; a note says so.
 
         Returns
@@ -760,7 +767,7 @@ class Explanation:
                 "call explain again with the bins you want"
             )
             raise BadSettingError(msg)
-        (made,) = rebin_alike([self], bins, is_told=True)
+        (made,) = rebin_alike([self], bins, is_noted=True)
         return made
 
     def copy_bins(self, feature: str, output: str) -> Partition | None:
@@ -820,9 +827,8 @@ class Explanation:
     def explained_variance(self) -> float | dict[str, float]:
         """Share of the model's variance that the sum of the curves explains, on the sample.
 
-        One number, or one per output. Low values say that single curves do not tell the whole
-        story: mostly because of interactions, but also where a step stands beside a small
-        gradient, or where waves are finer than the windows. Where features are explained that
+        One number, or one per output. Low values say that single curves do not describe the
+        model: mostly because of interactions, but also where a step is next to a small gradient, or where waves are finer than the windows. Where features are explained that
         are all the model sees, a share below one half is a note, too. Of some features only it is
         what their curves explain, and print, command and page say so.
 
@@ -838,7 +844,7 @@ class Explanation:
         >>> abs(fx.explained_variance) < 0.1  # a product has no effects of its own
         True
         """
-        shares = {o: self._explained(i) for i, o in enumerate(self.outputs)}
+        shares = {o: self._curves(i).explained() for i, o in enumerate(self.outputs)}
         return shares if len(shares) > 1 else shares[self.outputs[0]]
 
     @property
@@ -846,14 +852,11 @@ class Explanation:
         """The same, where rows may have the curves of their regions instead of the common ones.
 
         Features take the curves of their regions one by one, the one that explains most first, as
-        long as that explains more: a difference that two features share, as in x1 x2, is told by
-        one of them. Without regions it is `explained_variance`.
+        long as that explains more: a difference that two features share, as in x1 x2, is counted
+        for one of them. Without regions it is `explained_variance`.
         """
         shares = {o: self._curves(i).explained_with_regions() for i, o in enumerate(self.outputs)}
         return shares if len(shares) > 1 else shares[self.outputs[0]]
-
-    def _explained(self, output: int) -> float:
-        return self._curves(output).explained()
 
     def _curves(self, output: int) -> SampledCurves:
         effects = self.effects[output :: len(self.outputs)]
@@ -864,36 +867,6 @@ class Explanation:
     @property
     def _backend(self) -> str | None:
         return cast("str | None", self.provenance.get("table"))
-
-    def _by_importance(self, names: Sequence[str], output: str | int | None) -> list[Result]:
-        """Effects of some features, the largest first: on any of those outputs that are drawn."""
-        from rhale.plots.overview import main_outputs
-
-        wanted = {e.name: [] for e in self.effects if e.name in names}  # type: dict[str, list[Result]]
-        for effect in self.effects:
-            if effect.name in wanted and (output is None or effect.output == self._label(output)):
-                wanted[effect.name].append(effect)
-        drawn = main_outputs([effect for some in wanted.values() for effect in some])
-        size = {
-            name: max(np.nan_to_num(e.importance) for e in some if e.output in drawn)
-            for name, some in wanted.items()
-        }
-        order = sorted(wanted, key=lambda name: -size[name])
-        return [effect for name in order for effect in wanted[name]]
-
-    def _results_of(
-        self, features: Iterable[str | int] | None, output: str | int | None
-    ) -> list[Result]:
-        """Results in the order asked for; the largest first where all are, or a set."""
-        if features is None:
-            return self._by_importance(self.features, output)
-        given: Any = features
-        wanted = given if isinstance(given, Iterable) else [given]
-        names = list(dict.fromkeys(self.features[self._feature(f)] for f in wanted))
-        ranked = self._by_importance(names, output)
-        if isinstance(features, AbstractSet):
-            return ranked
-        return sorted(ranked, key=lambda result: names.index(result.name))
 
     def _label(self, output: str | int) -> str:
         return self.outputs[self._output(output)]
@@ -917,118 +890,93 @@ def rebin_alike(
     bins: Bins,
     *,
     axes: Mapping[str, FeatureAxis] | None = None,
-    is_told: bool = False,
+    is_noted: bool = False,
 ) -> tuple[Explanation, ...]:
     """Choose bins anew for models of one table: the same for all, from the moments of all.
 
-    Parameters
-    ----------
-    explanations : sequence of Explanation
-        Of the same features, outputs and rows.
-    bins : Partition, int, Explanation or mapping
-        As in `Explanation.rebin`, where the rules for what stays as it is are.
-    axes : mapping of str to FeatureAxis, optional
-        Where the rows of each feature are; described by the cells if not given.
-    is_told : bool
-        Whether notes say what stays and which limits moved, to a reader who knows other bins.
+    The explanations are of the same features, outputs and rows; `bins` as in `Explanation.rebin`.
+    `axes` describe where the rows of each feature are, by default from its cells. `is_noted` adds
+    notes on what stays and which limits moved, for readers who know other bins.
     """
     first = explanations[0]
     bins = name_keys(parse_bins_setting(bins), first.features)
-    asked = [
-        _AskedAnew.of(explanations, place, bins, (axes or {}).get(effect.name))
-        for place, effect in enumerate(first.effects)
-    ]
-    chosen = iter(bin_all([unbinned for one in asked for unbinned in one.unbinned]))
-    rebinned = [one.carry(chosen) for one in asked]
-    carry = carry_regions if is_told else _carry_quietly
-    return tuple(
-        note_explained(
-            replace(
-                fx,
-                effects=tuple(map(carry, fx.effects, effects)),
-                provenance={**fx.provenance, "bins": describe_bins(bins)},
-            )
-        )
-        for fx, effects in zip(explanations, zip(*rebinned, strict=True), strict=True)
-    )
-
-
-class _AskedAnew(NamedTuple):
-    """One feature and output of all models: what it was, and which bins are to be chosen.
-
-    Attributes
-    ----------
-    before : tuple of Result
-        What each model has.
-    cells : list of Moments or None
-        Cells among which bins can be chosen, of each model that has any.
-    unbinned : list of Unbinned
-        One for all models, or for each that has cells; none where nothing was asked.
-    """
-
-    before: tuple[Result, ...]
-    cells: list[Moments | None]
-    unbinned: list[Unbinned]
-
-    @classmethod
-    def of(
-        cls, explanations: Sequence[Explanation], place: int, bins: Bins, axis: FeatureAxis | None
-    ) -> _AskedAnew:
-        """Ask for the bins of one feature and output."""
-        before = tuple(fx.effects[place] for fx in explanations)
-        name, output, outputs = before[0].name, before[0].output, explanations[0].outputs
-        partition, at = partition_for(bins, name, output), outputs.index(output)
-        cells = [fx.cells.get(name) for fx in explanations]
+    cells_of = [[fx.cells.get(effect.name) for fx in explanations] for effect in first.effects]
+    unbinned: list[list[Unbinned]] = []  # of each feature and output, one for all models or each
+    for place, (effect, cells) in enumerate(zip(first.effects, cells_of, strict=True)):
+        partition = partition_for(bins, effect.name, effect.output)
         models = [
-            ModelCells(one.series(at), effect.stairs, getattr(effect, "row_spread", None))
-            for one, effect in zip(cells, before, strict=True)
+            ModelCells(
+                one.series(first.outputs.index(effect.output)),
+                fx.effects[place].stairs,
+                getattr(fx.effects[place], "row_spread", None),
+            )
+            for one, fx in zip(cells, explanations, strict=True)
             if one is not None
         ]
-        if partition is None:
-            return cls(before, cells, [])
         alike = len(models) == len(cells) and all(
             m.cells.cells == models[0].cells.cells for m in models
         )
         # models of several kinds: each has bins of its own
         together = [models] if alike else [[one] for one in models]
-        return cls(
-            before, cells, [Unbinned(name, output, own, partition, axis) for own in together]
+        axis = (axes or {}).get(effect.name)
+        unbinned.append(
+            []
+            if partition is None
+            else [Unbinned(effect.name, effect.output, own, partition, axis) for own in together]
         )
+    chosen = iter(bin_all([one for of_effect in unbinned for one in of_effect]))
+    rebinned: list[tuple[Result, ...]] = []
+    for place, (of_effect, cells) in enumerate(zip(unbinned, cells_of, strict=True)):
+        before = tuple(fx.effects[place] for fx in explanations)
+        made = iter([effect for _ in of_effect for effect in next(chosen)])
+        if of_effect or all(one is None for one in cells):
+            before = tuple(
+                _without_cells(old) if one is None else _with_new_bins(old, next(made), one)
+                for old, one in zip(before, cells, strict=True)
+            )
+        rebinned.append(before)
+    found = []
+    for fx, effects in zip(explanations, zip(*rebinned, strict=True), strict=True):
+        carried = tuple(map(carry_regions, fx.effects, effects))
+        if not is_noted:
+            carried = tuple(map(_without_bin_notes, carried))
+        provenance = {**fx.provenance, "bins": describe_bins(bins)}
+        found.append(note_explained(replace(fx, effects=carried, provenance=provenance)))
+    return tuple(found)
 
-    def carry(self, chosen: Iterator[tuple[Effect, ...]]) -> tuple[Result, ...]:
-        """Take the effects with the bins that were asked for, and keep the others."""
-        if not self.unbinned and any(cells is not None for cells in self.cells):
-            return self.before
-        made = iter([effect for _ in self.unbinned for effect in next(chosen)])
-        # without cells: constant, with levels, or with a pile of rows
-        return tuple(
-            _stay(effect)
-            if cells is None
-            else _carry(effect, next(made), is_stepped=cells.is_stepped)
-            for effect, cells in zip(self.before, self.cells, strict=True)
-        )
 
+def _without_cells(effect: Result) -> Result:
+    """The effect as it is: constant, with levels, or with bins that end at a point mass.
 
-def _stay(effect: Result) -> Result:
-    """An effect whose bins cannot change; a note where a reader might have expected that."""
+    A note says so of the last, whose bins a reader might have expected to change.
+    """
     if effect.parts != "bins" or is_constant(effect):
         return effect
     own = cast(Effect, effect)
     return replace(own, bin_notes=(*own.bin_notes, TIED))
 
 
-def _carry(before: Result, made: Effect, *, is_stepped: bool) -> Effect:
-    """Give an effect with other bins what does not depend on bins."""
-    carried = {n: getattr(before, n) for n in ("local_notes", "sample", "kind", "missing")}
+def _with_new_bins(before: Result, made: Effect, cells: Moments) -> Effect:
+    """An effect with new bins, and what of the one before does not depend on bins."""
     own = cast(Effect, before)
-    if is_stepped and own.row_spread is None:
+    carried = {n: getattr(own, n) for n in ("local_notes", "sample", "kind", "missing")}
+    if cells.is_stepped and own.row_spread is None:
         # a file from before rows were moved: what it knows of the spread stays
         width = np.diff(made.edges)
         std = np.diff(own.spread(made.edges, center="start")) / np.where(width > 0, width, 1.0)
         carried |= {"std": std, "std_plain": std}
     # limits that were searched in these rows stay so, however they are asked for
-    search = cast(Effect, before).search if np.array_equal(made.edges, before.axis) else made.search
+    search = own.search if np.array_equal(made.edges, own.axis) else made.search
     return replace(made, search=search, **carried)
+
+
+def _without_bin_notes(result: Result) -> Result:
+    """The result without notes on which bins stayed and which limits moved."""
+    if result.parts != "bins":
+        return result
+    effect = cast(Effect, result)
+    kept = [n for n in effect.bin_notes if n not in (TIED, REGIONS_STAY) and n.kind != MOVED_LIMITS]
+    return replace(effect, bin_notes=tuple(kept))
 
 
 def carry_regions(before: Result, result: Result) -> Result:
@@ -1042,17 +990,6 @@ def carry_regions(before: Result, result: Result) -> Result:
     if not np.array_equal(before.axis, effect.axis):
         effect = replace(effect, bin_notes=(*effect.bin_notes, REGIONS_STAY))
     return replace(effect, regions=tree)
-
-
-def _carry_quietly(before: Result, result: Result) -> Result:
-    """The same without notes on what other bins would be."""
-    found = carry_regions(before, result)
-    if found.parts != "bins":
-        return found
-    effect = cast(Effect, found)
-    told = (TIED, REGIONS_STAY)
-    kept = [n for n in effect.bin_notes if n not in told and n.kind != MOVED_LIMITS]
-    return replace(effect, bin_notes=tuple(kept))
 
 
 def note_explained(fx: Explanation) -> Explanation:
@@ -1092,16 +1029,8 @@ def note_explained(fx: Explanation) -> Explanation:
 def load_explanation(path: str | PathLike[str]) -> Explanation:
     """Read an explanation that `Explanation.save` wrote; `rhale.load` reads interactions, too.
 
-    Parameters
-    ----------
-    path : path-like
-        The JSON file.
-
-    Raises
-    ------
-    BadFileError
-        If the file is of another program, or anything in it is not as `Explanation.save` writes
-        it. What is loaded can be used like any other explanation, wherever it comes from.
+    Anything that is not as `Explanation.save` writes it is refused with BadFileError: what is
+    loaded can be used like any other explanation, wherever it comes from.
     """
     return restore_explanation(store.read_result_file(path), str(path))
 
@@ -1109,11 +1038,7 @@ def load_explanation(path: str | PathLike[str]) -> Explanation:
 def restore_explanation(content: Any, source: str) -> Explanation:
     """Make an explanation of the plain values in a file or a message, which may be hostile.
 
-    Parameters
-    ----------
-    content : dict
-        What `rhale.effects.store.pack_explanation` gave, with the version of its format.
-    source : str
-        Where it came from, for messages.
+    `content` is what `pack_explanation` gave, with the version of its format; `source` says in
+    messages where it came from.
     """
     return Explanation(**store.unpack_explanation(content, source))

@@ -30,8 +30,7 @@ from rhale.effects.result import (
     zero_rounding_of_effect,
 )
 from rhale.effects.spread import NO_SHOWN_ROWS, RowSpread, ShownRows
-from rhale.effects.staircase import Jump
-from rhale.effects.statistics import Statistics, gather_statistics, read_levels, remove_noise
+from rhale.effects.statistics import Heights, read_levels
 from rhale.effects.table import Columns, Missing, add_missing_bin, add_row, list_bins
 from rhale.effects.variance import Estimate
 from rhale.errors import BadSettingError
@@ -59,7 +58,7 @@ class LevelEffect(FrozenResult):
     level_count, level_weight : ndarray of shape (n_levels,)
         Rows of each level, and the sum of their weights.
     edges : ndarray of shape (n_levels,)
-        Where the levels stand: their values if they are numbers, else 0, 1, 2, ...
+        Positions of the levels: their values if they are numbers, else 0, 1, 2, ...
     count, rows, weight : ndarray of shape (n_steps,)
         Rows on both sides of each step, their effective number, the sum of their weights.
     mean, std : ndarray of shape (n_steps,)
@@ -70,7 +69,7 @@ class LevelEffect(FrozenResult):
     is_number : bool
         Whether the levels are numbers.
     pooled : tuple of str
-        Rare levels that stand together as one, named "other (k levels)".
+        Rare levels that are pooled as one, named "other (k levels)".
     missing : Missing or None
         What happens when the value is removed, where that was measured.
     local_notes, bin_notes : tuple of Note
@@ -193,15 +192,6 @@ class LevelEffect(FrozenResult):
     def share(self) -> FloatArray:
         """Share of the data at each level, shape (n_levels,); adds up to one."""
         return np.asarray(self.level_weight / self.level_weight.sum())
-
-    @property
-    def stairs(self) -> None:
-        """None: steps between levels are shown one by one."""
-
-    @property
-    def jumps(self) -> tuple[Jump, ...]:
-        """Empty, as there are no stairs."""
-        return ()
 
     def curve(
         self,
@@ -341,6 +331,7 @@ class LevelEffect(FrozenResult):
         (8.0, 8.0)
         """
         require_level(level)
+        # the curve is a linear map M of the steps: its variances are the diagonal of M C M'
         matrix, drawn = self._map(center), self._centring_variance(center)
         variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
         variance = np.maximum(variance, 0.0) + drawn
@@ -363,6 +354,8 @@ class LevelEffect(FrozenResult):
         size = self.importance
         if not size > 0.0:
             return size
+        # delta method: d importance / d curve is share * curve / importance; the draw of the rows
+        # adds the variance of a standard deviation, (kurtosis - 1) / (4 n) of its square
         curve = self.curve() / size
         pull = (self.share * curve) @ self._map("mean")
         tails = max(float(self.share @ curve**4) - 1.0, 0.0)
@@ -370,41 +363,12 @@ class LevelEffect(FrozenResult):
         found = float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
         return zero_rounding_of_effect(found, size)
 
-    def statistics(self, y: Any = None) -> Statistics:
-        """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_values,), optional
-            Observed values of the target, for NALED and NALER; any number of them.
-
-        Returns
-        -------
-        Statistics
-
-        Notes
-        -----
-        The curve is read at the levels, each with the weight of its rows; the range is that of the
-        levels that have rows. R's package ale adds up the steps of the rows of the higher levels
-        alone, in an order of its own.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> [round(end, 2) for end in level.statistics().aler]  # 1 and 9, less the mean of 1, 4 and 9
-        [-3.67, 4.33]
-        """
-        size = remove_noise(self.importance, self._added_square())
-        heights = read_levels(self.curve(), self.level_weight)
-        return gather_statistics((self.name,), self.output, "levels", heights, size, y)
-
-    def _added_square(self) -> float:
-        """What the errors of the steps add, on average, to the mean square over the rows."""
+    def _read_for_statistics(self) -> tuple[str, Heights, float]:
+        """Where the curve is read, its heights there, and what errors add to its mean square."""
         matrix = self._map("mean")
         variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
-        return float(self.share @ np.maximum(variance, 0.0))
+        noise = float(self.share @ np.maximum(variance, 0.0))
+        return "levels", read_levels(self.curve(), self.level_weight), noise
 
     @property
     def heterogeneity(self) -> float:
@@ -459,48 +423,9 @@ class LevelEffect(FrozenResult):
         return found._replace(heights=curve + found.heights)
 
     def height(self, x: FloatArray) -> FloatArray:
-        """The curve, zero on average, at places between the levels: straight from one to the next.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n_x,)
-            Places between the first and the last level.
-
-        Returns
-        -------
-        ndarray of shape (n_x,)
-            In units of the output.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> np.diff(level.height(np.array([1.0, 1.5, 3.0])))
-        array([1.5, 6.5])
-        """
         return np.interp(x, self.edges, self.curve())
 
     def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:  # noqa: ARG002
-        """The levels, which are all that there is.
-
-        Parameters
-        ----------
-        n_points : int
-            Changes nothing.
-
-        Returns
-        -------
-        ndarray of shape (n_levels,)
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> level.places()
-        array([1., 2., 3.])
-        """
         return self.edges
 
     def trace(
@@ -511,114 +436,28 @@ class LevelEffect(FrozenResult):
         *,
         smooth: bool = False,  # noqa: ARG002
     ) -> Trace:
-        """What is drawn: the levels, which `smooth` leaves as they are.
-
-        Parameters
-        ----------
-        center : {"mean", "start", "uniform"} or None
-            Where the curve is zero, as in `curve`; None is "mean" here.
-        level : float
-            Probability that the interval covers, as in `ci`.
-        n_points : int
-            Changes nothing.
-        smooth : bool
-            Changes nothing.
-
-        Returns
-        -------
-        Trace
-            Places, curve, spread and the ends of the interval, each of shape (n_levels,).
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> level.trace("start").curve
-        array([0., 3., 8.])
-        """
         zero: Center = "mean" if center is None else center
         low, high = self.ci(level=level, center=zero)
         return Trace(self.edges, self.curve(center=zero), self.spread(center=zero), low, high)
 
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
-        """The one point of missing values; None where it was not measured.
-
-        Parameters
-        ----------
-        center : {"mean", "start", "uniform"} or None
-            Where the curve beside it is zero.
-        level : float
-            Probability that its interval covers.
-
-        Returns
-        -------
-        Trace or None
-            Arrays of one number; `x` is nan.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> level.missing_trace() is None
-        True
-        """
         shift = 0.0
         if center not in (None, "mean") and len(self.levels) > 1:
             shift = float((self.curve(center=center) - self.curve())[0])
         return trace_missing(self.missing, shift, level)
 
     def difference(self, start: float, stop: float) -> Difference:
-        """The sum of the steps between two levels, which are correlated.
-
-        Parameters
-        ----------
-        start, stop : float
-            Places of two levels.
-
-        Returns
-        -------
-        Difference
-            `size`, `error` and `spread`, in units of the output.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> level.difference(1.0, 3.0).size
-        8.0
-        """
         ends = np.searchsorted(self.edges, [start, stop])
         between = slice(ends.min(), ends.max())
         variance = self._covariance[between, between].sum()
         size, error = np.diff(self.curve()[ends])[0], np.sqrt(max(variance, 0.0))
-        return Difference(float(size), float(error), self._spread_between(ends))
+        if self.row_spread is None:
+            spread = np.abs(np.diff(self._accumulated("sum")[ends]))[0]
+        else:
+            spread = self.row_spread.combine(np.diff(self._map("start")[ends], axis=0))[0]
+        return Difference(float(size), float(error), float(spread))
 
     def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
-        """Variance of the curve at places less its mean at others; straight between levels.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n_x,)
-            Places on the axis.
-        zero : RowPlaces
-            Places and their weights, over which the curve is zero on average.
-
-        Returns
-        -------
-        Estimate
-            Variances and degrees of freedom, both of shape (n_x,).
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> level.errors_from(np.array([3.0]), level.rows_along()).variance  # no row differs
-        array([0.])
-        """
         summed = self._map("start")
         steps = interpolate_points(summed, locate_between_points(x, self.edges))
         anchor = zero.weight @ interpolate_points(summed, locate_between_points(zero.x, self.edges))
@@ -627,21 +466,6 @@ class LevelEffect(FrozenResult):
         return Estimate(np.maximum(variance, 0.0), self._degrees(matrix, 0.0))
 
     def rows_along(self) -> RowPlaces:
-        """The levels, and their shares of the rows.
-
-        Returns
-        -------
-        RowPlaces
-            Places of the levels, and shares that add up to one.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> level.rows_along().weight.round(2)
-        array([0.33, 0.33, 0.33])
-        """
         return RowPlaces(self.edges, self.share)
 
     @property
@@ -650,62 +474,10 @@ class LevelEffect(FrozenResult):
         return self._all_rows if len(self.levels) > 1 else float(self.level_count.sum())
 
     def support(self) -> Support:
-        """Where the rows are: at the levels.
-
-        Returns
-        -------
-        Support
-            Values, limits and density.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> level.support().values
-        array([1., 2., 3.])
-        """
         return count_support_rows(self.edges, self.edges, self.level_weight)
 
     def level_rows(self) -> LevelRows:
-        """Rows at each level.
-
-        Returns
-        -------
-        LevelRows
-            Rows and weights, both of shape (n_levels,).
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> level.level_rows().rows
-        array([50., 50., 50.])
-        """
         return LevelRows(self.level_count.astype(np.float64), self.level_weight)
-
-    def single_curves(self, most: int) -> FloatArray:  # noqa: ARG002
-        """None: single rows have steps, and no curves.
-
-        Parameters
-        ----------
-        most : int
-            How many curves are asked for.
-
-        Returns
-        -------
-        ndarray of shape (0, 0)
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> level.single_curves(5).shape
-        (0, 0)
-        """
-        return np.empty((0, 0))
 
     def locate_sample(self, column: FloatArray) -> tuple[FloatArray, IntArray]:
         """Middles of the steps below and above sampled levels, and which rows they are.
@@ -718,7 +490,7 @@ class LevelEffect(FrozenResult):
         Returns
         -------
         places : ndarray of shape (n_known,)
-            Middles of steps; a level between two others stands beside two of them.
+            Middles of steps; a level between two others is next to two of them.
         rows : ndarray of shape (n_known,)
             Which rows they are.
 
@@ -738,21 +510,6 @@ class LevelEffect(FrozenResult):
         return middle[sides[known]], rows[known]
 
     def table(self) -> Columns:
-        """One row for each step, and one for missing values; a single level is a step to itself.
-
-        Returns
-        -------
-        dict of str to list
-            Columns as in `Explanation.to_frame`, less the names of feature and output.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> {name: level.table()[name] for name in ("from", "to", "mean")}
-        {'from': ['1', '2'], 'to': ['2', '3'], 'mean': [3.0, 5.0]}
-        """
         names, curve = [str(level) for level in self.levels], self.curve()
         columns = list_bins(self, self.edges, names, curve)
         if len(self.levels) == 1:
@@ -774,7 +531,9 @@ class LevelEffect(FrozenResult):
         return self.importance**2 / self._all_rows
 
     def _degrees(self, matrix: FloatArray, drawn: float) -> FloatArray:
-        """Degrees of freedom behind the variances of sums of steps and of the centring."""
+        """Degrees of freedom of the variances of sums of steps, shape (n_sums,)."""
+        # Welch and Satterthwaite: 1 / df = sum of (share of the variance)² / df of that part.
+        # The centring is one more part; without it that has no variance and infinite df.
         parts = np.column_stack(
             [matrix**2 * np.diag(self._covariance), np.full(len(matrix), drawn)]
         )
@@ -788,6 +547,7 @@ class LevelEffect(FrozenResult):
     @property
     def _all_rows(self) -> float:
         """Effective number of all rows, as if weights were alike at all levels."""
+        # Kish's sum of w² over sum of w, from all steps together
         unevenness = (self.weight**2 / self.rows).sum() / self.weight.sum()
         return float(self.level_weight.sum() / unevenness)
 
@@ -797,12 +557,6 @@ class LevelEffect(FrozenResult):
         error = np.nan_to_num(fill_gaps(self.standard_error, middles(self.edges)))
         error = error * np.diff(self.edges)
         return np.asarray(error[:, None] * self.correlation * error)
-
-    def _spread_between(self, ends: IntArray) -> float:
-        """How much rows differ in what happens to them between two levels."""
-        if self.row_spread is None:
-            return float(np.abs(np.diff(self._accumulated("sum")[ends]))[0])
-        return float(self.row_spread.combine(np.diff(self._map("start")[ends], axis=0))[0])
 
     def _map(self, center: Center) -> FloatArray:
         """The linear map from steps to the curve at the levels."""
@@ -839,7 +593,7 @@ class LevelEffect(FrozenResult):
         return np.asarray(values[places[0] if single else places])[()]
 
     def find(self, level: Any) -> int:
-        """Position of a level, given by its label; a pooled one stands with the others.
+        """Index of a level, given by its label; a pooled one has that of the others.
 
         Parameters
         ----------
@@ -861,17 +615,11 @@ class LevelEffect(FrozenResult):
         """
         if str(level) in self.pooled and str(level) not in self.levels:
             others = name_others(len(self.pooled))
-            # spaces tell it from a level that is really called so
+            # trailing spaces distinguish it from a level that has this name
             level = max((n for n in self.levels if n.rstrip(" ") == others), key=len)
         return find_level(self.name, level, self.levels)
 
 
 def name_others(n_pooled: int) -> str:
-    """What several rare levels are called together.
-
-    Examples
-    --------
-    >>> name_others(3)
-    'other (3 levels)'
-    """
+    """Name of several rare levels that are pooled: "other (3 levels)"."""
     return f"other ({n_pooled} levels)"

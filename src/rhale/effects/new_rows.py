@@ -27,18 +27,10 @@ MISSING_LEVEL, UNSEEN_LEVEL = -2, -1  # rows without a level, and rows with one 
 
 @dataclass(frozen=True, eq=False)
 class NewRows:
-    """A data frame, whose columns have names, or an array, whose columns have places.
-
-    Attributes
-    ----------
-    table : DataFrame or ndarray of shape (n_rows, n_columns)
-        The rows.
-    use : str
-        What their columns do, for messages: "tells regions apart".
-    """
+    """A data frame, whose columns have names, or an array, whose columns have positions."""
 
     table: nw.DataFrame[Any] | npt.NDArray[Any]
-    use: str = "tells regions apart"
+    use: str = "tells regions apart"  # what their columns do, for messages
 
     @property
     def n_rows(self) -> int:
@@ -48,12 +40,7 @@ class NewRows:
     def numbers(self, feature: str, column: int, kind: AxisKind) -> FloatArray:
         """One column as numbers, shape (n_rows,): days since 1970 for dates, nan where missing.
 
-        Parameters
-        ----------
-        feature, column : str, int
-            Its name, by which a data frame has it, and its place, by which an array does.
-        kind : {"number", "date", "duration"}
-            What it holds.
+        A data frame has it by name (`feature`), an array by position (`column`).
         """
         values = self._column(feature, column)
         try:
@@ -63,7 +50,7 @@ class NewRows:
             raise BadTableError(msg) from error
 
     def levels(self, feature: str, column: int, kind: AxisKind, names: Sequence[str]) -> IntArray:
-        """Place of every row's level among names; `UNSEEN_LEVEL` for others, `MISSING_LEVEL` where missing."""
+        """Index of every row's level among names; `UNSEEN_LEVEL` for others, `MISSING_LEVEL` for none."""
         place = {name: i for i, name in enumerate(names)}
         if kind == "number":
             values = _values_in(self._column(feature, column))
@@ -73,9 +60,11 @@ class NewRows:
         known: dict[Any, int] = {}
         found = np.empty(len(values), dtype=np.int64)
         for row, value in enumerate(values):
-            key = (type(value), value)  # 1 and True are equal, but not called alike
+            key = (type(value), value)  # 1 and True are equal, but have other names
             if key not in known:
-                known[key] = MISSING_LEVEL if value is None else _place_of(value, place)
+                names_here = () if value is None else names_of(value)
+                places = (place[name] for name in names_here if name in place)
+                known[key] = MISSING_LEVEL if value is None else next(places, UNSEEN_LEVEL)
             found[row] = known[key]
         return found
 
@@ -116,13 +105,7 @@ class _Moment:
 
 
 def read_new_rows(rows: Any, use: str = NewRows.use) -> NewRows:
-    """Read a data frame or a two-dimensional array; `use` is that of `NewRows`.
-
-    Examples
-    --------
-    >>> read_new_rows([[1.0, 2.0]]).n_rows
-    1
-    """
+    """Read a data frame or a two-dimensional array; `use` is that of `NewRows`."""
     try:
         frame = nw.from_native(rows, eager_only=True, pass_through=True)
     except DuplicateError as error:
@@ -171,14 +154,8 @@ def _values_in(column: Any) -> list[Any]:
     return [None if isinstance(v, float) and v != v else v for v in values]  # noqa: PLR0124
 
 
-def _place_of(value: Any, place: dict[str, int]) -> int:
-    """Place of a level, by any of the names that it may have."""
-    found = (place[name] for name in names_of(value) if name in place)
-    return next(found, UNSEEN_LEVEL)
-
-
 def names_of(value: Any) -> list[str]:
-    """What a level may be called: its text, where others have the same its type, too.
+    """Names that a level may have: its text; with its type, where other levels have that text.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -27,8 +27,7 @@ from rhale.effects.result import (
     weighted_root_mean_square,
     zero_rounding_of_effect,
 )
-from rhale.effects.staircase import Jump
-from rhale.effects.statistics import Heights, Statistics, gather_statistics, remove_noise
+from rhale.effects.statistics import Heights
 from rhale.effects.table import MISSING_ROW_LABEL, Columns, Missing, add_row, name_places
 from rhale.effects.variance import Estimate
 from rhale.errors import BadSettingError
@@ -74,7 +73,7 @@ class Profile(FrozenResult):
     rows : ndarray of shape (n_points,)
         Effective number of rows behind each point.
     share : ndarray of shape (n_points,)
-        Share of the rows at each point: a row shares itself between the two points beside it, so
+        Share of the rows at each point: a row shares itself between the two points next to it, so
         that the mean of the curve over the rows is the product of share and mean. Rows beyond
         the grid count at its nearest end. Rows of a marginal bin count at its point.
     curves : ndarray of shape (n_curves, n_points)
@@ -89,8 +88,8 @@ class Profile(FrozenResult):
         Labels of the points, where the feature has levels (then the grid is 0, 1, 2, ... or their
         values, if they are numbers); none otherwise.
     row_places : RowPlaces or None
-        Places that stand for the rows between the points, for what is squared over the rows; None
-        where the rows stand at the points, as in marginal plots, and in files before format 5.
+        Quadrature nodes and weights of the rows between the points, for averages of squares; None
+        where the rows are at the points, as in marginal plots, and in files before format 5.
     known_rows : float or None
         Effective number of rows that have a value; None in files before format 5.
     own_covariance : ndarray of shape (n_points,) or None
@@ -209,16 +208,7 @@ class Profile(FrozenResult):
 
     @property
     def regions(self) -> None:
-        """None: profiles have no local effects that regions could tell apart."""
-
-    @property
-    def stairs(self) -> None:
-        """None: a profile knows its points, not what happens between them."""
-
-    @property
-    def jumps(self) -> tuple[Jump, ...]:
-        """Empty, as there are no stairs."""
-        return ()
+        """None: profiles have no local effects, by which regions are found."""
 
     def curve(
         self,
@@ -258,7 +248,7 @@ class Profile(FrozenResult):
         >>> profile.curve([0, 5, 10]).round(6)
         array([-15.,   0.,  15.])
         """
-        self._mind_ends(x, outside)
+        self._check_ends(x, outside)
         return self._read(x, self.mean - self.centring(center) @ np.nan_to_num(self.mean))
 
     def spread(
@@ -292,7 +282,7 @@ class Profile(FrozenResult):
         >>> (profile.spread([0, 5, 10], center="start") / np.std(x[:, 1], ddof=1)).round(6)
         array([ 0.,  5., 10.])
         """
-        self._mind_ends(x, outside)
+        self._check_ends(x, outside)
         if self.method == "mplot":  # points have different rows, so there are no curves
             return self._read(x, self.std)
         return self._read_deviation(x, self._covariance(center))
@@ -342,12 +332,30 @@ class Profile(FrozenResult):
         True
         """
         require_level(level)
-        self._mind_ends(x, outside)
+        self._check_ends(x, outside)
         factor, curve = student_quantile(level, self.rows - 1), self.curve(x, center=center)
-        if self.method == "mplot":
-            reach = self._read(x, factor * self._marginal_error(center))
+        if self.method == "mplot":  # points have different rows: their means are independent
+            rows = np.where(self.rows > 0, self.rows, np.nan)
+            variance = fill_gaps(self.std**2 / rows, self.grid)
+            if center is None:
+                error = np.sqrt(variance)
+            else:
+                shift = np.eye(self.grid.size) - self.centring(center)
+                moved = self._centring_variance() if center == "mean" else 0.0
+                error = np.sqrt(shift**2 @ variance + moved)
+            reach = self._read(x, factor * error)
         else:  # all points have the same rows
-            reach = factor[0] * self._read_deviation(x, self._error_covariance(center))
+            covariance = self._covariance(center) / self.rows
+            if center == "mean":
+                drawn = self._centring_variance()
+                if self.own_covariance is None:
+                    covariance = covariance + drawn
+                else:
+                    # a row moves the curve at x by its own curve there, and the mean that is taken
+                    # off by the mean curve at its own value: both are of one row, and correlated
+                    both = (self.own_covariance - self.share @ self.own_covariance) / self.rows
+                    covariance = covariance - both - both[:, None] + drawn
+            reach = factor[0] * self._read_deviation(x, np.asarray(covariance))
         return curve - reach, curve + reach
 
     def ice(self, *, center: Center | float | None = None) -> FloatArray:
@@ -407,7 +415,7 @@ class Profile(FrozenResult):
 
         Of a marginal plot the deviation over the rows of the mean of their bins.
         """
-        place, weight = self._standing
+        place, weight = self._row_positions
         return float(np.sqrt(weight @ self._read_places(place) ** 2))
 
     @property
@@ -416,7 +424,8 @@ class Profile(FrozenResult):
         size = self.importance
         if size == 0.0:
             return 0.0
-        place, weight = self._standing
+        # delta method, as of levels; the draw of the rows adds (kurtosis - 1) / (4 n) of the square
+        place, weight = self._row_positions
         values = self._read_places(place) / size
         pull = share_out(place, weight * values, self.grid.size)
         pull /= np.sqrt(np.where(self.rows > 0, self.rows, 1.0))
@@ -425,48 +434,19 @@ class Profile(FrozenResult):
         drawn = size**2 * tails / (4 * self._rows_with_value)
         return zero_rounding_of_effect(float(np.sqrt(of_curve + drawn)), size)
 
-    def statistics(self, y: Any = None) -> Statistics:
-        """ALED, ALER and the same in percentiles of the target, of the centred profile.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_values,), optional
-            Observed values of the target, for NALED and NALER; any number of them.
-
-        Returns
-        -------
-        Statistics
-
-        Notes
-        -----
-        R's package has these numbers of accumulated local effects alone. Deviations are over the
-        rows, as `importance` is; the range is that of the points that rows stand at or beside.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> [round(end, 6) for end in profile.statistics().aler]
-        [-15.0, 15.0]
-        """
-        place, weight = self._standing
-        at_points, held = self._read_places(np.arange(self.grid.size, dtype=float)), self.share > 0
-        reached = at_points[held] if held.any() else at_points
-        heights = Heights(
-            self._read_places(place), weight, float(reached.min()), float(reached.max())
-        )
-        size = remove_noise(self.importance, self._added_square())
-        return gather_statistics((self.name,), self.output, "points", heights, size, y)
-
-    def _added_square(self) -> float:
-        """What the errors of the means add, on average, to the mean square over the rows."""
-        if self.method == "mplot":
+    def _read_for_statistics(self) -> tuple[str, Heights, float]:
+        """Where the profile is read, its heights there, and what errors add to its mean square."""
+        place, weight = self._row_positions
+        if self.method == "mplot":  # the means of points are independent
             rows = np.where(self.rows > 0, self.rows, np.nan)
             shift = np.eye(self.grid.size) - self.share
-            return float(self.share @ (shift**2 @ fill_gaps(self.std**2 / rows, self.grid)))
-        place, weight = self._standing
-        return float(weight @ variance_between(self._covariance("mean") / self.rows, place))
+            noise = float(self.share @ (shift**2 @ fill_gaps(self.std**2 / rows, self.grid)))
+        else:
+            noise = float(weight @ variance_between(self._covariance("mean") / self.rows, place))
+        at_points, held = self._read_places(np.arange(self.grid.size, dtype=float)), self.share > 0
+        reached = at_points[held] if held.any() else at_points
+        low, high = float(reached.min()), float(reached.max())
+        return "points", Heights(self._read_places(place), weight, low, high), noise
 
     @property
     def heterogeneity(self) -> float:
@@ -476,7 +456,7 @@ class Profile(FrozenResult):
         """
         if self.method == "mplot":
             return weighted_root_mean_square(self.std, self.share)
-        place, weight = self._standing
+        place, weight = self._row_positions
         found = float(np.sqrt(weight @ variance_between(self._covariance("mean"), place)))
         return zero_rounding_of_effect(found, self.importance)
 
@@ -491,50 +471,9 @@ class Profile(FrozenResult):
         return float("nan")
 
     def height(self, x: FloatArray) -> FloatArray:
-        """The profile, zero on average, at places between the ends of the grid.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n_x,)
-            Places between the ends of the grid.
-
-        Returns
-        -------
-        ndarray of shape (n_x,)
-            In units of the output.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.height(np.array([5.0, 6.0])).round(6)
-        array([0., 3.])
-        """
         return self.curve(x)
 
     def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:  # noqa: ARG002
-        """The points whose mean is known, and where these are few, some between them.
-
-        Between two points the curve is straight, but spread and interval are not.
-
-        Parameters
-        ----------
-        n_points : int
-            Changes nothing.
-
-        Returns
-        -------
-        ndarray of shape (n_places,)
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.places()[[0, -1]]
-        array([ 0., 10.])
-        """
         known = self.grid[np.isfinite(self.mean)]
         if self.labels or self.method == "mplot" or not 1 < known.size <= MIN_PROFILE_POINTS:
             return known
@@ -544,93 +483,12 @@ class Profile(FrozenResult):
         number = np.arange(parts * (known.size - 1) + 1) / parts
         return np.asarray(np.interp(number, np.arange(known.size), known))
 
-    def trace(
-        self,
-        center: Center | None = "mean",
-        level: float = 0.95,
-        n_points: int = N_CURVE_POINTS,  # noqa: ARG002
-        *,
-        smooth: bool = False,  # noqa: ARG002
-    ) -> Trace:
-        """What is drawn at these points, which `smooth` leaves as they are.
-
-        Parameters
-        ----------
-        center : {"mean", "start", "uniform"} or None
-            Where the curve is zero, as in `curve`.
-        level : float
-            Probability that the interval covers, as in `ci`.
-        n_points : int
-            Changes nothing.
-        smooth : bool
-            Changes nothing.
-
-        Returns
-        -------
-        Trace
-            Places, curve, spread and the ends of the interval, each of shape (n_places,).
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.trace(None).curve[[0, -1]]
-        array([ 1., 31.])
-        """
-        x = self.places()
-        low, high = self.ci(x, level=level, center=center)
-        spread = self.spread(x, center=center)
-        return Trace(x, self.curve(x, center=center), spread, low, high)
-
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
-        """The one point of missing values; None where it was not measured.
-
-        Parameters
-        ----------
-        center : {"mean", "start", "uniform"} or None
-            Where the curve beside it is zero.
-        level : float
-            Probability that its interval covers.
-
-        Returns
-        -------
-        Trace or None
-            Arrays of one number; `x` is nan.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.missing_trace() is None
-        True
-        """
         shift = -float(self.centring(center) @ np.nan_to_num(self.mean))
         known = center is None or self.method == "mplot"
         return trace_missing(self.missing, shift, level, spread_known=known)
 
     def difference(self, start: float, stop: float) -> Difference:
-        """The difference of two places; rows are the same at both, except in a marginal plot.
-
-        Parameters
-        ----------
-        start, stop : float
-            Two places on the axis.
-
-        Returns
-        -------
-        Difference
-            `size`, `error` and `spread`, in units of the output.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.difference(2.0, 4.0).size
-        6.0
-        """
         if self.method == "mplot":
             ends = np.searchsorted(self.grid, [start, stop])
             size = float(np.diff(self.mean[ends])[0])
@@ -645,28 +503,6 @@ class Profile(FrozenResult):
         return Difference(size, spread / float(np.sqrt(self.rows[0])), spread)
 
     def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
-        """Variance of the profile at places less its mean at others; straight between points.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n_x,)
-            Places on the axis.
-        zero : RowPlaces
-            Places and their weights, over which the curve is zero on average.
-
-        Returns
-        -------
-        Estimate
-            Variances and degrees of freedom, both of shape (n_x,).
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.errors_from(np.array([10.0]), profile.rows_along()).variance.round(6)  # rows agree
-        array([0.])
-        """
         one = np.eye(self.grid.size)
         anchor = share_out(locate_between_points(zero.x, self.grid), zero.weight, self.grid.size)
         matrix = interpolate_points(one, locate_between_points(x, self.grid)) - anchor
@@ -679,21 +515,6 @@ class Profile(FrozenResult):
         return Estimate(np.maximum(variance, 0.0), degrees)
 
     def rows_along(self) -> RowPlaces:
-        """Places that stand for the rows; the points, where these are all that is known.
-
-        Returns
-        -------
-        RowPlaces
-            Places in units of the feature, and shares of the rows that add up to one.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> round(float(profile.rows_along().weight.sum()), 6)
-        1.0
-        """
         return RowPlaces(self.grid, self.share) if self.row_places is None else self.row_places
 
     @property
@@ -702,21 +523,6 @@ class Profile(FrozenResult):
         return self._rows_with_value
 
     def support(self) -> Support:
-        """Where the rows are: those whose curves were kept, or their shares at the points.
-
-        Returns
-        -------
-        Support
-            Values, limits and density.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.support().values.size
-        101
-        """
         if self.curve_x.size:
             return count_support_rows(self.grid, self.curve_x, np.ones(self.curve_x.size))
         middle = self.grid[:-1] + 0.5 * np.diff(self.grid)
@@ -724,44 +530,9 @@ class Profile(FrozenResult):
         return Support(self.curve_x, limits, self.share / np.diff(limits))
 
     def level_rows(self) -> LevelRows:
-        """Rows at each level, where there are any.
-
-        Returns
-        -------
-        LevelRows
-            Rows and weights, both of shape (n_levels,); empty without levels.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.level_rows().rows.size
-        0
-        """
         return LevelRows(self.rows, np.nan_to_num(self.share)) if self.levels else LevelRows()
 
     def single_curves(self, most: int) -> FloatArray:
-        """Curves of a few rows, evenly chosen by their order, each zero on average.
-
-        Parameters
-        ----------
-        most : int
-            How many curves are asked for.
-
-        Returns
-        -------
-        ndarray of shape (n_curves, n_places)
-            In units of the output; none where no curves were kept.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.single_curves(5).shape == (5, profile.places().size)
-        True
-        """
         if self.curves.size == 0:
             return NO_CURVES
         chosen = np.unique(np.linspace(0, len(self.curves) - 1, most).astype(int))
@@ -769,21 +540,6 @@ class Profile(FrozenResult):
         return np.array([np.interp(x, self.grid, curve) for curve in curves])
 
     def table(self) -> Columns:
-        """One row for each point, and one for missing values.
-
-        Returns
-        -------
-        dict of str to list
-            Columns as in `Explanation.to_frame`, less the names of feature and output.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> {name: profile.table()[name][:2] for name in ("x", "mean")}
-        {'x': [0.0, 2.0], 'mean': [1.0, 7.0]}
-        """
         columns = {
             "point": list(range(self.grid.size)),
             "at": name_places(self.grid, self.levels, self.kind),
@@ -809,8 +565,8 @@ class Profile(FrozenResult):
         return add_row(columns, known)
 
     @property
-    def _standing(self) -> tuple[FloatArray, FloatArray]:
-        """Numbers of the places where rows stand, and their weights; the points, if not known."""
+    def _row_positions(self) -> tuple[FloatArray, FloatArray]:
+        """Positions of the rows, in numbers of points, and their weights; the points if not known."""
         if self.row_places is None:
             return np.arange(self.grid.size, dtype=np.float64), self.share
         return locate_between_points(self.row_places.x, self.grid), self.row_places.weight
@@ -823,29 +579,14 @@ class Profile(FrozenResult):
     def _covariance(self, center: Center | None) -> FloatArray:
         """Covariance over the rows of their centred curves at the points."""
         if center is None:
-            # of shape and level: the deviation at every point tells what the shapes leave out
+            # var(shape + level) = std², so cov(shape, level) + var(level) / 2 is what std² leaves
+            # over: the same term for the rows and the columns of the covariance
             rest = (self.std**2 - np.diag(self.covariance)) / 2
             return np.asarray(self.covariance + rest + rest[:, None])
+        # curves less their weighted mean: (I - 1 w') C (I - w 1')
         weights = self.centring(center)
         pull = self.covariance @ weights
         return np.asarray(self.covariance - pull - pull[:, None] + weights @ pull)
-
-    def _error_covariance(self, center: Center | None) -> FloatArray:
-        """Covariance of the errors of the centred mean curve at the points.
-
-        Notes
-        -----
-        A row moves the curve at x by its own curve there, and the mean that is taken off by the
-        mean curve where the row stands. Both are the same row's, so they may be correlated.
-        """
-        own_curves = self._covariance(center) / self.rows
-        if center != "mean":
-            return np.asarray(own_curves)
-        shift = self._centring_variance()
-        if self.own_covariance is None:
-            return np.asarray(own_curves + shift)
-        both = (self.own_covariance - self.share @ self.own_covariance) / self.rows
-        return np.asarray(own_curves - both - both[:, None] + shift)
 
     def _centring_variance(self) -> float:
         """Variance of the mean of the curve over the rows, as other rows would have it."""
@@ -859,16 +600,6 @@ class Profile(FrozenResult):
         if rows is None:
             rows = float(self.rows.sum() if self.method == "mplot" else self.rows.max())
         return max(rows, 1.0)
-
-    def _marginal_error(self, center: Center | None) -> FloatArray:
-        """Standard error of the centred marginal plot at each point: its points are independent."""
-        rows = np.where(self.rows > 0, self.rows, np.nan)
-        variance = fill_gaps(self.std**2 / rows, self.grid)
-        if center is None:
-            return np.sqrt(variance)
-        shift = np.eye(self.grid.size) - self.centring(center)
-        moved = self._centring_variance() if center == "mean" else 0.0
-        return np.sqrt(shift**2 @ variance + moved)
 
     def _read_deviation(self, x: Points, covariance: FloatArray) -> FloatArray:
         """Root of the variance at x of curves that are straight between the points."""
@@ -886,8 +617,8 @@ class Profile(FrozenResult):
         out = np.interp(points, self.grid[known], values[known], left=np.nan, right=np.nan)
         return np.asarray(out.reshape(shape)[()])
 
-    def _mind_ends(self, x: Points, outside: Outside) -> None:
-        """Refuse values beyond the grid, where that is asked for."""
+    def _check_ends(self, x: Points, outside: Outside) -> None:
+        """Refuse values beyond the grid with outside="raise"."""
         find_beyond(self, as_points(self._places(x), self.kind)[0], outside)
 
     def _places(self, x: Points) -> Points:

@@ -1,4 +1,4 @@
-"""Result: what every result answers, so that no reader asks which class it is."""
+"""Result: the protocol of all results of one feature, and what their classes share."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rhale.effects.binning.cells import uniform_edges
 from rhale.effects.binning.partition import is_number_setting
 from rhale.effects.curve import Center, RowPlaces
 from rhale.effects.staircase import Jump, Staircase
+from rhale.effects.statistics import Statistics, gather_statistics, remove_noise
 from rhale.effects.table import Columns, Missing
 from rhale.effects.variance import Estimate
 from rhale.errors import BadSettingError
@@ -143,12 +144,413 @@ class LevelRows(NamedTuple):
         return np.asarray(self.weight / self.weight.sum())
 
 
-@runtime_checkable
-class Result(Protocol):
-    """How features move one output. Tables, texts, pictures and pages ask this, and no more.
+class CurveMethods(Protocol):
+    """Methods of every result of one feature, described once: results inherit the descriptions."""
 
-    A new kind of result joins by answering it; what several of them have in common stands below,
-    as functions.
+    def curve(
+        self,
+        x: Any,
+        *,
+        center: Center = "mean",
+        smooth: bool = False,
+        outside: Outside = "extend",
+    ) -> FloatArray:
+        """The curve at what the user calls the values: numbers, dates, names of levels.
+
+        With `smooth`, small steps of a stepped model are evened out; other curves stay. Beyond
+        the ends of `axis`, "extend" lets the outermost bins go on; levels and points, which cannot,
+        are nan there, as all results are with "nan". "raise" refuses such values.
+        """
+        ...
+
+    def spread(self, x: Any, *, center: Center = "mean", outside: Outside = "extend") -> FloatArray:
+        """How much rows differ there, their curves centred as the mean curve is."""
+        ...
+
+    def ci(
+        self,
+        x: Any,
+        *,
+        level: float = 0.95,
+        center: Center = "mean",
+        smooth: bool = False,
+        outside: Outside = "extend",
+    ) -> tuple[FloatArray, FloatArray]:
+        """Where the curve is, given the draw of the rows."""
+        ...
+
+    def height(self, x: FloatArray) -> FloatArray:
+        """The curve, zero on average over the rows, at places between the ends of `axis`.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_x,)
+            Places as numbers; between levels or points the curve is straight.
+
+        Returns
+        -------
+        ndarray of shape (n_x,)
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.height(np.array([7.5, 10.0])).round(6)
+        array([ 5., 10.])
+        """
+        ...
+
+    def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:
+        """Where the curve is drawn: wherever it bends, or its points, or its levels.
+
+        Parameters
+        ----------
+        n_points : int
+            Number of even places from end to end, besides the limits of bins and both sides of
+            every jump. Levels and points of a profile are what they are; between few points some
+            are added, as spread and interval are not straight there.
+
+        Returns
+        -------
+        ndarray of shape (n_places,)
+            Increasing, in units of the feature.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.places(3)
+        array([ 0.,  5., 10.])
+        """
+        ...
+
+    def trace(
+        self: Any,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        n_points: int = N_CURVE_POINTS,
+        *,
+        smooth: bool = False,
+    ) -> Trace:
+        """What is drawn at `places`: curve, spread and interval.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"} or None
+            Where the curve is zero, as in `curve`. None leaves a profile at the level of the
+            predictions; effects have no level, and it is "mean" for them.
+        level : float
+            Probability that the interval covers, as in `ci`.
+        n_points : int
+            As in `places`.
+        smooth : bool
+            As in `curve`.
+
+        Returns
+        -------
+        Trace
+            Places, curve, spread and the ends of the interval, each of shape (n_places,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.trace("start", n_points=3).curve
+        array([ 0., 10., 20.])
+        """
+        if center is None and self.quantity == "effect":
+            center = "mean"
+        x = self.places(n_points)
+        low, high = self.ci(x, level=level, center=center, smooth=smooth)
+        spread = self.spread(x, center=center)
+        return Trace(x, self.curve(x, center=center, smooth=smooth), spread, low, high)
+
+    def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
+        """The one point of missing values; None where it was not measured.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"} or None
+            Where the curve is zero, on whose scale the point is.
+        level : float
+            Probability that its interval covers.
+
+        Returns
+        -------
+        Trace or None
+            Arrays of one number; `x` is nan.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> x[::10] = np.nan
+        >>> fx = rhale.explain(lambda rows: np.nan_to_num(2 * rows[:, 0], nan=4.0), x[:, None])
+        >>> point = fx["x0"].missing_trace(center="start")  # predictions are 4 there, and 2 x elsewhere
+        >>> round(float(point.curve[0] - fx["x0"].curve(5.0, center="start")), 1)
+        -6.0
+        """
+        ...
+
+    def difference(self, start: float, stop: float) -> Difference:
+        """How the curve changes from one place to another, its error and its spread.
+
+        Parameters
+        ----------
+        start, stop : float
+            Two places on the axis; of two levels or two points of a marginal plot.
+
+        Returns
+        -------
+        Difference
+            `size`, `error` and `spread`, in units of the output.
+
+        Notes
+        -----
+        The error is that of the difference itself, which is smaller than the errors of both ends
+        suggest: they have most of it in common. A marginal plot has different rows at each point:
+        the errors of both are independent there, and `spread` is nan.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> round(age.difference(2.0, 7.0).size, 6)
+        10.0
+        """
+        ...
+
+    def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
+        """Variance of the curve at places less its mean at others: the errors of the fits alone.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_x,)
+            Places on the axis.
+        zero : RowPlaces
+            Places and their weights, over which the curve is zero on average. They are given, and
+            no draw of rows.
+
+        Returns
+        -------
+        Estimate
+            Variances and degrees of freedom, both of shape (n_x,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> slopes = np.tile([1.0, 3.0], 100)  # rows differ: mean 2, deviation 1
+        >>> age = rhale.effect(x, slopes, bins=1, name="age")
+        >>> from rhale.effects.curve import RowPlaces
+        >>> start = RowPlaces(np.array([0.0]), np.ones(1))
+        >>> age.errors_from(np.array([10.0]), start).variance.round(1)  # 10² / 200
+        array([0.5])
+        """
+        ...
+
+    def rows_along(self) -> RowPlaces:
+        """Places that represent the rows in averages: values, levels or points.
+
+        Returns
+        -------
+        RowPlaces
+            Places in units of the feature, and shares of the rows that add up to one.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> round(float(age.rows_along().weight.sum()), 6)
+        1.0
+        """
+        ...
+
+    def support(self) -> Support:
+        """Where the rows are: those sampled, or all of them bin by bin; of levels all.
+
+        Returns
+        -------
+        Support
+            Values, limits, density and gaps.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> found = age.support()
+        >>> round(float(found.density @ np.diff(found.limits)), 6)  # all rows
+        200.0
+        """
+        ...
+
+    def level_rows(self) -> LevelRows:
+        """Rows at each level; empty where the feature has no levels.
+
+        Returns
+        -------
+        LevelRows
+            Rows and weights, both of shape (n_levels,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.level_rows().rows
+        array([50., 50., 50.])
+        """
+        return LevelRows()
+
+    def single_curves(self, most: int) -> FloatArray:  # noqa: ARG002
+        """Curves of a few rows, evenly chosen by their order, each zero on average.
+
+        Parameters
+        ----------
+        most : int
+            How many curves are asked for.
+
+        Returns
+        -------
+        ndarray of shape (n_curves, n_places)
+            In units of the output; of shape (0, 0) where no curves were kept, as of all effects,
+            whose single rows have local effects and no curves.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.single_curves(5).shape == (5, profile.places().size)
+        True
+        """
+        return np.empty((0, 0))
+
+    def table(self) -> Columns:
+        """One row for each bin, step between levels or point, and one for missing values.
+
+        Returns
+        -------
+        dict of str to list
+            Columns as in `Explanation.to_frame`, less the names of feature and output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> {name: age.table()[name] for name in ("left", "right", "mean")}
+        {'left': [0.0], 'right': [10.0], 'mean': [2.0]}
+        """
+        ...
+
+    def to_frame(self: Any, backend: str | None = None) -> Any:
+        """One tidy row per bin, step between levels or point, as `Explanation.to_frame` has them.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; the first of these that is installed if not given.
+
+        Returns
+        -------
+        data frame
+            Columns as in `Explanation.to_frame`.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.to_frame("pandas")["mean"].tolist()
+        [2.0]
+        """
+        from rhale.effects.listing import as_frame, bin_rows
+
+        return as_frame(bin_rows([self]), backend)
+
+    def curve_frame(
+        self: Any,
+        n: int | None = None,
+        *,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        smooth: bool = False,
+        backend: str | None = None,
+    ) -> Any:
+        """The curve on a grid as a table, with its spread and its interval.
+
+        Parameters
+        ----------
+        n : int, optional
+            So many places, evenly from end to end; by default wherever the curve bends. Levels
+            are all there, whatever is asked.
+        center, level, smooth
+            As in `ci`.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            As in `to_frame`.
+
+        Returns
+        -------
+        data frame
+            Columns `feature`, `output`, `x`, `at`, `curve`, `spread`, `low` and `high`, and what
+            people read for the first two. `x` is a number (of dates the day since 1970, of levels
+            their place), `at` the same as text; the last row is that of missing values, where
+            they were measured.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.curve_frame(3, center="start", backend="pandas")["curve"].tolist()
+        [0.0, 10.0, 20.0]
+        """
+        from rhale.effects.listing import curve_frame
+
+        asked: dict[str, Any] = {"n": n, "center": center, "level": level, "smooth": smooth}
+        return curve_frame([self], backend, **asked)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw this feature in detail, as `Explanation.plot` does.
+
+        Parameters
+        ----------
+        **options
+            Those of `Explanation.plot` for one feature: `ax`, `kind`, `center`, `smooth`, `limits`,
+            `xscale`, `sort`, `rows`, `regions`, `colors`, `figsize`, `legend`, `title`, and the others of
+            `rhale.plots.plot_effect` or `rhale.plots.plot_profile`.
+
+        Returns
+        -------
+        Axes, or a pair of them
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> ax = age.plot(kind="curve")
+        >>> ax.get_xlabel()
+        'age'
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
+        """
+        return draw_result_lazily(self, options)
+
+
+@runtime_checkable
+class Result(CurveMethods, Protocol):
+    """How features move one output: all that tables, texts, pictures and pages read.
+
+    A new kind of result implements it; functions that serve all kinds follow below.
     """
 
     @property
@@ -251,112 +653,9 @@ class Result(Protocol):
         """Where the curve of a stepped model moves far at once; none where it has no steps."""
         ...
 
-    def curve(
-        self,
-        x: Any,
-        *,
-        center: Center = "mean",
-        smooth: bool = False,
-        outside: Outside = "extend",
-    ) -> FloatArray:
-        """The curve at what the user calls the values: numbers, dates, names of levels.
-
-        With `smooth`, small steps of a stepped model are evened out; other curves stay. Beyond
-        the ends of `axis`, "extend" lets the outermost bins go on; levels and points, which cannot,
-        are nan there, as all results are with "nan". "raise" refuses such values.
-        """
-        ...
-
-    def spread(self, x: Any, *, center: Center = "mean", outside: Outside = "extend") -> FloatArray:
-        """How much rows differ there, their curves centred as the mean curve is."""
-        ...
-
-    def ci(
-        self,
-        x: Any,
-        *,
-        level: float = 0.95,
-        center: Center = "mean",
-        smooth: bool = False,
-        outside: Outside = "extend",
-    ) -> tuple[FloatArray, FloatArray]:
-        """Where the curve is, given the draw of the rows."""
-        ...
-
-    def height(self, x: FloatArray) -> FloatArray:
-        """The curve, zero on average, at places between the ends of `axis`."""
-        ...
-
-    def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:
-        """Where the curve is drawn: wherever it bends, or its points, or its levels."""
-        ...
-
-    def trace(
-        self,
-        center: Center | None = "mean",
-        level: float = 0.95,
-        n_points: int = N_CURVE_POINTS,
-        *,
-        smooth: bool = False,
-    ) -> Trace:
-        """What is drawn at these places: curve, spread, interval; `smooth` as in `curve`."""
-        ...
-
-    def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
-        """The one point of missing values; None where it was not measured."""
-        ...
-
-    def difference(self, start: float, stop: float) -> Difference:
-        """How the curve changes from one of its places to another: what sentences say."""
-        ...
-
-    def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
-        """Variance of the curve at places less its mean at others, which are no draw."""
-        ...
-
-    def rows_along(self) -> RowPlaces:
-        """Places that stand for the rows, and their shares of these, which add up to one."""
-        ...
-
     @property
     def total_rows(self) -> float:
         """Effective number of rows that have a value."""
-        ...
-
-    def support(self) -> Support:
-        """Where the rows are, beside the curve; of a feature that has more than one value."""
-        ...
-
-    def level_rows(self) -> LevelRows:
-        """The same for levels; nothing where the feature has none."""
-        ...
-
-    def single_curves(self, most: int) -> FloatArray:
-        """Curves of a few single rows, zero on average, (n_curves, n_places)."""
-        ...
-
-    def table(self) -> Columns:
-        """One row for each part, and one for missing values."""
-        ...
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The same as a data frame."""
-        ...
-
-    def curve_frame(
-        self,
-        n: int | None = None,
-        *,
-        center: Center | None = "mean",
-        level: float = 0.95,
-        smooth: bool = False,
-        backend: str | None = None,
-    ) -> Any:
-        """The curve on a grid as a data frame, spread and interval beside it."""
-        ...
-
-    def plot(self, **options: Any) -> Any:
-        """Draw it in detail."""
         ...
 
 
@@ -370,7 +669,7 @@ STATISTICS: dict[str, Callable[[Result], float]] = {
 }
 
 
-class FrozenResult:
+class FrozenResult(CurveMethods):
     """What results of one feature have in common: they never change, and compare by value."""
 
     name: str
@@ -387,9 +686,9 @@ class FrozenResult:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self: Any) -> str:
-        from rhale.effects.listing import tell_effect
+        from rhale.effects.listing import write_effect_line
 
-        return tell_effect(self)
+        return write_effect_line(self)
 
     def _repr_html_(self: Any) -> str:
         """A small page, for notebooks."""
@@ -400,99 +699,61 @@ class FrozenResult:
         """The one feature."""
         return (self.name,)
 
-    def to_frame(self: Any, backend: str | None = None) -> Any:
-        """One tidy row per bin, step between levels or point, as `Explanation.to_frame` has them.
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the levels, one for each place; empty where the feature has none."""
+        return ()
+
+    @property
+    def stairs(self) -> Staircase | None:
+        """None: nothing is known of a curve that moves in steps."""
+        return None
+
+    @property
+    def jumps(self) -> tuple[Jump, ...]:
+        """Empty, as there are no stairs."""
+        return ()
+
+    def statistics(self: Any, y: Any = None) -> Statistics:
+        """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
 
         Parameters
         ----------
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            Kind of table; the first of these that is installed if not given.
+        y : array-like of shape (n_values,), optional
+            Observed values of the target, for NALED and NALER; any number of them.
 
         Returns
         -------
-        data frame
-            Columns as in `Explanation.to_frame`.
+        Statistics
+
+        Notes
+        -----
+        Deviations are over the rows: at their own values, at their levels, or, of a profile, as
+        `importance` is. The range is that of the curve where rows are: of a staircase that of all
+        its steps between the first and the last row, of levels and points those that rows are at
+        or next to. Under `method="ale"` the curve is read as R's package ale does: in the middles
+        of the bins, and its range at their limits. Of levels the package adds up the steps of the
+        rows of the higher ones alone, in an order of its own; of profiles it has no such numbers.
+
+        `aled_sd` and `naled_sd` are the package's `aled_fun = "sd"`. Its bins leave the rows at
+        the smallest value out of the mean of the first bin; here they are in it.
+
+        A range is decided by the emptiest ends of the axis, and grows with the number of bins:
+        compare ALER only between features with as many. What `importance_denoised` leaves out is
+        described in `Statistics`.
 
         Examples
         --------
         >>> import numpy as np, rhale
         >>> x = np.linspace(0, 10, 200)
         >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> age.to_frame("pandas")["mean"].tolist()
-        [2.0]
+        >>> found = age.statistics()
+        >>> round(found.aled, 1), [round(end, 1) for end in found.aler]
+        (5.0, [-10.0, 10.0])
         """
-        from rhale.effects.summary import as_frame, bin_rows
-
-        return as_frame(bin_rows([self]), backend)
-
-    def curve_frame(
-        self: Any,
-        n: int | None = None,
-        *,
-        center: Center | None = "mean",
-        level: float = 0.95,
-        smooth: bool = False,
-        backend: str | None = None,
-    ) -> Any:
-        """The curve on a grid as a table: how rows differ and how sure it is beside it.
-
-        Parameters
-        ----------
-        n : int, optional
-            So many places, evenly from end to end; by default wherever the curve bends. Levels
-            are all there, whatever is asked.
-        center, level, smooth
-            As in `ci`.
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            As in `to_frame`.
-
-        Returns
-        -------
-        data frame
-            Columns `feature`, `output`, `x`, `at`, `curve`, `spread`, `low` and `high`, and what
-            people read for the first two. `x` is a number (of dates the day since 1970, of levels
-            their place), `at` the same as text; the last row is that of missing values, where
-            they were measured.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> age.curve_frame(3, center="start", backend="pandas")["curve"].tolist()
-        [0.0, 10.0, 20.0]
-        """
-        from rhale.effects.summary import curve_frame
-
-        asked: dict[str, Any] = {"n": n, "center": center, "level": level, "smooth": smooth}
-        return curve_frame([self], backend, **asked)
-
-    def plot(self, **options: Any) -> Any:
-        """Draw this feature in detail, as `Explanation.plot` does.
-
-        Parameters
-        ----------
-        **options
-            Those of `Explanation.plot` for one feature: `ax`, `kind`, `center`, `smooth`, `limits`,
-            `xscale`, `sort`, `rows`, `regions`, `colors`, `figsize`, `legend`, `title`, and the others of
-            `rhale.plots.plot_effect` or `rhale.plots.plot_profile`.
-
-        Returns
-        -------
-        Axes, or a pair of them
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
-        >>> ax = age.plot(kind="curve")
-        >>> ax.get_xlabel()
-        'age'
-        >>> import matplotlib.pyplot as plt
-        >>> plt.close(ax.figure)
-        """
-        return draw_result_lazily(self, options)
+        read, heights, noise = self._read_for_statistics()
+        size = remove_noise(self.importance, noise)
+        return gather_statistics((self.name,), self.output, read, heights, size, y)
 
 
 def reach(result: Result) -> tuple[float, float]:
@@ -501,17 +762,7 @@ def reach(result: Result) -> tuple[float, float]:
 
 
 def find_beyond(result: Result, points: FloatArray, outside: Outside) -> BoolArray:
-    """Tell which values are to be nan, as they lie beyond the ends of a curve; or refuse them.
-
-    Parameters
-    ----------
-    result : Result
-        Whose curve.
-    points : ndarray of shape (n_x,)
-        Feature values.
-    outside : {"extend", "nan", "raise"}
-        As in `Result.curve`.
-    """
+    """Tell which values, shape (n_x,), are nan with outside="nan"; refuse them with "raise"."""
     outside = cast(Outside, read_word("outside", outside, get_args(Outside)))
     low, high = reach(result)
     beyond = (points < low) | (points > high)
@@ -539,7 +790,7 @@ def find_result_axis_kind(result: Result) -> AxisKind:
 
 
 def heights(result: Result, x: FloatArray) -> FloatArray:
-    """The centred curve at sampled values; for rows without one at the point of its own.
+    """The centred curve at sampled values; for missing ones the change that was measured.
 
     Nan where neither is known: outside the curve, or where no point for missing values was made.
     """
@@ -557,24 +808,13 @@ def trace_missing(
 ) -> Trace | None:
     """Make the one point of missing values; None where it was not measured.
 
-    Parameters
-    ----------
-    missing : Missing or None
-        What was measured.
-    shift : float
-        What to add to its mean, so that it stands where the curve does.
-    level : float
-        Of the interval.
-    spread_known : bool
-        Whether rows differ by its deviation on the scale of the curve, too.
-
-    Notes
-    -----
-    A curve that is zero on average over the rows is zero at their average prediction, so the
-    change of that average is a point on the same scale. How rows differ without a value, once
-    their own curves are centred, a partial dependence does not tell; its interval is then that
-    of the uncentred mean, which is too wide rather than too narrow.
+    `shift` is added to its mean, for the zero of the curve; `spread_known` says whether its deviation
+    is that of the rows on the scale of the curve, too.
     """
+    # A curve that is zero on average over the rows is zero at their average prediction, so the
+    # change of that average is a point on the same scale. How rows differ without a value, once
+    # their own curves are centred, a partial dependence does not say; its interval is then that
+    # of the uncentred mean, which is too wide rather than too narrow.
     if missing is None or not np.isfinite(missing.mean):
         return None
     mean, spread = missing.mean + shift, missing.std if spread_known else np.nan
@@ -609,13 +849,7 @@ def normal_quantile(level: float) -> float:
 
 
 def zero_rounding_of_effect(value: float, scale: float) -> float:
-    """A number, zero if it is but rounding beside the scale; nan stays what it is.
-
-    Examples
-    --------
-    >>> zero_rounding_of_effect(2.6e-14, 37.68), zero_rounding_of_effect(2.6e-14, 0.0), zero_rounding_of_effect(0.1, 37.68)
-    (0.0, 2.6e-14, 0.1)
-    """
+    """The number, or zero if it is only rounding on the scale; nan stays nan."""
     return 0.0 if value <= EFFECT_ROUNDING * scale else value
 
 

@@ -60,13 +60,13 @@ MAX_AXIS_VALUE = 1e300  # axes end here: the room around a drawing must be a num
 
 
 class SharedSample(NamedTuple):
-    """Local effects of the explanation's sampled rows: their x and weight stand there, once."""
+    """Local effects of the explanation's sampled rows, which hold x and weight once for all."""
 
     local_effects: FloatArray
 
 
 class CellPlaces(NamedTuple):
-    """Row places that follow from the explanation's cells of the feature, which stand there once."""
+    """Row places that follow from the explanation's cells of the feature."""
 
 
 class PartRows(NamedTuple):
@@ -99,26 +99,37 @@ def _limits(of: str) -> Numbers:
 
 
 def _agree_effect(effect: Effect, where: str) -> None:
-    """There are rows, the spread has limits and deviations, followed cells fill their bins."""
+    """Refuse an effect with bins whose fields contradict each other."""
     if not effect.weight.sum() > 0:
         refuse_file_content(f"{where}weight is zero in all bins")
     if (effect.spread_edges is None) != (effect.spread_std is None):
         refuse_file_content(f"{where}spread_std has no limits, or limits without it")
     if effect.cells is not None:
-        _agree_curve_cells(effect.cells, effect.edges, f"{where}cells.")
+        # the cells that a curve follows are in order, fill each bin, and some are measured
+        cells, edges, at = effect.cells, effect.edges, f"{where}cells."
+        if np.any(np.diff(cells.bin) < 0) or cells.bin[-1] >= edges.size - 1:
+            refuse_file_content(f"{at}bin is out of order, or there is no such bin")
+        starts = np.flatnonzero(np.diff(cells.bin, prepend=-1))
+        stops = np.append(starts[1:], cells.bin.size) - 1
+        bins = cells.bin[starts]
+        left, right = np.append(0.0, cells.right[:-1]), cells.right.copy()
+        left[starts], right[stops] = edges[bins], edges[bins + 1]
+        if not (np.array_equal(left, cells.left) and np.array_equal(right, cells.right)):
+            refuse_file_content(f"{at}left and {at}right do not fill the bins")
+        if np.any(cells.left >= cells.right):
+            refuse_file_content(f"{at}left is not below {at}right")
+        weight = np.where(cells.measured, cells.weight, 0.0)
+        if not np.all(np.add.reduceat(weight, starts) > 0):
+            refuse_file_content(f"{at}error is unknown in all cells of a bin")
     if effect.stairs is None:
-        _agree_ends(effect, where)
+        # lines end where rows do, within their bins: the pieces of the curve follow each other
+        rows = RowEnds(effect.mean_x, effect.low_x, effect.high_x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            fits = BinFits.of(effect.edges, np.zeros(effect.level.size), effect.slope, rows)
+            pieces = build_fit_from_bins(fits, effect.cells, effect.row_places).edges
+        if pieces.size > 2 and not np.all(np.diff(pieces) > 0):
+            refuse_file_content(f"{where}low_x and {where}high_x do not lie within the bins")
     agree_regions(effect, where)
-
-
-def _agree_ends(effect: Effect, where: str) -> None:
-    """Lines end where rows do, within their bins: pieces of the curve follow each other."""
-    rows = RowEnds(effect.mean_x, effect.low_x, effect.high_x)
-    with np.errstate(over="ignore", invalid="ignore"):
-        fits = BinFits.of(effect.edges, np.zeros(effect.level.size), effect.slope, rows)
-        starts = build_fit_from_bins(fits, effect.cells, effect.row_places).edges
-    if starts.size > 2 and not np.all(np.diff(starts) > 0):
-        refuse_file_content(f"{where}low_x and {where}high_x do not lie within the bins")
 
 
 def _agree_stairs(stairs: Staircase, where: str) -> None:
@@ -207,26 +218,8 @@ def _agree_places(places: RowPlaces, where: str) -> None:
         refuse_file_content(f"{where}weight adds up to {places.weight.sum()}, not to 1")
 
 
-def _agree_curve_cells(cells: CellMeans, edges: FloatArray, where: str) -> None:
-    """The cells that a curve follows stand bin by bin, fill each bin, and some are measured."""
-    if np.any(np.diff(cells.bin) < 0) or cells.bin[-1] >= edges.size - 1:
-        refuse_file_content(f"{where}bin is out of order, or there is no such bin")
-    starts = np.flatnonzero(np.diff(cells.bin, prepend=-1))
-    stops = np.append(starts[1:], cells.bin.size) - 1
-    bins = cells.bin[starts]
-    left, right = np.append(0.0, cells.right[:-1]), cells.right.copy()
-    left[starts], right[stops] = edges[bins], edges[bins + 1]
-    if not (np.array_equal(left, cells.left) and np.array_equal(right, cells.right)):
-        refuse_file_content(f"{where}left and {where}right do not fill the bins")
-    if np.any(cells.left >= cells.right):
-        refuse_file_content(f"{where}left is not below {where}right")
-    weight = np.where(cells.measured, cells.weight, 0.0)
-    if not np.all(np.add.reduceat(weight, starts) > 0):
-        refuse_file_content(f"{where}error is unknown in all cells of a bin")
-
-
 def _agree_levels(effect: LevelEffect, where: str) -> None:
-    """Levels have rows, places and steps between them; pooled ones stand together as one."""
+    """Levels have rows, places and steps between them; pooled ones are one level."""
     if len(effect.levels) != effect.mean.size + 1:
         refuse_file_content(
             f"{where}mean has {effect.mean.size} numbers for {len(effect.levels)} levels"
@@ -287,15 +280,6 @@ def _agree_moments(moments: Moments, where: str) -> None:
         )
 
 
-def _agree_sampled(effect: Any, n_rows: int, where: str) -> None:
-    """Every sampled row has a region, where there are several."""
-    tree = effect.regions
-    if tree is not None and len(tree.regions) > 1 and tree.sampled.size != n_rows:
-        refuse_file_content(
-            f"{where}regions.sampled has {tree.sampled.size} numbers for {n_rows} rows"
-        )
-
-
 def _agree_partners(matrix: PartnerMatrix, where: str) -> None:
     """Proxies are proxies of partners that there are."""
     if np.any(matrix.proxy_of >= len(matrix.names)):
@@ -319,7 +303,12 @@ def agree_explanation(found: dict[str, Any], where: str) -> None:
             refuse_file_content(
                 f"{where}effects[{i}] is of another kind than the effects before it"
             )
-        _agree_sampled(effect, len(found["sample_weight"]), f"{where}effects[{i}].")
+        tree, n_rows = effect.regions, len(found["sample_weight"])
+        if tree is not None and len(tree.regions) > 1 and tree.sampled.size != n_rows:
+            refuse_file_content(
+                f"{where}effects[{i}].regions.sampled has {tree.sampled.size} numbers for "
+                f"{n_rows} rows"
+            )
     matrix = found.get("partner_matrix")
     if matrix is not None and matrix.rows.size != len(effects):
         refuse_file_content(
@@ -580,12 +569,8 @@ def effect_records(
 ) -> dict[str, Record]:
     """Records of effects with bins and with levels, of all rows or of a region.
 
-    Parameters
-    ----------
-    changes : mapping of str to Kind
-        Fields that are of another kind than usual.
-    binned : mapping of str to Kind, optional
-        Fields of effects with bins where only those of today are read; of any format if not given.
+    `changes` are fields of another kind than usual; `binned` the fields of effects with bins where
+    only today's format is read.
     """
     if binned is not None:
         effect = Record(Effect, {**binned, **changes}, _agree_effect)

@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple, NoReturn, cast, get_args
 
 import numpy as np
 
-from rhale.effects.binning.moments import Moments
 from rhale.effects.curve import RowPlaces, build_quadrature, fill_gaps, middles
 from rhale.effects.effect import NO_SAMPLE, Effect, LocalEffects
 from rhale.effects.schema import (
@@ -60,35 +59,25 @@ Put = Callable[[np.ndarray[Any, Any]], Any]
 
 
 class SharedRows(NamedTuple):
-    """What an effect may share with others: the explanation's rows, and the sample of all rows.
+    """What an effect may share with others: the explanation's rows, and the sample of all rows."""
 
-    Attributes
-    ----------
-    column, weight : ndarray of shape (n_rows,)
-        Where the sampled rows stand on the axis of one feature, and their weights.
-    whole : LocalEffects
-        The sample of the effect of all rows, for those of its regions.
-    places : RowPlaces or None
-        Where all rows stand, if the cells of the feature tell.
-    """
-
-    column: FloatArray
-    weight: FloatArray
-    whole: LocalEffects = NO_SAMPLE
-    places: RowPlaces | None = None
+    column: FloatArray  # (n_rows,): positions of the sampled rows on the axis of one feature
+    weight: FloatArray  # (n_rows,)
+    whole: LocalEffects = NO_SAMPLE  # sample of the effect of all rows, for those of its regions
+    places: RowPlaces | None = None  # of all rows, where the cells of the feature give them
 
     def of(self, effect: Any, region: int) -> SharedRows:
-        """Those of one region, or of a third, whose rows are not told (-1)."""
+        """Those of one region, or of a third (-1), whose rows are not known."""
         tree = effect.regions
         if len(tree.regions) == 1 and region == 0:
             return self
-        is_told = region >= 0 and tree.sampled.size == self.weight.size
-        here = tree.sampled == region if is_told else slice(0)
+        is_known = region >= 0 and tree.sampled.size == self.weight.size
+        here = tree.sampled == region if is_known else slice(0)
         return SharedRows(self.column[here], self.weight[here], effect.sample)
 
 
 def pack_explanation(explanation: Any) -> dict[str, Any]:
-    """Turn an explanation into plain values; what effects share with it stands there alone."""
+    """Turn an explanation into plain values; what effects share with it is written once."""
     n_outputs, columns = len(explanation.outputs), explanation.sample_x.T
     places = {name: build_quadrature(cells) for name, cells in explanation.cells.items()}
     short = [
@@ -109,29 +98,28 @@ def _pack_effect(effect: Any, rows: SharedRows) -> dict[str, Any]:
     """Leave out what the effect shares with others."""
     if effect.parts == "points":
         return dict(serialize_records(effect))
-    packed = dict(
-        serialize_records(replace(effect, sample=_short_sample(effect, rows), regions=None))
-    )
+    # a sample that is elsewhere, the same to the bit, is named instead
+    sample: Any = effect.sample
+    places = places_in(sample, rows.whole) if rows.whole.x.size else None
+    if places is not None:
+        sample = PartRows(places)
+    elif share_sample(effect, rows.column, rows.weight) is not None:
+        sample = SharedSample(sample.local_effects)
+    packed = dict(serialize_records(replace(effect, sample=sample, regions=None)))
     if effect.parts == "bins" and same_places(effect.row_places, rows.places):
         packed["row_places"] = serialize_records(CellPlaces())
-    if effect.regions is not None:
-        packed["regions"] = _pack_tree(effect, packed, rows)
+    if (tree := effect.regions) is not None:
+        regions = [_pack_region(r, rows.of(effect, i)) for i, r in enumerate(tree.regions)]
+        if len(regions) == 1 and regions[0]["effect"] == packed:
+            regions[0]["effect"] = None  # the effect of the only region is that of all rows
+        thirds = [_pack_region(third, rows.of(effect, -1)) for third in tree.thirds]
+        content = serialize_records(replace(tree, regions=(), thirds=()))
+        packed["regions"] = {**content, "regions": regions, "thirds": thirds}
     return packed
 
 
-def _short_sample(effect: Any, rows: SharedRows) -> LocalEffects | SharedSample | PartRows:
-    """Leave out of a sample what stands elsewhere, the same to the bit."""
-    sample = effect.sample
-    places = places_in(sample, rows.whole) if rows.whole.x.size else None
-    if places is not None:
-        return PartRows(places)
-    if share_sample(effect, rows.column, rows.weight) is not None:
-        return SharedSample(sample.local_effects)
-    return cast(LocalEffects, sample)
-
-
 def places_in(part: LocalEffects, whole: LocalEffects) -> IntArray | None:
-    """Places of rows among others, in their order; None if some are not there.
+    """Indices of rows among others, in their order; None if some are not there.
 
     Examples
     --------
@@ -148,19 +136,8 @@ def places_in(part: LocalEffects, whole: LocalEffects) -> IntArray | None:
     return None if -1 in places else np.array(places, dtype=np.int64)
 
 
-def _pack_tree(effect: Any, packed: dict[str, Any], rows: SharedRows) -> dict[str, Any]:
-    """Leave the effect of the only region out, where it is that of all rows."""
-    tree = effect.regions
-    regions = [_pack_region(r, rows.of(effect, i)) for i, r in enumerate(tree.regions)]
-    if len(regions) == 1 and regions[0]["effect"] == packed:
-        regions[0]["effect"] = None
-    thirds = [_pack_region(third, rows.of(effect, -1)) for third in tree.thirds]
-    content = serialize_records(replace(tree, regions=(), thirds=()))
-    return {**content, "regions": regions, "thirds": thirds}
-
-
 def _pack_region(region: Region, rows: SharedRows) -> dict[str, Any]:
-    """Refuse regions within regions, which no file holds."""
+    """Turn a region into plain values; regions within regions are refused, as no file holds them."""
     if region.effect.regions is not None:
         msg = f"region {region.rule!r} of {region.effect.name!r} has regions of its own; give none"
         raise BadSettingError(msg)
@@ -196,16 +173,26 @@ def _pack_training(explanation: Any, pool: ArrayPool) -> dict[str, Any]:
 
 
 def unpack_any(content: Any, source: str) -> tuple[Held, dict[str, Any]]:
-    """Turn plain values back into the fields of what they hold, and say what that is.
+    """Turn plain values, which are used up, back into fields, and say of what they are.
 
-    Parameters
-    ----------
-    content, source
-        As in `unpack_explanation`; of `pack_interactions` and `pack_refits`, too.
+    `content` and `source` as in `unpack_explanation`; of interactions and refits, too.
     """
     held = find_held(content, source)
-    readers = {"interactions": _unpack_interactions, "refits": _unpack_refits}
-    return held, readers.get(held, unpack_explanation)(content, source)
+    if held == "explanation":
+        return held, unpack_explanation(content, source)
+    try:
+        values = _without_marks(content)
+        if held == "interactions":
+            return held, dict(INTERACTIONS.read(values, ""))
+        put_back(values, read_arrays(values.pop("arrays", None)))
+        found = REFITS.read(values, "")
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        msg = f"{source} is damaged: {error}; save the {held} again"
+        raise BadFileError(msg) from error
+    nowhere = SharedRows(*NO_SAMPLE[:2])
+    for one in (*found["explanations"], found["own"] or {"effects": ()}):
+        one["effects"] = tuple(_with_rows(effect, nowhere) for effect in one["effects"])
+    return held, dict(found)
 
 
 def find_held(content: Any, source: str) -> Held:
@@ -219,30 +206,6 @@ def find_held(content: Any, source: str) -> Held:
     raise BadFileError(msg)
 
 
-def _unpack_interactions(content: Any, source: str) -> dict[str, Any]:
-    """Turn plain values back into the fields of interactions."""
-    try:
-        return dict(INTERACTIONS.read(_without_marks(content), ""))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        msg = f"{source} is damaged: {error}; save the interactions again"
-        raise BadFileError(msg) from error
-
-
-def _unpack_refits(content: Any, source: str) -> dict[str, Any]:
-    """Turn plain values, which are used up, back into the fields of refits."""
-    try:
-        plain_values = _without_marks(content)
-        put_back(plain_values, read_arrays(plain_values.pop("arrays", None)))
-        found = REFITS.read(plain_values, "")
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        msg = f"{source} is damaged: {error}; save the refits again"
-        raise BadFileError(msg) from error
-    nowhere = SharedRows(*NO_SAMPLE[:2])
-    for one in (*found["explanations"], found["own"] or {"effects": ()}):
-        one["effects"] = tuple(_with_rows(effect, nowhere) for effect in one["effects"])
-    return dict(found)
-
-
 def _without_marks(content: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in content.items() if k not in (VERSION, KIND)}
 
@@ -250,12 +213,8 @@ def _without_marks(content: Mapping[str, Any]) -> dict[str, Any]:
 def unpack_explanation(content: Any, source: str) -> dict[str, Any]:
     """Turn plain values back into the fields of an explanation; anything else is refused.
 
-    Parameters
-    ----------
-    content : dict
-        What `pack_explanation` gave, with the version of its format; or what someone else made up.
-    source : str
-        Where it came from, for messages.
+    `content` is what `pack_explanation` gave, with the version of its format, or what someone made
+    up; `source` says in messages where it came from.
     """
     version = _readable_version(content, source)
     if (held := find_held(content, source)) != "explanation":
@@ -265,45 +224,28 @@ def unpack_explanation(content: Any, source: str) -> dict[str, Any]:
         found = EXPLANATION.read(_without_marks(content), "")
         shared = hold_once(found["sample_x"], found["sample_weight"])
         found["sample_x"], found["sample_weight"] = shared
-        found["effects"] = _with_all_rows(**found)
+        n_outputs, effects = len(found["outputs"]), list[Any]()
+        for i, (name, column) in enumerate(zip(found["features"], shared[0].T, strict=True)):
+            own = found["effects"][i * n_outputs : (i + 1) * n_outputs]
+            places, cells = None, found["cells"]
+            if name in cells and any(
+                e.parts == "bins" and isinstance(e.row_places, CellPlaces) for e in own
+            ):
+                with np.errstate(all="ignore"):  # a file may hold any cells
+                    places = build_quadrature(cells[name])
+                where = f"cells of {quote_file_value(name)} give row places: "
+                if not places.x.size:
+                    refuse_file_content(f"{where}none")
+                ROW_PLACES.check(places, where)
+            rows = SharedRows(column, shared[1], places=places)
+            effects += [_with_rows(effect, rows) for effect in own]
+        found["effects"] = tuple(effects)
         if version == 1:
             found["effects"] = tuple(map(_from_format_1, found["effects"]))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         msg = f"{source} is damaged: {error}; save the explanation again"
         raise BadFileError(msg) from error
     return dict(found)
-
-
-def _with_all_rows(
-    *,
-    effects: Sequence[Any],
-    features: Sequence[str],
-    outputs: Sequence[str],
-    sample_x: FloatArray,
-    sample_weight: FloatArray,
-    cells: Mapping[str, Moments],
-    **_: Any,
-) -> tuple[Any, ...]:
-    """Give all effects what the explanation has for them, feature by feature."""
-    found, n = list[Any](), len(outputs)
-    for i, (name, column) in enumerate(zip(features, sample_x.T, strict=True)):
-        own = effects[i * n : (i + 1) * n]
-        is_asked = any(e.parts == "bins" and isinstance(e.row_places, CellPlaces) for e in own)
-        places = _places_of(cells[name], name) if is_asked and name in cells else None
-        rows = SharedRows(column, sample_weight, places=places)
-        found += [_with_rows(effect, rows) for effect in own]
-    return tuple(found)
-
-
-def _places_of(cells: Moments, name: str) -> RowPlaces:
-    """Row places that follow from cells, of which a file may hold any."""
-    where = f"cells of {quote_file_value(name)} give row places: "
-    with np.errstate(all="ignore"):
-        found = build_quadrature(cells)
-    if not found.x.size:
-        refuse_file_content(f"{where}none")
-    ROW_PLACES.check(found, where)
-    return found
 
 
 def _with_rows(effect: Any, rows: SharedRows) -> Any:
@@ -316,7 +258,24 @@ def _with_rows(effect: Any, rows: SharedRows) -> Any:
                 f"row places of {quote_file_value(effect.name)} follow from cells that are not there"
             )
         effect = replace(effect, row_places=rows.places)
-    effect = replace(effect, sample=_whole_sample(effect, rows))
+    sample: Any = effect.sample
+    if isinstance(sample, PartRows):
+        if np.any(sample.rows >= rows.whole.x.size):
+            refuse_file_content(
+                f"the sample of a region of {quote_file_value(effect.name)} has rows that are not there"
+            )
+        sample = LocalEffects(*(column[sample.rows] for column in rows.whole))
+    elif isinstance(sample, SharedSample):
+        where = f"the sample of {quote_file_value(effect.name)} has "
+        (x, known), effects = effect.locate_sample(rows.column), sample.local_effects
+        if x.size != effects.size:
+            refuse_file_content(
+                f"{where}{effects.size} local effects for {x.size} places of rows with a value"
+            )
+        if np.any(np.abs(x) > MAX_AXIS_VALUE):
+            refuse_file_content(f"{where}a value {np.abs(x).max()}, which it cannot have")
+        sample = LocalEffects(x, effects, take(rows.weight, known))
+    effect = replace(effect, sample=sample)
     tree = effect.regions
     if tree is None:
         return effect
@@ -329,28 +288,6 @@ def _with_rows(effect: Any, rows: SharedRows) -> Any:
         replace(r, effect=_with_rows(r.effect, rows.of(effect, -1))) for r in tree.thirds
     )
     return replace(effect, regions=replace(tree, regions=regions, thirds=thirds))
-
-
-def _whole_sample(effect: Any, rows: SharedRows) -> LocalEffects:
-    """Give a sample what was left out of it."""
-    sample = effect.sample
-    if isinstance(sample, PartRows):
-        if np.any(sample.rows >= rows.whole.x.size):
-            refuse_file_content(
-                f"the sample of a region of {quote_file_value(effect.name)} has rows that are not there"
-            )
-        return LocalEffects(*(column[sample.rows] for column in rows.whole))
-    if not isinstance(sample, SharedSample):
-        return cast(LocalEffects, sample)
-    where = f"the sample of {quote_file_value(effect.name)} has "
-    (x, known), effects = effect.locate_sample(rows.column), effect.sample[0]
-    if x.size != effects.size:
-        refuse_file_content(
-            f"{where}{effects.size} local effects for {x.size} places of rows with a value"
-        )
-    if np.any(np.abs(x) > MAX_AXIS_VALUE):
-        refuse_file_content(f"{where}a value {np.abs(x).max()}, which it cannot have")
-    return LocalEffects(x, effects, take(rows.weight, known))
 
 
 def _readable_version(content: Any, source: str) -> int:
@@ -383,19 +320,24 @@ def _from_format_1(effect: Any) -> Any:
 
 
 def serialize_records(value: Any, put: Put | None = None) -> Any:
-    """Turn arrays and records into lists and dictionaries, so that `unpack_explanation` can undo it.
+    """Turn arrays and records into lists and dictionaries, which `unpack_explanation` turns back.
 
-    Parameters
-    ----------
-    value : object
-        What is to be written.
-    put : callable, optional
-        What to write for an array; its numbers by default.
+    `put` says what to write for an array; its numbers by default.
     """
     if isinstance(value, np.ndarray):
-        return _write_plain_array(value) if put is None else put(value)
+        if put is not None:
+            return put(value)
+        return {"array": _numbers(value), "type": value.dtype.name, "shape": list(value.shape)}
     if isinstance(value, FilledPairCells | FilledProfileCells | OtherOutput):
-        return {RECORD: RECORD_NAMES[type(value)], **_packed_fields(value)}
+        # sums of cells, of which there are many, are packed; counts are written by their digits
+        columns = {f.name: getattr(value, f.name) for f in fields(value)}
+        packed = {
+            name: serialize_records(column)
+            if column is None or column.dtype.kind == "i"
+            else pack_numbers(column)
+            for name, column in columns.items()
+        }
+        return {RECORD: RECORD_NAMES[type(value)], **packed}
     if type(value) in RECORD_NAMES:
         name = RECORD_NAMES[type(value)]
         return {RECORD: name, **_fields(value, ALL_RECORDS[name].names, put)}
@@ -429,17 +371,6 @@ def _notes(notes: Any) -> list[list[str]]:
     return [[note.kind, note.text] for note in as_notes(notes)]
 
 
-def _packed_fields(cells: FilledPairCells | FilledProfileCells | OtherOutput) -> dict[str, Any]:
-    """Write the sums of cells, of which there are many, and their counts by their digits."""
-    found = {f.name: getattr(cells, f.name) for f in fields(cells)}
-    return {
-        name: serialize_records(value)
-        if value is None or value.dtype.kind == "i"
-        else pack_numbers(value)
-        for name, value in found.items()
-    }
-
-
 def _field(value: Any, put: Put | None = None) -> Any:
     """Write a field of a record: a list there is always a tuple, so that it needs no mark."""
     return (
@@ -447,10 +378,6 @@ def _field(value: Any, put: Put | None = None) -> Any:
         if type(value) is tuple
         else serialize_records(value, put)
     )
-
-
-def _write_plain_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
-    return {"array": _numbers(array), "type": array.dtype.name, "shape": list(array.shape)}
 
 
 def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Where the rows of a result stand along its axis, and which part of it pictures show."""
+"""Where the rows of a result are along its axis, and which part of it pictures show."""
 
 from __future__ import annotations
 
@@ -23,33 +23,18 @@ SECONDS_PER_UNIT = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0}
 
 
 class ShownPart(NamedTuple):
-    """The part of an axis that pictures show where nobody asked for another one.
+    """The part of an axis that pictures show unless the user chooses another one."""
 
-    Attributes
-    ----------
-    low, high : float
-        Its ends: those of all values, or the 1 % and 99 % quantiles of the rows.
-    is_log : bool
-        Whether the axis is logarithmic.
-    beyond : str
-        How many rows are not shown, and how far they reach; nothing where all are shown.
-    """
-
-    low: float
-    high: float
+    low: float  # of all values, or the 1 % quantile of the rows
+    high: float  # of all values, or the 99 % quantile
     is_log: bool = False
-    beyond: str = ""
+    beyond: str = ""  # how many rows are not shown, and how far they reach
 
 
 def row_weights(result: Result) -> tuple[FloatArray, FloatArray]:
-    """Values of the rows that are known, increasing, and how much each counts; both (n_rows,).
-
-    Notes
-    -----
-    A result tells the weight of the rows between its limits; rows between two limits share it,
-    unless each has kept its own. Where no rows were kept, places in the middle of the limits stand
-    for them.
-    """
+    """Values of the rows that are known, increasing, and their weights; both of shape (n_rows,)."""
+    # A result knows the weight of the rows between its limits; rows between two limits share it,
+    # unless each has kept its own. Without rows the middles of the limits have it.
     values, limits, density, _ = result.support()
     sample = getattr(result, "sample", None)
     if sample is not None and sample.x.size:
@@ -67,16 +52,9 @@ def row_weights(result: Result) -> tuple[FloatArray, FloatArray]:
 def row_quantiles(
     result: Result, shares: tuple[float, ...], within: tuple[float, float] = (-np.inf, np.inf)
 ) -> FloatArray:
-    """Least values that have such shares of the rows at or below them, shape (n_shares,).
+    """Weighted quantiles: least values with such shares (0 to 1) of the rows at or below them.
 
-    Parameters
-    ----------
-    result : Result
-        Of a feature of numbers, dates or durations.
-    shares : tuple of float
-        Between 0 and 1.
-    within : pair of float
-        Only rows between these values count; nan where there are none.
+    Only rows `within` these values count; nan where there are none. Shape (n_shares,).
     """
     values, weight = row_weights(result)
     inside = (values >= within[0]) & (values <= within[1]) & (weight > 0)
@@ -90,20 +68,12 @@ def row_quantiles(
 def is_skewed(result: Result, within: tuple[float, float] | None = None) -> bool:
     """Tell whether the values of a feature are better read on a logarithmic axis.
 
-    Parameters
-    ----------
-    result : Result
-        Whose feature.
-    within : pair of float, optional
-        The part of the axis that is shown; all of it if not given.
-
-    Notes
-    -----
-    They are where all are positive numbers, where the middle 90 % of the rows would stand on less
-    than a third of a plain axis, and where a logarithmic one gives them half as much room again.
-    So a lognormal tail has such an axis, and an exponential or uniform feature does not: the many
-    small values of these would take the room instead.
+    `within` are the ends of the part of the axis that is shown; all of it by default.
     """
+    # They are where all are positive, where the middle 90 % of the rows would have less than a third
+    # of a plain axis, and where a logarithmic one gives them half as much room again. So a
+    # lognormal tail has such an axis, and an exponential or uniform feature does not: the many
+    # small values of these would take the room instead.
     plain, logged = room_of_middle(result, within)
     return plain < SQUEEZED and logged >= MORE_ROOM * plain
 
@@ -111,7 +81,7 @@ def is_skewed(result: Result, within: tuple[float, float] | None = None) -> bool
 def room_of_middle(
     result: Result, within: tuple[float, float] | None = None
 ) -> tuple[float, float]:
-    """Shares of a plain and of a logarithmic axis on which the middle 90 % of the rows stand.
+    """Shares of a plain and of a logarithmic axis that the middle 90 % of the rows take.
 
     All of the first and nothing of the second where there is no logarithmic axis.
     """
@@ -131,50 +101,40 @@ def find_shown_part(
 ) -> ShownPart:
     """Find the part of the axis that pictures show, and whether it is logarithmic.
 
-    Parameters
-    ----------
-    *results : Result
-        Of one feature; of several all that any of them shows. Levels are all shown.
-    scale : {"auto", "linear", "log"}
-        Of the axis.
-
-    Notes
-    -----
-    An axis that few far values stretch leaves no room for the others. It is cut at the 1 % or 99 %
-    quantile of the rows where the 98 % between these would have less than a third of it, on each
-    side on which one row in a hundred would take more room than these 98 %. Uniform, normal and
-    exponential features are never cut (from 200,000 rows on an exponential one may be).
-
-    Of positive numbers a logarithmic axis comes first: where it helps (`is_skewed`) so far that the
-    middle 90 % of the rows have a third of it, and no one row in a hundred takes more of it than
-    the 98 % (a lone far value is far on any axis), all is shown along it. Else the axis is cut, and is
-    logarithmic if that helps in the part that is left.
+    The results are of one feature; all that any of them shows is shown, and so are all levels.
     """
     low, high = min(reach(r)[0] for r in results), max(reach(r)[1] for r in results)
     first = results[0]
     if any(r.labels for r in results) or not low < high:
         return ShownPart(low, high)
+    # Of positive numbers a logarithmic axis comes first: where it helps so far that the middle 90 %
+    # of the rows have a third of it, and no one row in a hundred takes more of it than the 98 % (a
+    # lone far value is far on any axis), all is shown along it.
     if scale == "auto" and is_skewed(first) and room_of_middle(first)[1] >= SQUEEZED:
         _, left, middle, right = rooms_of_tails(first, is_log=True)
         if max(left, right) <= middle:
             return ShownPart(low, high, is_log=True)
-    parts = [cut_tails(r, is_log=scale == "log") for r in results if not is_constant(r)]
+    # Few far values would leave no room for the others. An axis is cut at the 1 % or 99 % quantile
+    # of the rows where the 98 % between these would have less than a third of it, on each side on
+    # which one row in a hundred would take more room than these 98 %. Uniform, normal and
+    # exponential features are never cut (from 200,000 rows on an exponential one may be).
+    parts = []
+    for result in results:
+        if is_constant(result):
+            continue
+        (start, stop), left, middle, right = rooms_of_tails(result, is_log=scale == "log")
+        if not middle < SQUEEZED * (left + middle + right):
+            parts.append(reach(result))
+            continue
+        if result.parts == "points":  # a line between points that are known
+            grid = result.axis
+            start = float(grid[np.searchsorted(grid, start, "right") - 1])
+            stop = float(grid[np.searchsorted(grid, stop)])
+        ends = reach(result)
+        parts.append((start if left > middle else ends[0], stop if right > middle else ends[1]))
     start, stop = min(part[0] for part in parts), max(part[1] for part in parts)
     is_log = scale == "log" or (scale == "auto" and is_skewed(first, (start, stop)))
-    return ShownPart(start, stop, is_log, tell_beyond(results, start, stop))
-
-
-def cut_tails(result: Result, *, is_log: bool) -> tuple[float, float]:
-    """Cut the axis of one result, plain or logarithmic, where few rows would take most of it."""
-    low, high = reach(result)
-    (start, stop), left, middle, right = rooms_of_tails(result, is_log=is_log)
-    if not middle < SQUEEZED * (left + middle + right):
-        return low, high
-    if result.parts == "points":  # a line between points that are known
-        grid = result.axis
-        start = float(grid[np.searchsorted(grid, start, "right") - 1])
-        stop = float(grid[np.searchsorted(grid, stop)])
-    return start if left > middle else low, stop if right > middle else high
+    return ShownPart(start, stop, is_log, describe_rows_beyond(results, start, stop))
 
 
 def rooms_of_tails(
@@ -190,14 +150,10 @@ def rooms_of_tails(
     return (start, stop), left, middle, right
 
 
-def tell_beyond(results: Sequence[Result], low: float, high: float) -> str:
-    """Say how many rows stand beyond two values, and how far away; nothing where none can.
-
-    Notes
-    -----
-    Rows are counted where one result has kept all of its own, and they have no weights; else their
-    share is told.
-    """
+def describe_rows_beyond(results: Sequence[Result], low: float, high: float) -> str:
+    """Say how many rows are beyond two values, and how far away; "" where none can be."""
+    # rows are counted where one result has kept all of its own, without weights; else their share
+    # is given
     first, last = min(reach(r)[0] for r in results), max(reach(r)[1] for r in results)
     if first >= low and last <= high:
         return ""
@@ -249,13 +205,9 @@ MIN_CHANGE_OUTSIDE_JUMPS = 0.2  # of the jumps: a curve that moves less elsewher
 
 
 def reach_slopes(result: Result) -> tuple[float, float] | None:
-    """Choose the lowest and the highest slope that is shown; None shows all of them.
-
-    Notes
-    -----
-    The slope of a bin that holds a jump says how narrow the bin is. Drawn whole, it would leave
-    nothing to see of the others, unless the curve hardly moves there.
-    """
+    """Choose the lowest and the highest slope that is shown; None shows all of them."""
+    # The slope of a bin that holds a jump says how narrow the bin is. Drawn whole, it would leave
+    # nothing to see of the others, unless the curve hardly moves there.
     held = hold_jumps(result)
     if not held.any():
         return None
@@ -287,39 +239,14 @@ def span(mean: FloatArray, std: FloatArray) -> tuple[float, float]:
     return min(0.0, float(np.nanmin(mean - std))), max(0.0, float(np.nanmax(mean + std)))
 
 
-# --- Rows that all effects of an explanation stand on: held once, and written once
-
-
-def share_sample_fields(
-    effect: Any, first: Any, column: FloatArray, weight: FloatArray
-) -> dict[str, Any]:
-    """Fields of an effect that others hold, too: the rows, and where they stand for all outputs.
-
-    Parameters
-    ----------
-    effect, first : result
-        The effect, and that on the first output.
-    column, weight : ndarray of shape (n_rows,)
-        As in `share_sample`.
-    """
-    if effect.parts != "bins":
-        return {}
-    places = first if same_places(effect.row_places, first.row_places) else effect
-    return {
-        "sample": share_sample(effect, column, weight) or effect.sample,
-        "row_places": places.row_places,
-    }
+# --- Rows that all effects of an explanation share: held once, and written once
 
 
 def share_sample(effect: Any, column: FloatArray, weight: FloatArray) -> LocalEffects | None:
     """The sample of an effect, on these rows instead of its own; None if they differ in a bit.
 
-    Parameters
-    ----------
-    effect : Effect or LevelEffect
-        The effect.
-    column, weight : ndarray of shape (n_rows,)
-        Values of its feature in the sampled rows, nan where missing, and their weights.
+    `column` holds the values of its feature in the sampled rows, nan where missing; both arrays are
+    of shape (n_rows,).
     """
     x, known = effect.locate_sample(column)
     sample, weight = effect.sample, take(weight, known)
@@ -336,14 +263,7 @@ def hold_once(sample_x: FloatArray, sample_weight: FloatArray) -> tuple[FloatArr
 
 
 def take(array: FloatArray, rows: IntArray) -> FloatArray:
-    """Some rows of an array; the array itself where these are all of them, in order.
-
-    Examples
-    --------
-    >>> weight = np.ones(3)
-    >>> take(weight, np.arange(3)) is weight, take(weight, np.array([0, 2])).size
-    (True, 2)
-    """
+    """Some rows of an array; the array itself where these are all of them, in order."""
     is_all = rows.size == array.size and bool(np.all(rows == np.arange(rows.size)))
     return array if is_all else array[rows]
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rhale.output.note import Note
 from rhale.output.times import AxisKind, as_dates
-from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from rhale.effects.effect import Effect
+    from rhale.effects.level_effect import LevelEffect
 
 
 @dataclass(frozen=True)
@@ -55,32 +59,9 @@ MISSING_ROW_LABEL = "missing"
 UNDEFINED = float("nan")
 
 
-class _WithBins(Protocol):
-    """An effect that is made of bins, or of steps between levels."""
-
-    @property
-    def count(self) -> IntArray: ...
-
-    @property
-    def weight(self) -> FloatArray: ...
-
-    @property
-    def mean(self) -> FloatArray: ...
-
-    @property
-    def slope(self) -> FloatArray: ...
-
-    @property
-    def std(self) -> FloatArray: ...
-
-    @property
-    def std_plain(self) -> FloatArray: ...
-
-    @property
-    def standard_error(self) -> FloatArray: ...
-
-
-def list_bins(effect: _WithBins, edges: FloatArray, names: list[str], curve: FloatArray) -> Columns:
+def list_bins(
+    effect: Effect | LevelEffect, edges: FloatArray, names: list[str], curve: FloatArray
+) -> Columns:
     """One row for each bin between two edges, which have names and heights of the curve."""
     return {
         "bin": list(range(effect.mean.size)),
@@ -101,14 +82,7 @@ def list_bins(effect: _WithBins, edges: FloatArray, names: list[str], curve: Flo
 
 
 def add_labels(columns: Columns, labels: Columns) -> Columns:
-    """Add what people read for keys, as the last columns.
-
-    Parameters
-    ----------
-    columns : dict of str to list
-        A table, in whose columns `feature`, `output` and so on keys stand.
-    labels : dict of str to list of str
-        By the name of such a column, what people read for each row.
+    """Add what people read for keys, as the last columns; `labels` by the name of a column.
 
     Examples
     --------
@@ -141,16 +115,9 @@ def add_row(columns: Columns, known: dict[str, Any]) -> Columns:
 
 
 def add_missing_bin(columns: Columns, missing: Missing | None, weight: FloatArray) -> Columns:
-    """Add the row of missing values: the mean change is also their place on the centred curve.
+    """Add the row of missing values: the mean change is also their height on the centred curve.
 
-    Parameters
-    ----------
-    columns : dict of str to list
-        The rows of the bins.
-    missing : Missing or None
-        What was measured; None adds nothing.
-    weight : ndarray
-        Of the rows that have a value, in any number of parts.
+    `weight` is that of the rows that have a value, in any number of parts.
     """
     if missing is None:
         return columns

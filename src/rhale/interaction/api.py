@@ -178,7 +178,7 @@ def interactions(
         first = FirstPass.plan(run.table, run.asked)
         found = first.settle(run.survey(first.task))
         require_two(found.features)
-        asker = run.meet(found)
+        asker = run.probe_model(found)
         manner = choose_manner(found, asker, run.asked)
         choice = choose_pairs(run, found, asker, manner, explanation)
         choice = replace(choice, notes=(*run.notes, *told, *manner.notes, *choice.notes))
@@ -421,7 +421,11 @@ def trace_pairs(
         first = FirstPass.plan(run.table, run.asked)
         found = first.settle(run.survey(first.task))
         require_two(found.features)
-        asker, pairing, n_rows = run.meet(found), require(run.asked.pairing), found.survey.n_rows
+        asker, pairing, n_rows = (
+            run.probe_model(found),
+            require(run.asked.pairing),
+            found.survey.n_rows,
+        )
         pairs = list_requested_pairs([feature.name for feature in found.features], pairing)
         assert pairs is not None  # noqa: S101 - our own mistake: settings refuse all else
         plan = plan_pairs(found, run.asked, Manner("corners"), pairs)

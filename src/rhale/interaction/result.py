@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from rhale.effects import store, summary
+from rhale.effects import listing, store
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError, UnknownOutputError
 from rhale.interaction import table
 from rhale.interaction.pair_effect import PAIR_NAME_SEPARATOR, PairMethod, PairResult
@@ -353,7 +353,7 @@ class Interactions:
         ['x0', 'x1', 1.0]
         """
         rows = table.tabulate_pairs(self.ranked(), errors=errors)
-        return summary.as_frame(rows, backend, self._backend)
+        return listing.as_frame(rows, backend, self._backend)
 
     def cells_to_frame(self, backend: str | None = None) -> Any:
         """One row per pair, output and cell of the surface; columns as in `PairEffect.table`.
@@ -381,7 +381,7 @@ class Interactions:
                 "use to_frame, or method='ale'"
             )
             raise BadSettingError(msg)
-        return summary.as_frame(table.cell_rows(self.pairs), backend, self._backend)
+        return listing.as_frame(table.cell_rows(self.pairs), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one JSON file that `rhale.load` reads back exactly.

@@ -1,12 +1,11 @@
-"""The one door from results to plots: a result is held by itself, and is drawn by itself, too."""
+"""Lazy imports of plots and pages: a result draws and shows itself without importing them before."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-# The imports upwards stand inside of the functions, see pyproject.toml: a result needs no
-# Matplotlib until it is drawn, and a hook that the top sets would hide the same from types.
+# The imports upwards are inside of the functions: a result needs no Matplotlib until it is drawn.
 
 
 def draw_result_lazily(result: Any, options: Mapping[str, Any]) -> Any:
@@ -30,10 +29,7 @@ def draw_surface_lazily(pair: Any, kind: str, options: Mapping[str, Any]) -> Any
     return choice.draw_pair(pair, kind, **options)
 
 
-# --- The one door from results to notebooks: the last line of a cell may be a single result
-
-
-# The imports upwards stand inside of the functions, as those of door_to_plots.py do.
+# --- Pages for notebooks: the last line of a cell may be a single result
 
 
 def show_result(result: Any) -> str:

@@ -1,8 +1,8 @@
-"""What people read for features and outputs, apart from the keys by which they are found."""
+"""Captions: names and units of features and outputs for people, apart from their keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -48,10 +48,6 @@ class Captions:
         name : str
             Key of the feature.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
@@ -67,10 +63,6 @@ class Captions:
         ----------
         name : str
             Key of the output.
-
-        Returns
-        -------
-        str
 
         Examples
         --------
@@ -88,10 +80,6 @@ class Captions:
         name : str
             Key of a feature or an output.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
@@ -101,16 +89,12 @@ class Captions:
         return self.units.get(name, "")
 
     def axis(self, name: str) -> str:
-        """What stands at the axis of a feature: what people read, and its unit.
+        """Label of the axis of a feature: what people read, and its unit.
 
         Parameters
         ----------
         name : str
             Key of the feature.
-
-        Returns
-        -------
-        str
 
         Examples
         --------
@@ -128,10 +112,6 @@ class Captions:
         name : str
             Key of the output.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
@@ -145,16 +125,12 @@ class Captions:
         return f"{words} ({unit})" if unit else words
 
     def feature_key(self, asked: Any) -> Any:
-        """The key of a feature that was asked for by what people read; else what was asked for.
+        """The key of a feature that is given by its caption; anything else stays as it is.
 
         Parameters
         ----------
         asked : str or int
             What the user called it.
-
-        Returns
-        -------
-        str or int
 
         Examples
         --------
@@ -172,10 +148,6 @@ class Captions:
         asked : str or int
             What the user called it.
 
-        Returns
-        -------
-        str or int
-
         Examples
         --------
         >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
@@ -186,10 +158,6 @@ class Captions:
 
     def plain(self) -> dict[str, dict[str, str]]:
         """Plain values, which files hold.
-
-        Returns
-        -------
-        dict of str to dict
 
         Examples
         --------
@@ -204,7 +172,7 @@ NO_CAPTIONS = Captions()
 
 
 def key_of(asked: Any, words: Mapping[str, str]) -> Any:
-    """Find the key behind words that only one has; keys and all else stay as they are.
+    """Find the key of a caption that only one has; keys and all else stay as they are.
 
     Examples
     --------
@@ -219,18 +187,16 @@ def captions_of(provenance: Mapping[str, Any]) -> Captions:
     """Read the captions of an explanation; they may come from a file that somebody made up."""
     found = provenance.get(CAPTIONS_KEY, {})
     is_known = isinstance(found, Mapping) and set(found) <= set(vars(NO_CAPTIONS))
-    if not is_known or not all(map(_holds_texts, found.values())):
+    parts = list(found.values()) if is_known else []
+    is_known = is_known and all(isinstance(part, Mapping) for part in parts)
+    words = [word for part in parts for pair in part.items() for word in pair] if is_known else []
+    if not is_known or not all(isinstance(word, str) for word in words):
         msg = (
             "captions are not texts by feature, output and unit; save the explanation again, "
             "or leave them out"
         )
         raise BadFileError(msg)
     return Captions(**found) if found else NO_CAPTIONS
-
-
-def _holds_texts(part: Any) -> bool:
-    words = [word for pair in part.items() for word in pair] if isinstance(part, Mapping) else [0]
-    return all(isinstance(word, str) for word in words)
 
 
 def caption(results: Sequence[Held], captions: Captions) -> tuple[Held, ...]:
@@ -243,12 +209,10 @@ def _caption(result: Any, captions: Captions) -> Any:
     if result.captions == captions:
         return result
     tree = getattr(result, "regions", None)  # pairs have none
-    parts = {} if tree is None else {"regions": replace(tree, **dict(_told_apart(tree, captions)))}
-    return replace(result, captions=captions, **parts)
-
-
-def _told_apart(tree: Any, captions: Captions) -> Iterator[tuple[str, Any]]:
-    """Give the effects in regions, and in thirds, the same captions."""
-    for name in ("regions", "thirds"):
-        parts = getattr(tree, name)
-        yield name, tuple(replace(p, effect=_caption(p.effect, captions)) for p in parts)
+    if tree is None:
+        return replace(result, captions=captions)
+    parts = {
+        name: tuple(replace(p, effect=_caption(p.effect, captions)) for p in getattr(tree, name))
+        for name in ("regions", "thirds")
+    }
+    return replace(result, captions=captions, regions=replace(tree, **parts))

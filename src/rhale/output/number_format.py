@@ -32,10 +32,8 @@ def write_number(value: float, digits: int = 4) -> str:
 def write_with_error(value: float, error: float) -> str:
     """Write a number and its standard error: two digits of the error say how many the number has.
 
-    Notes
-    -----
     The number has no more than five digits, but all that it has before the point, however small
-    the error is. Where the error is not known, the number stands alone.
+    the error is. Where the error is not known, the number is alone.
 
     Examples
     --------
@@ -85,16 +83,9 @@ def write_between(value: float, low: float, high: float) -> str:
 
 
 def write_decimals(value: float, decimals: int, *, apart: bool | None = None) -> str:
-    """Write a number with so many decimals; below zero, round so many digits before the point.
+    """Write a finite number with so many decimals; below zero, round digits before the point.
 
-    Parameters
-    ----------
-    value : float
-        A finite number.
-    decimals : int
-        How many.
-    apart : bool, optional
-        Whether thousands are set apart; from 10,000 on if not given.
+    `apart` sets thousands apart; by default from 10,000 on.
 
     Examples
     --------

@@ -20,7 +20,7 @@ AXIS_KIND_UNITS = {"number": "", "date": "day", "duration": "second"}
 
 
 def as_axis_kind(kind: str | None) -> AxisKind:
-    """How places are written on the axis of such a feature or column; those of levels are numbers.
+    """How places are written on the axis of a feature of this kind; those of levels are numbers.
 
     Examples
     --------
@@ -34,17 +34,16 @@ def as_axis_kind(kind: str | None) -> AxisKind:
 
 
 def as_numbers(values: Any, kind: AxisKind) -> FloatArray:
-    """Read places on an axis: numbers as they are, dates in days since 1970, durations in seconds.
-
-    Examples
-    --------
-    >>> as_numbers(["1970-01-02", "1970-01-03T12:00"], "date")
-    array([1. , 2.5])
-    """
+    """Read places on an axis: numbers as they are, dates in days since 1970, durations in seconds."""
     array = np.asarray(values)
     try:
         if kind == "date" and array.dtype.kind not in "fiu":
-            return since_1970(np.asarray(_without_zone(array), dtype="datetime64"))
+            dates = np.asarray(_without_zone(array), dtype="datetime64")
+            # whole days and their fraction apart: nanoseconds since 1970 may overflow
+            days = dates.astype("datetime64[D]")
+            rest = np.array((dates - days).astype("timedelta64[ns]").astype(np.float64))
+            whole = days.astype(np.int64).astype(np.float64)
+            return np.where(np.isnat(dates), np.nan, whole + rest / (SECONDS_PER_DAY * 1e9))
         if kind == "duration" and array.dtype.kind not in "fiu":
             return in_seconds(np.asarray(values, dtype="timedelta64"))
         return np.asarray(array, dtype=np.float64)
@@ -86,14 +85,6 @@ def _without_zone(dates: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return plain
 
 
-def since_1970(dates: npt.NDArray[np.datetime64]) -> FloatArray:
-    """Days since 1970 with their fractions; nan for no date."""
-    days = dates.astype("datetime64[D]")
-    rest = np.array((dates - days).astype("timedelta64[ns]").astype(np.float64))
-    whole = days.astype(np.int64).astype(np.float64)
-    return np.where(np.isnat(dates), np.nan, whole + rest / (SECONDS_PER_DAY * 1e9))
-
-
 def in_seconds(durations: npt.NDArray[np.timedelta64]) -> FloatArray:
     """Seconds with their fractions; nan for no duration."""
     whole = durations.astype("timedelta64[s]")
@@ -103,13 +94,7 @@ def in_seconds(durations: npt.NDArray[np.timedelta64]) -> FloatArray:
 
 
 def as_dates(days: FloatArray) -> npt.NDArray[np.datetime64]:
-    """Turn days since 1970 into dates, to the microsecond; nan into no date.
-
-    Examples
-    --------
-    >>> as_dates(np.array([1.5]))
-    array(['1970-01-02T12:00:00.000000'], dtype='datetime64[us]')
-    """
+    """Turn days since 1970 into dates, to the microsecond; nan into no date."""
     whole = np.floor(np.nan_to_num(days))
     rest = np.rint((np.nan_to_num(days) - whole) * SECONDS_PER_DAY * 1e6).astype("timedelta64[us]")
     dates = whole.astype("datetime64[D]") + rest

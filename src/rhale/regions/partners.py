@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rhale.effects import summary
+from rhale.effects import listing
 from rhale.effects.listing import aligned, shorten_name, write_share
 from rhale.effects.result import Result
 from rhale.effects.table import UNDEFINED, Columns
@@ -204,7 +204,7 @@ class Partners:
         >>> fx.partners("x0").to_frame("pandas")["partner"].tolist()
         ['x1', 'x2']
         """
-        return summary.as_frame(self.columns(), backend, self.table)
+        return listing.as_frame(self.columns(), backend, self.table)
 
 
 def _cells(partner: Partner) -> list[str]:

@@ -18,7 +18,7 @@ from matplotlib.transforms import Affine2D, Affine2DBase, ScaledTranslation, Tra
 from rhale.comparison.overlay import moved
 from rhale.effects.alignment import align
 from rhale.effects.curve import Center
-from rhale.effects.listing import share_told, write_share
+from rhale.effects.listing import read_explained_share, write_share
 from rhale.effects.result import Result, Trace, is_constant, reach
 from rhale.errors import BadSettingError
 from rhale.plots import canvas, style, theme
@@ -256,7 +256,10 @@ def describe_tree(tree: RegionTree, length: int = 10_000) -> str:
     >>> describe_tree(RegionTree("age", "y", "none", "rows hardly differ", ()))
     'no regions: rows hardly differ'
     """
-    share, most = write_share(*share_told(tree)), (length - 36) // max(1, len(tree.splitters))
+    share, most = (
+        write_share(*read_explained_share(tree)),
+        (length - 36) // max(1, len(tree.splitters)),
+    )
     if len(tree) < 2 and tree.state == "given":
         return "only one group has rows"
     if len(tree) < 2:
@@ -280,7 +283,7 @@ def describe_briefly(tree: RegionTree, length: int) -> str:
     >>> describe_briefly(tree, 30)
     'by sex (92 ± 1 %)'
     """
-    share = write_share(*share_told(tree))
+    share = write_share(*read_explained_share(tree))
     if tree.gradual is not None:
         return f"gradually with {fit_name(tree.gradual, max(8, length - 30))} ({share})"
     if not tree.splits:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from rhale.effects.alignment import align
-from rhale.effects.listing import share_told, write_share
+from rhale.effects.listing import read_explained_share, write_share
 from rhale.effects.result import Difference, Result, Trace, is_constant, reach
 from rhale.effects.support import find_shown_part
 from rhale.output.labels import Captions
@@ -534,7 +534,7 @@ def where(region: Region) -> str:
 
 def explained(tree: RegionTree) -> str:
     """Share of the spread that the regions explain; nothing where that is not known."""
-    share, error = share_told(tree)
+    share, error = read_explained_share(tree)
     if share <= 0 or share <= Z_SCORE_95 * error:
         return UNMEASURED
     return write_share(share, error)

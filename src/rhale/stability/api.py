@@ -477,7 +477,7 @@ class RefitRun:
         """Explain one model; what is known of the columns serves all of them."""
         with open_run(model, self.data, self.asked) as run:
             columns = self.first_look.columns(run)
-            asker = run.meet(columns)
+            asker = run.probe_model(columns)
             choice = choose_measures(columns, asker, run.asked)
             if run.asked.regions is None:  # whose bins are chosen with them
                 choice = postpone_bins(choice)

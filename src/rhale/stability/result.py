@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from rhale.effects import store, summary
+from rhale.effects import listing, store
 from rhale.effects.explanation import Explanation
 from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.interaction.result import Interactions
@@ -295,7 +295,7 @@ class Refits:
             rows = tabulate_refit_effects(self.ranked(), self._correlated)
         else:
             rows = tabulate_refit_pairs(self._pairs_asked(pairs))
-        return summary.as_frame(rows, backend, self._backend)
+        return listing.as_frame(rows, backend, self._backend)
 
     def _pairs_asked(self, pairs: Any) -> list[RefitPair]:
         """Pairs that were measured before, or are measured now."""
@@ -358,7 +358,7 @@ class Refits:
             raise BadSettingError(msg)
         name = None if feature is None else self.features[self._feature(feature)]
         wanted = [one for one in self._of_output(output) if name in (None, one.name)]
-        return summary.as_frame(rule_rows(wanted), backend, self._backend)
+        return listing.as_frame(rule_rows(wanted), backend, self._backend)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output and bin (level or point), with what differs between trainings.
@@ -384,7 +384,7 @@ class Refits:
         >>> found["feature"].unique().tolist(), bool((found["between"] >= 0).all())
         (['x0', 'x1'], True)
         """
-        return summary.as_frame(part_rows(self.effects), backend, self._backend)
+        return listing.as_frame(part_rows(self.effects), backend, self._backend)
 
     def plot(
         self,

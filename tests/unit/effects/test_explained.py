@@ -78,7 +78,8 @@ def test_regions_of_an_additive_function_change_nothing():
     curves = curves_of(with_halves(lambda rows: 2 * rows[:, 0], table, {"x0": 1}))
     assert curves.explained() == pytest.approx(1.0)
     assert curves.explained_with_regions() == pytest.approx(1.0)
-    move = curves._move(0)
+    tree, x0 = curves.effects[0].regions, curves.x[:, 0]
+    move = regional_move(tree, x0, curves.heights[:, 0], curves.weight)[curves.inside]
     np.testing.assert_allclose(move, 0.0, atol=1e-9)
 
 

@@ -251,13 +251,13 @@ def test_shares_are_told_with_and_without_regions(regional):
 
 def test_shares_of_several_outputs_are_told_by_their_names():
     shares = [(0.25, 0.5), (float("nan"), float("nan")), (0.5, 0.75)]
-    (said,) = listing.tell_shares(("a", "b", "c"), shares)
+    (said,) = listing.describe_shares(("a", "b", "c"), shares)
     assert said == (
         "the sum of the curves explains of the variance of the predictions 25 % for 'a' (50 % with "
         "regions), 50 % for 'c' (75 % with regions)"
     )
-    assert listing.tell_shares(tuple("abcde"), [(0.1, 0.2)] * 5)[0].endswith("so on for 2 more")
-    assert listing.tell_shares(("a",), [(float("nan"),) * 2]) == ()
+    assert listing.describe_shares(tuple("abcde"), [(0.1, 0.2)] * 5)[0].endswith("so on for 2 more")
+    assert listing.describe_shares(("a",), [(float("nan"),) * 2]) == ()
 
 
 def test_what_some_features_explain_is_not_told_as_of_the_model():

@@ -7,7 +7,7 @@ from tests.unit.conftest import MISSING, X
 from tests.unit.effects.with_regions import make_regional
 
 import rhale
-from rhale.effects import summary
+from rhale.effects import listing
 from rhale.errors import BadSettingError, MissingExtraError
 from rhale.output.labels import Captions
 from rhale.output.note import Note
@@ -27,7 +27,7 @@ def fx():
 
 def test_bin_rows_are_tidy():
     effect = rhale.effect([0.0, 0.5, 1.0, 2.0], [1.0, 1.0, 3.0, 3.0], bins=rhale.Edges([0, 1, 2]))
-    rows = summary.bin_rows([effect, replace(effect, name="z")])
+    rows = listing.bin_rows([effect, replace(effect, name="z")])
     assert rows["feature"] == ["x", "x", "z", "z"]
     assert rows["bin"] == [0, 1, 0, 1]
     assert rows["left"] == [0.0, 1.0, 0.0, 1.0]
@@ -40,7 +40,7 @@ def test_bin_rows_are_tidy():
 
 
 def test_effect_rows_have_one_row_per_effect(fx):
-    rows = summary.tabulate_effects(fx.ranked())
+    rows = listing.tabulate_effects(fx.ranked())
     assert rows["feature"] == ["x2", "x0", "x1"]
     assert rows["importance"] == [e.importance for e in fx.ranked()]
     assert rows["bins"] == [e.mean.size for e in fx.ranked()]
@@ -51,38 +51,38 @@ def test_effect_rows_have_one_row_per_effect(fx):
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 def test_frames_are_of_the_kind_asked_for(backend):
     pytest.importorskip(backend)
-    frame = summary.as_frame({"a": [1, 2], "b": ["x", "ü"]}, backend)
+    frame = listing.as_frame({"a": [1, 2], "b": ["x", "ü"]}, backend)
     assert type(frame).__module__.partition(".")[0] == backend
     assert frame.shape == (2, 2)
 
 
 def test_without_any_library_for_frames_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(summary, "find_spec", lambda name: None)  # noqa: ARG005
+    monkeypatch.setattr(listing, "find_spec", lambda name: None)  # noqa: ARG005
     for backend, usual in ((None, None), (None, "numpy"), ("polars", None), (None, "polars")):
         with pytest.raises(MissingExtraError, match="pip install"):
-            summary.as_frame({"a": [1]}, backend, usual)
+            listing.as_frame({"a": [1]}, backend, usual)
 
 
 @pytest.mark.parametrize("backend", ["zz", "numpy", 3])
 def test_a_kind_of_frame_that_is_not_known_is_refused(backend):
     with pytest.raises(BadSettingError, match="is not known; use one of pandas, polars, pyarrow"):
-        summary.as_frame({"a": [1]}, backend, "pandas")
+        listing.as_frame({"a": [1]}, backend, "pandas")
 
 
 def test_the_usual_kind_is_that_of_the_table():
     pytest.importorskip("polars")
-    assert type(summary.as_frame({"a": [1]}, None, "polars")).__module__.startswith("polars")
+    assert type(listing.as_frame({"a": [1]}, None, "polars")).__module__.startswith("polars")
 
 
 def test_the_first_library_that_is_there_is_used(monkeypatch):
     pytest.importorskip("polars")
-    monkeypatch.setattr(summary, "find_spec", lambda name: name == "polars" or None)
-    frame = summary.as_frame({"a": [1]}, None, "numpy")
+    monkeypatch.setattr(listing, "find_spec", lambda name: name == "polars" or None)
+    frame = listing.as_frame({"a": [1]}, None, "numpy")
     assert type(frame).__module__.startswith("polars")
 
 
 def rows_of(effects, name):
-    rows = summary.bin_rows(effects)
+    rows = listing.bin_rows(effects)
     mine = [i for i, feature in enumerate(rows["feature"]) if feature == name]
     return {column: [values[i] for i in mine] for column, values in rows.items()}
 
@@ -99,7 +99,7 @@ def test_from_and_to_say_in_words_what_left_and_right_say_in_numbers(every_kind)
 
 def test_dates_within_a_day_are_written_with_their_time():
     effect = rhale.effect(X / 80, np.ones(41), bins=1)
-    assert summary.bin_rows([replace(effect, kind="date")])["to"] == ["1970-01-01T03:00:00"]
+    assert listing.bin_rows([replace(effect, kind="date")])["to"] == ["1970-01-01T03:00:00"]
 
 
 def test_steps_are_per_unit_and_end_on_the_curve(every_kind):
@@ -130,10 +130,10 @@ def test_a_feature_of_one_level_keeps_a_row(every_kind):
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
-@pytest.mark.parametrize("rows", [summary.bin_rows, summary.tabulate_effects])
+@pytest.mark.parametrize("rows", [listing.bin_rows, listing.tabulate_effects])
 def test_all_kinds_of_features_fit_in_one_frame(every_kind, backend, rows):
     pytest.importorskip(backend)
-    frame = nw.from_native(summary.as_frame(rows(every_kind), backend))
+    frame = nw.from_native(listing.as_frame(rows(every_kind), backend))
     words = {"feature", "output", "from", "to", "kind", "notes"}
     words |= {"feature_label", "output_label"}
     for name, dtype in frame.schema.items():
@@ -141,7 +141,7 @@ def test_all_kinds_of_features_fit_in_one_frame(every_kind, backend, rows):
 
 
 def test_effect_rows_tell_kind_levels_and_missing(every_kind):
-    rows = summary.tabulate_effects(every_kind)
+    rows = listing.tabulate_effects(every_kind)
     assert rows["kind"] == ["number", "date", "duration", "steps", "categories", "categories"]
     assert rows["bins"] == [2, 2, 2, 3, 2, 1]
     assert rows["from"] == ["0", "1970-01-01", "0", "1", "b", "only"]
@@ -158,20 +158,20 @@ def profile(**fields):
 def test_points_of_a_profile_say_where_they_are():
     plain = profile(missing=MISSING)
     labels = tuple(f"level {i}" for i in range(plain.grid.size))
-    rows = summary.bin_rows([plain, replace(plain, missing=None, levels=labels)])
+    rows = listing.bin_rows([plain, replace(plain, missing=None, levels=labels)])
     n_points = plain.grid.size
     assert rows["at"][n_points:] == ["missing", *labels]
     assert [float(text) for text in rows["at"][:n_points]] == pytest.approx(plain.grid.tolist())
     assert rows["mean"][n_points] == -1.5
     np.testing.assert_allclose(rows["curve"][n_points], -1.5 - plain.share @ plain.mean)
-    found = summary.tabulate_effects([replace(plain, levels=labels), replace(plain, kind="date")])
+    found = listing.tabulate_effects([replace(plain, levels=labels), replace(plain, kind="date")])
     assert found["kind"] == ["categories", "date"]
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 def test_halves_of_signs_do_not_keep_a_result_from_becoming_a_table(backend):
     """Columns of objects can hold them, text in tables cannot."""
-    frame = summary.as_frame({"level": ["\ud800x", "面积"], "mean": [1.0, 2.0]}, backend)
+    frame = listing.as_frame({"level": ["\ud800x", "面积"], "mean": [1.0, 2.0]}, backend)
     assert list(
         map(str, frame["level"].to_pylist() if backend == "pyarrow" else frame["level"])
     ) == [
@@ -181,8 +181,8 @@ def test_halves_of_signs_do_not_keep_a_result_from_becoming_a_table(backend):
 
 
 def test_a_statistic_that_joins_has_a_column(fx, monkeypatch):
-    monkeypatch.setitem(summary.STATISTICS, "range", lambda e: float(np.ptp(e.trace().curve)))
-    rows = summary.tabulate_effects([fx["x2"]])
+    monkeypatch.setitem(listing.STATISTICS, "range", lambda e: float(np.ptp(e.trace().curve)))
+    rows = listing.tabulate_effects([fx["x2"]])
     curve = fx["x2"].curve(fx["x2"].edges)
     assert rows["range"] == pytest.approx([curve.max() - curve.min()])  # it only rises
 
@@ -193,7 +193,7 @@ def regional():
 
 
 def test_bins_of_regions_follow_those_of_all_rows(regional):
-    rows = summary.region_rows(regional.effects)
+    rows = listing.region_rows(regional.effects)
     assert list(rows)[:4] == ["region", "rule", "feature", "output"]
     assert {len(values) for values in rows.values()} == {len(rows["mean"])}
     found = dict.fromkeys(zip(rows["feature"], rows["region"], rows["rule"], strict=True))
@@ -210,19 +210,19 @@ def test_bins_of_regions_follow_those_of_all_rows(regional):
     keys = zip(rows["feature"], rows["region"], strict=True)
     own = [m for m, key in zip(rows["mean"], keys, strict=True) if key == ("x0", 2)]
     assert own == regional["x0"].regions[2].effect.table()["mean"]
-    bins = summary.bin_rows(regional.effects)
+    bins = listing.bin_rows(regional.effects)
     every = [m for m, region in zip(rows["mean"], rows["region"], strict=True) if region == -1]
     assert every == bins["mean"]
 
 
 def test_results_without_regions_have_rows_of_all_rows_alone(fx):
-    rows = summary.region_rows(fx.effects)
+    rows = listing.region_rows(fx.effects)
     assert set(rows["region"]) == {-1}
-    assert rows["mean"] == summary.bin_rows(fx.effects)["mean"]
+    assert rows["mean"] == listing.bin_rows(fx.effects)["mean"]
 
 
 def test_splits_have_a_row_each(regional, fx):
-    rows = summary.tabulate_splits(regional.effects)
+    rows = listing.tabulate_splits(regional.effects)
     assert rows["splitter"] == ["x1", "x2"]
     assert rows["depth"] == [0, 1]
     np.testing.assert_array_equal(rows["threshold"], [0.0, np.nan])
@@ -230,19 +230,19 @@ def test_splits_have_a_row_each(regional, fx):
     assert rows["missing"] == ["none", "first"]
     assert (rows["share"], rows["standard_error"]) == ([0.99, 0.25], [0.01, 0.02])
     assert rows["rows"] == [200, 90]
-    assert all(values == [] for values in summary.tabulate_splits(fx.effects).values())
+    assert all(values == [] for values in listing.tabulate_splits(fx.effects).values())
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 def test_no_splits_are_a_frame_without_rows(fx, backend):
     pytest.importorskip(backend)
-    frame = nw.from_native(summary.as_frame(summary.tabulate_splits(fx.effects), backend))
+    frame = nw.from_native(listing.as_frame(listing.tabulate_splits(fx.effects), backend))
     assert frame.shape == (0, 13)
 
 
 def test_the_summary_says_who_differs_where_that_was_asked_for(regional, fx):
-    assert "differs_by" not in summary.tabulate_effects(fx.effects)
-    rows = summary.tabulate_effects(regional.effects)
+    assert "differs_by" not in listing.tabulate_effects(fx.effects)
+    rows = listing.tabulate_effects(regional.effects)
     assert rows["differs_by"] == ["gradually with x1, x2", "perhaps x1", "x1"]
     np.testing.assert_array_equal(rows["share"], [0.99, 0.2, 0.5])
     np.testing.assert_array_equal(rows["share_error"], [0.01, 0.01, np.nan])
@@ -252,7 +252,7 @@ def test_the_summary_says_who_differs_where_that_was_asked_for(regional, fx):
 def test_what_people_read_is_in_the_last_columns(every_kind):
     captions = Captions({"number": "A number"}, {"y0": "price"})
     effects = [replace(effect, captions=captions) for effect in every_kind]
-    for rows in (summary.bin_rows(effects), summary.tabulate_effects(effects)):
+    for rows in (listing.bin_rows(effects), listing.tabulate_effects(effects)):
         assert list(rows)[-2:] == ["feature_label", "output_label"]
         known = zip(rows["feature"], rows["feature_label"], strict=True)
         assert all(label == captions.feature(name) for name, label in known)
@@ -264,4 +264,4 @@ def test_what_people_read_is_in_the_last_columns(every_kind):
 def test_a_row_of_the_summary_is_one_line_high():
     notes = (Note("gap", "no rows between 1 and 2" * 20), Note("gap", "more"), Note("jump", "x"))
     effect = replace(rhale.effect([0.0, 1.0], [1.0, 1.0]), local_notes=(*notes, "a text"))
-    assert summary.tabulate_effects([effect])["notes"] == ["gap, jump, other"]
+    assert listing.tabulate_effects([effect])["notes"] == ["gap, jump, other"]

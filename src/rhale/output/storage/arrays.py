@@ -16,7 +16,7 @@ from rhale.output.storage.values import Lengths, Numbers, quote_file_value, refu
 from rhale.stats.arrays import FloatArray
 
 MAX_POOLED_SIDE, MOST_SIDES = 2**31, 2  # of arrays in results
-POOL_KEY = "pooled"  # stands for an array: its number in the pool
+POOL_KEY = "pooled"  # marks the index of an array in the pool
 Array = np.ndarray[Any, np.dtype[Any]]
 POOL_STORAGE_TYPES = {  # what arrays of a type may be written as: the first that has the same bits counts
     "float64": ("<f4", "<f8"),
@@ -26,7 +26,7 @@ POOL_STORAGE_TYPES = {  # what arrays of a type may be written as: the first tha
 
 
 class ArrayPool:
-    """Takes arrays, and gives what stands for each of them.
+    """A pool of arrays, each written once, and the marks that replace them.
 
     Examples
     --------
@@ -52,23 +52,16 @@ class ArrayPool:
 
 
 def write_array(array: Array) -> dict[str, Any]:
-    """Write an array in as few bytes as give all its bits back."""
-    name = array.dtype.name
-    form, content = next(
-        (form, short.tobytes())
-        for form in POOL_STORAGE_TYPES[name]
-        if (short := _shorten(array, form)) is not None
-    )
-    text = b64encode(content).decode("ascii")
+    """Write an array in as few bytes as give all its bits back: the last type always does."""
+    name, given = array.dtype.name, np.ascontiguousarray(array)
+    for form in POOL_STORAGE_TYPES[name]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            short: Array = given.astype(form)
+            is_same = short.astype(array.dtype).tobytes() == given.tobytes()
+        if is_same:
+            break
+    text = b64encode(short.tobytes()).decode("ascii")
     return {"base64": text, "as": form, "type": name, "shape": list(array.shape)}
-
-
-def _shorten(array: Array, form: str) -> Array | None:
-    """The array in a type of its own kind; None if it does not hold all bits."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        short: Array = np.ascontiguousarray(array).astype(form)
-        is_same = short.astype(array.dtype).tobytes() == np.ascontiguousarray(array).tobytes()
-    return short if is_same else None
 
 
 def read_arrays(listed: Any) -> list[Array]:
@@ -103,17 +96,14 @@ def _read_array(value: Any, where: str) -> Array:
             f"{where} has {len(content)} bytes, which are no whole numbers of {width}"
         )
     numbers = np.frombuffer(content, form)
-    _require_filled(shape, numbers.size, where)
-    return numbers.astype(name).reshape(shape)
-
-
-def _require_filled(shape: Any, size: int, where: str) -> None:
-    """Refuse a shape that so many numbers do not fill, or that no array has."""
     is_shape = type(shape) is list and all(
         type(n) is int and 0 <= n < MAX_POOLED_SIDE for n in shape
     )
-    if not is_shape or len(shape) > MOST_SIDES or prod(shape) != size:
-        refuse_file_content(f"{where} has {size} numbers for the shape {quote_file_value(shape)}")
+    if not is_shape or len(shape) > MOST_SIDES or prod(shape) != numbers.size:
+        refuse_file_content(
+            f"{where} has {numbers.size} numbers for the shape {quote_file_value(shape)}"
+        )
+    return numbers.astype(name).reshape(shape)
 
 
 def put_back(content: Any, arrays: Sequence[npt.NDArray[Any]]) -> None:
@@ -126,26 +116,20 @@ def put_back(content: Any, arrays: Sequence[npt.NDArray[Any]]) -> None:
         held = waiting.pop()
         for place, value in held.items() if type(held) is dict else enumerate(held):
             if type(value) is dict and value.keys() == {POOL_KEY}:
-                held[place] = _find_pooled_array(value[POOL_KEY], arrays)
+                number = value[POOL_KEY]
+                if type(number) is not int or not 0 <= number < len(arrays):
+                    refuse_file_content(
+                        f"an array {quote_file_value(number)} is named, and there are {len(arrays)}"
+                    )
+                held[place] = arrays[number]
             elif type(value) in (dict, list) and value:
                 waiting.append(value)
-
-
-def _find_pooled_array(number: Any, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    if type(number) is not int or not 0 <= number < len(arrays):
-        refuse_file_content(
-            f"an array {quote_file_value(number)} is named, and there are {len(arrays)}"
-        )
-    return arrays[number]
 
 
 # --- Many numbers as one text in a file: half as long as their digits, and the same to the bit
 
 
-PACKED_NUMBER_TYPE, PACKED_NUMBER_BYTES = (
-    "<f8",
-    8,
-)  # of what is packed, whatever the machine: the lowest byte first
+PACKED_NUMBER_TYPE, PACKED_NUMBER_BYTES = "<f8", 8  # little-endian, whatever the machine
 
 
 def pack_numbers(array: FloatArray) -> dict[str, Any]:
@@ -164,15 +148,9 @@ def pack_numbers(array: FloatArray) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Packed:
-    """An array as `pack_numbers` writes it.
+    """An array as `pack_numbers` writes it."""
 
-    Attributes
-    ----------
-    numbers : Numbers
-        Its sides, and which numbers it may hold.
-    """
-
-    numbers: Numbers
+    numbers: Numbers  # its sides, and which numbers it may hold
 
     def read(self, value: Any, where: str, lengths: Lengths) -> FloatArray:
         """Make an array, once its lengths are known to agree."""

@@ -105,7 +105,10 @@ class Number:
 
     def read(self, value: Any, where: str, lengths: Lengths) -> float:  # noqa: ARG002
         """Give a number back; a whole one for a float too, as other programs write 1 for 1.0."""
-        number = unmarked(value) if self.unknown else value
+        number = value
+        if self.unknown and type(value) is dict and value.keys() == {"number"}:
+            text = value["number"]  # the mark of a number that JSON lacks
+            number = float(text) if type(text) is str and text in NO_NUMBERS else value
         if type(number) is not int and (self.whole or type(number) is not float):
             refuse_file_content(
                 f"{where} is {quote_file_value(value)}, not a {'whole ' * self.whole}number"
@@ -119,54 +122,48 @@ class Number:
 
 @dataclass(frozen=True)
 class Numbers:
-    """An array: its sides, and which numbers it may hold.
-
-    Attributes
-    ----------
-    sides : tuple of ArrayDimension
-        How long it is.
-    least, most : float
-        Range of the numbers; all are finite by default.
-    whole : bool
-        Whether it holds counts.
-    unknown : bool
-        Whether numbers may be unknown.
-    rising : bool
-        Whether every number is larger than the one before; two equal ones stand for one value.
-    """
+    """An array: its sides, and which numbers it may hold."""
 
     sides: tuple[ArrayDimension, ...]
     least: float = -FINITE
     most: float = FINITE
-    whole: bool = False
-    unknown: bool = False
-    rising: bool = False
+    whole: bool = False  # counts
+    unknown: bool = False  # numbers may be nan
+    rising: bool = False  # increasing; two equal numbers alone mean one value
 
     def read(self, value: Any, where: str, lengths: Lengths) -> Any:
-        """Make an array, once its lengths are known to agree; one from a pool is there already."""
+        """Make an array, once its lengths are known to agree; one of a pool is there already."""
+        types = ("int64", "int32") if self.whole else ("float64",)
         if isinstance(value, np.ndarray):
-            return self._pooled(value, where, lengths)
+            if value.dtype.name not in types:
+                refuse_file_content(
+                    f"{where} has numbers of the type {quote_file_value(value.dtype.name)}"
+                )
+            self.agree(list(value.shape), value.size, where, lengths)
+            self.check(value, where)
+            return value
         keys = {"array", "type", "shape"}
         if type(value) is not dict or value.keys() != keys or type(value["array"]) is not list:
             refuse_file_content(f"{where} is {quote_file_value(value)}, not an array of numbers")
         self.agree(value["shape"], len(value["array"]), where, lengths)
-        array = self._array(value["array"], value["type"], where)
+        flat, name = value["array"], value["type"]
+        if name not in types:
+            refuse_file_content(f"{where} has numbers of the type {quote_file_value(name)}")
+        found = set(map(type, flat))  # one fast look at all of them: text and nan are rare
+        texts = [v for v in flat if type(v) is str] if self.unknown and str in found else []
+        if texts and NO_NUMBERS.issuperset(texts):
+            flat = [float(v) if type(v) is str else v for v in flat]
+            found.discard(str)
+        known = {int} if self.whole else {int, float}
+        if not found <= (known | {type(None)} if self.unknown else known):
+            odd = next(v for v in flat if type(v) not in known)
+            refuse_file_content(f"{where} holds {quote_file_value(odd)} where a number belongs")
+        try:
+            array = np.array(flat, dtype=name)  # None becomes nan
+        except OverflowError:
+            refuse_file_content(f"{where} holds a number that is too large")
         self.check(array, where)
         return array.reshape(value["shape"])
-
-    def _pooled(self, array: Any, where: str, lengths: Lengths) -> Any:
-        """Take an array that many fields may share, if it may stand here."""
-        if array.dtype.name not in self._types:
-            refuse_file_content(
-                f"{where} has numbers of the type {quote_file_value(array.dtype.name)}"
-            )
-        self.agree(list(array.shape), array.size, where, lengths)
-        self.check(array, where)
-        return array
-
-    @property
-    def _types(self) -> tuple[str, ...]:
-        return ("int64", "int32") if self.whole else ("float64",)
 
     def agree(self, shape: Any, size: int, where: str, lengths: Lengths) -> None:
         """Refuse so many numbers if they do not fill the shape, or that one does not agree."""
@@ -178,26 +175,6 @@ class Numbers:
         words = ("numbers",) if len(shape) == 1 else ("rows", "columns")
         for n, side, word in zip(shape, self.sides, words, strict=True):
             side.agree(n, f"{where} has {n} {word}", lengths)
-
-    def _array(self, flat: list[Any], name: Any, where: str) -> Any:
-        if name not in self._types:
-            refuse_file_content(f"{where} has numbers of the type {quote_file_value(name)}")
-        types = set(map(type, flat))  # one fast look at all of them: text and nan are rare
-        if (
-            self.unknown
-            and str in types
-            and NO_NUMBERS.issuperset(v for v in flat if type(v) is str)
-        ):
-            flat = [float(v) if type(v) is str else v for v in flat]
-            types.discard(str)
-        known = {int} if self.whole else {int, float}
-        if not types <= (known | {type(None)} if self.unknown else known):
-            odd = next(v for v in flat if type(v) not in known)
-            refuse_file_content(f"{where} holds {quote_file_value(odd)} where a number belongs")
-        try:
-            return np.array(flat, dtype=name)  # None becomes nan
-        except OverflowError:
-            refuse_file_content(f"{where} holds a number that is too large")
 
     def check(self, array: Any, where: str) -> None:
         """Refuse numbers that are out of range or out of order."""
@@ -330,7 +307,7 @@ class Record:
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """Names of the fields that no default stands for."""
+        """Names of the fields that have no default."""
         if self.build is not None or not is_dataclass(self.make):
             return tuple(name for name in self.names if name not in self.later)
         return tuple(
@@ -370,7 +347,7 @@ class Record:
 
 @dataclass(frozen=True)
 class RecordUnion:
-    """One of several records, told by its mark."""
+    """One of several records, chosen by its mark."""
 
     records: Mapping[str, Record]
 
@@ -413,16 +390,8 @@ def quote_file_value(value: Any) -> str:
     return text if len(text) <= MAX_QUOTED_LENGTH else f"{text[: MAX_QUOTED_LENGTH - 1]}…"
 
 
-def unmarked(value: Any) -> Any:
-    """A number that JSON lacks, from the mark that stands for it; anything else as it is."""
-    if type(value) is dict and value.keys() == {"number"}:
-        text = value["number"]
-        return float(text) if type(text) is str and text in NO_NUMBERS else value
-    return value
-
-
 def pairs(listed: Any, where: str) -> list[tuple[str, Any]]:
-    """The names of a mapping and what they stand for; each name once."""
+    """The names of a mapping and their values; each name once."""
     if type(listed) is not list or not all(type(p) is list and len(p) == 2 for p in listed):
         refuse_file_content(f"{where} is not a mapping of names")
     if not all(type(name) is str for name, _ in listed):
