@@ -53,56 +53,28 @@ REASONS: dict[Reason, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """Regions of one feature and output before their rows are measured.
+    """Regions of one feature and output before their rows are measured."""
 
-    Attributes
-    ----------
-    finding : Finding
-        What the search found.
-    regions, thirds : int
-        Which divisions of the third pass are theirs; -1 for none.
-    third_groups : Groups or None
-        What tells the thirds apart.
-    splits : tuple of Split
-        The rules by names, where regions were given that had been found before.
-    n_searched : int
-        Rows with a value that were searched, or checked what was found.
-    """
-
-    finding: Finding
+    finding: Finding  # what the search found
+    # regions, thirds: which divisions of the third pass are theirs; -1 for none
     regions: int = -1
     thirds: int = -1
-    third_groups: Groups | None = None
+    third_groups: Groups | None = None  # what tells the thirds apart
+    # the rules by names, where regions were given that had been found before
     splits: tuple[Split, ...] = ()
-    n_searched: int = 0
+    n_searched: int = 0  # rows with a value that were searched, or checked what was found
 
 
 @dataclass(frozen=True, eq=False)
 class Telling:
-    """One feature and output, whose regions are to be told.
+    """One feature and output, whose regions are to be told."""
 
-    Attributes
-    ----------
-    sketch : Sketch
-        What is known of its regions.
-    splitters : tuple of Feature
-        Features that rules look at.
-    given : UserGroups or None
-        Groups that the user named.
-    whole : Effect or LevelEffect
-        The effect in all rows.
-    output : int
-        The output.
-    parts : tuple of PartResult
-        What the third pass measured of the feature.
-    """
-
-    sketch: Sketch
-    splitters: tuple[Feature, ...]
-    given: UserGroups | None
-    whole: Effect | LevelEffect
+    sketch: Sketch  # what is known of its regions
+    splitters: tuple[Feature, ...]  # features that rules look at
+    given: UserGroups | None  # groups that the user named
+    whole: Effect | LevelEffect  # the effect in all rows
     output: int
-    parts: tuple[PartResult, ...]
+    parts: tuple[PartResult, ...]  # what the third pass measured of the feature
 
     def tree(self) -> RegionTree:
         """The regions, with their effects."""
@@ -275,24 +247,13 @@ HALF_BIT = np.uint64(5)  # of a row's key: smaller ones are taken by groups of r
 
 @dataclass(frozen=True, eq=False)
 class RegionSearchPlan:
-    """What is known of regions after the second pass.
+    """What is known of regions after the second pass."""
 
-    Attributes
-    ----------
-    columns : Columns
-        What the first pass learned.
-    sketches : dict of str to list of Sketch
-        By feature, one for each output.
-    measures : tuple of Grouped
-        What to measure in the third pass.
-    given : UserGroups or None
-        Groups that the user named.
-    """
-
-    columns: Columns
+    columns: Columns  # what the first pass learned
+    # by feature, one for each output
     sketches: Mapping[str, list[Sketch]] = field(default_factory=dict)
-    measures: tuple[Grouped, ...] = ()
-    given: UserGroups | None = None
+    measures: tuple[Grouped, ...] = ()  # what to measure in the third pass
+    given: UserGroups | None = None  # groups that the user named
 
     def attach(
         self, result: Effect | LevelEffect, output: int, third: Conclusion | None
@@ -318,18 +279,8 @@ def search_regions(
 ) -> RegionSearchPlan:
     """Search the rows that were kept for regions of every feature and output.
 
-    Parameters
-    ----------
-    asked : Regions or By
-        What the user wants.
-    columns : Columns
-        What the first pass learned.
-    done : sequence of (Measure, Conclusion)
-        What the second pass measured.
-    sampled : SampleParts
-        What it kept of the rows.
-    rows : SearchRows
-        These rows, with the features that regions may be told by.
+    `sampled`: what it kept of the rows; `rows`: these rows, with the features that regions may be
+    told by.
     """
     given = parse_user_groups(asked, columns) if isinstance(asked, By) else None
     settings = Regions() if isinstance(asked, By) else asked
@@ -590,21 +541,12 @@ NO_EFFECTS = Target(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.emp
 
 @dataclass(frozen=True, eq=False)
 class PartnerSearch:
-    """All that partners are measured from, once somebody asks for them.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The partners.
-    rows : SearchRows
-        Their values in the rows that were kept.
-    targets : tuple of (Target, float, int)
-        Local effects of all features and outputs in these rows, each with the deviation of the
-        predictions and the place of its feature among the partners, as `aim` takes them.
-    """
+    """All that partners are measured from, once somebody asks for them."""
 
     names: tuple[str, ...]
-    rows: SearchRows
+    rows: SearchRows  # their values in the rows that were kept
+    # local effects of all features and outputs in these rows, each with the deviation of the
+    # predictions and the place of its feature among the partners, as `aim` takes them
     targets: tuple[tuple[Target, float, int], ...]
 
     def measure(self) -> PartnerMatrix:
@@ -630,17 +572,10 @@ def plan_partners(
 ) -> PartnerSearch:
     """Gather what the partners of all features and outputs are measured from.
 
-    Parameters
-    ----------
-    columns : Columns
-        What the first pass learned. Partners are the features that regions may be told by where
-        these were asked for, the explained ones otherwise.
-    done : sequence of (Measure, Conclusion)
-        What the second pass measured, with the local effects of the rows that it kept.
-    sampled : SampleParts
-        What it kept of the rows.
-    rows : SearchRows
-        These rows, with the features that regions may be told by.
+    `columns`: what the first pass learned. Partners are the features that regions may be told by
+    where these were asked for, the explained ones otherwise; `done`: what the second pass measured,
+    with the local effects of the rows that it kept; `sampled`: what it kept of the rows; `rows`:
+    these rows, with the features that regions may be told by.
     """
     targets = {m.feature.name: one.targets for m, one in done if one.targets}
     explained = tuple(f for f in columns.features if f.name in targets)

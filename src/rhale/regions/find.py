@@ -36,30 +36,8 @@ GRADUAL = 0.08  # share of the spread that a splitter explains beyond one cut
 def find_regions(rows: SearchRows | CodedRows, target: Target, settings: Regions) -> Finding:
     """Find the regions of one feature.
 
-    Parameters
-    ----------
-    rows : SearchRows or CodedRows
-        Rows with their splitters; code them once where several features are looked at.
-    target : Target
-        Local effects of the feature.
-    settings : Regions
-        What is asked for.
-
-    Returns
-    -------
-    Finding
-        Rules, what they explain, and why there are none.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).uniform(-1, 1, (1_000, 2))
-    >>> checks = np.arange(1_000) % 2 == 1
-    >>> rows = SearchRows(x, np.zeros(2, dtype=int), np.ones(1_000), checks)
-    >>> slopes, zeros = np.where(x[:, 1] > 0, 3.0, -3.0), np.zeros(1_000)
-    >>> target = Target(np.arange(1_000), x[:, 0], slopes, zeros, own=0)
-    >>> found = find_regions(rows, target, Regions())
-    >>> [(rule.splitter, rule.threshold) for rule in found.rules]
-    [(1, 0.0)]
+    `rows`: rows with their splitters; code them once where several features are looked at.
+    Returns: rules, what they explain, and why there are none.
     """
     return _find_regions_in_rows(rows, [target], settings)
 
@@ -74,16 +52,8 @@ def find_joint(
 def check_groups(rows: SearchRows, group: IntArray, target: Target, settings: Regions) -> Gain:
     """Tell which share of the spread goes with groups that are given, in rows that check.
 
-    Parameters
-    ----------
-    rows : SearchRows
-        Rows; those that do not check tell the curves of the groups.
-    group : ndarray of shape (n_rows,)
-        The group of every row, from 0.
-    target : Target
-        Local effects of the feature.
-    settings : Regions
-        Not looked at: groups are what they are.
+    `rows`: rows; those that do not check tell the curves of the groups; `group` (n_rows,): the
+    group of every row, from 0; `settings`: not looked at: groups are what they are.
     """
     del settings
     residuals = take_residuals(rows, [target])
@@ -135,36 +105,29 @@ def _take_if_they_differ(rows: SearchRows, targets: Sequence[Target], bar: Bar) 
 
 
 def _scale_output(settings: Regions, rows: SearchRows) -> Regions:
-    """Compare what a split does to predictions with what one feature of many does.
-
-    Notes
-    -----
-    The deviation of predictions is that of all features together: of p equal ones each makes its
-    p-th part, squared. Networks (tanh, 32 units, 2 000 rows) have interactions that nobody taught
-    them, and no steps to measure them by. Of 640 additive features, seeds 0 to 9, 85 were split by
-    .03 of the deviation, and 5 by .2 of its root-p-th part; of 178 true splits the smallest has .28.
-    """
+    """Compare what a split does to predictions with what one feature of many does."""
+    # The deviation of predictions is that of all features together: of p equal ones each makes its
+    # p-th part, squared. Networks (tanh, 32 units, 2 000 rows) have interactions that nobody taught
+    # them, and no steps to measure them by. Of 640 additive features, seeds 0 to 9, 85 were split
+    # by .03 of the deviation, and 5 by .2 of its root-p-th part; of 178 true splits the smallest
+    # has .28.
     n_features = rows.n_features or max(rows.n_levels.size, 1)
     return replace(settings, min_output=settings.min_output / np.sqrt(n_features))
 
 
 def _settings_for(targets: Sequence[Target], settings: Regions) -> Regions:
-    """Ask for a larger share of the spread where a model differs between rows at single places.
-
-    Notes
-    -----
-    Trees that learned a permuted target differ between rows at every threshold, by no rule that
-    comes back: of 960 features of four tree libraries, tables of four kinds, regions of models
-    with steps explained 10 to 25 % of a spread that is as rough as steps by themselves (roughness
-    1 and more) in 66 of 216 features of such models and in 35 of 744 of additive ones. Of true
-    interactions they explain a quarter or more where these are rough (thresholds, places on a map),
-    and less only where they are smooth.
-
-    Steps between levels say nothing about the steps of a model: twice the share is asked for.
-    Of 0/1 features and of four levels that enter additively, boosted trees and forests of 5 000
-    rows split 11 of 240, and explained 20 % of the spread at most; of 60 steps that differ regions
-    explained at least 22 %, and 44 % where the model was not overfitted.
-    """
+    """Ask for a larger share of the spread where a model differs between rows at single places."""
+    # Trees that learned a permuted target differ between rows at every threshold, by no rule that
+    # comes back: of 960 features of four tree libraries, tables of four kinds, regions of models
+    # with steps explained 10 to 25 % of a spread that is as rough as steps by themselves (roughness
+    # 1 and more) in 66 of 216 features of such models and in 35 of 744 of additive ones. Of true
+    # interactions they explain a quarter or more where these are rough (thresholds, places on a
+    # map), and less only where they are smooth.
+    #
+    # Steps between levels say nothing about the steps of a model: twice the share is asked for. Of
+    # 0/1 features and of four levels that enter additively, boosted trees and forests of 5 000 rows
+    # split 11 of 240, and explained 20 % of the spread at most; of 60 steps that differ regions
+    # explained at least 22 %, and 44 % where the model was not overfitted.
     if any(target.step is None for target in targets):
         rough = ROUGH_SHARE * max(target.roughness for target in targets)
         return replace(settings, min_total=min(max(settings.min_total, rough), MOST_SHARE))
@@ -212,20 +175,17 @@ def _search_and_check(search: SplitSearch, *, is_smooth: bool) -> Finding:
 
 
 def _beats_mixtures(search: SplitSearch, tree: Branch | None, share: float) -> bool:
-    """Tell whether a tree explains more than trees of features that are mixed at random.
-
-    Notes
-    -----
-    A smooth model that nobody taught an interaction differs between rows in any direction of the
-    table, and in each a little: whatever is cut explains some of it, in rows that were not searched
-    as well. That a rule names a *feature* is worth telling where this direction is better than
-    others. So the splitters (normal scores of their ranks) are turned by random rotations, which
-    keep all distances between rows, and trees of the mixtures are grown and measured alike: a test
-    by rotations (Langsrud, 2005). A feature that does tell rows apart is the best of all directions
-    and passes, however little it explains; of mistakes in no direction of their own one in twenty
-    does. Levels without an order and missing values cannot be mixed, and a tree that looks at
-    them is not asked. Nineteen trees of 4,000 rows at most, of weak regions alone.
-    """
+    """Tell whether a tree explains more than trees of features that are mixed at random."""
+    # A smooth model that nobody taught an interaction differs between rows in any direction of the
+    # table, and in each a little: whatever is cut explains some of it, in rows that were not
+    # searched as well. That a rule names a *feature* is worth telling where this direction is
+    # better than others. So the splitters (normal scores of their ranks) are turned by random
+    # rotations, which keep all distances between rows, and trees of the mixtures are grown and
+    # measured alike: a test by rotations (Langsrud, 2005). A feature that does tell rows apart is
+    # the best of all directions and passes, however little it explains; of mistakes in no direction
+    # of their own one in twenty does. Levels without an order and missing values cannot be mixed,
+    # and a tree that looks at them is not asked. Nineteen trees of 4,000 rows at most, of weak
+    # regions alone.
     cannot = (search.coded.rows.n_levels > 0) | search.coded.missing
     numbers = search.splitters[~cannot[search.splitters]]
     if share >= MOST_OF_IT or numbers.size < 2 or not _splitters(tree) <= set(numbers.tolist()):
@@ -291,16 +251,12 @@ def _check_whole(search: SplitSearch, tree: Branch | None, bar: Bar) -> Checked:
 
 
 def _confirm_both_ways(search: SplitSearch, tree: Branch | None) -> Checked:
-    """Let the halves change places: what each finds by itself, the other may confirm less surely.
-
-    Notes
-    -----
-    Both must pass at 1 / sqrt(2) of the confidence, which together is as sure as one at all of it,
-    and name the same splitters. A gate that explains 30 % of normal effects, beside nine other
-    features, is found in 65, 90 and 100 % of 60 runs at 300, 500 and 1 000 rows, and in 43, 73 and
-    98 % without; one that explains 15 % in 5, 13 and 82 % instead of 3, 5 and 68 %. No wrong
-    splitter in any run, and nothing in 240 runs of noise, either way.
-    """
+    """Let the halves change places: what each finds by itself, the other may confirm less surely."""
+    # Both must pass at 1 / sqrt(2) of the confidence, which together is as sure as one at all of
+    # it, and name the same splitters. A gate that explains 30 % of normal effects, beside nine
+    # other features, is found in 65, 90 and 100 % of 60 runs at 300, 500 and 1 000 rows, and in 43,
+    # 73 and 98 % without; one that explains 15 % in 5, 13 and 82 % instead of 3, 5 and 68 %. No
+    # wrong splitter in any run, and nothing in 240 runs of noise, either way.
     bar = Bar.of(search.settings)
     bar = replace(bar, confidence=bar.confidence / np.sqrt(2))
     one = _check_whole(search, tree, bar)

@@ -60,21 +60,11 @@ class Divisible(Measure, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GroupingRules:
-    """Rules that divide rows into groups.
+    """Rules that divide rows into groups."""
 
-    Attributes
-    ----------
-    rules : tuple of Rule
-        A tree, see `locate_rows`; its splitters are places in `splitters`.
-    splitters : tuple of Feature
-        What the rules look at.
-    n_groups : int
-        Groups that count: rows with larger numbers are in none.
-    """
-
-    rules: tuple[Rule, ...]
-    splitters: tuple[Feature, ...]
-    n_groups: int
+    rules: tuple[Rule, ...]  # a tree, see `locate_rows`; its splitters are places in `splitters`
+    splitters: tuple[Feature, ...]  # what the rules look at
+    n_groups: int  # groups that count: rows with larger numbers are in none
 
     def locate(self, chunk: Chunk) -> IntArray:
         """Group of every row of a chunk."""
@@ -127,20 +117,10 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """A measure, taken apart by divisions of the rows.
+    """A measure, taken apart by divisions of the rows."""
 
-    Attributes
-    ----------
-    base : Divisible
-        The measure of all rows: rows are asked about as it does, once for all groups.
-    divisions : tuple of GroupingRules
-        Regions of each output, thirds of a feature.
-    parts : tuple of GroupMeasure
-        What is measured.
-    """
-
-    base: Divisible
-    divisions: tuple[GroupingRules, ...]
+    base: Divisible  # the measure of all rows: rows are asked about as it does, once for all groups
+    divisions: tuple[GroupingRules, ...]  # regions of each output, thirds of a feature
     parts: tuple[GroupMeasure, ...]
     n_points: ClassVar[int] = 1
 
@@ -242,22 +222,13 @@ def take_parts(
 
 
 class Recalled(NamedTuple):
-    """Measures of regions whose rows need not be asked about again.
+    """Measures of regions whose rows need not be asked about again."""
 
-    Attributes
-    ----------
-    measures, totals : sequences
-        The measures, and their sums.
-    sampled : SampleParts
-        What is kept of the rows.
-    left : tuple of Grouped
-        Measures that want a pass of their own.
-    """
-
+    # measures, totals: the measures, and their sums
     measures: Sequence[Grouped]
     totals: Sequence[GroupTotals]
-    sampled: SampleParts
-    left: tuple[Grouped, ...]
+    sampled: SampleParts  # what is kept of the rows
+    left: tuple[Grouped, ...]  # measures that want a pass of their own
 
 
 def recall_regions(
@@ -269,18 +240,9 @@ def recall_regions(
 ) -> Recalled:
     """Add up regions from what was kept of the rows, where these are all rows that there are.
 
-    Parameters
-    ----------
-    measures : sequence of Grouped
-        What is to be measured.
-    done : sequence of (Measure, Conclusion)
-        What was measured of all rows, in the order in which `sampled` keeps it.
-    sampled : SampleParts
-        What was kept of the rows that are searched for regions.
-    rows : SearchRows
-        Where they stand on the splitters.
-    columns : Columns
-        What is known of the table.
+    `done`: what was measured of all rows, in the order in which `sampled` keeps it; `sampled`: what
+    was kept of the rows that are searched for regions; `rows`: where they stand on the splitters;
+    `columns`: what is known of the table.
     """
     times = count_alike(sampled, columns.survey)
     if times is None:
@@ -327,20 +289,11 @@ def count_alike(sampled: SampleParts, survey: Survey) -> IntArray | None:
 
 @dataclass(frozen=True, eq=False)
 class UserGroups:
-    """Groups of rows, as they are located and as they are told.
+    """Groups of rows, as they are located and as they are told."""
 
-    Attributes
-    ----------
-    division : GroupingRules
-        Which group a row is in.
-    groups : Groups or None
-        What tells them apart, where they are made of one column.
-    splits : tuple of Split
-        What tells them apart, where they are regions that were found before.
-    """
-
-    division: GroupingRules
-    groups: Groups | None = None
+    division: GroupingRules  # which group a row is in
+    groups: Groups | None = None  # what tells them apart, where they are made of one column
+    # what tells them apart, where they are regions that were found before
     splits: tuple[Split, ...] = ()
 
 

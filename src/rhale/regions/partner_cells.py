@@ -38,24 +38,14 @@ WILDEST = 30.0  # times the median over cells: a mean square above this counts a
 
 @dataclass(frozen=True, eq=False)
 class PartnerCodes:
-    """All partners in few cells, which stand one behind the other.
+    """All partners in few cells, which stand one behind the other."""
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n_partners, n_rows)
-        The cell of every row; the last one of a partner where its value is missing.
-    starts : ndarray of shape (n_partners + 1,)
-        The first cell of each partner, and how many there are.
-    varies : ndarray of shape (n_partners,)
-        Whether it has more than one value.
-    weight : ndarray of shape (n_rows,)
-        Weights, all positive.
-    """
-
+    # (n_partners, n_rows): the cell of every row; the last one of a partner where its value is
+    # missing
     codes: IntArray
-    starts: IntArray
-    varies: BoolArray
-    weight: FloatArray
+    starts: IntArray  # (n_partners + 1,): the first cell of each partner, and how many there are
+    varies: BoolArray  # (n_partners,): whether it has more than one value
+    weight: FloatArray  # (n_rows,): weights, all positive
 
     @property
     def n_cells(self) -> int:
@@ -69,12 +59,8 @@ class PartnerCodes:
 
 
 def code_partners(rows: SearchRows) -> PartnerCodes:
-    """Cut the values of all partners into cells that hold about as many rows each.
-
-    Notes
-    -----
-    O(n_rows log n_rows) for each: levels without an order are cells as they are.
-    """
+    """Cut the values of all partners into cells that hold about as many rows each."""
+    # O(n_rows log n_rows) for each: levels without an order are cells as they are.
     n_rows = rows.weight.size
     n_cells = min(
         max(n_rows // (count_own_cells(n_rows) * MIN_ROWS_PER_JOINT_CELL), 3), MAX_PARTNER_CELLS
@@ -90,55 +76,34 @@ def count_own_cells(n_rows: int) -> int:
 
 
 class OwnSums(NamedTuple):
-    """Sums over all rows of each cell of a feature.
+    """Sums over all rows of each cell of a feature."""
 
-    Attributes
-    ----------
-    weight, squares : ndarrays of shape (n_own,)
-        Sums of weights and of their squares.
-    values, powers : ndarrays of shape (n_series, n_own)
-        Weighted sums of values, and of their squares.
-    """
-
+    # weight, squares: (n_own,): sums of weights and of their squares
     weight: FloatArray
     squares: FloatArray
+    # values, powers: (n_series, n_own): weighted sums of values, and of their squares
     values: FloatArray
     powers: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class OwnCells:
-    """What local effects of one feature differ by, in cells of its axis or for each step of levels.
+    """What local effects of one feature differ by, in cells of its axis or for each step of levels."""
 
-    Attributes
-    ----------
-    row, cell : ndarrays of shape (n_effects,)
-        The row, and the cell, of each.
-    values : ndarray of shape (n_series, n_effects)
-        Local effects about the curve of all rows; then, where the model has steps, what they add.
-    weight : ndarray of shape (n_effects,)
-        Weights.
-    width : ndarray of shape (n_cells,)
-        How long cells are; 1 for steps.
-    factor : ndarray of shape (n_cells,)
-        What squares in a cell count: less where rows differ very much.
-    size : float
-        Mean square of the local effects themselves.
-    pure : float
-        Sum of squares by which neighbours on the axis differ, as they count: what is left of a
-        curve by its own bends is not in it; infinite for steps, of which nothing is left.
-    level : ndarray of shape (n_effects,) or None
-        Where there are levels: how many of the steps lie below the row's own.
-    """
-
+    # row, cell: (n_effects,): the row, and the cell, of each
     row: IntArray
     cell: IntArray
+    # (n_series, n_effects): local effects about the curve of all rows; then, where the model has
+    # steps, what they add
     values: FloatArray
-    weight: FloatArray
-    width: FloatArray
-    factor: FloatArray
-    size: float = 0.0
+    weight: FloatArray  # (n_effects,): weights
+    width: FloatArray  # (n_cells,): how long cells are; 1 for steps
+    factor: FloatArray  # (n_cells,): what squares in a cell count: less where rows differ very much
+    size: float = 0.0  # mean square of the local effects themselves
+    # sum of squares by which neighbours on the axis differ, as they count: what is left of a curve
+    # by its own bends is not in it; infinite for steps, of which nothing is left
     pure: float = np.inf
+    # (n_effects,): where there are levels: how many of the steps lie below the row's own
     level: IntArray | None = None
 
     @property
@@ -164,12 +129,7 @@ class OwnCells:
 def cut_own(target: Target, weight: FloatArray) -> OwnCells:
     """Take off what all rows share, and cut the axis into cells.
 
-    Parameters
-    ----------
-    target : Target
-        Local effects.
-    weight : ndarray of shape (n_rows,)
-        Weights of the rows.
+    `weight` (n_rows,): weights of the rows.
     """
     own = weight[target.row]
     raw = (target.effects - target.shared)[None]
@@ -208,13 +168,9 @@ def _cut_axis(x: FloatArray, order: IntArray) -> tuple[IntArray, IntArray, Float
 def _detrend_parts(
     part: IntArray, x: FloatArray, values: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Take off a line in each part of an axis.
-
-    Notes
-    -----
-    Cheaper than lines around every row, and nearly as good: what both leave of a bent curve is
-    told by `OwnCells.pure`.
-    """
+    """Take off a line in each part of an axis."""
+    # Cheaper than lines around every row, and nearly as good: what both leave of a bent curve is
+    # told by `OwnCells.pure`.
     mass = np.bincount(part, weight)
     mean = np.bincount(part, weight * x) / mass
     along = x - mean[part]
@@ -258,28 +214,17 @@ def _bound_wild_cells(own: OwnCells, effects: FloatArray) -> OwnCells:
 
 @dataclass(frozen=True, eq=False)
 class CellSums:
-    """Sums over the rows in each cell that a feature has with a partner's.
+    """Sums over the rows in each cell that a feature has with a partner's."""
 
-    Attributes
-    ----------
-    weight, squares : ndarrays of shape (n_own, n_cells)
-        Sums of weights and of their squares.
-    sums : ndarray of shape (n_series, n_own, n_cells)
-        Weighted sums of values.
-    """
-
+    # weight, squares: (n_own, n_cells): sums of weights and of their squares
     weight: FloatArray
     squares: FloatArray
-    sums: FloatArray
+    sums: FloatArray  # (n_series, n_own, n_cells): weighted sums of values
 
 
 def add_up_cells(own: OwnCells, partners: PartnerCodes) -> CellSums:
-    """Add up values in the cells of a feature and of all its partners at once.
-
-    Notes
-    -----
-    O(n_effects n_partners): one addition for each series, and one for counts.
-    """
+    """Add up values in the cells of a feature and of all its partners at once."""
+    # O(n_effects n_partners): one addition for each series, and one for counts.
     one = float(own.weight[0]) if own.weight.size else 1.0
     heavy = own.weight * own.values
     series = [*heavy] if partners.is_even else [*heavy, own.weight, own.weight**2]
@@ -324,29 +269,19 @@ SPLITTER_CHANCE_DEVIATIONS = (
 
 @dataclass(frozen=True, eq=False)
 class SplitterShares:
-    """Shares of the spread that go with splitters.
+    """Shares of the spread that go with splitters."""
 
-    Attributes
-    ----------
-    share, error : ndarrays of shape (n_splitters,)
-        Share that goes with each, and its error; nan where it cannot be looked at.
-    unexplained : float
-        Share that is left by all together.
-    """
-
+    # share, error: (n_splitters,): share that goes with each, and its error; nan where it cannot be
+    # looked at
     share: FloatArray
     error: FloatArray
-    unexplained: float
+    unexplained: float  # share that is left by all together
 
 
 def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -> SplitterShares:
-    """Find the share of each splitter, and what all of them leave.
-
-    Notes
-    -----
-    A curve for each of the splitter's coarse cells, or for
-    each of its levels, and the honest formula of the check. O(n_effects n_splitters).
-    """
+    """Find the share of each splitter, and what all of them leave."""
+    # A curve for each of the splitter's coarse cells, or for each of its levels, and the honest
+    # formula of the check. O(n_effects n_splitters).
     share, error = np.full((2, coded.n_splitters), np.nan)
     common = Common.of(residuals)
     histograms = {int(k): _fill(coded, residuals, int(k)) for k in splitters}
@@ -399,13 +334,9 @@ def _leave_all(
 
 
 def _square_of_one(residuals: Residuals) -> float:
-    """What a group of effects that are searched explains by chance.
-
-    Notes
-    -----
-    Without any dependence a group of weights w about the variance V explains V sum(w^2) / sum(w):
-    as much as one row of mean weight.
-    """
+    """What a group of effects that are searched explains by chance."""
+    # Without any dependence a group of weights w about the variance V explains V sum(w^2) / sum(w):
+    # as much as one row of mean weight.
     searched = residuals.halves[0]
     weight = searched.weight
     spread = searched.measure(EVERY) * (searched.values**2).sum(axis=0)

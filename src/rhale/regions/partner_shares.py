@@ -33,21 +33,12 @@ RIDGE = 1e-9  # of the mean weight of a cell: keeps cells without rows out of th
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """What partners have of their own.
+    """What partners have of their own."""
 
-    Attributes
-    ----------
-    own_share : ndarray of shape (n_partners,)
-        What each adds to those before it; nan where that was not looked at.
-    proxy_of : ndarray of shape (n_partners,)
-        The partner that takes over what it has; -1 where none does.
-    unexplained : float
-        Share that the sum of partners leaves.
-    """
-
+    # (n_partners,): what each adds to those before it; nan where that was not looked at
     own_share: FloatArray
-    proxy_of: IntArray
-    unexplained: float
+    proxy_of: IntArray  # (n_partners,): the partner that takes over what it has; -1 where none does
+    unexplained: float  # share that the sum of partners leaves
 
 
 def tell_proxies(
@@ -60,26 +51,12 @@ def tell_proxies(
 ) -> Order:
     """Fit partners together, the one that adds most first, and tell what each adds.
 
-    Parameters
-    ----------
-    own : OwnCells
-        The feature.
-    partners : PartnerCodes
-        Its partners.
-    sums : CellSums
-        Sums over cells of both.
-    share, chance : ndarrays of shape (n_partners,)
-        What each explains alone, and the deviation of that if it were chance; nan where it is not
-        looked at.
-    total : float
-        Sum of squares that shares are of.
-
-    Notes
-    -----
-    Inside each cell of the feature a sum of functions of the partners, constant in their cells.
-    What a partner adds is read off the normal equations once those before it are swept out of
-    them: O(n_effects n^2) to set them up for n partners, whatever comes after.
+    `share`, `chance` (n_partners,): what each explains alone, and the deviation of that if it were
+    chance; nan where it is not looked at; `total`: sum of squares that shares are of.
     """
+    # Inside each cell of the feature a sum of functions of the partners, constant in their cells.
+    # What a partner adds is read off the normal equations once those before it are swept out of
+    # them: O(n_effects n^2) to set them up for n partners, whatever comes after.
     n_partners = share.size
     own_share, proxy_of = np.full(n_partners, np.nan), np.full(n_partners, -1)
     some = _candidates(own, partners, share, chance)
@@ -126,33 +103,19 @@ class _Fit:
     """Normal equations of candidates that are not taken yet, in every cell of the feature.
 
     Blocks of candidates have the same width: cells that one does not have are empty.
-
-    Attributes
-    ----------
-    matrix : ndarray of shape (n_own, n, width, n, width)
-        Weights of cells of two candidates, as far as those that were taken leave them.
-    right : ndarray of shape (n_own, n, width, n_series)
-        Weighted sums of values, likewise.
-    left : ndarray of shape (n_series, n_own)
-        Sums of squares that are left.
-    total : ndarray of shape (n_series, n_own)
-        Sums of squares about the mean.
-    used : ndarray of shape (n_own,)
-        Degrees of freedom that are used up.
-    count, one : ndarrays of shape (n_own,)
-        Effective rows, and the weight of one.
-    factor : ndarray of shape (n_own,)
-        What squares in a cell count.
     """
 
+    # (n_own, n, width, n, width): weights of cells of two candidates, as far as those that were
+    # taken leave them
     matrix: FloatArray
-    right: FloatArray
-    left: FloatArray
-    total: FloatArray
-    used: FloatArray
+    right: FloatArray  # (n_own, n, width, n_series): weighted sums of values, likewise
+    left: FloatArray  # (n_series, n_own): sums of squares that are left
+    total: FloatArray  # (n_series, n_own): sums of squares about the mean
+    used: FloatArray  # (n_own,): degrees of freedom that are used up
+    # count, one: (n_own,): effective rows, and the weight of one
     count: FloatArray
     one: FloatArray
-    factor: FloatArray
+    factor: FloatArray  # (n_own,): what squares in a cell count
 
     @classmethod
     def of(cls, own: OwnCells, partners: PartnerCodes, sums: CellSums, some: IntArray) -> _Fit:
@@ -277,53 +240,31 @@ class FTest(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PartnerShares:
-    """What was measured of the partners of one feature and output.
+    """What was measured of the partners of one feature and output."""
 
-    Attributes
-    ----------
-    share, error : ndarrays of shape (n_partners,)
-        Share of the spread that goes with each, and its standard error; nan where it cannot be
-        looked at, or where rows do not differ.
-    test : FTest
-        Whether it may be chance.
-    own_share : ndarray of shape (n_partners,)
-        What it adds to those before it; nan where that was not looked at.
-    proxy_of : ndarray of shape (n_partners,)
-        The partner that takes over what it has; -1 where none does.
-    size : ndarray of shape (n_partners,)
-        Deviation over the rows of what goes with it, accumulated, in units of the output.
-    unexplained : float
-        Share that no sum of partners explains; nan where rows do not differ.
-    rows : int
-        Rows that this rests on.
-    """
-
+    # share, error: (n_partners,): share of the spread that goes with each, and its standard error;
+    # nan where it cannot be looked at, or where rows do not differ
     share: FloatArray
     error: FloatArray
-    test: FTest
+    test: FTest  # whether it may be chance
+    # (n_partners,): what it adds to those before it; nan where that was not looked at
     own_share: FloatArray
-    proxy_of: IntArray
+    proxy_of: IntArray  # (n_partners,): the partner that takes over what it has; -1 where none does
+    # (n_partners,): deviation over the rows of what goes with it, accumulated, in units of the
+    # output
     size: FloatArray
-    unexplained: float
-    rows: int
+    unexplained: float  # share that no sum of partners explains; nan where rows do not differ
+    rows: int  # rows that this rests on
 
 
 def measure_partners(partners: PartnerCodes, target: Target) -> PartnerShares:
     """Measure how much of the spread of one feature goes with each partner.
 
-    Parameters
-    ----------
-    partners : PartnerCodes
-        The other features, and the feature itself, in cells.
-    target : Target
-        Local effects of the feature.
-
-    Notes
-    -----
-    Inside cells of the feature, where its own curve is taken off, the sum of squares between the
-    cells of a partner less what chance puts there, over the whole sum of squares. What the steps
-    of a model do is taken off both. O(n_effects n_partners).
+    `partners`: the other features, and the feature itself, in cells.
     """
+    # Inside cells of the feature, where its own curve is taken off, the sum of squares between the
+    # cells of a partner less what chance puts there, over the whole sum of squares. What the steps
+    # of a model do is taken off both. O(n_effects n_partners).
     n_rows = int(np.count_nonzero(np.bincount(target.row)))
     looked = partners.varies.copy()
     if target.own >= 0:
@@ -355,12 +296,8 @@ def measure_partners(partners: PartnerCodes, target: Target) -> PartnerShares:
 
 
 def find_chances(found: Sequence[PartnerShares]) -> FloatArray:
-    """Chances of as large shares if nothing made a difference, shape (n_found, n_partners).
-
-    Notes
-    -----
-    All at once: most of the price of a tail is paid once for any number of them.
-    """
+    """Chances of as large shares if nothing made a difference, shape (n_found, n_partners)."""
+    # All at once: most of the price of a tail is paid once for any number of them.
     ratio, over, under = np.stack([one.test for one in found], axis=1)
     looked = np.stack([~np.isnan(one.share) for one in found])
     known = looked & (over > 0) & (under > 0)
@@ -384,15 +321,11 @@ def _make_unknown_shares(n_partners: int, n_rows: int) -> PartnerShares:
 
 
 def _most(own: OwnCells) -> float:
-    """Sum of squares in the cells, without steps; none where it is that of a bent common curve.
-
-    Notes
-    -----
-    Lines through neighbours leave something of a curve that bends within their windows. Rows that
-    stand side by side share it: where these differ by less than rows of a cell do, they tell.
-    Of sin 2x, 2 000 normal rows, lines leave .01 and neighbours 1e-5 to 1e-4; of effects that
-    differ by 1 neighbours tell .96 to 1.09.
-    """
+    """Sum of squares in the cells, without steps; none where it is that of a bent common curve."""
+    # Lines through neighbours leave something of a curve that bends within their windows. Rows that
+    # stand side by side share it: where these differ by less than rows of a cell do, they tell. Of
+    # sin 2x, 2 000 normal rows, lines leave .01 and neighbours 1e-5 to 1e-4; of effects that differ
+    # by 1 neighbours tell .96 to 1.09.
     first, *steps = _sum_own_cell_squares(own) @ own.factor
     return 0.0 if own.pure < CURVE * first else float(first - sum(steps))
 
@@ -419,31 +352,17 @@ def _rounding(target: Target, own: OwnCells) -> float:
 
 @dataclass(frozen=True, eq=False)
 class PartnerSquares:
-    """Sums of squares inside the cells of a feature: in all, and between the cells of partners.
+    """Sums of squares inside the cells of a feature: in all, and between the cells of partners."""
 
-    Attributes
-    ----------
-    total : ndarray of shape (n_series, n_own)
-        About the mean of a cell of the feature.
-    between : ndarray of shape (n_series, n_own, n_partners)
-        Between the cells of a partner.
-    chance : ndarray of shape (n_series, n_own, n_partners)
-        What would lie between them if the partner made no difference.
-    variance : ndarray of shape (n_series, n_own, n_partners)
-        Within the cells of both.
-    degrees, left : ndarrays of shape (n_own, n_partners)
-        Degrees of freedom between cells, and within them.
-    one : ndarray of shape (n_own,)
-        Weight of one row, on average.
-    """
-
-    total: FloatArray
-    between: FloatArray
+    total: FloatArray  # (n_series, n_own): about the mean of a cell of the feature
+    between: FloatArray  # (n_series, n_own, n_partners): between the cells of a partner
+    # (n_series, n_own, n_partners): what would lie between them if the partner made no difference
     chance: FloatArray
-    variance: FloatArray
+    variance: FloatArray  # (n_series, n_own, n_partners): within the cells of both
+    # degrees, left: (n_own, n_partners): degrees of freedom between cells, and within them
     degrees: FloatArray
     left: FloatArray
-    one: FloatArray
+    one: FloatArray  # (n_own,): weight of one row, on average
 
     @property
     def excess(self) -> FloatArray:
@@ -494,13 +413,9 @@ def _estimate_partner_shares(
 
 
 def _test(squares: PartnerSquares, factor: FloatArray) -> FTest:
-    """Compare what lies between the cells of partners with what lies within.
-
-    Notes
-    -----
-    Rows differ more in some cells of a feature than in others, so degrees of freedom are those of
-    Satterthwaite.
-    """
+    """Compare what lies between the cells of partners with what lies within."""
+    # Rows differ more in some cells of a feature than in others, so degrees of freedom are those of
+    # Satterthwaite.
     parts = factor[:, None] * squares.chance[0]
     between, chance = factor @ squares.between[0], parts.sum(axis=0)
     is_exact = (chance == 0) & (between > 0)  # no noise at all: what is there is there
@@ -512,14 +427,10 @@ def _test(squares: PartnerSquares, factor: FloatArray) -> FTest:
 
 
 def _sizes(own: OwnCells, sums: CellSums, squares: PartnerSquares, starts: IntArray) -> FloatArray:
-    """Deviation over the rows of what goes with each partner, accumulated along the feature.
-
-    Notes
-    -----
-    Means of cells about that of all rows there, times the width of the cell, are added up from
-    cell to cell, centred over the rows, and read in the middles of cells (at levels, where there
-    are any). Noise is taken off the squares: that of the rows, and that of the steps of a model.
-    """
+    """Deviation over the rows of what goes with each partner, accumulated along the feature."""
+    # Means of cells about that of all rows there, times the width of the cell, are added up from
+    # cell to cell, centred over the rows, and read in the middles of cells (at levels, where there
+    # are any). Noise is taken off the squares: that of the rows, and that of the steps of a model.
     add, read, share = _accumulation(own, own.sums.weight)
     filled = sums.weight > 0
     partner = np.repeat(np.arange(starts.size - 1), np.diff(starts))

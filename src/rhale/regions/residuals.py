@@ -31,34 +31,13 @@ def detrend(
 ) -> FloatArray:
     """Take off a line through the neighbours of each row along the axis.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n_rows,)
-        Where rows stand.
-    values : ndarray of shape (n_series, n_rows)
-        What is looked at: each series has lines of its own.
-    weight : ndarray of shape (n_rows,)
-        Weights of the rows, all positive.
-    order : ndarray of shape (n_rows,), optional
-        Rows in the order of `x`, where it is known.
-
-    Returns
-    -------
-    ndarray of shape (n_series, n_rows)
-        What is left.
-
-    Notes
-    -----
-    Rows of one place share their line, whatever the order
-    of rows: a window that ends among them takes them in part. O(n_rows log n_rows).
-
-    Examples
-    --------
-    >>> x = np.linspace(0, 1, 50)
-    >>> left = detrend(x, (3 * x - 1)[None], np.ones(50))
-    >>> bool(np.abs(left).max() < 1e-12)
-    True
+    `x` (n_rows,): where rows stand; `values` (n_series, n_rows): what is looked at: each series has
+    lines of its own; `weight` (n_rows,): weights of the rows, all positive; `order` (n_rows,): rows
+    in the order of `x`, where it is known.
+    Returns shape (n_series, n_rows): what is left.
     """
+    # Rows of one place share their line, whatever the order of rows: a window that ends among them
+    # takes them in part. O(n_rows log n_rows).
     if x.size == 0:
         return values.copy()
     places, place, counts = _find_places(x, np.argsort(x) if order is None else order)
@@ -86,19 +65,10 @@ def _half_window(n_rows: int) -> int:
 
 
 def mean_leverage(x: FloatArray, weight: FloatArray) -> float:
-    """How far the lines follow the rows themselves: 0 not at all, 1 wholly.
-
-    Notes
-    -----
-    In the middle of a window of k rows a line takes 1 / k of a row's own deviation, at its ends
-    four times as much, and the windows of the first and last rows are not moved along. Rows of
-    few places have a mean for each. Unequal weights are fewer rows.
-
-    Examples
-    --------
-    >>> round(mean_leverage(np.arange(4_000.0), np.ones(4_000)), 4)
-    0.0102
-    """
+    """How far the lines follow the rows themselves: 0 not at all, 1 wholly."""
+    # In the middle of a window of k rows a line takes 1 / k of a row's own deviation, at its ends
+    # four times as much, and the windows of the first and last rows are not moved along. Rows of
+    # few places have a mean for each. Unequal weights are fewer rows.
     if x.size == 0:
         return 0.0
     n_lines = x.size / (2 * _half_window(x.size) + 1) + 1
@@ -199,38 +169,22 @@ class Residuals:
 
     Cells of several features stand one behind the other, and every sum runs over all of them:
     what is found for many features is found as for one.
-
-    Attributes
-    ----------
-    row, cell : ndarrays of shape (n_effects,)
-        The row and the cell that each belongs to.
-    values : ndarray of shape (n_series, n_effects)
-        Effects about the common curve; then, where the model has steps, what they add to each.
-    square : ndarray of shape (n_effects,)
-        Squares of the local effects themselves.
-    weight : ndarray of shape (n_effects,)
-        Weights; 1 in all for each feature in each half of the rows.
-    checks : ndarray of shape (n_effects,)
-        Whether the row checks.
-    factor : ndarray of shape (n_cells,)
-        What squares in a cell count: they are in units of the predictions' deviation.
-    feature : ndarray of shape (n_cells,)
-        The feature that a cell is of.
-    few : ndarray of shape (n_cells,)
-        The wider cell that it lies in.
-    leverage : float
-        How far the common curve follows the rows themselves, in those that check.
     """
 
+    # row, cell: (n_effects,): the row and the cell that each belongs to
     row: IntArray
     cell: IntArray
+    # (n_series, n_effects): effects about the common curve; then, where the model has steps, what
+    # they add to each
     values: FloatArray
-    square: FloatArray
-    weight: FloatArray
-    checks: BoolArray
+    square: FloatArray  # (n_effects,): squares of the local effects themselves
+    weight: FloatArray  # (n_effects,): weights; 1 in all for each feature in each half of the rows
+    checks: BoolArray  # (n_effects,): whether the row checks
+    # (n_cells,): what squares in a cell count: they are in units of the predictions' deviation
     factor: FloatArray
-    feature: IntArray
-    few: IntArray
+    feature: IntArray  # (n_cells,): the feature that a cell is of
+    few: IntArray  # (n_cells,): the wider cell that it lies in
+    # how far the common curve follows the rows themselves, in those that check
     leverage: float = 0.0
 
     @property
@@ -300,28 +254,21 @@ def take_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
 
 
 def bound_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
-    """What `take_residuals` takes of rows that check, without steps: no spread is smaller for it.
-
-    Notes
-    -----
-    A quarter of its work, and for most features of most models enough to see that rows hardly
-    differ. Steps are only ever taken off, and sums round alike: nothing is told otherwise.
-    """
+    """What `take_residuals` takes of rows that check, without steps: no spread is smaller for it."""
+    # A quarter of its work, and for most features of most models enough to see that rows hardly
+    # differ. Steps are only ever taken off, and sums round alike: nothing is told otherwise.
     return _join_residuals([_leave_curves(rows, target, is_bound=True) for target in targets])
 
 
 def bound_spread(rows: SearchRows, targets: Sequence[Target]) -> float:
-    """What the spread of rows that check cannot exceed, by the effects alone; it may be infinite.
-
-    Notes
-    -----
-    Means of steps only ever take off. Lines may add, but of rows that weigh the same not much: in
-    the middle of its window a row is a median, no further from the mean than a deviation, so that
-    the square of a line there is at most twice the mean square of the window; the rows at an end
-    share one window, and a fit has no more squares than what is fitted. A row is in as many windows
-    as a window has rows, in three times as many where rows share places. So lines have at most 8
-    times the squares of the effects, and what they leave at most (1 + sqrt(8))^2 < `LINES_ADD` times.
-    """
+    """What the spread of rows that check cannot exceed, by the effects alone; it may be infinite."""
+    # Means of steps only ever take off. Lines may add, but of rows that weigh the same not much: in
+    # the middle of its window a row is a median, no further from the mean than a deviation, so that
+    # the square of a line there is at most twice the mean square of the window; the rows at an end
+    # share one window, and a fit has no more squares than what is fitted. A row is in as many
+    # windows as a window has rows, in three times as many where rows share places. So lines have at
+    # most 8 times the squares of the effects, and what they leave at most (1 + sqrt(8))^2 <
+    # `LINES_ADD` times.
     found = 0.0
     for target in targets:
         some = np.flatnonzero(rows.checks[target.row])
@@ -434,17 +381,14 @@ def _bound_steep_cells(cell: IntArray, weight: FloatArray, square: FloatArray) -
 
 
 def _by_width(target: Target, ends: FloatArray) -> FloatArray:
-    """What a cell counts at least, however steep it is: all if it is as wide as usual.
-
-    Notes
-    -----
-    Slopes over windows are steep where the axis is short, as beside 1/x or at a pile of rows, where
-    predictions jump, and in tails, where few rows taught a model what it does. In the first case
-    cells are narrower than the median, in the last one wider: with w the smaller of both widths, of
-    the larger one, a cell counts w². At a threshold that is nearly all. Of (x1 > 0) x2 few cells
-    have all the slopes there are, so that no multiple of the median slope is a measure. Slopes of
-    single rows, as gradients are, may be steep in a small part of a cell: they stay bounded.
-    """
+    """What a cell counts at least, however steep it is: all if it is as wide as usual."""
+    # Slopes over windows are steep where the axis is short, as beside 1/x or at a pile of rows,
+    # where predictions jump, and in tails, where few rows taught a model what it does. In the first
+    # case cells are narrower than the median, in the last one wider: with w the smaller of both
+    # widths, of the larger one, a cell counts w². At a threshold that is nearly all. Of (x1 > 0) x2
+    # few cells have all the slopes there are, so that no multiple of the median slope is a measure.
+    # Slopes of single rows, as gradients are, may be steep in a small part of a cell: they stay
+    # bounded.
     first, last = target.x[target.along[:1]], target.x[target.along[-1:]]
     width = np.diff(np.concatenate([first, ends, last]))
     usual = float(np.median(width)) if width.size else 0.0

@@ -337,13 +337,7 @@ class RegionTree:
 
 
 def make_split_rule(split: Split, place: int) -> Rule:
-    """The rule that reads what `read_splitter_values` reads for the split at this place.
-
-    Examples
-    --------
-    >>> make_split_rule(Split(0, "age", 3, 40.0), 0).goes_first(np.array([30.0, 50.0]))
-    array([ True, False])
-    """
+    """The rule that reads what `read_splitter_values` reads for the split at this place."""
     return Rule(
         place,
         threshold=float("nan") if split.threshold is None else split.threshold,

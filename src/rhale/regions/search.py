@@ -18,18 +18,10 @@ REGION_WEIGHT_ROUNDING = 1e-12  # of a weight: what rounding leaves of it
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Weights, and weighted sums of residuals, of any groups of rows and cells of the features.
+    """Weights, and weighted sums of residuals, of any groups of rows and cells of the features."""
 
-    Attributes
-    ----------
-    weight : ndarray of shape (..., n_cells)
-        Weights.
-    sums : ndarray of shape (n_series, ..., n_cells)
-        Weighted sums of residuals.
-    """
-
-    weight: FloatArray
-    sums: FloatArray
+    weight: FloatArray  # (..., n_cells): weights
+    sums: FloatArray  # (n_series, ..., n_cells): weighted sums of residuals
 
     def __add__(self, other: Histogram) -> Histogram:
         return Histogram(self.weight + other.weight, self.sums + other.sums)
@@ -62,13 +54,8 @@ def fill_one(residuals: Residuals, some: Some, group: IntArray, n_groups: int) -
 
 
 def fill(residuals: Residuals, some: IntArray, codes: Codes, splitters: IntArray) -> Histogram:
-    """Fill the histograms of several splitters, shape (n_splitters, n_codes, n_cells).
-
-    Notes
-    -----
-    The last code is that of missing values, for all splitters alike.
-    O(n_effects n_splitters).
-    """
+    """Fill the histograms of several splitters, shape (n_splitters, n_codes, n_cells)."""
+    # The last code is that of missing values, for all splitters alike. O(n_effects n_splitters).
     n_codes = int(codes.n_cells[splitters].max(initial=1)) + 1
     shape = (splitters.size, n_codes, residuals.n_cells)
     weight, base, rows = residuals.weight[some], residuals.cell[some], residuals.row[some]
@@ -87,12 +74,8 @@ def fill(residuals: Residuals, some: IntArray, codes: Codes, splitters: IntArray
 
 
 def gain_between(first: Histogram, total: Histogram, factor: FloatArray) -> FloatArray:
-    """Sum of squares between the groups that go first and the others, without that of steps.
-
-    Notes
-    -----
-    $G$ of the design of regions (docs/design.md), for weights that add up to 1.
-    """
+    """Sum of squares between the groups that go first and the others, without that of steps."""
+    # $G$ of the design of regions (docs/design.md), for weights that add up to 1.
     rest = total - first
     least = REGION_WEIGHT_ROUNDING * total.weight
     both = (first.weight > least) & (rest.weight > least)
@@ -118,27 +101,13 @@ def find_first_split_of_pair(
 ) -> tuple[int, int] | None:
     """Find the first split of the best tree of two levels, over all cuts of all pairs of splitters.
 
-    Parameters
-    ----------
-    residuals : Residuals
-        What is to be explained.
-    some : ndarray
-        Effects that are looked at.
-    by : pair of Codes and ndarray
-        Splitters in few cells, and those that are looked at.
-    least : float
-        What either side of a split must weigh.
-
-    Returns
-    -------
-    pair of int or None
-        The splitter, and the last of its codes that goes first; None where no pair gains anything.
-
-    Notes
-    -----
-    The tree is the best there is on these cells: for every first cut the best second one on
-    either side. O(n_effects n_splitters^2).
+    `by`: splitters in few cells, and those that are looked at; `least`: what either side of a split
+    must weigh.
+    Returns: the splitter, and the last of its codes that goes first; None where no pair gains
+    anything.
     """
+    # The tree is the best there is on these cells: for every first cut the best second one on
+    # either side. O(n_effects n_splitters^2).
     codes, splitters = by
     if splitters.size < 2:
         return None
@@ -235,24 +204,12 @@ GAIN_TIE_TOLERANCE = 1e-9  # of a gain: cuts that gain as much, but for rounding
 
 @dataclass(frozen=True, eq=False)
 class SplitSearch:
-    """What a search works on.
+    """What a search works on."""
 
-    Attributes
-    ----------
-    coded : CodedRows
-        Rows and their splitters.
-    residuals : Residuals
-        What is to be explained.
-    settings : Regions
-        How.
-    splitters : ndarray of shape (n_allowed,)
-        Splitters that may be used, in order.
-    """
-
-    coded: CodedRows
-    residuals: Residuals
+    coded: CodedRows  # rows and their splitters
+    residuals: Residuals  # what is to be explained
     settings: Regions
-    splitters: IntArray
+    splitters: IntArray  # (n_allowed,): splitters that may be used, in order
 
     def goes_first(self, rule: Rule, some: IntArray) -> BoolArray:
         """Tell which of some effects go first."""
@@ -312,14 +269,10 @@ def best_of(cuts: list[Cut]) -> Cut | None:
 
 
 def find_best_split(search: SplitSearch, part: SearchNode) -> Cut | None:
-    """Find the best split of some effects; None where no split gains anything.
-
-    Notes
-    -----
-    An interval (some years, the hours of the day) is one rule with two limits. It is taken where it
-    gains more than the best rule with one limit by as much as a further rule must explain.
-    O(n_effects n_splitters), and as much again for every cell of a splitter, not of rows.
-    """
+    """Find the best split of some effects; None where no split gains anything."""
+    # An interval (some years, the hours of the day) is one rule with two limits. It is taken where
+    # it gains more than the best rule with one limit by as much as a further rule must explain.
+    # O(n_effects n_splitters), and as much again for every cell of a splitter, not of rows.
     if part.some.size == 0 or search.splitters.size == 0:
         return None
     codes, levels = search.coded.fine, search.coded.rows.n_levels[search.splitters]
@@ -388,12 +341,8 @@ def _first_best(gains: FloatArray) -> int:
 def _cut_between(
     splitter: int, cells: Histogram, ends: FloatArray, how: tuple[FloatArray, float]
 ) -> Cut:
-    """Find the best interval of a splitter: the rows between two ends of cells against all others.
-
-    Notes
-    -----
-    All pairs of a few ends, then each limit at every end while the other is kept.
-    """
+    """Find the best interval of a splitter: the rows between two ends of cells against all others."""
+    # All pairs of a few ends, then each limit at every end while the other is kept.
     factor, least = how
     known, missing, total = cells.cumulate(), cells[-1], cells.total()[None]
     few = np.unique(np.linspace(0, ends.size - 1, FEW_ENDS).astype(int))
@@ -442,14 +391,7 @@ def _cut_levels(
 
 
 def order_levels_by_residual(levels: Histogram, factor: FloatArray) -> IntArray:
-    """Order levels along the direction in which their mean residuals differ most.
-
-    Examples
-    --------
-    >>> sums = np.array([[[3.0], [-1.0], [2.0]]])
-    >>> order_levels_by_residual(Histogram(np.ones((3, 1)), sums), np.ones(1))
-    array([1, 2, 0])
-    """
+    """Order levels along the direction in which their mean residuals differ most."""
     mass = np.where(levels.weight > 0, levels.weight, 1.0)
     total = levels.total()
     common = total.sums[0] / np.where(total.weight > 0, total.weight, 1.0)
@@ -473,18 +415,8 @@ def move(
 ) -> Branch:
     """Move the limits of the first rule to the best places near them, whatever comes below it kept.
 
-    Parameters
-    ----------
-    search : SplitSearch
-        What is searched.
-    tree : Branch
-        The tree.
-    part : SearchNode
-        Effects that it splits.
-    ends : ndarray, optional
-        Where cells of its splitter end; many cells by default.
-    reach : int
-        How many cells a limit may go to either side.
+    `ends`: where cells of its splitter end; many cells by default; `reach`: how many cells a limit
+    may go to either side.
     """
     ends = search.coded.fine.ends[tree.rule.splitter] if ends is None else ends
     for is_lower in (False, True):
@@ -502,13 +434,9 @@ def _move_limit(
     *,
     is_lower: bool,
 ) -> Branch:
-    """Move one limit of the first rule; it is looked at closer and closer, until every row is a place.
-
-    Notes
-    -----
-    Rows beyond the other limit of an interval stay where they are: on the side of the first code,
-    or of the last.
-    """
+    """Move one limit of the first rule; it is looked at closer and closer, until every row is a place."""
+    # Rows beyond the other limit of an interval stay where they are: on the side of the first code,
+    # or of the last.
     rule = tree.rule
     x = search.coded.rows.values[search.residuals.row[part.some], rule.splitter]
     beyond = x > rule.threshold if is_lower else x <= rule.above
@@ -593,12 +521,8 @@ def grow_greedily(
 
 
 def grow(search: SplitSearch, part: SearchNode) -> Branch | None:
-    """Grow a tree that looks ahead, where what the greedy one leaves is worth it.
-
-    Notes
-    -----
-    Of an exclusive or no first split gains anything: pairs of splits are looked at as a whole.
-    """
+    """Grow a tree that looks ahead, where what the greedy one leaves is worth it."""
+    # Of an exclusive or no first split gains anything: pairs of splits are looked at as a whole.
     settings = search.settings
     greedy = grow_greedily(search, part, settings.depth)
     total = float(search.residuals.spreads(part.some).sum())

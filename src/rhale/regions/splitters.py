@@ -20,21 +20,13 @@ FINE, N_COARSE_CELLS = 64, 8  # cells of a splitter: where it is cut, and where 
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """Splitters in cells.
+    """Splitters in cells."""
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n_splitters, n_rows)
-        The cell, or the level, of every row; `n_cells` of the splitter where it is missing.
-    n_cells : ndarray of shape (n_splitters,)
-        How many cells or levels a splitter has.
-    ends : tuple of ndarrays
-        The last value of every cell but the last; empty for levels.
-    """
-
+    # (n_splitters, n_rows): the cell, or the level, of every row; `n_cells` of the splitter where
+    # it is missing
     codes: CodeArray
-    n_cells: IntArray
-    ends: tuple[FloatArray, ...]
+    n_cells: IntArray  # (n_splitters,): how many cells or levels a splitter has
+    ends: tuple[FloatArray, ...]  # the last value of every cell but the last; empty for levels
 
     @cached_property
     def varies(self) -> BoolArray:
@@ -44,13 +36,7 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class CodedRows:
-    """Rows whose splitters are coded, once somebody looks at them.
-
-    Attributes
-    ----------
-    rows : SearchRows
-        The rows.
-    """
+    """Rows whose splitters are coded, once somebody looks at them."""
 
     rows: SearchRows
 
@@ -108,24 +94,10 @@ def code_cells(rows: SearchRows, n_cells: int) -> Codes:
 def cut_in_order(ordered: FloatArray, order: IntArray, n_cells: int) -> tuple[IntArray, FloatArray]:
     """Cut values into cells, as `cut_evenly` does: the cell of each, and the ends.
 
-    Parameters
-    ----------
-    ordered : ndarray of shape (n_rows,)
-        Values, never falling; missing ones last.
-    order : ndarray of shape (n_rows,)
-        The row of each.
-    n_cells : int
-        How many cells, at most.
-
-    Notes
-    -----
-    Rows without a value have a cell of their own behind all others.
-
-    Examples
-    --------
-    >>> cut_in_order(np.array([1.0, 2, 3, 4, np.nan]), np.array([3, 0, 2, 4, 1]), 2)
-    (array([0, 2, 1, 0, 1]), array([2.]))
+    `ordered` (n_rows,): values, never falling; missing ones last; `order` (n_rows,): the row of
+    each.
     """
+    # Rows without a value have a cell of their own behind all others.
     n_known = ordered.size - int(np.count_nonzero(np.isnan(ordered)))
     ends = cut_evenly(ordered[:n_known], n_cells)
     stops = np.searchsorted(ordered[:n_known], ends, side="right")
@@ -136,13 +108,7 @@ def cut_in_order(ordered: FloatArray, order: IntArray, n_cells: int) -> tuple[In
 
 
 def cut_evenly(ordered: FloatArray, n_cells: int) -> FloatArray:
-    """Cut values into cells that hold about as many each: the last value of all but the last.
-
-    Examples
-    --------
-    >>> cut_evenly(np.array([1.0, 1, 1, 2, 3, 4, 5, 6]), 3)
-    array([1., 3.])
-    """
+    """Cut values into cells that hold about as many each: the last value of all but the last."""
     if ordered.size == 0:
         return np.empty(0)
     is_last = np.append(ordered[1:] != ordered[:-1], True)
@@ -163,15 +129,7 @@ def _mix(codes: CodeArray) -> npt.NDArray[np.uint64]:
 
 
 def round_between(low: float, high: float) -> float:
-    """Find the roundest number from `low` to below `high`.
-
-    Examples
-    --------
-    >>> round_between(0.3298, 0.3312), round_between(3.0, 4.0), round_between(9.0, 12.5)
-    (0.33, 3.0, 10.0)
-    >>> round_between(-0.2, 0.1)
-    0.0
-    """
+    """Find the roundest number from `low` to below `high`."""
     if low <= 0 < high:
         return 0.0
     gap, size = high - low, max(abs(low), abs(high))

@@ -174,10 +174,7 @@ GROUPS = Record(
 def region_records(effects: Mapping[str, Record]) -> dict[str, Record]:
     """Records of regions, whose effects are these: they have no regions of their own.
 
-    Parameters
-    ----------
-    effects : mapping of str to Record
-        The effects that a region may have, by the marks that they have in files.
+    `effects`: the effects that a region may have, by the marks that they have in files.
     """
     region = Record(
         Region,

@@ -33,31 +33,18 @@ AT_LENGTH = Brevity()
 
 @dataclass(frozen=True)
 class Condition:
-    """What a rule says about one feature.
-
-    Attributes
-    ----------
-    feature : str
-        The feature.
-    kind : {"number", "date", "duration"}
-        What its values are.
-    ranges : tuple of (float, float)
-        Where values lie, from low to high: above one number and up to the other.
-    levels, others : tuple of str
-        Levels that rows have, and levels that they do not have; none where values are numbers.
-    missing : bool
-        Whether rows without a value are among them.
-    tells_missing : bool
-        Whether there are such rows at all.
-    """
+    """What a rule says about one feature."""
 
     feature: str
-    kind: AxisKind = "number"
+    kind: AxisKind = "number"  # what its values are
+    # where values lie, from low to high: above one number and up to the other
     ranges: tuple[tuple[float, float], ...] = ((-inf, inf),)
+    # levels, others: levels that rows have, and levels that they do not have; none where values are
+    # numbers
     levels: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
-    missing: bool = True
-    tells_missing: bool = False
+    missing: bool = True  # whether rows without a value are among them
+    tells_missing: bool = False  # whether there are such rows at all
 
     @property
     def has_all(self) -> bool:
@@ -78,52 +65,21 @@ class Condition:
 def rules_of(splits: Sequence[Split]) -> tuple[str, ...]:
     """Say who is in each region of a tree.
 
-    Parameters
-    ----------
-    splits : sequence of Split
-        As in `RegionTree`: the first looks at all rows.
-
-    Returns
-    -------
-    tuple of str
-        One for each region, in their order.
-
-    Examples
-    --------
-    >>> rules_of([Split(0, "age", 0, 40.0, missing="first")])
-    ('age ≤ 40 or missing', 'age > 40')
-    >>> rules_of([])
-    ('all rows',)
+    `splits`: as in `RegionTree`: the first looks at all rows.
+    Returns: one for each region, in their order.
     """
     return tuple(_in_words(conditions) for conditions in _conditions_of(splits))
 
 
 def rules_of_groups(groups: Groups) -> tuple[str, ...]:
-    """Say who is in each group that the user named.
-
-    Examples
-    --------
-    >>> rules_of_groups(Groups("age", 0, (Group(high=30.0), Group(30.0)), is_cut=True))
-    ('age ≤ 30', 'age > 30')
-    """
+    """Say who is in each group that the user named."""
     return tuple(_in_words([condition]) for condition in _conditions_of_groups(groups))
 
 
 def call_features(tree: RegionTree, captions: Captions) -> RegionTree:
     """Give the same regions for people to read: features, in rules too, are called by captions.
 
-    Parameters
-    ----------
-    tree : RegionTree
-        Which names features by their keys.
-    captions : Captions
-        What people read.
-
-    Examples
-    --------
-    >>> tree = RegionTree("x", "y", "found", "", (), (Split(0, "x1", 0, 40.0),))
-    >>> rules_of(call_features(tree, Captions({"x1": "Age"})).splits)
-    ('Age ≤ 40', 'Age > 40')
+    `tree`: which names features by their keys.
     """
     call = captions.feature
     if not captions.features:
@@ -168,12 +124,7 @@ def _call(rule: str, feature: str | None, captions: Captions) -> str:
 def short_rules(tree: RegionTree, width: int = LABEL_WIDTH) -> tuple[str, ...]:
     """Say who is in each region in few letters, for labels in pictures.
 
-    Parameters
-    ----------
-    tree : RegionTree
-        The regions.
-    width : int
-        Columns of text that a label has.
+    `width`: columns of text that a label has.
     """
     if tree.splits:
         every = _conditions_of(tree.splits)
@@ -196,13 +147,7 @@ def _within(conditions: Sequence[Condition], width: int) -> str:
 
 
 def find_paths(splits: Sequence[Split]) -> dict[int, tuple[tuple[Split, Side], ...]]:
-    """The splits on the way to each region, and the sides taken there.
-
-    Examples
-    --------
-    >>> sorted(find_paths([Split(0, "age", 0, 40.0)]))
-    [0, 1]
-    """
+    """The splits on the way to each region, and the sides taken there."""
     found: dict[int, tuple[tuple[Split, Side], ...]] = {}
     ahead: list[tuple[int, tuple[tuple[Split, Side], ...]]] = [(0 if splits else -1, ())]
     while ahead:
@@ -328,25 +273,13 @@ def _say_levels(condition: Condition, with_missing: bool, brevity: Brevity) -> s
 
 
 def join_words(words: Sequence[str], last: str) -> str:
-    """List words as people do.
-
-    Examples
-    --------
-    >>> join_words(["a", "b", "c"], "or"), join_words(["a"], "or")
-    ('a, b or c', 'a')
-    """
+    """List words as people do."""
     *before, end = words
     return f"{', '.join(before)} {last} {end}" if before else end
 
 
 def write_threshold(value: float, kind: AxisKind) -> str:
-    """Write a threshold with all of its digits, and no more.
-
-    Examples
-    --------
-    >>> write_threshold(3.0, "number"), write_threshold(0.1, "number"), write_threshold(0.5, "date")
-    ('3', '0.1', '1970-01-01 12:00:00')
-    """
+    """Write a threshold with all of its digits, and no more."""
     if kind == "date":
         return write_place(value, kind).replace("T", " ")
     is_whole = abs(value) < LARGEST_WHOLE and value == int(value)

@@ -89,15 +89,12 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class WholeBin:
-    """The row's own bin, widened to whole numbers, between the first and the last one there is.
+    """The row's own bin, widened to whole numbers, between the first and the last one there is."""
 
-    Notes
-    -----
-    A column of whole numbers cannot be asked at limits between them, and a bin [k - ½, k + ½)
-    shrinks to nothing if they are rounded. Asked at k - 1 and k + 1 its secant is that of the
-    broken line through the values of the model, over the bin itself. Limits that are whole
-    numbers are asked as they are, beyond the last value, too: so do ALEPlot and iml.
-    """
+    # A column of whole numbers cannot be asked at limits between them, and a bin [k - ½, k + ½)
+    # shrinks to nothing if they are rounded. Asked at k - 1 and k + 1 its secant is that of the
+    # broken line through the values of the model, over the bin itself. Limits that are whole
+    # numbers are asked as they are, beyond the last value, too: so do ALEPlot and iml.
 
     grid: Grid
     low: float
@@ -120,29 +117,14 @@ class WholeBin:
 
 @dataclass(frozen=True, eq=False)
 class CellChoice:
-    """Cells of one feature and the partition of each output that chooses among them.
-
-    Attributes
-    ----------
-    grid : Grid
-        The cells.
-    partitions : tuple of Partition
-        One for each output.
-    density : {"rows", "bins"}
-        How rows count for centring and importance.
-    can_change : bool
-        Whether the cells allow other bins later.
-    notes : tuple of Note
-        MeasureContext the cells.
-    given : tuple of bool
-        Whether the user gave the limits, one for each output: regions keep them.
-    """
+    """Cells of one feature and the partition of each output that chooses among them."""
 
     grid: Grid
-    partitions: tuple[Partition, ...]
-    density: Density = "rows"
-    can_change: bool = True
+    partitions: tuple[Partition, ...]  # one for each output
+    density: Density = "rows"  # how rows count for centring and importance
+    can_change: bool = True  # whether the cells allow other bins later
     notes: tuple[Note, ...] = ()
+    # whether the user gave the limits, one for each output: regions keep them
     given: tuple[bool, ...] = ()
 
     def between_rows(self, cells: Moments, output: int) -> Moments | None:
@@ -160,26 +142,13 @@ class CellChoice:
 
 @dataclass(frozen=True, eq=False)
 class BinnedEffects:
-    """Local effects of one feature, measured in cells and united to bins.
-
-    Attributes
-    ----------
-    feature : Feature
-        The feature.
-    source : Source
-        Where local effects come from: gradient, secants.
-    cells : CellChoice
-        Cells and partitions.
-    nearby : Nearby
-        Places that sampled rows are moved to.
-    how, missing : tuple of Note
-        How local effects are found, where a reader should know; rows without a value.
-    """
+    """Local effects of one feature, measured in cells and united to bins."""
 
     feature: Feature
-    source: Source
+    source: Source  # where local effects come from: gradient, secants
     cells: CellChoice
-    nearby: Nearby
+    nearby: Nearby  # places that sampled rows are moved to
+    # how, missing: how local effects are found, where a reader should know; rows without a value
     how: tuple[Note, ...] = ()
     missing: tuple[Note, ...] = ()
     n_points: ClassVar[int] = 1

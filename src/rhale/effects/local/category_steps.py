@@ -42,20 +42,11 @@ EMPTY_COMBINATIONS_NOTE = "empty combinations"
 
 @dataclass(frozen=True, eq=False)
 class EmptyPairs:
-    """Levels of a feature that no row has together with values of another column.
-
-    Attributes
-    ----------
-    column : int
-        The other column.
-    keys : ndarray of shape (n_values,)
-        Numbers that tell its values apart, increasing.
-    empty : ndarray of shape (n_levels, n_values + 1)
-        Whether no row has both; the last column is of any other value.
-    """
+    """Levels of a feature that no row has together with values of another column."""
 
     column: int
-    keys: FloatArray
+    keys: FloatArray  # (n_values,): numbers that tell its values apart, increasing
+    # (n_levels, n_values + 1): whether no row has both; the last column is of any other value
     empty: BoolArray
 
     def code(self, values: FloatArray) -> IntArray:
@@ -66,32 +57,22 @@ class EmptyPairs:
 
 @dataclass(frozen=True, eq=False)
 class EmptyCombinations:
-    """Which moves of rows to a neighbouring level lead where no rows are.
+    """Which moves of rows to a neighbouring level lead where no rows are."""
 
-    Attributes
-    ----------
-    pairs : tuple of EmptyPairs
-        Combinations without rows.
-    whole : ndarray of shape (n_levels - 1,)
-        Steps that are measured all the same, from every row: nothing would be left of them.
-    notes : tuple of Note
-        What a reader should know.
-
-    Notes
-    -----
-    A row of level k that has a value which no row of level k + 1 has would leave the data if it
-    were moved there: what the model says of it is said of nobody. Looked at are columns of two
-    values, and of names. Values with an order are not: a row that is moved to a level where others
-    have values a little higher is near the data, as along any number.
-
-    Zero rows are no chance where independent columns would have more than
-    log(n_combinations / .05) of them: each is empty by chance with probability exp(-expected).
-    Distinct rows are counted: rows that are alike, or heavy, are no more evidence than one.
-    """
+    # A row of level k that has a value which no row of level k + 1 has would leave the data if it
+    # were moved there: what the model says of it is said of nobody. Looked at are columns of two
+    # values, and of names. Values with an order are not: a row that is moved to a level where
+    # others have values a little higher is near the data, as along any number.
+    #
+    # Zero rows are no chance where independent columns would have more than log(n_combinations /
+    # .05) of them: each is empty by chance with probability exp(-expected). Distinct rows are
+    # counted: rows that are alike, or heavy, are no more evidence than one.
 
     pairs: tuple[EmptyPairs, ...] = ()
+    # (n_levels - 1,): steps that are measured all the same, from every row: nothing would be left
+    # of them
     whole: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()  # what a reader should know
 
     def leave(self, level: IntArray, chunk: Chunk) -> BoolArray:
         """Which rows would leave the data one level down, and one level up; shape (2, n_rows)."""
@@ -151,7 +132,7 @@ def find_empty_combinations(feature: Feature, columns: Columns) -> EmptyCombinat
 
 
 def find_whole(level: IntArray, leave: BoolArray, weight: FloatArray, n_levels: int) -> BoolArray:
-    """LevelDifferences of which too little would be left on either side.
+    """Steps of which too little would be left on either side.
 
     If every row of a level has a value that no row of the next one has, then no row of the next
     one is like any of them: it leaves the data, too, though no pair of columns shows it. Such are
@@ -236,43 +217,25 @@ NOTHING_EMPTY = EmptyCombinations()
 
 @dataclass(frozen=True, eq=False)
 class RowSteps:
-    """LevelDifferences of the rows of one feature.
+    """Steps of the rows of one feature."""
 
-    Attributes
-    ----------
-    level : ndarray of shape (n_rows,)
-        Level of every row; -1 where it has none.
-    down, up : ndarray of shape (n_outputs, n_rows)
-        Change of the prediction from the level below to the row's own, and on to the one above; 0
-        where there is none.
-    """
-
-    level: IntArray
+    level: IntArray  # (n_rows,): level of every row; -1 where it has none
+    # down, up: (n_outputs, n_rows): change of the prediction from the level below to the row's own,
+    # and on to the one above; 0 where there is none
     down: FloatArray
     up: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class LevelDifferences:
-    """A feature with levels: the rows of each level are moved to its neighbours.
+    """A feature with levels: the rows of each level are moved to its neighbours."""
 
-    Attributes
-    ----------
-    feature : Feature
-        The feature; it has levels.
-    nearby : Nearby
-        Levels that sampled rows are moved to: those near their own, or all that there are where
-        these have no order.
-    missing : tuple of Note
-        MeasureContext rows without a value.
-    empty : EmptyCombinations
-        Where no rows are: they are not moved there.
-    """
-
-    feature: Feature
+    feature: Feature  # the feature; it has levels
+    # levels that sampled rows are moved to: those near their own, or all that there are where these
+    # have no order
     nearby: Nearby
-    missing: tuple[Note, ...] = ()
-    empty: EmptyCombinations = NOTHING_EMPTY
+    missing: tuple[Note, ...] = ()  # about rows without a value
+    empty: EmptyCombinations = NOTHING_EMPTY  # where no rows are: they are not moved there
     needs: ClassVar[Needs] = "predictions"
     n_points: ClassVar[int] = 1
 
@@ -456,16 +419,8 @@ def row_steps(
 ) -> RowSteps:
     """Turn answers about neighbouring levels into steps.
 
-    Parameters
-    ----------
-    level : ndarray of shape (n_rows,)
-        Levels of the rows.
-    n_levels : int
-        Number of levels.
-    base : ndarray of shape (n_rows, n_outputs)
-        Predictions of the rows as they are.
-    answers : one or two of ndarray of shape (n_rows, n_outputs)
-        Answers about the levels below and above.
+    `level` (n_rows,): levels of the rows; `base` (n_rows, n_outputs): predictions of the rows as
+    they are; `answers` (n_rows, n_outputs): answers about the levels below and above.
     """
     below, above = answers[0], answers[-1]
     down = np.where((level > 0)[:, None], base - below, 0.0).T

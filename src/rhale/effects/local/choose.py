@@ -72,32 +72,14 @@ def probe_smoothness(
 ) -> tuple[BoolArray, int]:
     """Tell along which features the model is smooth.
 
-    Parameters
-    ----------
-    asker : BatchedModel
-        The model.
-    probe : Chunk
-        Some rows.
-    columns : sequence of int
-        The features.
-    windows : sequence of Window
-        A narrow window for each.
-
-    Returns
-    -------
-    smooth : ndarray of shape (n_features,)
-    asked : int
-        Rows that were predicted.
-
-    Notes
-    -----
-    Compares the slopes l and r left and right of each row: |r - l| / (|l| + |r|), the mean over
-    the rows that react. Along a smooth curve they nearly agree, also where it bends fast; a
-    staircase has its step on one side (1), and many small ones at random. Each row counts alike:
-    mean squares were those of the few rows in the tail of an exponential, whose windows are wide. A
-    feature without any reaction counts as stepped: its steps may lie elsewhere, and wide windows
-    find them.
+    Returns `smooth` (n_features,); `asked`: rows that were predicted.
     """
+    # Compares the slopes l and r left and right of each row: |r - l| / (|l| + |r|), the mean over
+    # the rows that react. Along a smooth curve they nearly agree, also where it bends fast; a
+    # staircase has its step on one side (1), and many small ones at random. Each row counts alike:
+    # mean squares were those of the few rows in the tail of an exponential, whose windows are wide.
+    # A feature without any reaction counts as stepped: its steps may lie elsewhere, and wide
+    # windows find them.
     base = asker.predictor.predict(probe.rows, probe.n_rows)
     changes, places = [], []
     for column, around in zip(columns, windows, strict=True):
@@ -166,35 +148,15 @@ FLAT_GRADIENT = Note(
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What is to be measured.
+    """What is to be measured."""
 
-    Attributes
-    ----------
-    measures : tuple of Measure
-        In the order of the features.
-    ways : dict of str to Note
-        How the local effects of each feature are found.
-    asked : int
-        Rows that the model was asked about to decide.
-    """
-
-    measures: tuple[Measure, ...]
-    ways: dict[str, Note]
-    asked: int
+    measures: tuple[Measure, ...]  # in the order of the features
+    ways: dict[str, Note]  # how the local effects of each feature are found
+    asked: int  # rows that the model was asked about to decide
 
 
 def choose_measures(columns: Columns, asker: BatchedModel, settings: Settings) -> Choice:
-    """Decide what to measure of every feature.
-
-    Parameters
-    ----------
-    columns : Columns
-        What the first pass learned.
-    asker : BatchedModel
-        The model.
-    settings : Settings
-        What the user asked for.
-    """
+    """Decide what to measure of every feature."""
     probe = columns.probe
     refused, asked = _ask_without_values(columns, asker, settings)
     if settings.is_profile:
@@ -341,14 +303,8 @@ def choose_sources(
 ) -> tuple[Sequence[Source], Sequence[Note], int]:
     """Decide for every feature: gradient, or secants over which windows.
 
-    Returns
-    -------
-    sources : sequence of Source
-        One for each feature.
-    ways : sequence of Note
-        What was decided, one for each feature.
-    asked : int
-        Rows that were predicted to decide.
+    Returns `sources`: one for each feature; `ways`: what was decided, one for each feature;
+    `asked`: rows that were predicted to decide.
     """
     if settings.method == "ale":
         pairs = zip(features, cells, strict=True)

@@ -24,46 +24,30 @@ MIN_WINDOW_ROWS = 4  # a window always sees some other rows
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """The interval around a value over which a secant is taken.
+    """The interval around a value over which a secant is taken."""
 
-    Attributes
-    ----------
-    share : float
-        Share of the rows inside, half of them on each side, those with the very same value not
-        counted; moved inside at the ends of the axis.
-    low, high : float
-        Range of the feature.
-    knots : Knots
-        Some values.
-    starts, stops : ndarray of shape (n_knots,)
-        The intervals around them; straight lines between them. Of an even window, the least ones.
-    ladder : ndarray of shape (n_values,) or None
-        The only values an end may have, where there are few.
-    whole : bool
-        Whether ends must be whole numbers.
-    gaps : ndarray of shape (n_gaps, 2)
-        Wide stretches without rows, which windows do not cross: what happens there is measured
-        apart. Only that of a value that is alone between two of them does.
-    reach : ndarray of shape (n_knots,) or None
-        How far an even window goes to either side of the knots: as far as its shorter half.
-    piles : PointMasses
-        Values that many rows share: no window crosses them.
-    least : Window or None
-        What an even window is at least; where it would be narrower, this one is taken. None where
-        windows are not even.
-    """
-
+    # share of the rows inside, half of them on each side, those with the very same value not
+    # counted; moved inside at the ends of the axis
     share: float
+    # low, high: range of the feature
     low: float
     high: float
     knots: Knots
+    # starts, stops: (n_knots,): the intervals around them; straight lines between them. Of an even
+    # window, the least ones
     starts: FloatArray
     stops: FloatArray
-    ladder: FloatArray | None
-    whole: bool
+    ladder: FloatArray | None  # (n_values,): the only values an end may have, where there are few
+    whole: bool  # whether ends must be whole numbers
+    # (n_gaps, 2): wide stretches without rows, which windows do not cross: what happens there is
+    # measured apart. Only that of a value that is alone between two of them does
     gaps: FloatArray
+    # (n_knots,): how far an even window goes to either side of the knots: as far as its shorter
+    # half
     reach: FloatArray | None = None
-    piles: PointMasses = NO_PILES
+    piles: PointMasses = NO_PILES  # values that many rows share: no window crosses them
+    # what an even window is at least; where it would be narrower, this one is taken. None where
+    # windows are not even
     least: Window | None = None
 
     def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -115,24 +99,12 @@ def window(
 ) -> Window:
     """Find, everywhere on the axis, the interval that holds a share of the rows.
 
-    Parameters
-    ----------
-    axis : FeatureAxis
-        The feature.
-    share : float
-        Share of the weight that the window holds besides the rows at its centre.
-    whole : bool
-        Whether the feature takes whole numbers only.
-    piles : PointMasses
-        Values that many rows share.
-    at : ndarray of shape (n_places,), optional
-        The only places that it will be asked about, increasing; between them it is a guess.
-
-    Notes
-    -----
-    O(n_values). Rows with the same value as the centre do not count: a pile of zeros must not
-    shrink the window to nothing.
+    `share`: share of the weight that the window holds besides the rows at its centre; `whole`:
+    whether the feature takes whole numbers only; `at` (n_places,): the only places that it will be
+    asked about, increasing; between them it is a guess.
     """
+    # O(n_values). Rows with the same value as the centre do not count: a pile of zeros must not
+    # shrink the window to nothing.
     is_ladder = axis.values.size <= MANY_VALUES
     knots = axis.knots if at is None or is_ladder else Knots(at)
     below, above = axis.beside_knots if knots is axis.knots else axis.beside(knots.places)
@@ -164,27 +136,14 @@ def even_window(
 ) -> Window:
     """Find windows that go as far to the left as to the right.
 
-    Parameters
-    ----------
-    axis : FeatureAxis
-        The feature.
-    share : float
-        Share of the weight inside where rows are evenly dense. Elsewhere half of it is on the
-        denser side, and the other side is as long.
-    least : float
-        Share of the weight that a window holds at least: at the ends of the axis, where an even
-        window would shrink to nothing, it is that of `window` with this share.
-    whole : bool
-        As in `window`.
-    piles : PointMasses
-        As in `window`.
-
-    Notes
-    -----
-    The secant over an even window is off by the third derivative only, over any other window by
-    the second already. Features of few values have no even windows: their neighbours are where
-    they are.
+    `share`: share of the weight inside where rows are evenly dense. Elsewhere half of it is on the
+    denser side, and the other side is as long; `least`: share of the weight that a window holds at
+    least: at the ends of the axis, where an even window would shrink to nothing, it is that of
+    `window` with this share.
     """
+    # The secant over an even window is off by the third derivative only, over any other window by
+    # the second already. Features of few values have no even windows: their neighbours are where
+    # they are.
     if axis.values.size <= MANY_VALUES:
         return window(axis, share, whole=whole, piles=piles)
     half = _weight_needed(axis, share) / 2
@@ -248,30 +207,17 @@ class OwnBin:
 
 @dataclass(frozen=True, eq=False)
 class Secant:
-    """Difference quotients over windows of rows around every value of one column.
+    """Difference quotients over windows of rows around every value of one column."""
 
-    Attributes
-    ----------
-    column : int
-        The feature's column in the table.
-    interval : Interval
-        Where the secant of a row begins and ends.
-    wide : Window or None
-        A wider one, which tells how much of the secant is curvature; None where the model is
-        smooth and one is enough.
-    piles : PointMasses
-        Values that many rows share, as in the intervals.
+    # Two predictions per row, and two more for every other row where there is a second window: what
+    # these tell of curvature counts twice (`curvature_share`).
 
-    Notes
-    -----
-    Two predictions per row, and two more for every other row where there is a second window: what
-    these tell of curvature counts twice (`curvature_share`).
-    """
-
-    column: int
-    interval: Interval
+    column: int  # the feature's column in the table
+    interval: Interval  # where the secant of a row begins and ends
+    # a wider one, which tells how much of the secant is curvature; None where the model is smooth
+    # and one is enough
     wide: Window | None = None
-    piles: PointMasses = NO_PILES
+    piles: PointMasses = NO_PILES  # values that many rows share, as in the intervals
     needs: ClassVar[Needs] = "nothing"
     n_changes: ClassVar[int] = 2
 
@@ -328,32 +274,14 @@ def known_ends(interval: Interval, x: FloatArray) -> End:
 def curvature_share(x: FloatArray, narrow: End, wide: End) -> FloatArray:
     """Share of the difference of two secants that is to be added to the narrow one.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n_rows,)
-        Feature values.
-    narrow, wide : pairs of ndarray of shape (n_rows,)
-        Where the two windows of each row begin and end.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        1 / (q - 1), q being the squared ratio of the widths; 0 where a window is not even or
-        the widths are too similar.
-
-    Notes
-    -----
-    Over an even window of width w the secant d is off by f''' w² / 24, so the secant e over one
-    of width w √q is off by q times as much, and d + (d - e) / (q - 1) by neither (Richardson).
-    Windows may then be wide enough to even out the steps of a tree, and still follow a curve.
-
-    Examples
-    --------
-    >>> x, narrow, wide = np.array([5.0]), (np.array([4.0]), np.array([6.0])), (
-    ...     np.array([2.0]), np.array([8.0]))
-    >>> float(curvature_share(x, narrow, wide)[0])
-    0.125
+    `x` (n_rows,): feature values; `narrow`, `wide` (n_rows,): where the two windows of each row
+    begin and end.
+    Returns shape (n_rows,): 1 / (q - 1), q being the squared ratio of the widths; 0 where a window
+    is not even or the widths are too similar.
     """
+    # Over an even window of width w the secant d is off by f''' w² / 24, so the secant e over one
+    # of width w √q is off by q times as much, and d + (d - e) / (q - 1) by neither (Richardson).
+    # Windows may then be wide enough to even out the steps of a tree, and still follow a curve.
     even = np.ones(x.size, dtype=np.bool_)
     for a, b in (narrow, wide):
         even &= np.abs((x - a) - (b - x)) <= UNEVEN * (b - a)

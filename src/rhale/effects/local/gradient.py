@@ -59,28 +59,18 @@ COARSE_BITS = (8, 11)  # of the two forms of half precision
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A gradient that is not the slope of the predictions along one feature.
+    """A gradient that is not the slope of the predictions along one feature."""
 
-    Attributes
-    ----------
-    feature, output : str
-        The feature and the output.
-    slope, difference : float
-        The gradient in one row, and the difference quotient of predictions around it.
-    row : int
-        The row.
-    between : (str, str)
-        Where these predictions were asked.
-    n_wrong, n_clear : int
-        Rows that disagree, of those in which differences say something.
-    """
-
+    # feature, output: the feature and the output
     feature: str
     output: str
+    # slope, difference: the gradient in one row, and the difference quotient of predictions around
+    # it
     slope: float
     difference: float
     row: int
-    between: tuple[str, str]
+    between: tuple[str, str]  # where these predictions were asked
+    # n_wrong, n_clear: rows that disagree, of those in which differences say something
     n_wrong: int
     n_clear: int
 
@@ -95,17 +85,11 @@ class Disagreement:
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """Predictions around some rows along each of some features.
+    """Predictions around some rows along each of some features."""
 
-    Attributes
-    ----------
-    places : three of ndarray of shape (n_features, n_rows)
-        Where they were asked: left, at the row, right.
-    answers : three of ndarray of shape (n_features, n_rows, n_outputs)
-        What they are.
-    """
-
+    # (n_features, n_rows): where they were asked: left, at the row, right
     places: tuple[FloatArray, FloatArray, FloatArray]
+    # (n_features, n_rows, n_outputs): what they are
     answers: tuple[FloatArray, FloatArray, FloatArray]
 
     @property
@@ -149,31 +133,15 @@ def check_gradient(
 ) -> tuple[list[Disagreement], int]:
     """Compare slopes with differences of predictions, feature by feature.
 
-    Parameters
-    ----------
-    asker : BatchedModel
-        The model.
-    probe : Chunk
-        Some rows.
-    features : sequence of Feature
-        Features on an axis of numbers.
-    found : ndarray of shape (n_rows, n_outputs) and (n_rows, n_outputs, n_columns)
-        Answers and slopes of the model in these rows.
-
-    Returns
-    -------
-    disagreements : list of Disagreement
-        Of each feature that has some, the output in which most rows disagree.
-    asked : int
-        Rows that were predicted.
-
-    Notes
-    -----
-    A row says something if the change over its step is more than rounding can make and the slopes
-    on its left and right agree: rows at a kink or a step do not. If those are more than half of
-    the rows that react, the feature is judged, and the gradient is wrong if it has another sign or
-    another size in more than half of them.
+    `features`: features on an axis of numbers; `found` (n_rows, n_outputs): answers and slopes of
+    the model in these rows.
+    Returns `disagreements`: of each feature that has some, the output in which most rows disagree;
+    `asked`: rows that were predicted.
     """
+    # A row says something if the change over its step is more than rounding can make and the slopes
+    # on its left and right agree: rows at a kink or a step do not. If those are more than half of
+    # the rows that react, the feature is judged, and the gradient is wrong if it has another sign
+    # or another size in more than half of them.
     fit = CHECKED_NUMBERS // (2 * max(len(features), 1) * len(asker.names))
     n_rows = int(np.clip(fit, FEWEST_CHECKED, CHECKED_ROWS))
     rows = np.arange(min(n_rows, probe.n_rows))
@@ -210,12 +178,7 @@ class Verdict:
 def judge(seen: Differences, slopes: FloatArray) -> list[Verdict]:
     """Tell of which features most rows contradict the slopes, and in which output they do most.
 
-    Parameters
-    ----------
-    seen : Differences
-        Predictions around the rows.
-    slopes : ndarray of shape (n_features, n_rows, n_outputs)
-        What is claimed of them.
+    `slopes` (n_features, n_rows, n_outputs): what is claimed of them.
     """
     size, noise = seen.slope, seen.noise()
     reacts = np.nan_to_num(np.maximum(np.abs(size), np.abs(slopes))) > noise

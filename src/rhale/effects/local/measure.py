@@ -36,27 +36,16 @@ OTHER_BIT = np.uint64(6)  # of a row's key: smaller ones tell groups of rows, an
 
 @dataclass(frozen=True, eq=False)
 class MeasuredChunk:
-    """A chunk at work.
-
-    Attributes
-    ----------
-    chunk : Chunk
-        The rows.
-    key : ndarray of shape (n_rows,)
-        Their keys.
-    sampled : ndarray of shape (n_sampled,)
-        Which of them something is kept of: all that the result keeps, and more where they are
-        searched for regions.
-    last_key : int
-        Rows with keys up to this one are those that the result keeps.
-    counted : ndarray of shape (n_rows,) or None
-        Which of them count at all, where a region is measured; None for all.
-    """
+    """A chunk at work."""
 
     chunk: Chunk
-    key: KeyArray
+    key: KeyArray  # (n_rows,): their keys
+    # (n_sampled,): which of them something is kept of: all that the result keeps, and more where
+    # they are searched for regions
     sampled: IntArray
+    # rows with keys up to this one are those that the result keeps
     last_key: np.uint64 = MAX_ROW_HASH
+    # (n_rows,): which of them count at all, where a region is measured; None for all
     counted: BoolArray | None = None
     found: dict[np.uint64, tuple[IntArray, IntArray]] = field(default_factory=dict, repr=False)
 
@@ -72,13 +61,9 @@ class MeasuredChunk:
     def distinct_up_to(self, last_key: np.uint64) -> tuple[IntArray, IntArray]:
         """Sampled rows with keys up to one, each of several that are alike once.
 
-        Returns
-        -------
-        rows : ndarray of shape (n_some,)
-            Which rows of the chunk; the same array for the same key, so that questions about them
-            can be put together.
-        among : ndarray of shape (n_sampled,)
-            Which of these each sampled row is like; -1 where its key is larger.
+        Returns `rows` (n_some,): which rows of the chunk; the same array for the same key, so that
+        questions about them can be put together; `among` (n_sampled,): which of these each sampled
+        row is like; -1 where its key is larger.
         """
         if last_key not in self.found:
             key = self.key[self.sampled]
@@ -93,46 +78,22 @@ class MeasuredChunk:
 
 @dataclass(frozen=True, eq=False)
 class SubsetQuery:
-    """What is asked about some rows of a chunk only.
+    """What is asked about some rows of a chunk only."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_some,)
-        Which rows.
-    changes : sequence of (column, values)
-        What to replace in each copy of them; values of shape (n_some,).
-    may_fail : bool
-        Whether the model may refuse: answers are nan then.
-    """
-
-    rows: IntArray
-    changes: Sequence[Change]
-    may_fail: bool = False
+    rows: IntArray  # (n_some,): which rows
+    changes: Sequence[Change]  # what to replace in each copy of them; values of shape (n_some,)
+    may_fail: bool = False  # whether the model may refuse: answers are nan then
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """What one measure asks about a chunk, and what it has to remember until it is answered.
+    """What one measure asks about a chunk, and what it has to remember until it is answered."""
 
-    Attributes
-    ----------
-    changes : sequence of (column, values)
-        What to replace in each copy of all rows.
-    memory : object
-        Whatever `add_up` wants back.
-    asides : sequence of SubsetQuery
-        What is asked about some of the rows besides.
-    jumps : sequence of JumpQuestion
-        What is asked about the jumps of a model that is walked.
-    held : HeldPoints or None
-        At which points the column is held in all rows.
-    """
-
-    changes: Sequence[Change] = ()
-    memory: Any = None
-    asides: Sequence[SubsetQuery] = ()
-    jumps: Sequence[JumpQuestion] = ()
-    held: HeldPoints | None = None
+    changes: Sequence[Change] = ()  # what to replace in each copy of all rows
+    memory: Any = None  # whatever `add_up` wants back
+    asides: Sequence[SubsetQuery] = ()  # what is asked about some of the rows besides
+    jumps: Sequence[JumpQuestion] = ()  # what is asked about the jumps of a model that is walked
+    held: HeldPoints | None = None  # at which points the column is held in all rows
 
     def n_asked(self, n_rows: int) -> int:
         """Rows that the model is asked about; once, where their jumps are."""
@@ -143,45 +104,28 @@ class Questions:
 
 @dataclass(frozen=True, eq=False)
 class Replies:
-    """What the model says about a chunk.
+    """What the model says about a chunk."""
 
-    Attributes
-    ----------
-    predictions : ndarray of shape (n_rows, n_outputs)
-        Of the rows as they are; no rows where no measure needs them.
-    slopes : mapping of int to ndarray of shape (n_outputs, n_rows)
-        Along the columns for which a measure needs them.
-    changed : ndarray of shape (n_changes, n_rows, n_outputs)
-        Answers to the changes that the measure asked about.
-    asides : sequence of ndarray of shape (n_changes, n_some, n_outputs)
-        Answers to what it asked about some of the rows.
-    jumps : sequence of JumpReply
-        Answers to what it asked about jumps.
-    curves : callable or None
-        Gives answers for some rows with the column held at the points; None where it is not.
-    """
-
+    # (n_rows, n_outputs): of the rows as they are; no rows where no measure needs them
     predictions: FloatArray
+    # (n_outputs, n_rows): along the columns for which a measure needs them
     slopes: Mapping[int, FloatArray]
+    # (n_changes, n_rows, n_outputs): answers to the changes that the measure asked about
     changed: FloatArray
+    # (n_changes, n_some, n_outputs): answers to what it asked about some of the rows
     asides: Sequence[FloatArray] = ()
-    jumps: Sequence[JumpReply] = ()
+    jumps: Sequence[JumpReply] = ()  # answers to what it asked about jumps
+    # gives answers for some rows with the column held at the points; None where it is not
     curves: Curves | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class ChunkResult:
-    """What one measure makes of a chunk.
+    """What one measure makes of a chunk."""
 
-    Attributes
-    ----------
-    total : object
-        Adds up with those of other chunks.
-    kept : ndarray of shape (n_sampled, n_kept)
-        What is kept of the sampled rows: where they stand on the feature's axis, then the rest.
-    """
-
-    total: Any
+    total: Any  # adds up with those of other chunks
+    # (n_sampled, n_kept): what is kept of the sampled rows: where they stand on the feature's axis,
+    # then the rest
     kept: FloatArray
 
 
@@ -200,81 +144,46 @@ class MeasureSample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MeasureContext:
-    """What a measure may want to know when it concludes.
+    """What a measure may want to know when it concludes."""
 
-    Attributes
-    ----------
-    survey : Survey
-        What the first pass learned.
-    outputs : tuple of str
-        Names of the outputs.
-    notes : tuple of Note
-        What the model has to say.
-    weight : ndarray of shape (n_sample,)
-        Weights of the sampled rows.
-    last_key : int
-        MeasuredChunk with keys up to this one are the sampled ones.
-    searched : MeasureSample or None
-        What the measure kept of the rows that are searched for regions; None where none are.
-    sampled : MeasureSample or None
-        What it kept of all rows: those that the result keeps are the first of them.
-    """
-
-    survey: Survey
-    outputs: tuple[str, ...]
-    notes: tuple[Note, ...]
-    weight: FloatArray
-    last_key: np.uint64
+    survey: Survey  # what the first pass learned
+    outputs: tuple[str, ...]  # names of the outputs
+    notes: tuple[Note, ...]  # what the model has to say
+    weight: FloatArray  # (n_sample,): weights of the sampled rows
+    last_key: np.uint64  # rows with keys up to this one are the sampled ones
+    # what the measure kept of the rows that are searched for regions; None where none are
     searched: MeasureSample | None = None
+    # what it kept of all rows: those that the result keeps are the first of them
     sampled: MeasureSample | None = None
 
 
 class PartResult(NamedTuple):
-    """The effect in one group of one division.
+    """The effect in one group of one division."""
 
-    Attributes
-    ----------
-    division, group, output : int
-        Which.
-    effect : Effect, LevelEffect, Unbinned or None
-        `Unbinned` where its bins are to be chosen together with others; None where the group has
-        too few rows.
-    """
-
+    # division, group, output: which
     division: int
     group: int
     output: int
+    # `Unbinned` where its bins are to be chosen together with others; None where the group has too
+    # few rows
     effect: Any
 
 
 @dataclass(frozen=True, eq=False)
 class Conclusion:
-    """What a measure makes of all rows.
+    """What a measure makes of all rows."""
 
-    Attributes
-    ----------
-    results : tuple
-        One for each output; `Unbinned` where its bins are to be chosen together with others.
-    missing : tuple of Missing or None
-        What happens when the value is removed, one for each output, where that was the question.
-    cells : Moments or None
-        Fine cells from which bins can be chosen anew.
-    more : tuple of Measure
-        What to measure next, in another pass over the rows.
-    targets : tuple of Target
-        Local effects of the rows that are searched for regions, one for each output.
-    parts : tuple of PartResult
-        The effect in groups of rows, where that was the question.
-    groups : ndarray of shape (n_sample, n_divisions) or None
-        Groups of the sampled rows in each division, where that was the question.
-    """
-
+    # one for each output; `Unbinned` where its bins are to be chosen together with others
     results: tuple[Any, ...] = ()
+    # what happens when the value is removed, one for each output, where that was the question
     missing: tuple[Missing | None, ...] = ()
-    cells: Moments | None = None
-    more: tuple[Measure, ...] = ()
+    cells: Moments | None = None  # fine cells from which bins can be chosen anew
+    more: tuple[Measure, ...] = ()  # what to measure next, in another pass over the rows
+    # local effects of the rows that are searched for regions, one for each output
     targets: tuple[Target, ...] = ()
-    parts: tuple[PartResult, ...] = ()
+    parts: tuple[PartResult, ...] = ()  # the effect in groups of rows, where that was the question
+    # (n_sample, n_divisions): groups of the sampled rows in each division, where that was the
+    # question
     groups: IntArray | None = None
 
     @property
@@ -349,21 +258,11 @@ class Measure(Protocol):
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class MeasureSums:
-    """What one or more chunks have to say.
+    """What one or more chunks have to say."""
 
-    Attributes
-    ----------
-    totals : tuple
-        One for each measure.
-    sample : Sample
-        Of a bounded number of rows: predictions, then what each measure keeps.
-    asked : int
-        MeasuredChunk that the model was asked about.
-    """
-
-    totals: tuple[Any, ...]
-    sample: Sample
-    asked: int
+    totals: tuple[Any, ...]  # one for each measure
+    sample: Sample  # of a bounded number of rows: predictions, then what each measure keeps
+    asked: int  # rows that the model was asked about
 
     def __add__(self, other: MeasureSums) -> MeasureSums:
         totals = tuple(a + b for a, b in zip(self.totals, other.totals, strict=True))
@@ -372,24 +271,12 @@ class MeasureSums:
 
 @dataclass(frozen=True, eq=False)
 class SampleParts:
-    """The sampled rows, taken apart into what was kept of them.
+    """The sampled rows, taken apart into what was kept of them."""
 
-    Attributes
-    ----------
-    predictions : ndarray of shape (n_sample, n_outputs)
-        Answers.
-    kept : tuple of ndarray of shape (n_sample, n_kept)
-        One for each measure.
-    weight : ndarray of shape (n_sample,)
-        Weights.
-    key : ndarray of shape (n_sample,)
-        Keys, increasing.
-    """
-
-    predictions: FloatArray
-    kept: tuple[FloatArray, ...]
-    weight: FloatArray
-    key: KeyArray
+    predictions: FloatArray  # (n_sample, n_outputs): answers
+    kept: tuple[FloatArray, ...]  # (n_sample, n_kept): one for each measure
+    weight: FloatArray  # (n_sample,): weights
+    key: KeyArray  # (n_sample,): keys, increasing
 
     def up_to(self, last_key: np.uint64) -> SampleParts:
         """The rows with keys up to this one."""
@@ -432,30 +319,15 @@ def split_sample_columns(
 
 @dataclass(frozen=True, eq=False)
 class MeasureTask:
-    """The task of a pass over the rows: ask for all measures, add up for each.
-
-    Attributes
-    ----------
-    asker : BatchedModel
-        The model.
-    measures : tuple of Measure
-        What is measured.
-    last_key : int
-        Rows with keys up to this one are kept in the sample of the result.
-    seed : int
-        Of the rows' keys.
-    weight : float
-        What all rows of the table weigh.
-    search_key, moved_key : int
-        Rows with keys up to these are searched for regions, and moved to places near their own,
-        besides.
-    """
+    """The task of a pass over the rows: ask for all measures, add up for each."""
 
     asker: BatchedModel
     measures: tuple[Measure, ...]
-    last_key: np.uint64
-    seed: int
-    weight: float = 1.0
+    last_key: np.uint64  # rows with keys up to this one are kept in the sample of the result
+    seed: int  # of the rows' keys
+    weight: float = 1.0  # what all rows of the table weigh
+    # search_key, moved_key: rows with keys up to these are searched for regions, and moved to
+    # places near their own, besides
     search_key: np.uint64 = NO_KEY
     moved_key: np.uint64 = NO_KEY
 

@@ -29,18 +29,11 @@ Of = Literal["change", "prediction", "own"]
 
 @dataclass(frozen=True, eq=False)
 class Removal:
-    """Predictions without the value of a feature.
-
-    Attributes
-    ----------
-    feature : Feature
-        The feature.
-    of : {"change", "prediction", "own"}
-        The change of the prediction over rows that have a value; the prediction of all rows
-        without it; the prediction of the rows that have none by themselves.
-    """
+    """Predictions without the value of a feature."""
 
     feature: Feature
+    # the change of the prediction over rows that have a value; the prediction of all rows without
+    # it; the prediction of the rows that have none by themselves
     of: Of
     needs: ClassVar[Needs] = "predictions"
     n_points: ClassVar[int] = 1

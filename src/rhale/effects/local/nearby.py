@@ -39,54 +39,29 @@ MAX_INCREMENTS = 2**24  # increments that are kept of all features and outputs: 
 
 
 class MovedRows(NamedTuple):
-    """MeasuredChunk that were moved along a feature, for one output.
+    """Rows that were moved along a feature, for one output."""
 
-    Attributes
-    ----------
-    row : ndarray of shape (n_rows,)
-        Which of the sampled rows they are.
-    x, place : ndarray of shape (n_rows,)
-        Their values, and their places.
-    increments : ndarray of shape (n_rows, n_increments)
-        Changes of the prediction between the places around their own.
-    weight, key : ndarray of shape (n_rows,)
-        Weights and keys.
-    """
-
-    row: IntArray
+    row: IntArray  # (n_rows,): which of the sampled rows they are
+    # x, place: (n_rows,): their values, and their places
     x: FloatArray
     place: IntArray
+    # (n_rows, n_increments): changes of the prediction between the places around their own
     increments: FloatArray
+    # weight, key: (n_rows,): weights and keys
     weight: FloatArray
     key: KeyArray
 
 
 @dataclass(frozen=True, eq=False)
 class Nearby:
-    """One feature, and the places that sampled rows are moved to.
-
-    Attributes
-    ----------
-    feature : Feature
-        The feature.
-    places : Places
-        The places; of levels, where they stand on the axis.
-    n_outputs : int
-        Outputs of the model.
-    n_rows : int
-        How many rows are moved, of a table that has so many.
-    last_key : int
-        Largest key of these rows.
-    every : bool
-        Whether all rows are moved that something is kept of, besides.
-    """
+    """One feature, and the places that sampled rows are moved to."""
 
     feature: Feature
-    places: Places
-    n_outputs: int
-    n_rows: int = MAX_MOVED_ROWS
-    last_key: np.uint64 = MAX_ROW_HASH
-    every: bool = False
+    places: Places  # the places; of levels, where they stand on the axis
+    n_outputs: int  # outputs of the model
+    n_rows: int = MAX_MOVED_ROWS  # how many rows are moved, of a table that has so many
+    last_key: np.uint64 = MAX_ROW_HASH  # largest key of these rows
+    every: bool = False  # whether all rows are moved that something is kept of, besides
 
     @classmethod
     def of(cls, feature: Feature, columns: Columns, n_outputs: int, *, every: bool) -> Nearby:
@@ -112,12 +87,8 @@ class Nearby:
     def ask(self, rows: MeasuredChunk, *, may_fail: bool = False) -> SubsetQuery:
         """The sampled rows at the places around their own; rows without a value stay as they are.
 
-        Parameters
-        ----------
-        rows : MeasuredChunk
-            The rows.
-        may_fail : bool
-            Whether the model may refuse rows that are moved, as nothing else asks about any.
+        `may_fail`: whether the model may refuse rows that are moved, as nothing else asks about
+        any.
         """
         some, column = self.moved(rows)[0], self.feature.column
         x, levels = rows.chunk.column(column)[some], self.feature.levels
@@ -137,12 +108,8 @@ class Nearby:
     def keep(self, rows: MeasuredChunk, answers: FloatArray) -> FloatArray:
         """Increments of the sampled rows, shape (n_sampled, n_kept).
 
-        Parameters
-        ----------
-        rows : MeasuredChunk
-            The rows.
-        answers : ndarray of shape (n_asked, n_some, n_outputs)
-            Answers to what `ask` asks; rows that were not moved get nan.
+        `answers` (n_asked, n_some, n_outputs): answers to what `ask` asks; rows that were not moved
+        get nan.
         """
         some, among = self.moved(rows)
         kept = np.full((rows.sampled.size, self.n_kept), np.nan)
@@ -153,12 +120,7 @@ class Nearby:
     def read(self, sampled: MeasureSample, output: int) -> MovedRows:
         """The rows that were moved, and lie on the axis, for one output.
 
-        Parameters
-        ----------
-        sampled : MeasureSample
-            What was kept of sampled rows: where they stand first, increments last.
-        output : int
-            The output.
+        `sampled`: what was kept of sampled rows: where they stand first, increments last.
         """
         kept, weight, key = sampled
         x, size = kept[:, 0], self.places.n_asked - 1
@@ -251,12 +213,7 @@ def rows_to_move(n_asked: int) -> int:
 def place_levels(levels: Levels, values: FloatArray, weight: FloatArray) -> Places:
     """Levels are places; without an order, all are near each other.
 
-    Parameters
-    ----------
-    levels : Levels
-        The levels.
-    values, weight : ndarray of shape (n_sample,)
-        Of sampled rows: how many rows each level has.
+    `values`, `weight` (n_sample,): of sampled rows: how many rows each level has.
     """
     if not levels.has_order:
         first = np.zeros(levels.size, dtype=np.intp)

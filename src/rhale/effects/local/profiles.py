@@ -54,21 +54,11 @@ MIN_TRACED_BLOCK_ROWS = 2**9
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class Traces:
-    """Predictions of some rows along a feature.
-
-    Attributes
-    ----------
-    sums : CurveSums
-        Of their curves.
-    cells : Moments
-        Where the rows stand between the points of the grid.
-    n_outside : int
-        MeasuredChunk beyond the ends of the grid.
-    """
+    """Predictions of some rows along a feature."""
 
     sums: CurveSums
-    cells: Moments
-    n_outside: int
+    cells: Moments  # where the rows stand between the points of the grid
+    n_outside: int  # rows beyond the ends of the grid
 
     def __add__(self, other: Traces) -> Traces:
         n_outside = self.n_outside + other.n_outside
@@ -77,21 +67,11 @@ class Traces:
 
 @dataclass(frozen=True, eq=False)
 class Tracing:
-    """Trace predictions along the grid of one feature.
-
-    Attributes
-    ----------
-    feature : Feature
-        The feature.
-    method : {"pdp", "ice"}
-        Whether the curves of single rows are kept.
-    points : ndarray of shape (n_grid,)
-        The grid, increasing.
-    """
+    """Trace predictions along the grid of one feature."""
 
     feature: Feature
-    method: TracedMethod
-    points: FloatArray
+    method: TracedMethod  # whether the curves of single rows are kept
+    points: FloatArray  # (n_grid,): the grid, increasing
     needs: ClassVar[Needs] = "predictions"
 
     @property
@@ -210,13 +190,9 @@ class Tracing:
 
 
 def choose_points(settings: Settings, feature: Feature, output: str) -> FloatArray:
-    """Points of a profile, as values that the feature can take.
-
-    Notes
-    -----
-    Points that were given stay as they are. Otherwise they are the limits of the bins that were
-    asked for, of equal width or of equal count, or all values where these are no more.
-    """
+    """Points of a profile, as values that the feature can take."""
+    # Points that were given stay as they are. Otherwise they are the limits of the bins that were
+    # asked for, of equal width or of equal count, or all values where these are no more.
     if feature.levels is not None:
         return feature.levels.edges
     partition, axis = settings.partition(feature.name, output), feature.axis
@@ -252,25 +228,11 @@ def partial_dependence(
 ) -> FloatArray:
     """Mean answers over all rows with columns held at each of some points: partial dependence.
 
-    Parameters
-    ----------
-    asker : BatchedModel
-        The model.
-    chunk : Chunk
-        The rows.
-    held : sequence of (column, values)
-        Columns, and their values at the points, shape (n_points,).
-    shares : ndarray of shape (n_rows,)
-        What each row counts for; they add up to 1.
-
-    Returns
-    -------
-    ndarray of shape (n_outputs, n_points)
-
-    Notes
-    -----
-    n_points x n_rows rows are asked, as many points in one call as the batch holds.
+    `held`: columns, and their values at the points, shape (n_points,); `shares` (n_rows,): what
+    each row counts for; they add up to 1.
+    Returns shape (n_outputs, n_points).
     """
+    # n_points x n_rows rows are asked, as many points in one call as the batch holds.
 
     def build(points: IntArray, rows: IntArray) -> Any:
         return chunk.take(rows).substitute([(c, values[points]) for c, values in held])
@@ -284,9 +246,7 @@ def complement_dependence(
 ) -> FloatArray:
     """Mean answers for each row over the values that a column has in all rows, all else held.
 
-    Returns
-    -------
-    ndarray of shape (n_outputs, n_rows)
+    Returns shape (n_outputs, n_rows).
     """
     values = chunk.column(column)
 
@@ -322,15 +282,7 @@ def average_predictions(
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
-    """Average the predictions of the rows in each bin of one feature.
-
-    Attributes
-    ----------
-    feature : Feature
-        The feature.
-    grid : Grid
-        The bins.
-    """
+    """Average the predictions of the rows in each bin of one feature."""
 
     feature: Feature
     grid: Grid

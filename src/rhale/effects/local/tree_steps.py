@@ -70,36 +70,19 @@ class JumpGrid(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JumpEffects:
-    """The effect of one feature on a model whose thresholds are known.
-
-    Attributes
-    ----------
-    feature : Feature
-        The feature.
-    places : JumpCells
-        Where the model jumps, and the rows near.
-    window : Window
-        Windows of the slopes of each row's own staircase: all rows of a cell have the same one.
-    cells : CellChoice
-        Cells and partitions.
-    nearby : Nearby
-        Places that sampled rows are moved to.
-    share : float or None
-        Share of the rows in a neighbourhood, where the user says so.
-    how, missing : tuple of Note
-        How local effects are found; rows without a value.
-    reach : tuple of float
-        Between which values the rows of a region lie: they have jumps at places between them.
-    """
+    """The effect of one feature on a model whose thresholds are known."""
 
     feature: Feature
-    places: JumpCells
+    places: JumpCells  # where the model jumps, and the rows near
+    # windows of the slopes of each row's own staircase: all rows of a cell have the same one
     window: Window
     cells: CellChoice
-    nearby: Nearby
-    share: float | None = None
+    nearby: Nearby  # places that sampled rows are moved to
+    share: float | None = None  # share of the rows in a neighbourhood, where the user says so
+    # how, missing: how local effects are found; rows without a value
     how: tuple[Note, ...] = ()
     missing: tuple[Note, ...] = ()
+    # between which values the rows of a region lie: they have jumps at places between them
     reach: tuple[float, float] = (-np.inf, np.inf)
     needs: ClassVar[Needs] = "nothing"
     n_changes: ClassVar[int] = 0

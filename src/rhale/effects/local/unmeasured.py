@@ -30,18 +30,10 @@ NO_EFFECT = "so no effect can be measured"
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A feature with one value.
-
-    Attributes
-    ----------
-    feature : Feature
-        The feature.
-    missing : tuple of Note
-        MeasureContext rows without a value.
-    """
+    """A feature with one value."""
 
     feature: Feature
-    missing: tuple[Note, ...] = ()
+    missing: tuple[Note, ...] = ()  # about rows without a value
     needs: ClassVar[Needs] = "nothing"
     n_changes: ClassVar[int] = 0
     n_points: ClassVar[int] = 1
@@ -79,12 +71,7 @@ def describe_constant(feature: Feature, output: str, survey: Survey) -> Effect |
 def note_constant(feature: Feature, *, is_traced: bool = False) -> Note:
     """Say that a feature has one value or one level, and where that leaves the curve.
 
-    Parameters
-    ----------
-    feature : Feature
-        The feature.
-    is_traced : bool
-        Whether the model was asked about other values, all the same.
+    `is_traced`: whether the model was asked about other values, all the same.
     """
     if feature.levels is None:
         shown = format_axis_value(feature.axis.low, feature.axis_kind)
