@@ -319,7 +319,7 @@ def read_search_rows(columns: Columns, done: Sequence[Done], sampled: SamplePart
         else np.empty((n_rows, 0)),
         n_levels=np.array([count_levels(feature) for feature in splitters], dtype=np.int64),
         weight=sampled.weight,
-        checks=(sampled.key >> HALF_BIT & np.uint64(1)).astype(np.bool_),
+        is_holdout=(sampled.key >> HALF_BIT & np.uint64(1)).astype(np.bool_),
         n_features=len(columns.table.names),
     )
 

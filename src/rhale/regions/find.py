@@ -73,11 +73,11 @@ def _find_regions_in_rows(
     nothing = np.full(coded.n_splitters, np.nan)
     empty = Finding(partner_share=nothing, partner_error=nothing)
     row = np.concatenate([target.row for target in targets])
-    checks = coded.rows.checks[row]
+    is_holdout = coded.rows.is_holdout[row]
     if (
         np.count_nonzero(np.bincount(row)) < MIN_REGION_SEARCH_ROWS
-        or checks.all()
-        or not checks.any()
+        or is_holdout.all()
+        or not is_holdout.any()
     ):
         return replace(empty, reason="few rows")
     if splitters.size == 0:
@@ -262,9 +262,9 @@ def _confirm_both_ways(search: SplitSearch, tree: Branch | None) -> Checked:
     one = _check_whole(search, tree, bar)
     if one.tree is None:
         return one
-    turned = search.turned()
-    found = grow(turned, turned.part(turned.residuals.searched))
-    other = _check_whole(turned, found, bar)
+    swapped = search.swap_folds()
+    found = grow(swapped, swapped.part(swapped.residuals.searched))
+    other = _check_whole(swapped, found, bar)
     if other.tree is None or _splitters(one.tree) != _splitters(other.tree):
         return Checked(None)
     mine, theirs = one.gains[0], other.gains[0]

@@ -53,7 +53,7 @@ class Divisible(Measure, Protocol):
         """Sums over rows, from what was kept of each; None where that does not tell them."""
 
     def conclude_region(
-        self, total: Any, kept: FloatArray, about: MeasureContext, output: int
+        self, total: Any, kept: FloatArray, context: MeasureContext, output: int
     ) -> Effect | LevelEffect | Unbinned | None:
         """The effect on one output of rows that count; None where there are too few of them."""
 
@@ -152,7 +152,7 @@ class Grouped:
             return replace(asked, memory=memory)
         (whole,) = asked.jumps
         jumps = [self.divide(whole, rows, place, g) for place, g in enumerate(groups)]
-        return Questions(memory=memory, jumps=jumps, asides=asked.asides)
+        return Questions(memory=memory, jumps=jumps, subset_queries=asked.subset_queries)
 
     def divide(
         self, whole: JumpQuestion, rows: MeasuredChunk, division: int, group: IntArray
@@ -173,13 +173,13 @@ class Grouped:
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Add up part by part."""
         memory: Memory = asked.memory
-        tallies = []
+        chunk_results = []
         for part in self.parts:
             some = replace(rows, counted=memory.counts(part))
-            tallies.append(part.measure.add_up(some, memory.asked, part.hear(replies)))
+            chunk_results.append(part.measure.add_up(some, memory.asked, part.hear(replies)))
         groups = [group[rows.sampled] for group in memory.groups]
-        kept = np.column_stack([tallies[0].kept, *groups])
-        return ChunkResult(GroupTotals(tuple(tally.total for tally in tallies)), kept)
+        kept = np.column_stack([chunk_results[0].kept, *groups])
+        return ChunkResult(GroupTotals(tuple(result.total for result in chunk_results)), kept)
 
     def recall(
         self, rows: MeasureSample, times: IntArray, groups: Sequence[IntArray]
@@ -193,18 +193,18 @@ class Grouped:
             totals.append(part.measure.recall(own))
         return None if any(total is None for total in totals) else GroupTotals(tuple(totals))
 
-    def conclude(self, total: GroupTotals, kept: FloatArray, about: MeasureContext) -> Conclusion:
+    def conclude(self, total: GroupTotals, kept: FloatArray, context: MeasureContext) -> Conclusion:
         """The effect in every group."""
-        n_own = self.base.n_kept(len(about.outputs))
+        n_own = self.base.n_kept(len(context.outputs))
         own, groups = kept[:, :n_own], kept[:, n_own:]
-        assert about.sampled is not None  # noqa: S101 - our own mistake
-        sampled, parts = about.sampled, []
+        assert context.sampled is not None  # noqa: S101 - our own mistake
+        sampled, parts = context.sampled, []
         for part, sums in zip(self.parts, total.totals, strict=True):
             inside = groups[:, part.division] == part.group
             every = sampled.kept[:, n_own + part.division] == part.group
             moved = MeasureSample(*(each[every] for each in sampled))
             moved = moved._replace(kept=moved.kept[:, :n_own])
-            some = replace(about, weight=about.weight[inside], sampled=moved)
+            some = replace(context, weight=context.weight[inside], sampled=moved)
             found = part.measure.conclude_region(sums, own[inside], some, part.output)
             parts.append(PartResult(part.division, part.group, part.output, found))
         return Conclusion(parts=tuple(parts), groups=groups.astype(np.int64))

@@ -68,7 +68,11 @@ def compute_explained_share(residuals: Residuals, some: IntArray, drop: FloatArr
     share = float(drop.sum()) / total
     by_row = residuals.add_by_row(some, drop) - share * spread
     error = float(np.sqrt(np.sum(by_row**2))) / total
-    return Gain(min(share * residuals.given_back, 1.0), error * residuals.given_back, n_rows)
+    return Gain(
+        min(share * residuals.leverage_correction, 1.0),
+        error * residuals.leverage_correction,
+        n_rows,
+    )
 
 
 @dataclass(frozen=True)

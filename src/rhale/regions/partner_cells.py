@@ -329,7 +329,9 @@ def _leave_all(
         group = _groups(coded, k, residuals.row)
         residuals = replace(residuals, values=residuals.values - curves[:, group, residuals.cell])
         one = _square_of_one(residuals)
-    explained = (1 - float(residuals.spreads(checking).sum()) / total) * residuals.given_back
+    explained = (
+        1 - float(residuals.spreads(checking).sum()) / total
+    ) * residuals.leverage_correction
     return float(np.clip(1 - explained, 0.0, 1.0))
 
 

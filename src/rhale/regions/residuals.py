@@ -179,11 +179,11 @@ class Residuals:
     values: FloatArray
     square: FloatArray  # (n_effects,): squares of the local effects themselves
     weight: FloatArray  # (n_effects,): weights; 1 in all for each feature in each half of the rows
-    checks: BoolArray  # (n_effects,): whether the row checks
+    is_holdout: BoolArray  # (n_effects,): whether the row checks
     # (n_cells,): what squares in a cell count: they are in units of the predictions' deviation
     factor: FloatArray
     feature: IntArray  # (n_cells,): the feature that a cell is of
-    few: IntArray  # (n_cells,): the wider cell that it lies in
+    coarse_cell: IntArray  # (n_cells,): the wider cell that it lies in
     # how far the common curve follows the rows themselves, in those that check
     leverage: float = 0.0
 
@@ -195,12 +195,12 @@ class Residuals:
     @cached_property
     def searched(self) -> IntArray:
         """Effects of rows that are searched."""
-        return np.flatnonzero(~self.checks)
+        return np.flatnonzero(~self.is_holdout)
 
     @cached_property
     def checking(self) -> IntArray:
         """Effects of rows that check."""
-        return np.flatnonzero(self.checks)
+        return np.flatnonzero(self.is_holdout)
 
     @cached_property
     def halves(self) -> tuple[Residuals, Residuals]:
@@ -216,7 +216,7 @@ class Residuals:
             values=self.values.take(some, axis=1),
             square=self.square[some],
             weight=self.weight[some],
-            checks=self.checks[some],
+            is_holdout=self.is_holdout[some],
         )
 
     @cached_property
@@ -225,7 +225,7 @@ class Residuals:
         return self.add_by_row(self.checking, self.spreads(self.checking))
 
     @property
-    def given_back(self) -> float:
+    def leverage_correction(self) -> float:
         """What a share of the spread is larger, but for the leverage of the common curve."""
         return (1 - self.leverage) / (1 - 2 * self.leverage) if self.leverage < 0.25 else 1.5
 
@@ -271,7 +271,7 @@ def bound_spread(rows: SearchRows, targets: Sequence[Target]) -> float:
     # `LINES_ADD` times.
     found = 0.0
     for target in targets:
-        some = np.flatnonzero(rows.checks[target.row])
+        some = np.flatnonzero(rows.is_holdout[target.row])
         if some.size == 0:
             continue
         weight, raw = rows.weight[target.row[some]], target.effects[some] - target.shared[some]
@@ -287,7 +287,7 @@ def _join_residuals(parts: Sequence[Residuals]) -> Residuals:
     if len(parts) == 1:
         return parts[0]
     n_cells = np.cumsum([0, *(part.n_cells for part in parts)])
-    n_few = np.cumsum([0, *(int(part.few.max(initial=-1)) + 1 for part in parts)])
+    n_few = np.cumsum([0, *(int(part.coarse_cell.max(initial=-1)) + 1 for part in parts)])
     n_series = max(len(part.values) for part in parts)
     return Residuals(
         row=np.concatenate([part.row for part in parts]),
@@ -295,10 +295,12 @@ def _join_residuals(parts: Sequence[Residuals]) -> Residuals:
         values=np.concatenate([_pad(part.values, n_series) for part in parts], axis=1),
         square=np.concatenate([part.square for part in parts]),
         weight=np.concatenate([part.weight for part in parts]),
-        checks=np.concatenate([part.checks for part in parts]),
+        is_holdout=np.concatenate([part.is_holdout for part in parts]),
         factor=np.concatenate([part.factor for part in parts]),
         feature=np.repeat(np.arange(len(parts)), np.diff(n_cells)),
-        few=np.concatenate([part.few + n for part, n in zip(parts, n_few, strict=False)]),
+        coarse_cell=np.concatenate(
+            [part.coarse_cell + n for part, n in zip(parts, n_few, strict=False)]
+        ),
         leverage=float(np.mean([part.leverage for part in parts])),
     )
 
@@ -309,15 +311,15 @@ def _pad(values: FloatArray, n_series: int) -> FloatArray:
 
 
 def _leave_curves(rows: SearchRows, target: Target, *, is_bound: bool = False) -> Residuals:
-    checks, weight = rows.checks[target.row], rows.weight[target.row].astype(float)
+    is_holdout, weight = rows.is_holdout[target.row], rows.weight[target.row].astype(float)
     raw = (target.effects - target.shared)[None]
     values, (cell, ends) = np.zeros_like(raw), _cells_of(target)
     n_cells = int(cell.max(initial=-1)) + 1
-    for half in (checks, ~checks):
+    for half in (is_holdout, ~is_holdout):
         some = np.flatnonzero(half)
         own = weight[some]
         weight[some] = own = own / own.sum()
-        if is_bound and half is not checks:
+        if is_bound and half is not is_holdout:
             continue
         if target.step is None:
             order = _order_of(half, target.along)
@@ -339,11 +341,11 @@ def _leave_curves(rows: SearchRows, target: Target, *, is_bound: bool = False) -
         values=values,
         square=square,
         weight=weight,
-        checks=checks,
+        is_holdout=is_holdout,
         factor=factor * scale**2,
         feature=np.zeros(n_cells, dtype=np.intp),
-        few=np.arange(n_cells) * n_few // max(n_cells, 1),
-        leverage=0.0 if is_told else mean_leverage(target.x[checks], weight[checks]),
+        coarse_cell=np.arange(n_cells) * n_few // max(n_cells, 1),
+        leverage=0.0 if is_told else mean_leverage(target.x[is_holdout], weight[is_holdout]),
     )
 
 

@@ -111,11 +111,11 @@ def find_first_split_of_pair(
     codes, splitters = by
     if splitters.size < 2:
         return None
-    few = _widen_cells(residuals)
-    histograms = _fill_pairs(few, some, codes, splitters)
+    coarse = _widen_cells(residuals)
+    histograms = _fill_pairs(coarse, some, codes, splitters)
     best, found = 0.0, None
     for place, splitter in enumerate(splitters):
-        gains = _gains_of_firsts(histograms[place], few.factor, least, place)
+        gains = _gains_of_firsts(histograms[place], coarse.factor, least, place)
         cut = int(np.argmax(gains))
         if gains[cut] > best * (1 + 1e-9):
             best, found = float(gains[cut]), (int(splitter), cut)
@@ -124,39 +124,39 @@ def find_first_split_of_pair(
 
 def _widen_cells(residuals: Residuals) -> Residuals:
     """Look at features in few cells: a pair has many groups, and rows are few."""
-    n_few = int(residuals.few.max(initial=-1)) + 1
-    counts = np.bincount(residuals.few, minlength=n_few)
+    n_coarse = int(residuals.coarse_cell.max(initial=-1)) + 1
+    counts = np.bincount(residuals.coarse_cell, minlength=n_coarse)
     return Residuals(
         row=residuals.row,
-        cell=residuals.few[residuals.cell],
+        cell=residuals.coarse_cell[residuals.cell],
         values=residuals.values,
         square=residuals.square,
         weight=residuals.weight,
-        checks=residuals.checks,
-        factor=np.bincount(residuals.few, residuals.factor, n_few) / counts,
-        feature=np.zeros(n_few, dtype=np.intp),
-        few=np.arange(n_few),
+        is_holdout=residuals.is_holdout,
+        factor=np.bincount(residuals.coarse_cell, residuals.factor, n_coarse) / counts,
+        feature=np.zeros(n_coarse, dtype=np.intp),
+        coarse_cell=np.arange(n_coarse),
     )
 
 
 def _fill_pairs(
-    few: Residuals, some: IntArray, codes: Codes, splitters: IntArray
+    coarse: Residuals, some: IntArray, codes: Codes, splitters: IntArray
 ) -> list[Histogram]:
     """For every splitter, its histogram with all: shape (n_splitters, n_codes, n_codes, n_cells).
 
     Axes are the other splitter, the code of this one, and that of the other. Rows without a value
     are in the last code, so that they stay together with the largest ones, or alone.
     """
-    n_splitters, n_cells = splitters.size, few.n_cells
+    n_splitters, n_cells = splitters.size, coarse.n_cells
     n_codes = int(codes.n_cells[splitters].max()) + 1
-    mine = codes.codes[np.ix_(splitters, few.row[some])].astype(np.intp)
+    mine = codes.codes[np.ix_(splitters, coarse.row[some])].astype(np.intp)
     if not np.any(mine == codes.n_cells[splitters][:, None]):
         n_codes -= 1
-    weight = few.weight[some]
-    columns = [weight, *(weight * v for v in few.values[:, some])]
+    weight = coarse.weight[some]
+    columns = [weight, *(weight * v for v in coarse.values[:, some])]
     shape = (n_splitters, n_codes, n_codes, n_cells)
     filled = np.zeros((len(columns), n_splitters, *shape))
-    cell, size = few.cell[some], n_codes * n_codes * n_cells
+    cell, size = coarse.cell[some], n_codes * n_codes * n_cells
     for k in range(n_splitters - 1):
         others = mine[k + 1 :]
         base = mine[k] * (n_codes * n_cells) + cell
@@ -227,9 +227,11 @@ class SplitSearch:
         factor = self.residuals.factor
         return float(squares(histogram, factor).sum() - squares(histogram.total(), factor))
 
-    def turned(self) -> SplitSearch:
+    def swap_folds(self) -> SplitSearch:
         """The search in the rows that check, which those that were searched then check."""
-        return replace(self, residuals=replace(self.residuals, checks=~self.residuals.checks))
+        return replace(
+            self, residuals=replace(self.residuals, is_holdout=~self.residuals.is_holdout)
+        )
 
     def part(self, some: IntArray) -> SearchNode:
         """All effects that are looked at: either side of a split has a share of their weight."""
@@ -345,8 +347,8 @@ def _cut_between(
     # All pairs of a few ends, then each limit at every end while the other is kept.
     factor, least = how
     known, missing, total = cells.cumulate(), cells[-1], cells.total()[None]
-    few = np.unique(np.linspace(0, ends.size - 1, FEW_ENDS).astype(int))
-    pairs = few[np.stack(np.triu_indices(few.size, 1))]
+    trial = np.unique(np.linspace(0, ends.size - 1, FEW_ENDS).astype(int))
+    pairs = trial[np.stack(np.triu_indices(trial.size, 1))]
     found = []
     for with_missing in (False, True) if missing.weight.any() else (False,):
 
@@ -565,8 +567,8 @@ def _pair_splitters(search: SplitSearch, some: IntArray) -> IntArray:
     """Choose splitters to look at in pairs: where there are many, those that explain most alone."""
     coded, residuals = search.coded, search.residuals
     splitters = search.splitters[coded.rows.n_levels[search.splitters] <= N_COARSE_CELLS]
-    n_few = int(residuals.few.max(initial=0)) + 1
-    most = min(MOST_PAIRED, int(np.sqrt(PAIR_NUMBERS / ((N_COARSE_CELLS + 1) ** 2 * n_few))))
+    n_coarse = int(residuals.coarse_cell.max(initial=0)) + 1
+    most = min(MOST_PAIRED, int(np.sqrt(PAIR_NUMBERS / ((N_COARSE_CELLS + 1) ** 2 * n_coarse))))
     if splitters.size <= most:
         return splitters
     histogram = fill(residuals, some, coded.coarse, splitters)

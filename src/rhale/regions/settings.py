@@ -227,7 +227,7 @@ class SearchRows:
     # in order
     n_levels: IntArray
     weight: FloatArray  # (n_rows,): weights, all positive
-    checks: BoolArray  # (n_rows,): whether a row checks what was found in the others
+    is_holdout: BoolArray  # (n_rows,): whether a row checks what was found in the others
     # how many features the model has; as many as there are splitters, if that is not said
     n_features: int = 0
 

@@ -16,7 +16,7 @@ LEAST = 0.05
 def explained(residuals, some, region):
     """Sum of squares of regions about the common mean of each wide cell."""
     w, r = residuals.weight[some], residuals.values[0, some]
-    few = residuals.few[residuals.cell[some]]
+    few = residuals.coarse_cell[residuals.cell[some]]
     found = 0.0
     for one in np.unique(region):
         for cell in np.unique(few):

@@ -55,7 +55,7 @@ def test_searched_rows_have_all_splitters_in_their_order_and_half_of_them_check(
     assert rows.n_features == 4
     np.testing.assert_array_equal(rows.values, np.column_stack([s[:, 0] for s in stands]))
     np.testing.assert_array_equal(rows.weight, sampled.weight)
-    np.testing.assert_array_equal(rows.checks, key // 32 % 2 == 1)
+    np.testing.assert_array_equal(rows.is_holdout, key // 32 % 2 == 1)
     assert rows.n_levels.tolist() == [0, 0, 0]
 
 

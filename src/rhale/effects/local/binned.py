@@ -77,7 +77,7 @@ class Source(Protocol):
         """Whether steps of the model are in the local effects of single rows."""
 
     @property
-    def piles(self) -> PointMasses:
+    def point_masses(self) -> PointMasses:
         """Values that many rows share, where local effects cannot tell what happens beside them."""
 
     def questions(self, rows: MeasuredChunk) -> Questions:
@@ -172,41 +172,41 @@ class BinnedEffects:
         asked = self.source.questions(rows)
         # a gradient may be all that a model has for rows that are not in its table
         near = self.nearby.ask(rows, may_fail=self.source.needs == "slopes")
-        return replace(asked, asides=(*asked.asides, near))
+        return replace(asked, subset_queries=(*asked.subset_queries, near))
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Moments of the local effects in every cell."""
         x = rows.chunk.column(self.feature.column)
         series = self.source.local_effects(rows, asked, replies)
-        places = rows.count_only(self.source.piles.take_sides(x, rows.key))
+        places = rows.count_only(self.source.point_masses.take_sides(x, rows.key))
         cells = measure_moments(self.cells.grid, places, series, rows.chunk.weights)
-        near = self.nearby.keep(rows, replies.asides[-1])
+        near = self.nearby.keep(rows, replies.subset_answers[-1])
         kept = np.column_stack([x[rows.sampled], series[:, rows.sampled].T, near])
         return ChunkResult(replace(cells, is_stepped=self.source.is_stepped), kept)
 
     def recall(self, rows: MeasureSample) -> Moments:
         """The same moments, from what was kept of every row."""
         x, effects = rows.kept[:, 0], rows.kept[:, 1 : 1 + self.nearby.n_outputs]
-        places = self.source.piles.take_sides(x, rows.key)
+        places = self.source.point_masses.take_sides(x, rows.key)
         cells = measure_moments(
             self.cells.grid, places, np.ascontiguousarray(effects.T), rows.weight
         )
         return replace(cells, is_stepped=self.source.is_stepped)
 
-    def conclude(self, total: Moments, kept: FloatArray, about: MeasureContext) -> Conclusion:
+    def conclude(self, total: Moments, kept: FloatArray, context: MeasureContext) -> Conclusion:
         """Leave it to the caller to choose bins among the cells, for each output."""
-        notes, every = gather_local_effect_notes(self, total, about), range(len(about.outputs))
-        was_refused = self.nearby.was_refused(about)
+        notes, every = gather_local_effect_notes(self, total, context), range(len(context.outputs))
+        was_refused = self.nearby.was_refused(context)
         across = ON_NEIGHBOURS if was_refused else ACROSS
         is_ale = self.cells.density == "bins"
         notes += describe_gaps(self.feature, OVER_BIN if is_ale else across)
         if was_refused:
             notes += (NOT_MOVED,)
-        made = tuple(self.unbinned(total, kept, about, output, notes) for output in every)
+        made = tuple(self.unbinned(total, kept, context, output, notes) for output in every)
         return Conclusion(
             made,
             cells=total if self.cells.can_change else None,
-            targets=() if about.searched is None else self.targets(about.searched, len(every)),
+            targets=() if context.searched is None else self.targets(context.searched, len(every)),
         )
 
     def targets(self, searched: MeasureSample, n_outputs: int) -> tuple[Target, ...]:
@@ -225,7 +225,7 @@ class BinnedEffects:
         return self
 
     def conclude_region(
-        self, total: Moments, kept: FloatArray, about: MeasureContext, output: int
+        self, total: Moments, kept: FloatArray, context: MeasureContext, output: int
     ) -> Unbinned | None:
         """The rows of a region, between its first and last cell or given limits, but for bins."""
         cells = self.cells.between_rows(total.series(output), output)
@@ -234,12 +234,12 @@ class BinnedEffects:
         known = {
             "kind": self.feature.axis_kind,
             "density": self.cells.density,
-            "sample": sample_effects(kept, about, output),
+            "sample": sample_effects(kept, context, output),
         }
         return Unbinned(
             self.feature.name,
-            about.outputs[output],
-            [ModelCells(cells, spread=self.nearby.conclude(about, output))],
+            context.outputs[output],
+            [ModelCells(cells, spread=self.nearby.conclude(context, output))],
             self.cells.partitions[output],
             known=known,
         )
@@ -248,7 +248,7 @@ class BinnedEffects:
         self,
         total: Moments,
         kept: FloatArray,
-        about: MeasureContext,
+        context: MeasureContext,
         output: int,
         notes: tuple[Note, ...],
     ) -> Unbinned:
@@ -257,12 +257,12 @@ class BinnedEffects:
             "kind": self.feature.axis_kind,
             "density": self.cells.density,
             "local_notes": notes,
-            "sample": sample_effects(kept, about, output),
+            "sample": sample_effects(kept, context, output),
         }
         return Unbinned(
             self.feature.name,
-            about.outputs[output],
-            [ModelCells(total.series(output), spread=self.nearby.conclude(about, output))],
+            context.outputs[output],
+            [ModelCells(total.series(output), spread=self.nearby.conclude(context, output))],
             self.cells.partitions[output],
             self.feature.axis,
             known,
@@ -290,20 +290,26 @@ class MeasuredCells(Protocol):
 
 
 def gather_local_effect_notes(
-    measured: MeasuredCells, total: Moments, about: MeasureContext
+    measured: MeasuredCells, total: Moments, context: MeasureContext
 ) -> tuple[Note, ...]:
     """What a reader should know about the local effects; refuse limits without rows."""
     feature, edges = measured.feature, measured.cells.grid.edges
-    require_rows_in_limits(feature, int(total.count.sum()), (edges[0], edges[-1]), about.survey)
-    notes = (*measured.how, *about.notes, *feature.notes, *measured.cells.notes, *measured.missing)
-    n_known = about.survey.n_rows - feature.n_missing
+    require_rows_in_limits(feature, int(total.count.sum()), (edges[0], edges[-1]), context.survey)
+    notes = (
+        *measured.how,
+        *context.notes,
+        *feature.notes,
+        *measured.cells.notes,
+        *measured.missing,
+    )
+    n_known = context.survey.n_rows - feature.n_missing
     return notes + describe_outside(n_known, total, kind=feature.axis_kind)
 
 
-def sample_effects(kept: FloatArray, about: MeasureContext, output: int) -> LocalEffects:
+def sample_effects(kept: FloatArray, context: MeasureContext, output: int) -> LocalEffects:
     """Local effects of the sampled rows that have a value."""
     known = ~np.isnan(kept[:, 0])
-    return LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known])
+    return LocalEffects(kept[known, 0], kept[known, 1 + output], context.weight[known])
 
 
 def without_moved(effect: AnyEffect) -> AnyEffect:
@@ -355,21 +361,22 @@ def choose_point_masses(feature: Feature, cells: CellChoice) -> PointMasses:
     return found if all(_suits(p, found) for p in cells.partitions) else NO_PILES
 
 
-def _suits(partition: Partition, piles: PointMasses) -> bool:
+def _suits(partition: Partition, point_masses: PointMasses) -> bool:
     """Whether bins are searched, or are those of such a search."""
     if isinstance(partition, Edges):
         edges = np.array(partition.edges)
-        return np.array_equal(piles.offer(edges), edges)
+        return np.array_equal(point_masses.offer(edges), edges)
     return isinstance(partition, Adaptive)
 
 
-def separate_point_masses(cells: CellChoice, piles: PointMasses) -> CellChoice:
+def separate_point_masses(cells: CellChoice, point_masses: PointMasses) -> CellChoice:
     """Let cells end where the stretches beside piles do, and bins with them."""
-    if not piles.values.size:
+    if not point_masses.values.size:
         return cells
-    grid = Grid(piles.offer(cells.grid.edges), cells.grid.closed)
+    grid = Grid(point_masses.offer(cells.grid.edges), cells.grid.closed)
     between = tuple(
-        p if isinstance(p, Edges) else BetweenStretches(p, piles.beside) for p in cells.partitions
+        p if isinstance(p, Edges) else BetweenStretches(p, point_masses.beside)
+        for p in cells.partitions
     )
     # rows of a pile have large local effects over a narrow stretch: no wider bin may hold them
     return replace(cells, grid=grid, partitions=between, can_change=False)

@@ -269,7 +269,7 @@ class LevelDifferences:
         level, sampled, weights = asked.memory, rows.sampled, rows.chunk.weights
         steps = row_steps(level, self.levels.size, replies.predictions, replies.changed)
         known = level >= 0 if rows.counted is None else (level >= 0) & rows.counted
-        near = self.nearby.keep(rows, *replies.asides)
+        near = self.nearby.keep(rows, *replies.subset_answers)
         if self.empty.pairs:
             left_out = self.empty.leave(level, rows.chunk)
             steps.down[:, left_out[0]] = steps.up[:, left_out[1]] = np.nan
@@ -301,19 +301,19 @@ class LevelDifferences:
         return self.measure(level, down[known].T, up[known].T, rows.weight[known])
 
     def conclude(
-        self, total: LevelMoments | LevelClasses, kept: FloatArray, about: MeasureContext
+        self, total: LevelMoments | LevelClasses, kept: FloatArray, context: MeasureContext
     ) -> Conclusion:
         """Gather the steps of each output, and how rows differ at the levels."""
-        every, outputs = slice(0, self.levels.size), range(len(about.outputs))
-        made = tuple(self.gather(total, kept, about, output, every) for output in outputs)
-        targets = () if about.searched is None else self.targets(about.searched, len(outputs))
+        every, outputs = slice(0, self.levels.size), range(len(context.outputs))
+        made = tuple(self.gather(total, kept, context, output, every) for output in outputs)
+        targets = () if context.searched is None else self.targets(context.searched, len(outputs))
         return Conclusion(made, targets=targets)
 
     def conclude_region(
         self,
         total: LevelMoments | LevelClasses,
         kept: FloatArray,
-        about: MeasureContext,
+        context: MeasureContext,
         output: int,
     ) -> LevelEffect | None:
         """The same for the rows of a region, from the first to the last of their levels."""
@@ -321,7 +321,7 @@ class LevelDifferences:
         if total.count.sum() < MIN_REGION_ROWS:
             return None
         some = slice(int(filled[0]), int(filled[-1]) + 1)
-        made = self.gather(total, kept, about, output, some)
+        made = self.gather(total, kept, context, output, some)
         unknown = [made.levels[k] for k in np.flatnonzero(made.count == 0)]
         if not unknown:
             return made
@@ -336,20 +336,20 @@ class LevelDifferences:
         self,
         total: LevelMoments | LevelClasses,
         kept: FloatArray,
-        about: MeasureContext,
+        context: MeasureContext,
         output: int,
         some: slice,
     ) -> LevelEffect:
         """The effect of neighbouring levels on one output."""
         levels, found = self.levels, total.between(some)
-        spread = self.nearby.conclude(about, output)
+        spread = self.nearby.conclude(context, output)
         steps, edges = found.steps, levels.edges[some]
         width = np.diff(edges)
         others = name_others(len(levels.pooled_names))
         has_pooled = any(name.rstrip(" ") == others for name in levels.names[some])
         return LevelEffect(
             name=self.feature.name,
-            output=about.outputs[output],
+            output=context.outputs[output],
             levels=levels.names[some],
             level_count=found.count,
             level_weight=found.weight,
@@ -363,10 +363,10 @@ class LevelDifferences:
             is_number=levels.is_number,
             has_order=levels.has_order,
             pooled=levels.pooled_names if has_pooled else (),
-            local_notes=about.notes + self.missing + self.empty.notes,
-            bin_notes=self.feature.notes + self.describe_moved(about),
+            local_notes=context.notes + self.missing + self.empty.notes,
+            bin_notes=self.feature.notes + self.describe_moved(context),
             row_spread=None if spread is None else spread.between(some.start, some.stop),
-            sample=self.sampled_steps(kept, about, output),
+            sample=self.sampled_steps(kept, context, output),
         )
 
     def targets(self, searched: MeasureSample, n_outputs: int) -> tuple[Target, ...]:
@@ -391,16 +391,16 @@ class LevelDifferences:
             for output in range(n_outputs)
         )
 
-    def describe_moved(self, about: MeasureContext) -> tuple[Note, ...]:
+    def describe_moved(self, context: MeasureContext) -> tuple[Note, ...]:
         """Say that the spread rests on some of the rows moved to every level, where it does."""
-        if self.levels.has_order or about.survey.n_rows <= self.nearby.n_rows:
+        if self.levels.has_order or context.survey.n_rows <= self.nearby.n_rows:
             return ()
         text = f"spread of the levels from {self.nearby.n_rows:,} rows moved to every level"
         return (Note("sample", text),)
 
-    def sampled_steps(self, kept: FloatArray, about: MeasureContext, output: int) -> LocalEffects:
+    def sampled_steps(self, kept: FloatArray, context: MeasureContext, output: int) -> LocalEffects:
         """Steps of the sampled rows, at the middles of the steps."""
-        edges, n_outputs = self.levels.edges, len(about.outputs)
+        edges, n_outputs = self.levels.edges, len(context.outputs)
         stands, down, up, _ = np.split(kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
         level = np.where(np.isnan(stands[:, 0]), -1, np.searchsorted(edges, stands[:, 0]))
         parts = []
@@ -410,7 +410,7 @@ class LevelDifferences:
             known &= ~np.isnan(change[:, output])
             k = step[known]
             effects = change[known, output] / (edges[k + 1] - edges[k])
-            parts.append((0.5 * (edges[k] + edges[k + 1]), effects, about.weight[known]))
+            parts.append((0.5 * (edges[k] + edges[k + 1]), effects, context.weight[known]))
         return LocalEffects(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
 
 

@@ -68,7 +68,7 @@ PROBE_ROUNDING = (
 
 
 def probe_smoothness(
-    asker: BatchedModel, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
+    model: BatchedModel, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
 ) -> tuple[BoolArray, int]:
     """Tell along which features the model is smooth.
 
@@ -80,14 +80,14 @@ def probe_smoothness(
     # mean squares were those of the few rows in the tail of an exponential, whose windows are wide.
     # A feature without any reaction counts as stepped: its steps may lie elsewhere, and wide
     # windows find them.
-    base = asker.predictor.predict(probe.rows, probe.n_rows)
+    base = model.predictor.predict(probe.rows, probe.n_rows)
     changes, places = [], []
     for column, around in zip(columns, windows, strict=True):
         x = probe.column(column)
         a, b = (probe.representable(column, end) for end in known_ends(around, x))
         changes += [(column, a), (column, b)]
         places.append((a, x, b))
-    answers = asker.ask(probe, changes)
+    answers = model.ask(probe, changes)
     smooth = np.zeros(len(columns), dtype=np.bool_)
     for i, (a, x, b) in enumerate(places):
         inner = (x > a) & (x < b)
@@ -104,7 +104,7 @@ def probe_smoothness(
 
 
 def probe_reactions(
-    asker: BatchedModel, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
+    model: BatchedModel, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
 ) -> tuple[BoolArray, int]:
     """Tell whether predictions differ between the ends of wide windows, feature by feature."""
     changes = [
@@ -112,7 +112,7 @@ def probe_reactions(
         for column, around in zip(columns, windows, strict=True)
         for end in known_ends(around, probe.column(column))
     ]
-    answers = asker.ask(probe, changes)
+    answers = model.ask(probe, changes)
     moved = np.any(answers[0::2] != answers[1::2], axis=(1, 2))
     return moved, probe.n_rows * len(changes)
 
@@ -155,12 +155,12 @@ class Choice:
     asked: int  # rows that the model was asked about to decide
 
 
-def choose_measures(columns: Columns, asker: BatchedModel, settings: Settings) -> Choice:
+def choose_measures(columns: Columns, model: BatchedModel, settings: Settings) -> Choice:
     """Decide what to measure of every feature."""
     probe = columns.probe
-    refused, asked = _ask_without_values(columns, asker, settings)
+    refused, asked = _ask_without_values(columns, model, settings)
     if settings.is_profile:
-        traced = [_choose_profile(settings, f, asker.outputs[0]) for f in columns.features]
+        traced = [_choose_profile(settings, f, model.outputs[0]) for f in columns.features]
         of: Of = "own" if settings.method == "mplot" else "prediction"
         gone = _removals(columns.features, refused, of)
         return Choice((*traced, *gone), {}, asked)
@@ -170,17 +170,17 @@ def choose_measures(columns: Columns, asker: BatchedModel, settings: Settings) -
     def find_nearby(feature: Feature, *, is_stepped: bool) -> Nearby:
         """Places near; where regions of a model with steps are searched, for all rows there are."""
         every = is_stepped and settings.regions is not None
-        return Nearby.of(feature, columns, len(asker.outputs), every=every)
+        return Nearby.of(feature, columns, len(model.outputs), every=every)
 
-    jumping = choose_jumps(settings, asker, probe, binned, missing, find_nearby)
+    jumping = choose_jumps(settings, model, probe, binned, missing, find_nearby)
     measured: dict[str, Measure] = {m.feature.name: m for m in jumping}
     how = {m.feature.name: m.how[0] for m in jumping}
     binned = [f for f in binned if f.name not in measured]
-    cells = [choose_cells(settings, f, asker.outputs) for f in binned]
-    sources, ways, more = choose_sources(settings, asker, probe, binned, cells)
+    cells = [choose_cells(settings, f, model.outputs) for f in binned]
+    sources, ways, more = choose_sources(settings, model, probe, binned, cells)
     for f, source, own, way in zip(binned, sources, cells, ways, strict=True):
         told = () if way in USUAL_WAYS else (way,)
-        offered, how[f.name] = separate_point_masses(own, source.piles), way
+        offered, how[f.name] = separate_point_masses(own, source.point_masses), way
         near = find_nearby(f, is_stepped=source.is_stepped)
         measured[f.name] = BinnedEffects(f, source, offered, near, told, missing[f.name])
     for feature in columns.features:
@@ -220,13 +220,13 @@ def _choose_profile(settings: Settings, feature: Feature, output: str) -> Tracin
 
 
 def _ask_without_values(
-    columns: Columns, asker: BatchedModel, settings: Settings
+    columns: Columns, model: BatchedModel, settings: Settings
 ) -> tuple[dict[str, str | None], int]:
     """Why the model cannot do without features with missing values (None: it can); rows asked."""
     some = [f for f in columns.features if f.n_missing]
     if settings.method == "mplot":  # it asks about no other rows than there are
         return dict.fromkeys((f.name for f in some), None), 0
-    found = {f.name: refuse_missing(asker, columns.probe, f.column) for f in some}
+    found = {f.name: refuse_missing(model, columns.probe, f.column) for f in some}
     return found, columns.probe.n_rows * len(some)
 
 
@@ -245,20 +245,20 @@ def _about_missing(
 
 def choose_jumps(
     settings: Settings,
-    asker: BatchedModel,
+    model: BatchedModel,
     probe: Chunk,
     features: Sequence[Feature],
     missing: dict[str, tuple[Note, ...]],
     find_nearby: Callable[..., Nearby],
 ) -> list[JumpEffects]:
     """Features along which a model that is walked jumps at known places."""
-    walker = asker.predictor.walker
+    walker = model.predictor.walker
     if walker is None or settings.method != "rhale" or settings.wants_gradient:
         return []
     numbers = [f for f in features if f.axis_kind == "number"]
     known = [(f, walker.places(f.column, probe, f.axis.values)) for f in numbers]
     some = [(f, cuts) for f, cuts in known if cuts is not None]
-    n_cuts, n_sums = sum(cuts.size for _, cuts in some), N_JUMP_GROUPS * len(asker.outputs)
+    n_cuts, n_sums = sum(cuts.size for _, cuts in some), N_JUMP_GROUPS * len(model.outputs)
     most = MAX_JUMP_CELLS if n_cuts * n_sums <= MOST_SUMS else MOST_SUMS // (n_sums * len(some))
     most = min(max(most, MIN_CELLS_PER_FEATURE), MAX_JUMP_CELLS)
     return [
@@ -274,7 +274,7 @@ def choose_jumps(
                 )
             ),
             window=_even_feature_window(f, settings.window or _mean_share(f.axis.rows), MEAN_LEAST),
-            cells=choose_cells(settings, f, asker.outputs, STEPPED_LIMITS),
+            cells=choose_cells(settings, f, model.outputs, STEPPED_LIMITS),
             nearby=find_nearby(f, is_stepped=True),
             share=settings.window,
             how=describe_places(places, cuts.size, _near_share(settings, f)),
@@ -296,7 +296,7 @@ def _even_feature_window(feature: Feature, share: float, least: float) -> Window
 
 def choose_sources(
     settings: Settings,
-    asker: BatchedModel,
+    model: BatchedModel,
     probe: Chunk,
     features: Sequence[Feature],
     cells: Sequence[CellChoice],
@@ -310,7 +310,7 @@ def choose_sources(
         pairs = zip(features, cells, strict=True)
         own = [Secant(feature.column, _own_bin(feature, c)) for feature, c in pairs]
         return own, [OVER_BINS] * len(features), 0
-    adapter = asker.predictor.adapter
+    adapter = model.predictor.adapter
     if settings.wants_gradient and not adapter.is_differentiable:
         msg = (
             f"a gradient was asked for, but this {adapter.kind} has none; pass "
@@ -320,11 +320,11 @@ def choose_sources(
     slopes = [Gradient(f.column) for f in features]
     why, asked = "", 0
     if adapter.is_differentiable and settings.local != "secant":
-        why, ways, asked = judge_gradient(settings, asker, probe, features)
+        why, ways, asked = judge_gradient(settings, model, probe, features)
         if not why:
             return slopes, ways, asked
-    piles = [choose_point_masses(*pair) for pair in zip(features, cells, strict=True)]
-    windows, ways, more = _choose_windows(settings, asker, probe, features, piles)
+    point_masses = [choose_point_masses(*pair) for pair in zip(features, cells, strict=True)]
+    windows, ways, more = _choose_windows(settings, model, probe, features, point_masses)
     return windows, [Note(way.kind, why + way) for way in ways], asked + more
 
 
@@ -336,22 +336,22 @@ def _own_bin(feature: Feature, cells: CellChoice) -> OwnBin | WholeBin:
 
 
 def judge_gradient(
-    settings: Settings, asker: BatchedModel, probe: Chunk, features: Sequence[Feature]
+    settings: Settings, model: BatchedModel, probe: Chunk, features: Sequence[Feature]
 ) -> tuple[str, list[Note], int]:
     """Say why the gradient is of no use ("" if it is), and what to note about each feature."""
     try:
-        found = asker.differentiate(probe)
+        found = model.differentiate(probe)
     except NotDifferentiableError as error:
         if settings.wants_gradient:
             raise
         return f"no gradient ({error}): ", [], probe.n_rows
     why, flat, asked = "", set[str](), probe.n_rows
     if not settings.wants_gradient:
-        why, flat, more = _find_flat(asker, probe, features, found[1])
+        why, flat, more = _find_flat(model, probe, features, found[1])
         asked += more
     if why:
         return why, [], asked
-    wrong, more = check_gradient(asker, probe, features, found)
+    wrong, more = check_gradient(model, probe, features, found)
     if wrong and settings.local != "gradient":
         way = "leave it out (local='secant'), or insist with local='gradient'"
         if settings.pairing is not None:  # which have no local=
@@ -363,14 +363,14 @@ def judge_gradient(
 
 
 def _find_flat(
-    asker: BatchedModel, probe: Chunk, features: Sequence[Feature], slopes: FloatArray
+    model: BatchedModel, probe: Chunk, features: Sequence[Feature], slopes: FloatArray
 ) -> tuple[str, set[str], int]:
     """Features without slopes along which predictions move; why, if no slope is of any use."""
     flat = [f for f in features if not np.any(slopes[:, :, f.column])]
     if not flat:
         return "", set(), 0
     wide = [window(f.axis, WIDE_SHARE, whole=f.whole) for f in flat]
-    moved, asked = probe_reactions(asker, probe, [f.column for f in flat], wide)
+    moved, asked = probe_reactions(model, probe, [f.column for f in flat], wide)
     if not np.any(slopes) and moved.any():
         return "the gradient is zero everywhere although predictions differ: ", set(), asked
     return "", {f.name for f, moves in zip(flat, moved, strict=True) if moves}, asked
@@ -383,17 +383,17 @@ def _insisted(wrong: Disagreement) -> Note:
 
 def _choose_windows(
     settings: Settings,
-    asker: BatchedModel,
+    model: BatchedModel,
     probe: Chunk,
     features: Sequence[Feature],
-    piles: Sequence[PointMasses],
+    point_masses: Sequence[PointMasses],
 ) -> tuple[list[Secant], list[Note], int]:
     """Probe where the model is smooth, and choose the windows of the secants."""
-    pairs = zip(features, piles, strict=True)
-    narrow = [window(f.axis, SMOOTH_SHARE, whole=f.whole, piles=own) for f, own in pairs]
-    smooth, asked = probe_smoothness(asker, probe, [f.column for f in features], narrow)
+    pairs = zip(features, point_masses, strict=True)
+    narrow = [window(f.axis, SMOOTH_SHARE, whole=f.whole, point_masses=own) for f, own in pairs]
+    smooth, asked = probe_smoothness(model, probe, [f.column for f in features], narrow)
     secants, ways = [], []
-    for feature, own, is_smooth in zip(features, piles, smooth, strict=True):
+    for feature, own, is_smooth in zip(features, point_masses, smooth, strict=True):
         share = settings.window or (SMOOTH_SHARE if is_smooth else _mean_share(feature.axis.rows))
         secants.append(_secant(feature, own, share, is_smooth=bool(is_smooth)))
         kind = "smooth" if is_smooth else "stepped"
@@ -408,10 +408,18 @@ def _mean_share(n_rows: float) -> float:
     return float(np.clip(ROWS_PER_WINDOW / n_rows, MEAN_SHARE, WIDEST_SHARE))
 
 
-def _secant(feature: Feature, piles: PointMasses, share: float, *, is_smooth: bool) -> Secant:
+def _secant(
+    feature: Feature, point_masses: PointMasses, share: float, *, is_smooth: bool
+) -> Secant:
     axis, whole = feature.axis, feature.whole
     if is_smooth:
-        return Secant(feature.column, window(axis, share, whole=whole, piles=piles), piles=piles)
-    own = even_window(axis, share, MEAN_LEAST * share, whole=whole, piles=piles)
-    wide = even_window(axis, WIDE_SHARE, WIDE_LEAST * WIDE_SHARE, whole=whole, piles=piles)
-    return Secant(feature.column, own, wide, piles)
+        return Secant(
+            feature.column,
+            window(axis, share, whole=whole, point_masses=point_masses),
+            point_masses=point_masses,
+        )
+    own = even_window(axis, share, MEAN_LEAST * share, whole=whole, point_masses=point_masses)
+    wide = even_window(
+        axis, WIDE_SHARE, WIDE_LEAST * WIDE_SHARE, whole=whole, point_masses=point_masses
+    )
+    return Secant(feature.column, own, wide, point_masses)

@@ -45,7 +45,7 @@ class Window:
     # (n_knots,): how far an even window goes to either side of the knots: as far as its shorter
     # half
     reach: FloatArray | None = None
-    piles: PointMasses = NO_PILES  # values that many rows share: no window crosses them
+    point_masses: PointMasses = NO_PILES  # values that many rows share: no window crosses them
     # what an even window is at least; where it would be narrower, this one is taken. None where
     # windows are not even
     least: Window | None = None
@@ -66,7 +66,7 @@ class Window:
         if self.least is None:
             a, b = lines
         else:
-            reach = self.piles.shorten(x, lines[2])
+            reach = self.point_masses.shorten(x, lines[2])
             for behind, beyond in self.gaps:
                 way = np.where(x <= behind, behind - x, np.where(x >= beyond, x - beyond, np.inf))
                 reach = np.minimum(reach, way)
@@ -82,7 +82,7 @@ class Window:
             b = np.where(x <= behind, np.minimum(b, behind), b)
         if self.gaps.size:
             a, b = (np.where(b > a, own, all_) for own, all_ in zip((a, b), wide, strict=True))
-        a, b = self.piles.confine(x, a, b)
+        a, b = self.point_masses.confine(x, a, b)
         is_narrow = ~(b > a)
         if is_narrow.any():
             a[is_narrow], b[is_narrow] = self.low, self.high
@@ -94,7 +94,7 @@ def window(
     share: float,
     *,
     whole: bool = False,
-    piles: PointMasses = NO_PILES,
+    point_masses: PointMasses = NO_PILES,
     at: FloatArray | None = None,
 ) -> Window:
     """Find, everywhere on the axis, the interval that holds a share of the rows.
@@ -122,7 +122,7 @@ def window(
         ladder=ladder,
         whole=whole,
         gaps=axis.empty,
-        piles=piles,
+        point_masses=point_masses,
     )
 
 
@@ -132,7 +132,7 @@ def even_window(
     least: float,
     *,
     whole: bool = False,
-    piles: PointMasses = NO_PILES,
+    point_masses: PointMasses = NO_PILES,
 ) -> Window:
     """Find windows that go as far to the left as to the right.
 
@@ -145,13 +145,13 @@ def even_window(
     # the second already. Features of few values have no even windows: their neighbours are where
     # they are.
     if axis.values.size <= MANY_VALUES:
-        return window(axis, share, whole=whole, piles=piles)
+        return window(axis, share, whole=whole, point_masses=point_masses)
     half = _weight_needed(axis, share) / 2
     knots, (below, above) = axis.knots.places, axis.beside_knots
     starts, stops = _find_values_at_weights(axis, below - half, axis.total - above + half)
     reach = np.minimum(knots - starts, stops - knots)
     narrow = window(axis, min(least, share), whole=whole)
-    return replace(narrow, share=share, reach=reach, piles=piles, least=narrow)
+    return replace(narrow, share=share, reach=reach, point_masses=point_masses, least=narrow)
 
 
 def _make_symmetric_windows(
@@ -217,7 +217,7 @@ class Secant:
     # a wider one, which tells how much of the secant is curvature; None where the model is smooth
     # and one is enough
     wide: Window | None = None
-    piles: PointMasses = NO_PILES  # values that many rows share, as in the intervals
+    point_masses: PointMasses = NO_PILES  # values that many rows share, as in the intervals
     needs: ClassVar[Needs] = "nothing"
     n_changes: ClassVar[int] = 2
 
@@ -229,15 +229,15 @@ class Secant:
     def questions(self, rows: MeasuredChunk) -> Questions:
         """Both ends of the windows of every row, as the column's type can hold them."""
         chunk, column = rows.chunk, self.column
-        x = self.piles.take_sides(chunk.column(column), rows.key)
+        x = self.point_masses.take_sides(chunk.column(column), rows.key)
         ends = self.representable(chunk, self.interval, x)
         changes = [(column, end) for end in ends]
         if self.wide is None:
             return Questions(changes, (x, ends))
         some = rows.every_other
         wide = self.representable(chunk, self.wide, x[some])
-        asides = (SubsetQuery(some, [(column, end) for end in wide]),)
-        return Questions(changes, (x, ends, some, wide), asides)
+        subset_queries = (SubsetQuery(some, [(column, end) for end in wide]),)
+        return Questions(changes, (x, ends, some, wide), subset_queries)
 
     def representable(self, chunk: Chunk, interval: Interval, x: FloatArray) -> End:
         """Where the secants of some rows begin and end, as the column's type can hold it."""
@@ -256,7 +256,9 @@ class Secant:
         if more:
             some, wide = more
             share = curvature_share(x[some], (ends[0][some], ends[1][some]), wide)[:, None]
-            found[some] += 2 * share * (found[some] - _secant_quotient(*replies.asides[0], *wide))
+            found[some] += (
+                2 * share * (found[some] - _secant_quotient(*replies.subset_answers[0], *wide))
+            )
         found[np.isnan(x)] = 0.0  # rows without a value fall into no cell
         return np.ascontiguousarray(found.T)
 

@@ -26,7 +26,7 @@ class Gradient:
     needs: ClassVar[Needs] = "slopes"
     n_changes: ClassVar[int] = 0
     is_stepped: ClassVar[bool] = False
-    piles: ClassVar[PointMasses] = NO_PILES  # a derivative is what it is
+    point_masses: ClassVar[PointMasses] = NO_PILES  # a derivative is what it is
 
     def questions(self, rows: MeasuredChunk) -> Questions:  # noqa: ARG002 - slopes answer for all columns
         """Nothing beyond the slopes of the rows as they are."""
@@ -126,7 +126,7 @@ class Differences:
 
 
 def check_gradient(
-    asker: BatchedModel,
+    model: BatchedModel,
     probe: Chunk,
     features: Sequence[Feature],
     found: tuple[FloatArray, FloatArray],
@@ -142,7 +142,7 @@ def check_gradient(
     # on its left and right agree: rows at a kink or a step do not. If those are more than half of
     # the rows that react, the feature is judged, and the gradient is wrong if it has another sign
     # or another size in more than half of them.
-    fit = CHECKED_NUMBERS // (2 * max(len(features), 1) * len(asker.names))
+    fit = CHECKED_NUMBERS // (2 * max(len(features), 1) * len(model.names))
     n_rows = int(np.clip(fit, FEWEST_CHECKED, CHECKED_ROWS))
     rows = np.arange(min(n_rows, probe.n_rows))
     some, (base, slopes) = probe.take(rows), (found[0][rows], found[1][rows])
@@ -152,15 +152,15 @@ def check_gradient(
     columns = [feature.column for feature in features]
     changes = [(column, end) for column, *ends in zip(columns, a, b, strict=True) for end in ends]
     try:
-        answers = asker.ask(some, changes)
+        answers = model.ask(some, changes)
     except (ModelFailedError, BadPredictionError):
-        if not any(asker.reason(some.vary([change]), some.n_rows) for change in changes):
+        if not any(model.reason(some.vary([change]), some.n_rows) for change in changes):
             raise  # it broke by chance
         return [], 0  # it answers for rows as they are, and that is all that it is asked
     low, high = answers[::2], answers[1::2]
     seen = Differences((a, x, b), (low, np.broadcast_to(base, low.shape), high))
     verdicts = judge(seen, np.moveaxis(slopes[:, :, columns], -1, 0))
-    wrong = [_describe(one, seen, features[one.feature], some, asker.outputs) for one in verdicts]
+    wrong = [_describe(one, seen, features[one.feature], some, model.outputs) for one in verdicts]
     return wrong, some.n_rows * len(changes)
 
 

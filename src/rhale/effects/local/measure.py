@@ -91,13 +91,13 @@ class Questions:
 
     changes: Sequence[Change] = ()  # what to replace in each copy of all rows
     memory: Any = None  # whatever `add_up` wants back
-    asides: Sequence[SubsetQuery] = ()  # what is asked about some of the rows besides
+    subset_queries: Sequence[SubsetQuery] = ()  # what is asked about some of the rows besides
     jumps: Sequence[JumpQuestion] = ()  # what is asked about the jumps of a model that is walked
     held: HeldPoints | None = None  # at which points the column is held in all rows
 
     def n_asked(self, n_rows: int) -> int:
         """Rows that the model is asked about; once, where their jumps are."""
-        some = sum(len(aside.changes) * aside.rows.size for aside in self.asides)
+        some = sum(len(query.changes) * query.rows.size for query in self.subset_queries)
         n_points = 0 if self.held is None else self.held.points.size
         return (len(self.changes) + n_points + len(self.jumps)) * n_rows + some
 
@@ -113,7 +113,7 @@ class Replies:
     # (n_changes, n_rows, n_outputs): answers to the changes that the measure asked about
     changed: FloatArray
     # (n_changes, n_some, n_outputs): answers to what it asked about some of the rows
-    asides: Sequence[FloatArray] = ()
+    subset_answers: Sequence[FloatArray] = ()
     jumps: Sequence[JumpReply] = ()  # answers to what it asked about jumps
     # gives answers for some rows with the column held at the points; None where it is not
     curves: Curves | None = None
@@ -251,7 +251,7 @@ class Measure(Protocol):
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Turn answers into sums, and into what is kept of the sampled rows."""
 
-    def conclude(self, total: Any, kept: FloatArray, about: MeasureContext) -> Conclusion:
+    def conclude(self, total: Any, kept: FloatArray, context: MeasureContext) -> Conclusion:
         """Turn sums over all rows into results."""
 
 
@@ -321,7 +321,7 @@ def split_sample_columns(
 class MeasureTask:
     """The task of a pass over the rows: ask for all measures, add up for each."""
 
-    asker: BatchedModel
+    model: BatchedModel
     measures: tuple[Measure, ...]
     last_key: np.uint64  # rows with keys up to this one are kept in the sample of the result
     seed: int  # of the rows' keys
@@ -334,7 +334,7 @@ class MeasureTask:
     @property
     def predictor(self) -> Predictor:
         """The model, for whoever sends the task to other processes."""
-        return self.asker.predictor
+        return self.model.predictor
 
     @property
     def kept_key(self) -> np.uint64:
@@ -345,37 +345,39 @@ class MeasureTask:
         """Ask the model once about every row and measure, and keep sums."""
         key = rows_keys(chunk, self.seed)
         rows = MeasuredChunk(chunk, key, np.flatnonzero(key <= self.kept_key), self.last_key)
-        base, n_asked = self.as_they_are(rows)
-        tallies = list[ChunkResult]()
+        base, n_asked = self.predict_unchanged(rows)
+        chunk_results = list[ChunkResult]()
         for group in self.groups(chunk.n_rows):
             asked = [measure.questions(rows) for measure in group]
             replies = self.replies(rows, asked, base)
             for measure, questions, reply in zip(group, asked, replies, strict=True):
-                tallies.append(measure.add_up(rows, questions, reply))
+                chunk_results.append(measure.add_up(rows, questions, reply))
                 n_asked += questions.n_asked(chunk.n_rows)
             del asked, replies, questions, reply  # their memory serves the next group
-        values = stack_sample_columns(base.sampled, [tally.kept for tally in tallies])
+        values = stack_sample_columns(base.sampled, [result.kept for result in chunk_results])
         sample = sample_chunk_rows(chunk, rows.sampled, key[rows.sampled], values)
-        return MeasureSums(tuple(tally.total for tally in tallies), sample, n_asked)
+        return MeasureSums(tuple(result.total for result in chunk_results), sample, n_asked)
 
-    def as_they_are(self, rows: MeasuredChunk) -> tuple[Base, int]:
+    def predict_unchanged(self, rows: MeasuredChunk) -> tuple[BasePredictions, int]:
         """What the model says of the rows as they are, and about how many it was asked."""
         chunk, predictor = rows.chunk, self.predictor
         needs = {m.needs for m in self.measures}
         none = np.empty((0, len(predictor.chosen)))
         if "slopes" in needs:
             if predictor.gives_slopes and "predictions" not in needs:
-                slopes, some = self.asker.slopes_alone(chunk), self.answers_for(rows.sampled, chunk)
-                return Base(none, self.along_columns(slopes), some), chunk.n_rows
-            answers, slopes = self.asker.differentiate(chunk)
-            return Base(answers, self.along_columns(slopes), answers[rows.sampled]), chunk.n_rows
+                slopes, some = self.model.slopes_alone(chunk), self.answers_for(rows.sampled, chunk)
+                return BasePredictions(none, self.along_columns(slopes), some), chunk.n_rows
+            answers, slopes = self.model.differentiate(chunk)
+            return BasePredictions(
+                answers, self.along_columns(slopes), answers[rows.sampled]
+            ), chunk.n_rows
         if "predictions" in needs:
             answers = predictor.predict(chunk.rows, chunk.n_rows)
-            return Base(answers, {}, answers[rows.sampled]), chunk.n_rows
+            return BasePredictions(answers, {}, answers[rows.sampled]), chunk.n_rows
         some = np.full((rows.sampled.size, none.shape[1]), np.nan)
         shown = np.flatnonzero(rows.key[rows.sampled] <= rows.last_key)
         some[shown] = self.answers_for(rows.sampled[shown], chunk)
-        return Base(none, {}, some), shown.size
+        return BasePredictions(none, {}, some), shown.size
 
     def along_columns(self, slopes: FloatArray) -> dict[int, FloatArray]:
         """Slopes of all rows, column by column, where a measure needs them."""
@@ -391,7 +393,7 @@ class MeasureTask:
 
     def groups(self, n_rows: int) -> Iterator[list[Measure]]:
         """Measures whose questions are asked together: as many as fill a call of the model."""
-        most = self.asker.changes_at_once(n_rows, len(self.measures))
+        most = self.model.changes_at_once(n_rows, len(self.measures))
         group, n_changes = list[Measure](), 0
         for measure in self.measures:
             if group and n_changes + measure.n_changes > most:
@@ -401,21 +403,25 @@ class MeasureTask:
             n_changes += measure.n_changes
         yield group
 
-    def replies(self, rows: MeasuredChunk, asked: Sequence[Questions], base: Base) -> list[Replies]:
+    def replies(
+        self, rows: MeasuredChunk, asked: Sequence[Questions], base: BasePredictions
+    ) -> list[Replies]:
         """Ask for some measures at once, and give each its own answers."""
         changes = [change for questions in asked for change in questions.changes]
-        answers = self.asker.ask(rows.chunk, changes) if changes else NO_ANSWERS
+        answers = self.model.ask(rows.chunk, changes) if changes else NO_ANSWERS
         ends = np.cumsum([len(questions.changes) for questions in asked])
         jumps = iter(self.ask_jumps(rows, [one for q in asked for one in q.jumps]))
         held = [questions.held for questions in asked if questions.held is not None]
-        curves = iter(self.asker.ask_curves(rows.chunk, held) if held else ())
-        asides = iter(self.ask_asides(rows.chunk, [one for q in asked for one in q.asides]))
+        curves = iter(self.model.ask_curves(rows.chunk, held) if held else ())
+        subset_queries = iter(
+            self.ask_subsets(rows.chunk, [one for q in asked for one in q.subset_queries])
+        )
         return [
             Replies(
                 base.predictions,
                 base.slopes,
                 own,
-                tuple(next(asides) for _ in questions.asides),
+                tuple(next(subset_queries) for _ in questions.subset_queries),
                 tuple(next(jumps) for _ in questions.jumps),
                 None if questions.held is None else next(curves),
             )
@@ -432,43 +438,48 @@ class MeasureTask:
             first = {questions[place].column: place for place in reversed(left)}
             walk = sorted(first.values())
             asked = [questions[place] for place in walk]
-            found = self.asker.ask_jumps(rows.chunk, asked, counted)
+            found = self.model.ask_jumps(rows.chunk, asked, counted)
             replies |= dict(zip(walk, found, strict=True))
             left = [place for place in left if place not in replies]
         return [replies[place] for place in range(len(questions))]
 
-    def ask_asides(self, chunk: Chunk, asides: Sequence[SubsetQuery]) -> list[FloatArray]:
+    def ask_subsets(self, chunk: Chunk, subset_queries: Sequence[SubsetQuery]) -> list[FloatArray]:
         """Ask about some rows of a chunk: what is asked about the same rows is asked together."""
         alike, found = dict[int, list[int]](), dict[int, FloatArray]()
-        for place, aside in enumerate(asides):
-            alike.setdefault(id(aside.rows), []).append(place)
+        for place, query in enumerate(subset_queries):
+            alike.setdefault(id(query.rows), []).append(place)
         for places in alike.values():
-            rows, sizes = asides[places[0]].rows, [len(asides[k].changes) for k in places]
-            changes = [change for k in places for change in asides[k].changes]
-            answers = np.empty((len(changes), rows.size, len(self.asker.outputs)))
+            rows, sizes = (
+                subset_queries[places[0]].rows,
+                [len(subset_queries[k].changes) for k in places],
+            )
+            changes = [change for k in places for change in subset_queries[k].changes]
+            answers = np.empty((len(changes), rows.size, len(self.model.outputs)))
             if rows.size:
                 some = chunk if rows.size == chunk.n_rows else chunk.take(rows)
-                most = self.asker.changes_at_once(rows.size, 1)
+                most = self.model.changes_at_once(rows.size, 1)
                 for start in range(0, len(changes), most):
                     part = slice(start, start + most)
                     try:
-                        answers[part] = self.asker.ask(some, changes[part])
+                        answers[part] = self.model.ask(some, changes[part])
                     except (ModelFailedError, BadPredictionError):
-                        if not all(asides[k].may_fail for k in places):
+                        if not all(subset_queries[k].may_fail for k in places):
                             raise
                         if len(places) > 1:  # the model may take the changes of other features
-                            found |= {k: self.ask_asides(chunk, [asides[k]])[0] for k in places}
+                            found |= {
+                                k: self.ask_subsets(chunk, [subset_queries[k]])[0] for k in places
+                            }
                             break
                         answers[:] = np.nan
                         break
             if places[0] in found:
                 continue
             found |= zip(places, np.split(answers, np.cumsum(sizes)[:-1]), strict=True)
-        return [found[place] for place in range(len(asides))]
+        return [found[place] for place in range(len(subset_queries))]
 
 
 @dataclass(frozen=True, eq=False)
-class Base:
+class BasePredictions:
     """What the model says of rows as they are: of all where that is needed, and of the sampled.
 
     Of sampled rows that the result does not keep it may say nothing: nan.

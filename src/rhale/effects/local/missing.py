@@ -66,9 +66,11 @@ class Removal:
         some = None if weights is None else weights[mine]
         return ChunkResult(measure_curves(answers[mine].T[:, :, None], some), nothing)
 
-    def conclude(self, total: CurveMoments, kept: FloatArray, about: MeasureContext) -> Conclusion:  # noqa: ARG002
+    def conclude(
+        self, total: CurveMoments, kept: FloatArray, context: MeasureContext
+    ) -> Conclusion:  # noqa: ARG002
         """The point of missing values, for each output."""
-        return Conclusion(missing=tuple(self.point(total, o) for o in range(len(about.outputs))))
+        return Conclusion(missing=tuple(self.point(total, o) for o in range(len(context.outputs))))
 
     def point(self, total: CurveMoments, output: int) -> Missing | None:
         """The point of one output; none where no row has an answer."""
@@ -88,6 +90,6 @@ def without_value(chunk: Chunk, column: int) -> Change:
     return column, np.full(chunk.n_rows, np.nan)
 
 
-def refuse_missing(asker: BatchedModel, probe: Chunk, column: int) -> str | None:
+def refuse_missing(model: BatchedModel, probe: Chunk, column: int) -> str | None:
     """Why the model has no answer for rows without this value; None if it has one."""
-    return asker.reason(probe.substitute([without_value(probe, column)]), probe.n_rows)
+    return model.reason(probe.substitute([without_value(probe, column)]), probe.n_rows)

@@ -133,18 +133,18 @@ class Nearby:
         place = self.places.locate(x[row])
         return MovedRows(row, x[row], place, own[row], weight[row], key[row])
 
-    def was_refused(self, about: MeasureContext) -> bool:
+    def was_refused(self, context: MeasureContext) -> bool:
         """Whether the model refused rows that were moved, some of them or all."""
-        assert about.sampled is not None  # noqa: S101 - our own mistake
-        kept = about.sampled.up_to(self.last_key).kept
+        assert context.sampled is not None  # noqa: S101 - our own mistake
+        kept = context.sampled.up_to(self.last_key).kept
         return bool(np.isnan(kept[:, kept.shape[1] - self.n_kept :]).any())
 
-    def conclude(self, about: MeasureContext, output: int) -> RowSpread | None:
+    def conclude(self, context: MeasureContext, output: int) -> RowSpread | None:
         """How rows differ along the feature; None where fewer than two could be moved."""
-        assert about.sampled is not None  # noqa: S101 - our own mistake
+        assert context.sampled is not None  # noqa: S101 - our own mistake
         # the same rows whether or not more of them are searched for regions
-        rows, survey = self.read(about.sampled.up_to(self.last_key), output), about.survey
-        if rows.row.size < 2 or self.was_refused(about):
+        rows, survey = self.read(context.sampled.up_to(self.last_key), output), context.survey
+        if rows.row.size < 2 or self.was_refused(context):
             return None
         found = measure_spread(
             self.places,
@@ -165,7 +165,7 @@ class Nearby:
                 error=float(np.hypot(found.error, PLACING * found.typical)),
                 crossings=ask_across(self.places, *own),
             )
-        n_shown = min(N_SHOWN, about.weight.size)
+        n_shown = min(N_SHOWN, context.weight.size)
         some = rows.row < n_shown
         x, shown = np.full(n_shown, np.nan), np.full((n_shown, rows.increments.shape[1]), np.nan)
         x[rows.row[some]], shown[rows.row[some]] = rows.x[some], rows.increments[some]

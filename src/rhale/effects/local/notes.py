@@ -209,11 +209,11 @@ def describe_gaps(feature: Feature, how: str = ON_NEIGHBOURS) -> tuple[Note, ...
     return (Note("gap", f"no rows between {shown}: the curve there {how}"),)
 
 
-def describe_point_masses(feature: Feature, piles: PointMasses) -> str:
+def describe_point_masses(feature: Feature, point_masses: PointMasses) -> str:
     """Say which values have windows of their own beside them."""
-    if not piles.values.size:
+    if not point_masses.values.size:
         return ""
-    shown = ", ".join(write_short(value, feature.axis_kind) for value in piles.values)
+    shown = ", ".join(write_short(value, feature.axis_kind) for value in point_masses.values)
     return f", none of them across {shown}, where many rows stand"
 
 

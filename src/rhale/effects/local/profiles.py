@@ -138,25 +138,25 @@ class Tracing:
             np.arange(self.points.size, dtype=float) if self.points.size > 1 else np.zeros(2)
         )
 
-    def conclude(self, total: Traces, kept: FloatArray, about: MeasureContext) -> Conclusion:
+    def conclude(self, total: Traces, kept: FloatArray, context: MeasureContext) -> Conclusion:
         """One profile for each output."""
-        notes = self.notes(total, len(kept), about)
+        notes = self.notes(total, len(kept), context)
         levels = self.feature.levels.names if self.feature.levels is not None else ()
-        made = (self.profile(total, kept, o, name) for o, name in enumerate(about.outputs))
+        made = (self.profile(total, kept, o, name) for o, name in enumerate(context.outputs))
         kind = self.feature.axis_kind
         return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
 
-    def notes(self, total: Traces, n_kept: int, about: MeasureContext) -> tuple[Note, ...]:
+    def notes(self, total: Traces, n_kept: int, context: MeasureContext) -> tuple[Note, ...]:
         """What a reader of the profile should know."""
-        feature, n_known = self.feature, about.survey.n_rows - self.feature.n_missing
+        feature, n_known = self.feature, context.survey.n_rows - self.feature.n_missing
         notes: tuple[Note, ...] = ()
         if feature.is_constant:
             notes = (note_constant(feature, is_traced=self.points.size > 1),)
         if self.method == "ice":
-            notes += describe_curves(about.survey, about.last_key, n_kept)
+            notes += describe_curves(context.survey, context.last_key, n_kept)
         ends = (float(self.points[0]), float(self.points[-1]))
         notes += describe_ends(total.n_outside, n_known, ends, feature.axis_kind)
-        return notes + feature.notes + describe_missing(feature, about.survey) + about.notes
+        return notes + feature.notes + describe_missing(feature, context.survey) + context.notes
 
     def profile(self, total: Traces, kept: FloatArray, output: int, name: str) -> Profile:
         """The numbers of one output."""
@@ -224,7 +224,7 @@ class HeldQuestion:
 
 
 def partial_dependence(
-    asker: BatchedModel, chunk: Chunk, held: Sequence[Change], shares: FloatArray
+    model: BatchedModel, chunk: Chunk, held: Sequence[Change], shares: FloatArray
 ) -> FloatArray:
     """Mean answers over all rows with columns held at each of some points: partial dependence.
 
@@ -237,12 +237,12 @@ def partial_dependence(
     def build(points: IntArray, rows: IntArray) -> Any:
         return chunk.take(rows).substitute([(c, values[points]) for c, values in held])
 
-    question = HeldQuestion(Question(held, asker.names, chunk))
-    return average_predictions(asker, len(held[0][1]), shares, build, question)
+    question = HeldQuestion(Question(held, model.names, chunk))
+    return average_predictions(model, len(held[0][1]), shares, build, question)
 
 
 def complement_dependence(
-    asker: BatchedModel, chunk: Chunk, column: int, shares: FloatArray
+    model: BatchedModel, chunk: Chunk, column: int, shares: FloatArray
 ) -> FloatArray:
     """Mean answers for each row over the values that a column has in all rows, all else held.
 
@@ -253,12 +253,12 @@ def complement_dependence(
     def build(points: IntArray, rows: IntArray) -> Any:
         return chunk.take(points).substitute([(column, values[rows])])
 
-    question = HeldQuestion(Question([(column, values)], asker.names, chunk))
-    return average_predictions(asker, chunk.n_rows, shares, build, question)
+    question = HeldQuestion(Question([(column, values)], model.names, chunk))
+    return average_predictions(model, chunk.n_rows, shares, build, question)
 
 
 def average_predictions(
-    asker: BatchedModel,
+    model: BatchedModel,
     n_points: int,
     shares: FloatArray,
     build: Callable[[IntArray, IntArray], Any],
@@ -266,12 +266,12 @@ def average_predictions(
 ) -> FloatArray:
     """Average answers over the rows, for blocks of points; `build` makes rows for points x rows."""
     n_rows = shares.size
-    at_once = asker.copies_at_once(n_rows)
-    means = np.empty((len(asker.outputs), n_points))
+    at_once = model.copies_at_once(n_rows)
+    means = np.empty((len(model.outputs), n_points))
     for start in range(0, n_points, at_once):
         points = np.arange(start, min(start + at_once, n_points))
         rows = build(np.repeat(points, n_rows), np.tile(np.arange(n_rows), points.size))
-        answer = asker.predictor.predict(rows, points.size * n_rows, question)
+        answer = model.predictor.predict(rows, points.size * n_rows, question)
         blocks = answer.reshape(points.size, n_rows, -1)
         means[:, points] = np.einsum("pro,r->op", blocks, shares)
     return means
@@ -304,20 +304,20 @@ class Marginal:
         cells = measure_moments(self.grid, x, replies.predictions.T, rows.chunk.weights)
         return ChunkResult(cells, x[rows.sampled, None])
 
-    def conclude(self, total: Moments, kept: FloatArray, about: MeasureContext) -> Conclusion:  # noqa: ARG002
+    def conclude(self, total: Moments, kept: FloatArray, context: MeasureContext) -> Conclusion:  # noqa: ARG002
         """One profile for each output."""
-        notes = self.notes(total, about)
+        notes = self.notes(total, context)
         levels = self.feature.levels.names if self.feature.levels is not None else ()
-        made = (self.profile(total, o, name) for o, name in enumerate(about.outputs))
+        made = (self.profile(total, o, name) for o, name in enumerate(context.outputs))
         kind = self.feature.axis_kind
         return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
 
-    def notes(self, cells: Moments, about: MeasureContext) -> tuple[Note, ...]:
+    def notes(self, cells: Moments, context: MeasureContext) -> tuple[Note, ...]:
         """What a reader of the profile should know."""
-        feature, n_known = self.feature, about.survey.n_rows - self.feature.n_missing
+        feature, n_known = self.feature, context.survey.n_rows - self.feature.n_missing
         notes: tuple[Note, ...] = (note_constant(feature),) if feature.is_constant else ()
         notes += describe_outside(n_known, cells, kind=feature.axis_kind)
-        return notes + feature.notes + describe_missing(feature, about.survey) + about.notes
+        return notes + feature.notes + describe_missing(feature, context.survey) + context.notes
 
     def profile(self, cells: Moments, output: int, name: str) -> Profile:
         """The numbers of one output; a bin without rows has no point."""

@@ -103,7 +103,7 @@ class JumpEffects:
             mark = marks.grid.locate_covered(np.where(counts, x, marks.grid.edges[0]))
             mark[~counts] = -1
         asked = JumpQuestion(self.feature.column, self.places, marks.asked, mark)
-        return Questions(memory=x, jumps=(asked,), asides=(self.nearby.ask(rows),))
+        return Questions(memory=x, jumps=(asked,), subset_queries=(self.nearby.ask(rows),))
 
     @cached_property
     def marks(self) -> JumpGrid:
@@ -139,33 +139,33 @@ class JumpEffects:
         cells = measure_moments(
             self.cells.grid, rows.count_only(x), reply.slopes, rows.chunk.weights
         )
-        near = self.nearby.keep(rows, *replies.asides)
+        near = self.nearby.keep(rows, *replies.subset_answers)
         kept = np.column_stack([x[rows.sampled], reply.slopes.T[rows.sampled], near])
         return ChunkResult(JumpTotal(replace(cells, is_stepped=True), reply.sums), kept)
 
     def recall(self, rows: MeasureSample) -> None:
         """Nothing: rows of a region have other neighbours, and are walked again."""
 
-    def conclude(self, total: JumpTotal, kept: FloatArray, about: MeasureContext) -> Conclusion:
+    def conclude(self, total: JumpTotal, kept: FloatArray, context: MeasureContext) -> Conclusion:
         """Accumulate the jumps; bins among the cells are for the caller to choose, for each output."""
-        notes = gather_local_effect_notes(self, total.cells, about) + describe_gaps(
+        notes = gather_local_effect_notes(self, total.cells, context) + describe_gaps(
             self.feature, BY_JUMPS
         )
         ends = float(self.cells.grid.edges[0]), float(self.cells.grid.edges[-1])
-        outputs = range(len(about.outputs))
+        outputs = range(len(context.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
         nearest = total.sums.inner or total.sums
         told = [describe_noisy_jumps(halves_agree(nearest, output)) for output in outputs]
         made = tuple(
             self.unbinned(
-                total.cells, kept, about, (output, found),
+                total.cells, kept, context, (output, found),
                 notes + (told[output] or self.describe_cuts(total.sums, found, output)),
             )
             for output, found in enumerate(stairs)
         )  # fmt: skip
         targets = tuple[Target, ...]()
-        if about.searched is not None:
-            targets = tuple(self.nearby.target(about.searched, output) for output in outputs)
+        if context.searched is not None:
+            targets = tuple(self.nearby.target(context.searched, output) for output in outputs)
         return Conclusion(made, cells=total.cells, targets=targets)
 
     def describe_cuts(self, sums: JumpSums, found: Staircase, output: int) -> tuple[Note, ...]:
@@ -199,7 +199,7 @@ class JumpEffects:
         return replace(self, places=places, reach=(axis.low, axis.high))
 
     def conclude_region(
-        self, total: JumpTotal, kept: FloatArray, about: MeasureContext, output: int
+        self, total: JumpTotal, kept: FloatArray, context: MeasureContext, output: int
     ) -> Unbinned | None:
         """Jumps of the rows of a region, between its cells or given limits; no bins yet."""
         cells = self.cells.between_rows(total.cells, output)
@@ -210,15 +210,15 @@ class JumpEffects:
         places = replace(self.places, places=self.places.places[first:last])
         sums = total.sums.between(int(first), int(last))
         stairs = Staircase.of(places, sums, output, ends)
-        spread = self.nearby.conclude(about, output)
+        spread = self.nearby.conclude(context, output)
         return Unbinned(
             self.feature.name,
-            about.outputs[output],
+            context.outputs[output],
             [ModelCells(cells.series(output), stairs, spread)],
             self.cells.partitions[output],
             known={
                 "kind": self.feature.axis_kind,
-                "sample": sample_effects(kept, about, output),
+                "sample": sample_effects(kept, context, output),
             },
         )
 
@@ -226,7 +226,7 @@ class JumpEffects:
         self,
         cells: Moments,
         kept: FloatArray,
-        about: MeasureContext,
+        context: MeasureContext,
         stairs: tuple[int, Staircase],
         notes: tuple[Note, ...],
     ) -> Unbinned:
@@ -235,12 +235,12 @@ class JumpEffects:
         known = {
             "kind": self.feature.axis_kind,
             "local_notes": notes,
-            "sample": sample_effects(kept, about, output),
+            "sample": sample_effects(kept, context, output),
         }
         return Unbinned(
             self.feature.name,
-            about.outputs[output],
-            [ModelCells(cells.series(output), found, self.nearby.conclude(about, output))],
+            context.outputs[output],
+            [ModelCells(cells.series(output), found, self.nearby.conclude(context, output))],
             self.cells.partitions[output],
             self.feature.axis,
             known,

@@ -50,9 +50,9 @@ class Constant:
         """Nothing but the value."""
         return ChunkResult(0, np.full((rows.sampled.size, 1), self.feature.axis.low))
 
-    def conclude(self, total: int, kept: FloatArray, about: MeasureContext) -> Conclusion:  # noqa: ARG002
+    def conclude(self, total: int, kept: FloatArray, context: MeasureContext) -> Conclusion:  # noqa: ARG002
         """Say that there is no effect to measure."""
-        made = (describe_constant(self.feature, name, about.survey) for name in about.outputs)
+        made = (describe_constant(self.feature, name, context.survey) for name in context.outputs)
         return Conclusion(
             tuple(replace(one, local_notes=one.local_notes + self.missing) for one in made)
         )
@@ -156,6 +156,6 @@ class SplitterColumn:
         """Nothing but where the rows stand."""
         return ChunkResult(0, self.feature.stands(rows.chunk)[rows.sampled, None])
 
-    def conclude(self, total: int, kept: FloatArray, about: MeasureContext) -> Conclusion:  # noqa: ARG002
+    def conclude(self, total: int, kept: FloatArray, context: MeasureContext) -> Conclusion:  # noqa: ARG002
         """Nothing."""
         return Conclusion()

@@ -219,7 +219,7 @@ class DeviceTask:
         """Increments of the sampled rows between places near, by feature; how many rows were asked."""
         rows = MeasuredChunk(chunk.take(sampled), key, np.arange(sampled.size), self.task.last_key)
         asked = [measure.nearby.ask(rows, may_fail=True) for measure in self.slopes]
-        answers = self.task.ask_asides(rows.chunk, asked)
+        answers = self.task.ask_subsets(rows.chunk, asked)
         pairs = zip(self.slopes, answers, strict=True)
         increments = (measure.nearby.keep(rows, own) for measure, own in pairs)
         return increments, sum(len(one.changes) * one.rows.size for one in asked)
