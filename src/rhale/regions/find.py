@@ -17,12 +17,12 @@ from rhale.regions.holdout import (
     drop_by_groups,
 )
 from rhale.regions.partner_cells import SplitterShares, find_partners
-from rhale.regions.residuals import Residuals, bound_residuals, bound_spread, take_residuals
+from rhale.regions.residuals import bound_residuals, bound_spread, take_residuals
 from rhale.regions.rules import Branch, Rule, list_rules
 from rhale.regions.search import SplitSearch, first_rows, grow, grow_greedily, refine_thresholds
-from rhale.regions.settings import Finding, Gain, Reason, Regions, SearchRows, Target
+from rhale.regions.settings import Finding, Gain, Regions, SearchRows, Target
 from rhale.regions.splitters import CodedRows, round_between
-from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.arrays import IntArray
 
 MIN_REGION_SEARCH_ROWS = 200
 MOST_SHARE = 0.49  # that a split may have to explain
@@ -67,9 +67,13 @@ def check_groups(rows: SearchRows, group: IntArray, target: Target, settings: Re
 def _find_regions_in_rows(
     rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Regions
 ) -> Finding:
+    """What `find_regions` and `find_joint` have in common."""
     coded = rows if isinstance(rows, CodedRows) else CodedRows(rows)
-    splitters = _allowed(coded, [target.own for target in targets])
-    settings = _scale_output(_settings_for(targets, settings), coded.rows)
+    # Splitters differ among the rows, and are not the feature itself.
+    varies = coded.fine.varies.copy()
+    varies[[target.own for target in targets if target.own >= 0]] = False
+    splitters = np.flatnonzero(varies)
+    settings = _adapt_settings(coded.rows, targets, settings)
     nothing = np.full(coded.n_splitters, np.nan)
     empty = Finding(partner_share=nothing, partner_error=nothing)
     row = np.concatenate([target.row for target in targets])
@@ -82,71 +86,54 @@ def _find_regions_in_rows(
         return replace(empty, reason="few rows")
     if splitters.size == 0:
         return replace(empty, reason="no splitter")
-    residuals = _take_if_they_differ(coded.rows, targets, Bar.of(settings))
-    if residuals is None:
+    # For most features of most models rows hardly differ. The cheapest test comes first: the effects
+    # alone, then the lines of the holdout rows, then those of all rows.
+    bar = Bar.of(settings)
+    if np.sqrt(bound_spread(coded.rows, targets)) < bar.output:
         return replace(empty, reason="alike")
+    for take in (bound_residuals, take_residuals):
+        residuals = take(coded.rows, targets)
+        spread = residuals.spreads(residuals.checking)
+        if not (spread.sum() > 0 and bar.is_worth(residuals, residuals.checking, spread)):
+            return replace(empty, reason="alike")
     search = SplitSearch(coded, residuals, settings, splitters)
     return _search_and_check(search, is_smooth=all(one.roughness == 0 for one in targets))
 
 
-def _take_if_they_differ(rows: SearchRows, targets: Sequence[Target], bar: Bar) -> Residuals | None:
-    """What is to be explained, if it is worth it: for most features of most models it is not.
-
-    What can be seen without lines, or with those of some rows, is not looked at with more.
-    """
-    if np.sqrt(bound_spread(rows, targets)) < bar.output:
-        return None
-    for take in (bound_residuals, take_residuals):
-        residuals = take(rows, targets)
-        spread = residuals.spreads(residuals.checking)
-        if not (spread.sum() > 0 and bar.is_worth(residuals, residuals.checking, spread)):
-            return None
-    return residuals
-
-
-def _scale_output(settings: Regions, rows: SearchRows) -> Regions:
-    """Compare what a split does to predictions with what one feature of many does."""
-    # The deviation of predictions is that of all features together: of p equal ones each makes its
-    # p-th part, squared. Networks (tanh, 32 units, 2 000 rows) have interactions that nobody taught
-    # them, and no steps to measure them by. Of 640 additive features, seeds 0 to 9, 85 were split
-    # by .03 of the deviation, and 5 by .2 of its root-p-th part; of 178 true splits the smallest
-    # has .28.
-    n_features = rows.n_features or max(rows.n_levels.size, 1)
-    return replace(settings, min_output=settings.min_output / np.sqrt(n_features))
-
-
-def _settings_for(targets: Sequence[Target], settings: Regions) -> Regions:
-    """Ask for a larger share of the spread where a model differs between rows at single places."""
+def _adapt_settings(rows: SearchRows, targets: Sequence[Target], settings: Regions) -> Regions:
+    """Thresholds of the search for a table of so many features, and for models with steps."""
     # Trees that learned a permuted target differ between rows at every threshold, by no rule that
     # comes back: of 960 features of four tree libraries, tables of four kinds, regions of models
     # with steps explained 10 to 25 % of a spread that is as rough as steps by themselves (roughness
     # 1 and more) in 66 of 216 features of such models and in 35 of 744 of additive ones. Of true
     # interactions they explain a quarter or more where these are rough (thresholds, places on a
     # map), and less only where they are smooth.
-    #
-    # Steps between levels say nothing about the steps of a model: twice the share is asked for. Of
-    # 0/1 features and of four levels that enter additively, boosted trees and forests of 5 000 rows
-    # split 11 of 240, and explained 20 % of the spread at most; of 60 steps that differ regions
-    # explained at least 22 %, and 44 % where the model was not overfitted.
     if any(target.step is None for target in targets):
         rough = ROUGH_SHARE * max(target.roughness for target in targets)
-        return replace(settings, min_total=min(max(settings.min_total, rough), MOST_SHARE))
-    gain, total = (min(2 * share, MOST_SHARE) for share in (settings.min_gain, settings.min_total))
-    return replace(settings, min_gain=gain, min_total=total)
-
-
-def _allowed(coded: CodedRows, own: list[int]) -> IntArray:
-    """Splitters that differ among the rows, and are not the feature itself."""
-    differs = coded.fine.varies.copy()
-    differs[[k for k in own if k >= 0]] = False
-    return np.flatnonzero(differs)
+        settings = replace(settings, min_total=min(max(settings.min_total, rough), MOST_SHARE))
+    else:
+        # Steps between levels say nothing about the steps of a model: twice the share is required.
+        # Of 0/1 features and of four levels that enter additively, boosted trees and forests of
+        # 5 000 rows split 11 of 240, and explained 20 % of the spread at most; of 60 steps that
+        # differ regions explained at least 22 %, and 44 % where the model was not overfitted.
+        gain, total = (
+            min(2 * share, MOST_SHARE) for share in (settings.min_gain, settings.min_total)
+        )
+        settings = replace(settings, min_gain=gain, min_total=total)
+    # `min_output` compares a split with what one feature of many does. The deviation of predictions
+    # is that of all features together: of p equal ones each makes its p-th part, squared. Networks
+    # (tanh, 32 units, 2 000 rows) have interactions that nobody taught them, and no steps to measure
+    # them by. Of 640 additive features, seeds 0 to 9, 85 were split by .03 of the deviation, and 5
+    # by .2 of its root-p-th part; of 178 true splits the smallest has .28.
+    n_features = rows.n_features or max(rows.n_levels.size, 1)
+    return replace(settings, min_output=settings.min_output / np.sqrt(n_features))
 
 
 def _search_and_check(search: SplitSearch, *, is_smooth: bool) -> Finding:
-    """Search, check, and tell what was found; or why nothing was."""
+    """Grow a tree in the searched rows, validate it in the holdout rows; or say why there is none."""
     tree = grow(search, search.part(search.residuals.searched))
     partners = find_partners(search.coded, search.residuals, search.splitters)
-    told = Finding(
+    finding = Finding(
         partner_share=partners.share,
         partner_error=partners.error,
         unexplained=partners.unexplained,
@@ -155,20 +142,33 @@ def _search_and_check(search: SplitSearch, *, is_smooth: bool) -> Finding:
     if checked.tree is None:
         checked = _confirm_both_ways(search, tree)
     if checked.tree is None:
-        return _tell_why(search, tree, told)
+        if tree is None:
+            return replace(finding, reason="nothing found")
+        sure = Bar(confidence=search.settings.confidence)  # whatever the size of the effect
+        is_real = check_tree(search, tree, sure).tree is not None
+        return replace(finding, reason="too little" if is_real else "not confirmed")
     if is_smooth and not _beats_mixtures(search, tree, checked.gains[0].share):
-        return replace(told, reason="any direction")
+        return replace(finding, reason="any direction")
     checked, gradual = _look_for_gradual(search, checked, partners)
-    settled = refine_thresholds(
+    # Thresholds use all rows once the tree is accepted; what it explains stays that of the holdout.
+    refined = refine_thresholds(
         search, checked.tree, search.part(np.arange(search.residuals.row.size))
     )
-    share = checked.gains[0].share
+    share, error = checked.gains[0].share, checked.gains[0].error
+    # A single splitter of the tree explains at least what the regions do: of few rows a curve for
+    # each of its many cells shows less than one for either side of a rule.
+    used = _splitters(checked.tree)
+    (k,) = used if len(used) == 1 else (-1,)
+    if k >= 0 and not finding.partner_share[k] >= share:
+        partner_share, partner_error = finding.partner_share.copy(), finding.partner_error.copy()
+        partner_share[k], partner_error[k] = share, error
+        finding = replace(finding, partner_share=partner_share, partner_error=partner_error)
     return replace(
-        _credit_partner(told, checked),
-        rules=_write_rules(search.coded, settled),
+        finding,
+        rules=_write_rules(search.coded, refined),
         gains=checked.gains,
         share=share,
-        error=checked.gains[0].error,
+        error=error,
         gradual=gradual,
         unexplained=float(np.clip(partners.unexplained, 0.0, max(1 - share, 0.0))),
     )
@@ -193,10 +193,18 @@ def _beats_mixtures(search: SplitSearch, tree: Branch | None, share: float) -> b
     coded, residuals = search.coded, search.residuals
     some = first_rows(search, np.arange(residuals.row.size), MIXED_ROWS)
     search = replace(search, residuals=residuals.take(some))
-    scores = np.stack([_normal_scores(coded.rows.values[:, k]) for k in numbers]).T
+    # normal scores of the ranks of each splitter; those of ties are the same
+    normal, columns = NormalDist(), []
+    for k in numbers:
+        column = coded.rows.values[:, k]
+        _, place, count = np.unique(column, return_inverse=True, return_counts=True)
+        ranks = (np.cumsum(count) - count / 2) / column.size
+        columns.append(np.array([normal.inv_cdf(rank) for rank in ranks.tolist()])[place])
+    scores = np.stack(columns).T
     rng = np.random.default_rng(0)
     own = _regrow(search)
     for _ in range(N_ROTATIONS):
+        # uniform over all rotations: QR of a normal matrix, signs fixed (Mezzadri, 2007)
         rotation, upper = np.linalg.qr(rng.normal(size=(numbers.size, numbers.size)))
         mixed = scores @ (rotation * np.sign(np.diag(upper)))
         rows = replace(coded.rows, values=mixed, n_levels=np.zeros(numbers.size, dtype=np.intp))
@@ -213,34 +221,6 @@ def _regrow(search: SplitSearch) -> float:
     tree = grow(search, search.part(search.residuals.searched))
     gains = check_tree(search, tree, Bar()).gains
     return gains[0].share if gains else 0.0
-
-
-def _normal_scores(values: FloatArray) -> FloatArray:
-    """Normal scores of the ranks of values; those of ties are the same.
-
-    Examples
-    --------
-    >>> _normal_scores(np.array([3.0, 1.0, 1.0])).round(2).tolist()
-    [0.97, -0.43, -0.43]
-    """
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(count) - count / 2) / values.size
-    normal = NormalDist()
-    return np.array([normal.inv_cdf(rank) for rank in ranks.tolist()])[place]
-
-
-def _credit_partner(told: Finding, checked: Checked) -> Finding:
-    """Give a splitter that makes the regions alone what these explain, if its many cells explain less.
-
-    Of few rows a curve for each of its cells tells less than one for either side of a rule.
-    """
-    splitters, gain = _splitters(checked.tree), checked.gains[0]
-    (k,) = splitters if len(splitters) == 1 else (-1,)
-    if k < 0 or told.partner_share[k] >= gain.share:
-        return told
-    share, error = told.partner_share.copy(), told.partner_error.copy()
-    share[k], error[k] = gain.share, gain.error
-    return replace(told, partner_share=share, partner_error=error)
 
 
 def _check_whole(search: SplitSearch, tree: Branch | None, bar: Bar) -> Checked:
@@ -276,16 +256,6 @@ def _confirm_both_ways(search: SplitSearch, tree: Branch | None) -> Checked:
     return replace(one, gains=(both, *one.gains[1:]))
 
 
-def _tell_why(search: SplitSearch, tree: Branch | None, told: Finding) -> Finding:
-    """Tell why a tree does not hold: it is too small, or chance."""
-    if tree is None:
-        return replace(told, reason="nothing found")
-    sure = Bar(confidence=search.settings.confidence)
-    holds = check_tree(search, tree, sure).tree is not None
-    reason: Reason = "too little" if holds else "not confirmed"
-    return replace(told, reason=reason)
-
-
 def _look_for_gradual(
     search: SplitSearch, checked: Checked, partners: SplitterShares
 ) -> tuple[Checked, int]:
@@ -302,20 +272,17 @@ def _look_for_gradual(
     by_one_cut = gains[0].share if gains else 0.0
     if partners.share[splitter] - by_one_cut <= GRADUAL:
         return checked, -1
-    cut = check_tree(search, _cut_stairs(tree), Bar())
+    # Leave out what only splits by the first splitter again.
+    first, second = (
+        None if side and _splitters(side) == {splitter} else side
+        for side in (tree.first, tree.second)
+    )
+    cut = check_tree(search, replace(tree, first=first, second=second), Bar())
     return (cut if cut.tree is not None else checked), splitter
 
 
-def _cut_stairs(tree: Branch) -> Branch:
-    """Leave out what splits only by the first splitter again."""
-    first, second = (
-        None if side and _splitters(side) == {tree.rule.splitter} else side
-        for side in (tree.first, tree.second)
-    )
-    return replace(tree, first=first, second=second)
-
-
 def _splitters(tree: Branch | None) -> set[int]:
+    """The splitters that a tree uses."""
     return {rule.splitter for rule in list_rules(tree)}
 
 

@@ -101,32 +101,19 @@ def find_first_split_of_pair(
 ) -> tuple[int, int] | None:
     """Find the first split of the best tree of two levels, over all cuts of all pairs of splitters.
 
-    `by`: splitters in few cells, and those that are looked at; `least`: what either side of a split
-    must weigh.
-    Returns: the splitter, and the last of its codes that goes first; None where no pair gains
-    anything.
+    `by` holds splitters in coarse cells, and which of them are searched; `least` is the weight that
+    either side of a split must have. Returns the splitter and the last of its codes that goes
+    first; None where no pair gains anything.
     """
     # The tree is the best there is on these cells: for every first cut the best second one on
     # either side. O(n_effects n_splitters^2).
     codes, splitters = by
     if splitters.size < 2:
         return None
-    coarse = _widen_cells(residuals)
-    histograms = _fill_pairs(coarse, some, codes, splitters)
-    best, found = 0.0, None
-    for place, splitter in enumerate(splitters):
-        gains = _gains_of_firsts(histograms[place], coarse.factor, least, place)
-        cut = int(np.argmax(gains))
-        if gains[cut] > best * (1 + 1e-9):
-            best, found = float(gains[cut]), (int(splitter), cut)
-    return found
-
-
-def _widen_cells(residuals: Residuals) -> Residuals:
-    """Look at features in few cells: a pair has many groups, and rows are few."""
+    # Wider cells of the explained features: a pair has many groups, and rows are few.
     n_coarse = int(residuals.coarse_cell.max(initial=-1)) + 1
     counts = np.bincount(residuals.coarse_cell, minlength=n_coarse)
-    return Residuals(
+    coarse = Residuals(
         row=residuals.row,
         cell=residuals.coarse_cell[residuals.cell],
         values=residuals.values,
@@ -137,6 +124,28 @@ def _widen_cells(residuals: Residuals) -> Residuals:
         feature=np.zeros(n_coarse, dtype=np.intp),
         coarse_cell=np.arange(n_coarse),
     )
+    histograms = _fill_pairs(coarse, some, codes, splitters)
+    best, found = 0.0, None
+    for place, splitter in enumerate(splitters):
+        joint = histograms[place][np.delete(np.arange(splitters.size), place)]
+        before = joint.cumulate(axis=-3)[:, :-1]
+        total = joint.total(axis=-3)[:, None]
+        # gains of every first cut of this splitter, with the best second cut on either side
+        gains = np.zeros(before.weight.shape[1])
+        for child in (before, total - before):
+            margin = child.total()
+            weight = margin.weight[0].sum(axis=-1)
+            seconds = child.cumulate()[:, :, :-1]
+            parts = gain_between(seconds, margin[:, :, None], coarse.factor)
+            share = seconds.weight.sum(axis=-1)
+            fits = (share >= least) & (weight[:, None] - share >= least)
+            second = np.where(fits, parts, 0.0).max(axis=(0, 2))
+            gains += squares(margin[0], coarse.factor) + np.maximum(second, 0.0)
+            gains[weight < least] = -np.inf
+        cut = int(np.argmax(gains))
+        if gains[cut] > best * (1 + 1e-9):
+            best, found = float(gains[cut]), (int(splitter), cut)
+    return found
 
 
 def _fill_pairs(
@@ -169,32 +178,10 @@ def _fill_pairs(
     return [Histogram(filled[0, k], filled[1:, k]) for k in range(n_splitters)]
 
 
-def _gains_of_firsts(joint: Histogram, factor: FloatArray, least: float, own: int) -> FloatArray:
-    """Sum of squares of the best tree of two levels, for every first cut of one splitter."""
-    others = np.delete(np.arange(joint.weight.shape[0]), own)
-    joint = joint[others]
-    before = joint.cumulate(axis=-3)[:, :-1]
-    total = joint.total(axis=-3)[:, None]
-    gains = np.zeros(before.weight.shape[1])
-    for child in (before, total - before):
-        margin = child.total()
-        weight = margin.weight[0].sum(axis=-1)
-        seconds = child.cumulate()[:, :, :-1]
-        parts = gain_between(seconds, margin[:, :, None], factor)
-        share = seconds.weight.sum(axis=-1)
-        fits = (share >= least) & (weight[:, None] - share >= least)
-        best = np.where(fits, parts, 0.0).max(axis=(0, 2))
-        gains += squares(margin[0], factor) + np.maximum(best, 0.0)
-        gains[weight < least] = -np.inf
-    return gains
-
-
 # --- The search for regions: the best split of some rows, thresholds between rows, and trees of them
 
 
-MAX_EXPLAINED_TO_LOOK_AHEAD = (
-    0.9  # of the spread: a tree that explains so much is not looked beyond
-)
+MAX_EXPLAINED_TO_LOOK_AHEAD = 0.9  # of the spread: no pairs are searched beyond such a tree
 FEW_ENDS = 16  # of cells: limits of intervals, before both are moved to any end
 MAX_THRESHOLD_CANDIDATES = 128  # where a threshold may lie inside the cells beside a cut
 LOOKED_AT, MOST_PAIRED = 4_000, 64  # rows and splitters that pairs are looked for among
@@ -281,10 +268,21 @@ def find_best_split(search: SplitSearch, part: SearchNode) -> Cut | None:
     histogram = fill(search.residuals, part.some, codes, search.splitters)
     factor, least = search.residuals.factor, part.least
     cuts: list[Cut] = []
+    # One threshold: gains of all cuts in the order of codes, shape (n_splitters, 2, n_codes - 1).
+    # Rows without a value go second, then first.
     numbers = np.flatnonzero(levels == 0)
-    gains = _gains_in_order(histogram[numbers], factor, least)
-    for k, gain in zip(search.splitters[numbers], gains, strict=True):
-        cuts.append(_cut_numbers(int(k), gain, codes.ends[k]))
+    ordered = histogram[numbers]
+    known, missing, total = ordered[:, :-1].cumulate(), ordered[:, -1:], ordered.total()[:, None]
+    by_side = [_gain_of_sides(known, total, factor, least)]
+    if missing.weight.any():
+        by_side.append(_gain_of_sides(known + missing, total, factor, least))
+        by_side[1][~missing.weight.any(axis=(1, 2))] = -np.inf
+    for k, gains in zip(search.splitters[numbers], np.stack(by_side, axis=1), strict=True):
+        side, at = np.unravel_index(_first_best(gains.ravel()), gains.shape)
+        threshold = float(codes.ends[k][at]) if at < codes.ends[k].size else np.inf
+        rule = Rule(int(k), threshold, missing_first=bool(side))
+        cuts.append(Cut(float(gains[side, at]), rule))
+    # Levels: groups of them against the rest.
     for place in np.flatnonzero(levels):
         n_levels = int(codes.n_cells[search.splitters[place]])
         one = histogram[int(place)]
@@ -292,7 +290,8 @@ def find_best_split(search: SplitSearch, part: SearchNode) -> Cut | None:
         cuts.extend(_cut_levels(k, one[slice(0, n_levels)], one[-1], (factor, least)))
     best = best_of(sorted(cuts, key=lambda cut: cut.rule.splitter))
     needed = part.limit + (0.0 if best is None else best.gain)
-    # no groups of a splitter's codes explain more than the codes do: few splitters are looked at
+    # Intervals. No groups of a splitter's codes explain more than the codes themselves, so few
+    # splitters have to be searched.
     most = squares(histogram, factor).sum(axis=-1) - squares(histogram.total(), factor)
     between = [
         _cut_between(int(k), histogram[int(place)], codes.ends[k], (factor, least))
@@ -301,21 +300,6 @@ def find_best_split(search: SplitSearch, part: SearchNode) -> Cut | None:
     ]
     interval = best_of(between)
     return best if interval is None or interval.gain <= needed else interval
-
-
-def _gains_in_order(histogram: Histogram, factor: FloatArray, least: float) -> FloatArray:
-    """Gains of all cuts in the order of codes, shape (n_splitters, 2, n_codes - 1).
-
-    Rows without a value go second, then first.
-    """
-    known = histogram[:, :-1].cumulate()
-    missing = histogram[:, -1:]
-    total = histogram.total()[:, None]
-    gains = [_gain_of_sides(known, total, factor, least)]
-    if missing.weight.any():
-        gains.append(_gain_of_sides(known + missing, total, factor, least))
-        gains[1][~missing.weight.any(axis=(1, 2))] = -np.inf
-    return np.stack(gains, axis=1)
 
 
 def _gain_of_sides(
@@ -327,15 +311,8 @@ def _gain_of_sides(
     return np.where(is_small, -np.inf, gain_between(first, total, factor))
 
 
-def _cut_numbers(splitter: int, gains: FloatArray, ends: FloatArray) -> Cut:
-    """Turn the best cut of a splitter with an order into a rule."""
-    side, place = np.unravel_index(_first_best(gains.ravel()), gains.shape)
-    threshold = float(ends[place]) if place < ends.size else np.inf
-    rule = Rule(splitter, threshold, missing_first=bool(side))
-    return Cut(float(gains[side, place]), rule)
-
-
 def _first_best(gains: FloatArray) -> int:
+    """First of the largest gains, equal ones being those that differ by rounding only."""
     top = gains.max()
     return int(np.argmax(gains >= top - GAIN_TIE_TOLERANCE * abs(top))) if top > -np.inf else 0
 
@@ -394,6 +371,9 @@ def _cut_levels(
 
 def order_levels_by_residual(levels: Histogram, factor: FloatArray) -> IntArray:
     """Order levels along the direction in which their mean residuals differ most."""
+    # Scores on the first principal component of the level means over the cells: a search over all
+    # 2^n groups becomes one over n - 1 (Coppersmith, Hong and Hosking, 1999; exact for one cell by
+    # Fisher, 1958).
     mass = np.where(levels.weight > 0, levels.weight, 1.0)
     total = levels.total()
     common = total.sums[0] / np.where(total.weight > 0, total.weight, 1.0)
@@ -436,7 +416,10 @@ def _move_limit(
     *,
     is_lower: bool,
 ) -> Branch:
-    """Move one limit of the first rule; it is looked at closer and closer, until every row is a place."""
+    """Move one limit of the first rule to the best value between `limits`.
+
+    The grid of candidates is refined until every value there is one of them.
+    """
     # Rows beyond the other limit of an interval stay where they are: on the side of the first code,
     # or of the last.
     rule = tree.rule
@@ -451,7 +434,19 @@ def _move_limit(
     code[beyond] = 0 if is_lower else cuts.size
     code[np.isnan(x)] = 0 if rule.missing_first != is_lower else cuts.size
     sides = (tree.second, tree.first) if is_lower else (tree.first, tree.second)
-    gains = _gains_of_places(search, sides, part, code)
+    # Sum of squares of all regions for every candidate: rows beyond it change sides, and each side
+    # keeps its regions, whichever rows they get.
+    n_codes, factor = int(code.max()) + 1, search.residuals.factor
+    gains = np.zeros(n_codes - 1)
+    for side, below in enumerate(sides):
+        region = search.locate(below, part.some)
+        for one in range(int(region.max(initial=0)) + 1):
+            mine = region == one
+            histogram = fill_one(search.residuals, part.some[mine], code[mine], n_codes)
+            before = histogram.cumulate()[:-1]
+            taken = histogram.total()[None] - before if side else before
+            gains += squares(taken, factor)
+            gains[taken.weight.sum(axis=-1) < part.least] = -np.inf
     if not np.any(gains > -np.inf):
         return tree
     best = _first_best(gains)
@@ -477,33 +472,6 @@ def around(threshold: float, ends: FloatArray, reach: int) -> tuple[float, float
     at = int(np.searchsorted(ends, threshold, side="left"))
     low = float(ends[at - reach]) if at >= reach else -np.inf
     return low, float(ends[at + reach]) if at + reach < ends.size else np.inf
-
-
-def _gains_of_places(
-    search: SplitSearch,
-    sides: tuple[Branch | None, Branch | None],
-    part: SearchNode,
-    code: IntArray,
-) -> FloatArray:
-    """Sum of squares of the regions for every place of a limit, below and above it.
-
-    Rows on the wrong side of a place are those whose code lies beyond it; each side keeps its
-    regions, whichever rows they get.
-    """
-    n_codes, factor = int(code.max()) + 1, search.residuals.factor
-    gains = np.zeros(n_codes - 1)
-    for side, below in enumerate(sides):
-        region = search.locate(below, part.some)
-        weight = 0.0
-        for one in range(int(region.max(initial=0)) + 1):
-            mine = region == one
-            histogram = fill_one(search.residuals, part.some[mine], code[mine], n_codes)
-            before = histogram.cumulate()[:-1]
-            taken = histogram.total()[None] - before if side else before
-            gains += squares(taken, factor)
-            weight = weight + taken.weight.sum(axis=-1)
-            gains[taken.weight.sum(axis=-1) < part.least] = -np.inf
-    return gains
 
 
 def grow_greedily(
@@ -551,9 +519,14 @@ def look_ahead(search: SplitSearch, part: SearchNode) -> Rule | None:
     some = first_rows(search, part.some, LOOKED_AT)
     weight = residuals.weight
     least = part.least * float(weight[some].sum() / weight[part.some].sum())
-    pair = find_first_split_of_pair(
-        residuals, some, (coded.coarse, _pair_splitters(search, some)), least
-    )
+    splitters = search.splitters[coded.rows.n_levels[search.splitters] <= N_COARSE_CELLS]
+    n_coarse = int(residuals.coarse_cell.max(initial=0)) + 1
+    most = min(MOST_PAIRED, int(np.sqrt(PAIR_NUMBERS / ((N_COARSE_CELLS + 1) ** 2 * n_coarse))))
+    if splitters.size > most:  # only those that explain most alone
+        histogram = fill(residuals, some, coded.coarse, splitters)
+        gains = squares(histogram, residuals.factor).sum(axis=-1)
+        splitters = np.sort(splitters[np.argsort(-gains, kind="stable")[:most]])
+    pair = find_first_split_of_pair(residuals, some, (coded.coarse, splitters), least)
     if pair is None:
         return None
     splitter, place = pair
@@ -561,19 +534,6 @@ def look_ahead(search: SplitSearch, part: SearchNode) -> Rule | None:
         return Rule(splitter, levels=tuple(range(place + 1)))
     ends = coded.coarse.ends[splitter]
     return Rule(splitter, float(ends[place]) if place < ends.size else np.inf)
-
-
-def _pair_splitters(search: SplitSearch, some: IntArray) -> IntArray:
-    """Choose splitters to look at in pairs: where there are many, those that explain most alone."""
-    coded, residuals = search.coded, search.residuals
-    splitters = search.splitters[coded.rows.n_levels[search.splitters] <= N_COARSE_CELLS]
-    n_coarse = int(residuals.coarse_cell.max(initial=0)) + 1
-    most = min(MOST_PAIRED, int(np.sqrt(PAIR_NUMBERS / ((N_COARSE_CELLS + 1) ** 2 * n_coarse))))
-    if splitters.size <= most:
-        return splitters
-    histogram = fill(residuals, some, coded.coarse, splitters)
-    gains = squares(histogram, residuals.factor).sum(axis=-1)
-    return np.sort(splitters[np.argsort(-gains, kind="stable")[:most]])
 
 
 def first_rows(search: SplitSearch, some: IntArray, n_rows: int) -> IntArray:

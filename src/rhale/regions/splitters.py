@@ -1,4 +1,4 @@
-"""Splitters in few cells: coded once, for the search in every feature."""
+"""Splitters discretized into cells: coded once, for the search in every feature."""
 
 from __future__ import annotations
 
@@ -57,7 +57,12 @@ class CodedRows:
         Where few rows are enough, the first are taken, whatever their order.
         """
         rank = np.empty(self.rows.weight.size, dtype=np.intp)
-        rank[np.argsort(_mix(self.fine.codes), kind="stable")] = np.arange(rank.size)
+        # a multiplicative hash of the codes of a row, which says nothing about any of them
+        mixed = np.zeros(rank.size, dtype=np.uint64)
+        for column in self.fine.codes:
+            mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+        rank[np.argsort(mixed, kind="stable")] = np.arange(rank.size)
         return rank
 
     @property
@@ -117,15 +122,6 @@ def cut_evenly(ordered: FloatArray, n_cells: int) -> FloatArray:
         wanted = np.arange(1, n_cells) * ordered.size // n_cells
         last = last[distinct(np.searchsorted(last, wanted - 1, side="left"))]
     return np.asarray(ordered[last[ordered[last] < ordered[-1]]])
-
-
-def _mix(codes: CodeArray) -> npt.NDArray[np.uint64]:
-    """Make one number of the codes of a row, which tells nothing about any of them."""
-    mixed = np.zeros(codes.shape[1], dtype=np.uint64)
-    for column in codes:
-        mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    return mixed
 
 
 def round_between(low: float, high: float) -> float:
