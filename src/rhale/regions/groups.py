@@ -1,8 +1,8 @@
-"""What a measure adds up of all rows, added up of the rows of each region: again, or in a third pass."""
+"""Effects in groups of rows: sums of a measure by group, from kept rows or in a third pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
@@ -31,13 +31,12 @@ from rhale.effects.local.measure import (
 )
 from rhale.errors import BadSettingError
 from rhale.features.feature import Columns, Feature
-from rhale.features.survey import Survey
 from rhale.naming import near_names
 from rhale.output.times import as_numbers
 from rhale.regions.result import Group, Groups, RegionTree, Split
 from rhale.regions.rules import Rule, locate_rows
 from rhale.regions.settings import MOST_GROUPS, By, SearchRows
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.records import crosses_processes
 
 NOBODY = -1  # group of rows that are in none
@@ -84,35 +83,16 @@ class GroupMeasure(NamedTuple):
     group: int
     output: int
 
-    def hear(self, replies: Replies) -> Replies:
-        """What is said about its rows: jumps come by division, and their sums by group."""
-        if not replies.jumps:
-            return replies
-        reply = replies.jumps[self.division]
-        own = replace(reply, sums=reply.sums.of_part(self.group))
-        return replace(replies, jumps=(own,))
-
 
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class GroupTotals:
-    """What each part has to say."""
+    """Sums of each part over some rows."""
 
     totals: tuple[Any, ...]
 
     def __add__(self, other: GroupTotals) -> GroupTotals:
         return GroupTotals(tuple(a + b for a, b in zip(self.totals, other.totals, strict=True)))
-
-
-class Memory(NamedTuple):
-    """Groups of the rows in each division, and what the measure itself would ask."""
-
-    groups: list[IntArray]
-    asked: Questions
-
-    def counts(self, part: GroupMeasure) -> BoolArray:
-        """Which rows are in a part."""
-        return np.asarray(self.groups[part.division] == part.group)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +127,7 @@ class Grouped:
         """The questions of the measure; about jumps, one for all parts of a division."""
         groups = [division.locate(rows.chunk) for division in self.divisions]
         asked = self.base.questions(rows)
-        memory = Memory(groups, asked)
+        memory = groups, asked
         if not asked.jumps:
             return replace(asked, memory=memory)
         (whole,) = asked.jumps
@@ -172,13 +152,17 @@ class Grouped:
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Add up part by part."""
-        memory: Memory = asked.memory
+        groups, base_asked = asked.memory
         chunk_results = []
         for part in self.parts:
-            some = replace(rows, counted=memory.counts(part))
-            chunk_results.append(part.measure.add_up(some, memory.asked, part.hear(replies)))
-        groups = [group[rows.sampled] for group in memory.groups]
-        kept = np.column_stack([chunk_results[0].kept, *groups])
+            own = replies
+            if replies.jumps:  # they come by division, and their sums by group
+                reply = replies.jumps[part.division]
+                own = replace(replies, jumps=(replace(reply, sums=reply.sums.of_part(part.group)),))
+            some = replace(rows, counted=np.asarray(groups[part.division] == part.group))
+            chunk_results.append(part.measure.add_up(some, base_asked, own))
+        sampled = [group[rows.sampled] for group in groups]
+        kept = np.column_stack([chunk_results[0].kept, *sampled])
         return ChunkResult(GroupTotals(tuple(result.total for result in chunk_results)), kept)
 
     def recall(
@@ -222,13 +206,13 @@ def take_parts(
 
 
 class Recalled(NamedTuple):
-    """Measures of regions whose rows need not be asked about again."""
+    """Measures of regions whose sums follow from kept rows, without another pass."""
 
     # measures, totals: the measures, and their sums
     measures: Sequence[Grouped]
     totals: Sequence[GroupTotals]
     sampled: SampleParts  # what is kept of the rows
-    left: tuple[Grouped, ...]  # measures that want a pass of their own
+    left: tuple[Grouped, ...]  # measures that need a pass of their own
 
 
 def recall_regions(
@@ -244,44 +228,31 @@ def recall_regions(
     was kept of the rows that are searched for regions; `rows`: where they stand on the splitters;
     `columns`: what is known of the table.
     """
-    times = count_alike(sampled, columns.survey)
-    if times is None:
+    # How often each row is in the table. Of rows that are alike one is kept, with the weight of all:
+    # their number where all weights are one, and unknown elsewhere.
+    survey, times = columns.survey, np.ones(sampled.key.size, dtype=np.intp)
+    if survey.weight == survey.weight_squares == survey.n_rows:  # the sum of (w - 1)² is zero
+        times = sampled.weight.astype(np.intp)
+    if int(times.sum()) != survey.n_rows:  # some rows are not among these
         return Recalled((), (), replace(sampled, kept=()), tuple(measures))
     place = {id(base): at for at, (base, _) in enumerate(done)}
     names = {splitter.name: at for at, splitter in enumerate(columns.splitters)}
-    told, totals, kept = list[Grouped](), list[GroupTotals](), list[FloatArray]()
+    recalled, totals, kept = list[Grouped](), list[GroupTotals](), list[FloatArray]()
     left = list[Grouped]()
     for one in measures:
         own = sampled.of_measure(place[id(one.base)])
-        groups = [locate_searched(division, rows, names) for division in one.divisions]
+        groups = []
+        for division in one.divisions:
+            values = [rows.values[:, names[splitter.name]] for splitter in division.splitters]
+            groups.append(division.locate_by(values.__getitem__, len(rows.values)))
         sums = one.recall(own, times, groups)
         if sums is None:
             left.append(one)
             continue
-        told.append(one)
+        recalled.append(one)
         totals.append(sums)
         kept.append(np.column_stack([own.kept, *groups]))
-    return Recalled(told, totals, replace(sampled, kept=tuple(kept)), tuple(left))
-
-
-def locate_searched(
-    division: GroupingRules, rows: SearchRows, names: Mapping[str, int]
-) -> IntArray:
-    """Groups of the rows that were searched for regions."""
-    of = [names[splitter.name] for splitter in division.splitters]
-    return division.locate_by(lambda k: rows.values[:, of[k]], len(rows.values))
-
-
-def count_alike(sampled: SampleParts, survey: Survey) -> IntArray | None:
-    """How often each row is in the table; None where some rows are not among these.
-
-    Of rows that are alike one is kept, with the weight of all: their number where all weights are
-    one, and unknown elsewhere.
-    """
-    times = np.ones(sampled.key.size, dtype=np.intp)
-    if survey.weight == survey.weight_squares == survey.n_rows:  # the sum of (w - 1)² is zero
-        times = sampled.weight.astype(np.intp)
-    return times if int(times.sum()) == survey.n_rows else None
+    return Recalled(recalled, totals, replace(sampled, kept=tuple(kept)), tuple(left))
 
 
 # --- Groups that the user names: the values of a column, stretches between cuts, united levels
@@ -289,7 +260,7 @@ def count_alike(sampled: SampleParts, survey: Survey) -> IntArray | None:
 
 @dataclass(frozen=True, eq=False)
 class UserGroups:
-    """Groups of rows, as they are located and as they are told."""
+    """Groups that the user named: how rows are assigned to them, and what describes them."""
 
     division: GroupingRules  # which group a row is in
     groups: Groups | None = None  # what tells them apart, where they are made of one column
@@ -318,15 +289,15 @@ def parse_user_groups(by: By, columns: Columns) -> UserGroups:
     if has_missing:
         groups = [*groups, Group(inf, inf, missing=True)]
     is_cut = not groups[0].levels
-    told = Groups(feature.name, feature.column, tuple(groups), is_cut, feature.axis_kind)
+    described = Groups(feature.name, feature.column, tuple(groups), is_cut, feature.axis_kind)
     rules = chain(tests, has_missing=has_missing)
-    return UserGroups(GroupingRules(rules, (feature,), len(groups)), told)
+    return UserGroups(GroupingRules(rules, (feature,), len(groups)), described)
 
 
 def chain(tests: Sequence[Rule], *, has_missing: bool) -> tuple[Rule, ...]:
-    """One rule after the other: who passes a test is in its group, and who passes none in the last.
+    """A chain of rules: rows that pass a test are in its group, and rows that pass none in the last.
 
-    Rows without a value are a group behind all others.
+    Rows without a value are one more group, the last.
     """
     n_groups = len(tests) + 1
     if not tests and not has_missing:
@@ -398,7 +369,14 @@ def unite_levels(feature: Feature, asked: Any) -> tuple[list[Group], list[Rule]]
         numbers = []
         for member in known:
             if member not in left:
-                raise BadSettingError(_about_level(feature, member, name))
+                msg = f"By({feature.name!r}) has the level {member!r} in group {name!r}"
+                if member in levels.names:
+                    msg += " a second time; name it once"
+                elif member in levels.pooled_names:
+                    msg += ", which is rare and pooled with others; leave it out"
+                else:
+                    msg += f", which no row has; {near_names(member, list(levels.names))}"
+                raise BadSettingError(msg)
             numbers.append(left.pop(member))
         groups.append(Group(levels=tuple(known), name=name))
         tests.append(Rule(0, levels=tuple(numbers)))
@@ -408,18 +386,6 @@ def unite_levels(feature: Feature, asked: Any) -> tuple[list[Group], list[Rule]]
         msg = f"By({feature.name!r}) has {len(groups)} groups; at most {MOST_GROUPS} can be told apart"
         raise BadSettingError(msg)
     return groups, tests if left else tests[:-1]
-
-
-def _about_level(feature: Feature, level: str, group: str) -> str:
-    """Say why a level cannot be in a group."""
-    levels = feature.levels
-    assert levels is not None  # noqa: S101 - our own mistake
-    said = f"By({feature.name!r}) has the level {level!r}"
-    if level in levels.names:
-        return f"{said} in group {group!r} a second time; name it once"
-    if level in levels.pooled_names:
-        return f"{said} in group {group!r}, which is rare and pooled with others; leave it out"
-    return f"{said} in group {group!r}, which no row has; {near_names(level, list(levels.names))}"
 
 
 def read_tree(tree: RegionTree, columns: Columns) -> UserGroups:

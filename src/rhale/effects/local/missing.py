@@ -67,8 +67,11 @@ class Removal:
         return ChunkResult(measure_curves(answers[mine].T[:, :, None], some), nothing)
 
     def conclude(
-        self, total: CurveMoments, kept: FloatArray, context: MeasureContext
-    ) -> Conclusion:  # noqa: ARG002
+        self,
+        total: CurveMoments,
+        kept: FloatArray,  # noqa: ARG002
+        context: MeasureContext,
+    ) -> Conclusion:
         """The point of missing values, for each output."""
         return Conclusion(missing=tuple(self.point(total, o) for o in range(len(context.outputs))))
 
