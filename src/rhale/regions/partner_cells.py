@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
@@ -17,28 +16,20 @@ from rhale.regions.settings import SearchRows, Target
 from rhale.regions.splitters import CodedRows, code_cells, cut_in_order
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
-OWN_CELLS, MAX_PARTNER_CELLS = (
-    8,
-    10,
-)  # of the feature, and of a partner, where there are rows enough
-OWN_ROWS, MIN_ROWS_PER_JOINT_CELL = (
-    60,
-    6,
-)  # that cells of the feature, and cells of both, hold on average at least
-LINE_ROWS, MAX_LINES_PER_CELL = (
-    80,
-    3,
-)  # that a line is laid through, and lines in a cell of the feature at most
+OWN_CELLS = 8  # cells of the feature at most
+OWN_ROWS = 60  # rows that they hold on average at least
+MAX_PARTNER_CELLS = 10  # cells of a partner at most
+MIN_ROWS_PER_JOINT_CELL = 6  # rows that cells of both hold on average at least
+LINE_ROWS = 80  # rows that a line is fitted to
+MAX_LINES_PER_CELL = 3  # lines in a cell of the feature at most
 PARTNER_BATCH_EFFECTS = 2**14  # effects times partners whose sums are added up together
-MIN_PART_VARIANCE = (
-    1e-12  # a variance below this, of the squared distance from zero, leaves no slope
-)
+MIN_PART_VARIANCE = 1e-12  # a variance below this, of the squared mean, leaves no slope
 WILDEST = 30.0  # times the median over cells: a mean square above this counts as this
 
 
 @dataclass(frozen=True, eq=False)
 class PartnerCodes:
-    """All partners in few cells, which stand one behind the other."""
+    """All partners in a few cells each, concatenated."""
 
     # (n_partners, n_rows): the cell of every row; the last one of a partner where its value is
     # missing
@@ -127,89 +118,70 @@ class OwnCells:
 
 
 def cut_own(target: Target, weight: FloatArray) -> OwnCells:
-    """Take off what all rows share, and cut the axis into cells.
-
-    `weight` (n_rows,): weights of the rows.
-    """
+    """Detrend local effects, and cut the axis into cells; `weight` (n_rows,) is that of all rows."""
     own = weight[target.row]
     raw = (target.effects - target.shared)[None]
     order, level = None, None
     if target.step is None:
+        # Cells with about as many rows each; lines are fitted to parts of them.
         order = target.along
-        cell, part, width = _cut_axis(target.x, order)
-        values = _detrend_parts(part, target.x, raw, own)
+        n_cells = count_own_cells(target.x.size)
+        n_parts = min(max(target.x.size // (LINE_ROWS * n_cells), 1), MAX_LINES_PER_CELL)
+        ordered = target.x[order]
+        part, ends = cut_in_order(ordered, order, n_cells * n_parts)
+        limits = [*ordered[:1], *ends[n_parts - 1 :: n_parts], *ordered[-1:]]
+        cell, width = part // n_parts, np.maximum(np.diff(limits), 0.0)
+        # One line for each part: cheaper than lines around every row, and nearly as good. What both
+        # leave of a bent curve shows in `OwnCells.pure`.
+        mass = np.bincount(part, own)
+        mean = np.bincount(part, own * target.x) / mass
+        along = target.x - mean[part]
+        spread = np.bincount(part, own * along**2)
+        has_slope = spread > MIN_PART_VARIANCE * mass * mean**2
+        left = _centre_in_cells(part, raw, own)
+        steep = np.stack([np.bincount(part, own * along * v) for v in left])
+        slope = np.divide(steep, spread, out=np.zeros_like(steep), where=has_slope)
+        values = np.asarray(left - slope[:, part] * along)
     else:
         steps, cell = np.unique(target.step, return_inverse=True)
         values, width = _centre_in_cells(cell, raw, own), np.ones(steps.size)
         level = np.searchsorted(steps, target.x)
-    made = OwnCells(
+    # Cells where rows differ very much count less: beside x1 / x0 the smallest x0 would decide alone.
+    mass = np.bincount(cell, own, width.size)
+    square = np.bincount(cell, own * values[0] ** 2, width.size)
+    mean_square = np.divide(square, mass, out=np.zeros(width.size), where=mass > 0)
+    bound = WILDEST * median(mean_square.tolist())
+    is_wild = (level is None) & (mean_square > bound) & (bound > 0)
+    factor = np.where(is_wild, bound / np.where(is_wild, mean_square, 1.0), 1.0)
+    # Pure error: squares about the lines through both neighbours on the axis (Gasser, Sroka and
+    # Jennen-Steinmetz, 1986).
+    pure = np.inf
+    if order is not None and order.size >= 3:
+        at, v = target.x[order], values[0][order]
+        gap = at[2:] - at[:-2]
+        share = np.divide(at[1:-1] - at[:-2], gap, out=np.full(gap.size, 0.5), where=gap > 0)
+        about = v[1:-1] - (1 - share) * v[:-2] - share * v[2:]
+        squares = about**2 / (1 + share**2 + (1 - share) ** 2)
+        counts = (own * factor[cell])[order]
+        pure = float(counts[1:-1] @ squares * (counts.sum() / counts[1:-1].sum()))
+    return OwnCells(
         row=np.asarray(target.row, dtype=np.intp),
         cell=np.asarray(cell, dtype=np.intp),
         values=values,
         weight=own,
         width=width,
-        factor=np.ones(width.size),
+        factor=factor,
+        size=float(own @ target.effects**2 / own.sum()),
+        pure=pure,
         level=level,
     )
-    made = _bound_wild_cells(made, target.effects)
-    return made if order is None else replace(made, pure=_pure_squares(made, target.x, order))
-
-
-def _cut_axis(x: FloatArray, order: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Cells of an axis, the parts of them that lines are laid through, and how long cells are."""
-    n_cells = count_own_cells(x.size)
-    n_parts = min(max(x.size // (LINE_ROWS * n_cells), 1), MAX_LINES_PER_CELL)
-    ordered = x[order]
-    part, ends = cut_in_order(ordered, order, n_cells * n_parts)
-    limits = [*ordered[:1], *ends[n_parts - 1 :: n_parts], *ordered[-1:]]
-    return part // n_parts, part, np.maximum(np.diff(limits), 0.0)
-
-
-def _detrend_parts(
-    part: IntArray, x: FloatArray, values: FloatArray, weight: FloatArray
-) -> FloatArray:
-    """Take off a line in each part of an axis."""
-    # Cheaper than lines around every row, and nearly as good: what both leave of a bent curve is
-    # told by `OwnCells.pure`.
-    mass = np.bincount(part, weight)
-    mean = np.bincount(part, weight * x) / mass
-    along = x - mean[part]
-    spread = np.bincount(part, weight * along**2)
-    has_slope = spread > MIN_PART_VARIANCE * mass * mean**2
-    left = _centre_in_cells(part, values, weight)
-    steep = np.stack([np.bincount(part, weight * along * v) for v in left])
-    slope = np.divide(steep, spread, out=np.zeros_like(steep), where=has_slope)
-    return np.asarray(left - slope[:, part] * along)
-
-
-def _pure_squares(own: OwnCells, x: FloatArray, order: IntArray) -> float:
-    """Sum of squares about the lines through both neighbours on the axis (Gasser and others, 1986)."""
-    if order.size < 3:
-        return np.inf
-    at, v = x[order], own.values[0][order]
-    gap = at[2:] - at[:-2]
-    part = np.divide(at[1:-1] - at[:-2], gap, out=np.full(gap.size, 0.5), where=gap > 0)
-    square = (v[1:-1] - (1 - part) * v[:-2] - part * v[2:]) ** 2 / (1 + part**2 + (1 - part) ** 2)
-    counts = (own.weight * own.factor[own.cell])[order]
-    return float(counts[1:-1] @ square * (counts.sum() / counts[1:-1].sum()))
 
 
 def _centre_in_cells(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:
+    """Subtract the mean of each cell."""
     mass = np.bincount(cell, weight)
     means = np.stack([np.bincount(cell, weight * v) / mass for v in values])
     return np.asarray(values - means[:, cell])
-
-
-def _bound_wild_cells(own: OwnCells, effects: FloatArray) -> OwnCells:
-    """Let cells where rows differ very much count less: beside x1 / x0 the smallest would decide."""
-    mass = np.bincount(own.cell, own.weight, own.n_cells)
-    square = np.bincount(own.cell, own.weight * own.values[0] ** 2, own.n_cells)
-    mean = np.divide(square, mass, out=np.zeros(own.n_cells), where=mass > 0)
-    bound = WILDEST * median(mean.tolist())
-    is_wild = (own.level is None) & (mean > bound) & (bound > 0)
-    factor = np.where(is_wild, bound / np.where(is_wild, mean, 1.0), 1.0)
-    size = float(own.weight @ effects**2 / own.weight.sum())
-    return replace(own, factor=factor, size=size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,18 +200,11 @@ def add_up_cells(own: OwnCells, partners: PartnerCodes) -> CellSums:
     one = float(own.weight[0]) if own.weight.size else 1.0
     heavy = own.weight * own.values
     series = [*heavy] if partners.is_even else [*heavy, own.weight, own.weight**2]
-    count, *found = _sum_joint_cells(own, partners, series)
-    weight, squares = (one * count, one**2 * count) if partners.is_even else found[-2:]
-    return CellSums(weight, squares, np.stack(found[: len(heavy)]))
-
-
-def _sum_joint_cells(own: OwnCells, partners: PartnerCodes, series: list[FloatArray]) -> FloatArray:
-    """Count effects, and add up series, in all cells, shape (1 + n_series, n_own, n_cells).
-
-    Some partners at a time: what is looked at together has to fit into a fast cache.
-    """
+    # counts, then sums of the series, shape (1 + n_series, n_own, n_cells)
     made = np.empty((1 + len(series), own.n_cells, partners.n_cells))
-    n_partners, is_all = len(partners.codes), _is_all(own, partners)
+    n_partners = len(partners.codes)
+    is_all = own.level is None and own.row.size == partners.weight.size  # one effect for each row
+    # Some partners at a time, so that their numbers fit into a fast cache.
     n_some = min(max(PARTNER_BATCH_EFFECTS // max(own.row.size, 1), 1), n_partners)
     tiled = [np.tile(numbers, n_some) for numbers in series]
     for k in range(0, n_partners, n_some):
@@ -249,22 +214,17 @@ def _sum_joint_cells(own: OwnCells, partners: PartnerCodes, series: list[FloatAr
         place = (codes + (own.cell * (end - first) - first)).ravel()
         size = own.n_cells * int(end - first)
         sums = [np.bincount(place, t[: place.size], size) for t in tiled]
-        for out, found in zip(made, [np.bincount(place, minlength=size), *sums], strict=True):
-            out[:, first:end] = found.reshape(own.n_cells, -1)
-    return made
-
-
-def _is_all(own: OwnCells, partners: PartnerCodes) -> bool:
-    """Whether there is one effect for each row, in their order."""
-    return own.level is None and own.row.size == partners.weight.size
+        for out, numbers in zip(made, [np.bincount(place, minlength=size), *sums], strict=True):
+            out[:, first:end] = numbers.reshape(own.n_cells, -1)
+    count, *found = made
+    weight, squares = (one * count, one**2 * count) if partners.is_even else found[-2:]
+    return CellSums(weight, squares, np.stack(found[: len(heavy)]))
 
 
 # --- Partners of a feature: how much of the spread goes with each other feature, however it acts
 
 
-SPLITTER_CHANCE_DEVIATIONS = (
-    3.5  # deviations above what chance explains: a partner that counts beside others
-)
+SPLITTER_CHANCE_DEVIATIONS = 3.5  # standard deviations above chance that a partner must explain
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,9 +239,9 @@ class SplitterShares:
 
 
 def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -> SplitterShares:
-    """Find the share of each splitter, and what all of them leave."""
-    # A curve for each of the splitter's coarse cells, or for each of its levels, and the honest
-    # formula of the check. O(n_effects n_splitters).
+    """Find the share of the spread that goes with each splitter, and what all of them leave."""
+    # A curve for each coarse cell of the splitter, or for each of its levels, and the same formula
+    # as for regions. O(n_effects n_splitters).
     share, error = np.full((2, coded.n_splitters), np.nan)
     common = Common.of(residuals)
     histograms = {int(k): _fill(coded, residuals, int(k)) for k in splitters}
@@ -289,32 +249,12 @@ def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -
         drop = common.drop(residuals, histogram, _groups(coded, k, residuals.halves[1].row))
         gain = compute_explained_share(residuals, residuals.checking, drop)
         share[k], error[k] = gain.share, gain.error
-    return SplitterShares(share, error, _leave_all(coded, residuals, histograms))
-
-
-def _groups(coded: CodedRows, splitter: int, rows: IntArray) -> IntArray:
-    """The coarse cell of some rows, or their level; the last is that of missing values."""
-    return np.asarray(coded.coarse.codes[splitter].take(rows), dtype=np.intp)
-
-
-def _fill(coded: CodedRows, residuals: Residuals, splitter: int) -> Histogram:
-    """Effects that are searched, by the groups of a splitter."""
-    searched, n_groups = residuals.halves[0], int(coded.coarse.n_cells[splitter]) + 1
-    return fill_one(searched, EVERY, _groups(coded, splitter, searched.row), n_groups)
-
-
-def _leave_all(
-    coded: CodedRows, residuals: Residuals, histograms: Mapping[int, Histogram]
-) -> float:
-    """Share of the spread that the sum of all partners leaves in rows that check.
-
-    Each is fitted to what those before it left in rows that are searched, and counts where it
-    explains more than chance there.
-    """
     searched, checking = residuals.searched, residuals.checking
     total = float(residuals.spreads(checking).sum())
     if not total > 0 or searched.size == 0:
-        return float("nan")
+        return SplitterShares(share, error, float("nan"))
+    # All together, by one round of backfitting: each splitter is fitted to what those before it left
+    # in searched rows, the best one first, as long as it explains more than chance there.
     prior = PRIOR * float(residuals.weight[searched].mean())
     zero = np.zeros((len(residuals.values), residuals.n_cells))
     one = _square_of_one(residuals)
@@ -329,14 +269,24 @@ def _leave_all(
         group = _groups(coded, k, residuals.row)
         residuals = replace(residuals, values=residuals.values - curves[:, group, residuals.cell])
         one = _square_of_one(residuals)
-    explained = (
-        1 - float(residuals.spreads(checking).sum()) / total
-    ) * residuals.leverage_correction
-    return float(np.clip(1 - explained, 0.0, 1.0))
+    left = float(residuals.spreads(checking).sum())
+    explained = (1 - left / total) * residuals.leverage_correction
+    return SplitterShares(share, error, float(np.clip(1 - explained, 0.0, 1.0)))
+
+
+def _groups(coded: CodedRows, splitter: int, rows: IntArray) -> IntArray:
+    """The coarse cell of some rows, or their level; the last is that of missing values."""
+    return np.asarray(coded.coarse.codes[splitter].take(rows), dtype=np.intp)
+
+
+def _fill(coded: CodedRows, residuals: Residuals, splitter: int) -> Histogram:
+    """Effects that are searched, by the groups of a splitter."""
+    searched, n_groups = residuals.halves[0], int(coded.coarse.n_cells[splitter]) + 1
+    return fill_one(searched, EVERY, _groups(coded, splitter, searched.row), n_groups)
 
 
 def _square_of_one(residuals: Residuals) -> float:
-    """What a group of effects that are searched explains by chance."""
+    """Sum of squares that a group of searched effects explains by chance."""
     # Without any dependence a group of weights w about the variance V explains V sum(w^2) / sum(w):
     # as much as one row of mean weight.
     searched = residuals.halves[0]

@@ -17,17 +17,11 @@ from rhale.stats.distributions import f_tail
 # --- Who of several partners a spread goes with, and who only goes with them
 
 
-MIN_PARTNER_SHARE, MAX_JOINT_PARTNERS = (
-    0.03,
-    6,
-)  # share of partners that are looked at together, and how many of them
-MAX_NORMAL_EQUATION_SIZE = (
-    1_000_000  # of the normal equations at most: two of 50 levels, six of ten cells
-)
+MIN_PARTNER_SHARE = 0.03  # share of the spread of partners that are fitted together
+MAX_JOINT_PARTNERS = 6  # how many of them
+MAX_NORMAL_EQUATION_SIZE = 1_000_000  # numbers at most: two of 50 levels, six of ten cells
 PROXY = 0.1  # of its share: a partner that adds less to the others is a proxy
-PARTNER_CHANCE_DEVIATIONS = (
-    3.0  # deviations above what chance explains: a partner that counts beside others
-)
+PARTNER_CHANCE_DEVIATIONS = 3.0  # standard deviations above chance that a partner must explain
 RIDGE = 1e-9  # of the mean weight of a cell: keeps cells without rows out of the way
 
 
@@ -41,7 +35,7 @@ class Order:
     unexplained: float  # share that the sum of partners leaves
 
 
-def tell_proxies(
+def order_partners(
     own: OwnCells,
     partners: PartnerCodes,
     sums: CellSums,
@@ -59,10 +53,19 @@ def tell_proxies(
     # them: O(n_effects n^2) to set them up for n partners, whatever comes after.
     n_partners = share.size
     own_share, proxy_of = np.full(n_partners, np.nan), np.full(n_partners, -1)
-    some = _candidates(own, partners, share, chance)
+    # Candidates explain more than chance and enough to be reported, largest first; as many as fit
+    # into the normal equations, since levels of two features may have many cells.
+    with np.errstate(invalid="ignore"):
+        some = np.flatnonzero(
+            share > np.maximum(MIN_PARTNER_SHARE, PARTNER_CHANCE_DEVIATIONS * chance)
+        )
+    some = some[np.argsort(-share[some], kind="stable")][:MAX_JOINT_PARTNERS]
+    width = np.maximum.accumulate(np.diff(partners.starts)[some])
+    fits = own.n_cells * (np.arange(1, some.size + 1) * width) ** 2 <= MAX_NORMAL_EQUATION_SIZE
+    some = np.asarray(some[: max(2, np.count_nonzero(fits))])
     if some.size == 0:
         return Order(own_share, proxy_of, 1.0)
-    fit = _Fit.of(own, partners, sums, some)
+    fit = _NormalEquations.of(own, partners, sums, some)
     left, taken, drops = list(range(some.size)), list[int](), np.zeros((some.size,) * 2)
     while left:
         added, by_chance = (squares / total for squares in fit.added())
@@ -81,25 +84,8 @@ def tell_proxies(
     return Order(np.maximum(own_share, 0.0), proxy_of, unexplained)
 
 
-def _candidates(
-    own: OwnCells, partners: PartnerCodes, share: FloatArray, chance: FloatArray
-) -> IntArray:
-    """Partners that explain more than chance and something worth telling, largest first.
-
-    As many as can be fitted together: levels of two features may have many cells.
-    """
-    with np.errstate(invalid="ignore"):
-        some = np.flatnonzero(
-            share > np.maximum(MIN_PARTNER_SHARE, PARTNER_CHANCE_DEVIATIONS * chance)
-        )
-    some = some[np.argsort(-share[some], kind="stable")][:MAX_JOINT_PARTNERS]
-    width = np.maximum.accumulate(np.diff(partners.starts)[some])
-    fits = own.n_cells * (np.arange(1, some.size + 1) * width) ** 2 <= MAX_NORMAL_EQUATION_SIZE
-    return np.asarray(some[: max(2, np.count_nonzero(fits))])
-
-
 @dataclass(frozen=True, eq=False)
-class _Fit:
+class _NormalEquations:
     """Normal equations of candidates that are not taken yet, in every cell of the feature.
 
     Blocks of candidates have the same width: cells that one does not have are empty.
@@ -118,15 +104,30 @@ class _Fit:
     factor: FloatArray  # (n_own,): what squares in a cell count
 
     @classmethod
-    def of(cls, own: OwnCells, partners: PartnerCodes, sums: CellSums, some: IntArray) -> _Fit:
+    def of(
+        cls, own: OwnCells, partners: PartnerCodes, sums: CellSums, some: IntArray
+    ) -> _NormalEquations:
         weight, n = own.sums.weight, some.size
         mean = own.sums.values / weight
         total = np.maximum(own.sums.powers - mean * own.sums.values, 0.0)
-        places, width = _list_candidate_cells(partners, some)
+        # cells of candidates, -1 where one has fewer than others
+        sizes = np.diff(partners.starts)[some]
+        width = int(sizes.max(initial=0))
+        has_cell = np.arange(width) < sizes[:, None]
+        places = np.where(has_cell, partners.starts[some][:, None] + np.arange(width), -1)
         inside = places >= 0
         held = np.where(inside, sums.weight[:, places], 0.0)
         right = np.where(inside, sums.sums[:, :, places], 0.0) - mean[:, :, None, None] * held
-        matrix = _weights_of_two(own, partners, some, width)
+        # weights in cells of the feature and of two candidates, for all pairs of different ones
+        matrix: FloatArray = np.zeros((own.n_cells, n, width, n, width))
+        first, second = np.triu_indices(n, 1)
+        codes = partners.codes[some][:, own.row] - partners.starts[some][:, None]
+        at = (own.cell * n + first[:, None]) * width + codes[first]
+        at = (at * n + second[:, None]) * width + codes[second]
+        heavy = None if partners.is_even else np.tile(own.weight, first.size)
+        counts = np.bincount(at.ravel(), heavy, matrix.size).reshape(matrix.shape)
+        matrix += counts * (own.weight[0] if partners.is_even else 1.0)
+        matrix = matrix + matrix.transpose(0, 3, 4, 1, 2)
         diagonal = np.arange(n * width)
         matrix = matrix.reshape(own.n_cells, n * width, n * width)
         matrix[:, diagonal, diagonal] = held.reshape(own.n_cells, -1)
@@ -168,7 +169,7 @@ class _Fit:
         """Whether rows are enough for one more: half of them stay free."""
         return bool(median(self.count - 2 * (self.used + self.matrix.shape[2])) > 0)
 
-    def sweep(self, candidate: int) -> _Fit:
+    def sweep(self, candidate: int) -> _NormalEquations:
         """Take what one candidate explains off all others, which stay."""
         n_own, n, width = self.matrix.shape[:3]
         others = np.delete(np.arange(n), candidate)
@@ -196,38 +197,11 @@ class _Fit:
         return float(own - sum(steps))
 
 
-def _list_candidate_cells(partners: PartnerCodes, some: IntArray) -> tuple[IntArray, int]:
-    """Cells of candidates, -1 where one has fewer than others; and the most that one has."""
-    sizes = np.diff(partners.starts)[some]
-    width = int(sizes.max(initial=0))
-    inside = np.arange(width) < sizes[:, None]
-    return np.where(inside, partners.starts[some][:, None] + np.arange(width), -1), width
-
-
-def _weights_of_two(
-    own: OwnCells, partners: PartnerCodes, some: IntArray, width: int
-) -> FloatArray:
-    """Weights in cells of the feature and of two candidates, for all pairs of different ones."""
-    n = some.size
-    made = np.zeros((own.n_cells, n, width, n, width))
-    first, second = np.triu_indices(n, 1)
-    codes = partners.codes[some][:, own.row] - partners.starts[some][:, None]
-    at = (own.cell * n + first[:, None]) * width + codes[first]
-    at = (at * n + second[:, None]) * width + codes[second]
-    weight = None if partners.is_even else np.tile(own.weight, first.size)
-    counts = np.bincount(at.ravel(), weight, made.size).reshape(made.shape)
-    made += counts * (own.weight[0] if partners.is_even else 1.0)
-    return made + made.transpose(0, 3, 4, 1, 2)
-
-
 MIN_PARTNER_ROWS = 30
-PARTNER_ROUNDING = (
-    1e-10  # a mean square of this, of the effects' own or of the predictions', is rounding
-)
-CURVE, MAX_PURE_ERROR_SHARE = (
-    0.25,
-    0.8,
-)  # of a sum of squares: with so little between neighbours it is the curve's
+PARTNER_ROUNDING = 1e-10  # of the mean square of the effects or predictions: less is rounding
+# Shares of a sum of squares. With so little between neighbours on the axis the rest is that of a
+# bent common curve: all of it, or what exceeds the pure error.
+CURVE, MAX_PURE_ERROR_SHARE = 0.25, 0.8
 
 
 class FTest(NamedTuple):
@@ -272,25 +246,44 @@ def measure_partners(partners: PartnerCodes, target: Target) -> PartnerShares:
     if n_rows < MIN_PARTNER_ROWS or not looked.any():
         return _make_unknown_shares(looked.size, n_rows)
     own = cut_own(target, partners.weight)
-    least = _rounding(target, own) * float(own.weight.sum())
-    if not _most(own) > least:  # whatever the partners: there is no need to look at them
+    is_known = np.isfinite(target.scale) and target.scale > 0
+    least = PARTNER_ROUNDING * max(own.size, 1 / target.scale**2 if is_known else 0.0)
+    least *= float(own.weight.sum())
+    # Lines through neighbours leave something of a curve that bends within their windows. Rows that
+    # are neighbours on the axis share it: where these differ by less than rows of a cell do, it is
+    # the curve that differs. Of sin 2x, 2 000 normal rows, lines leave .01 and neighbours 1e-5 to
+    # 1e-4; of effects that differ by 1 neighbours show .96 to 1.09.
+    first, *steps = _sum_own_cell_squares(own) @ own.factor
+    if own.pure < CURVE * first or not float(first - sum(steps)) > least:
         return _make_unknown_shares(looked.size, n_rows)
     sums = add_up_cells(own, partners)
     squares = split_squares(own, sums, partners.starts)
-    total = _sum_heterogeneity_squares(own, squares)
+    # Sum of squares by which rows differ, without steps, and without bends of their common curve.
+    first, *steps = squares.total @ own.factor
+    spread = (own.pure if own.pure < MAX_PURE_ERROR_SHARE * first else first) - sum(steps)
+    explained = np.max(own.factor @ squares.excess, initial=0.0)  # of rows that repeat, more
+    total = float(max(spread, min(explained, first - sum(steps))))
     if not total > least:
         return _make_unknown_shares(looked.size, n_rows)
-    found = np.where(looked, _estimate_partner_shares(squares, own.factor, total), np.nan)
-    share, error, chance = found
-    told = tell_proxies(own, partners, sums, share, chance, total)
+    # Shares, their standard errors, and the standard deviations of shares that are chance alone.
+    excess, noise = squares.excess, squares.variance[0] * squares.one[:, None]
+    by_chance = 2 * noise**2 * squares.degrees * (1 + _ratio(squares.degrees, squares.left))
+    variance = by_chance + 4 * noise * np.maximum(excess, 0.0)
+    sizes = [
+        own.factor @ excess,
+        np.sqrt(own.factor**2 @ variance),
+        np.sqrt(own.factor**2 @ by_chance),
+    ]
+    share, error, chance = np.where(looked, np.stack(sizes) / total, np.nan)
+    order = order_partners(own, partners, sums, share, chance, total)
     return PartnerShares(
         share=share,
         error=error,
-        test=_test(squares, own.factor),
-        own_share=told.own_share,
-        proxy_of=told.proxy_of,
+        test=_compare_variances(squares, own.factor),
+        own_share=order.own_share,
+        proxy_of=order.proxy_of,
         size=np.where(looked, _sizes(own, sums, squares, partners.starts), np.nan),
-        unexplained=told.unexplained,
+        unexplained=order.unexplained,
         rows=n_rows,
     )
 
@@ -320,34 +313,10 @@ def _make_unknown_shares(n_partners: int, n_rows: int) -> PartnerShares:
     )
 
 
-def _most(own: OwnCells) -> float:
-    """Sum of squares in the cells, without steps; none where it is that of a bent common curve."""
-    # Lines through neighbours leave something of a curve that bends within their windows. Rows that
-    # stand side by side share it: where these differ by less than rows of a cell do, they tell. Of
-    # sin 2x, 2 000 normal rows, lines leave .01 and neighbours 1e-5 to 1e-4; of effects that differ
-    # by 1 neighbours tell .96 to 1.09.
-    first, *steps = _sum_own_cell_squares(own) @ own.factor
-    return 0.0 if own.pure < CURVE * first else float(first - sum(steps))
-
-
 def _sum_own_cell_squares(own: OwnCells) -> FloatArray:
     """Sums of squares about the means of cells, shape (n_series, n_own)."""
     sums = own.sums
     return np.maximum(sums.powers - _ratio(sums.values**2, sums.weight), 0.0)
-
-
-def _sum_heterogeneity_squares(own: OwnCells, squares: PartnerSquares) -> float:
-    """Sum of squares by which rows differ, without steps, and without bends of their common curve."""
-    first, *steps = squares.total @ own.factor
-    spread = (own.pure if own.pure < MAX_PURE_ERROR_SHARE * first else first) - sum(steps)
-    explained = np.max(own.factor @ squares.excess, initial=0.0)  # of rows that repeat, more
-    return float(max(spread, min(explained, first - sum(steps))))
-
-
-def _rounding(target: Target, own: OwnCells) -> float:
-    """Mean square of effects that may be due to rounding."""
-    is_known = np.isfinite(target.scale) and target.scale > 0
-    return PARTNER_ROUNDING * max(own.size, 1 / target.scale**2 if is_known else 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,18 +370,7 @@ def _ratio(over: FloatArray, under: FloatArray, some: BoolArray | None = None) -
     return np.divide(over, under, out=none, where=under > 0 if some is None else some)
 
 
-def _estimate_partner_shares(
-    squares: PartnerSquares, factor: FloatArray, total: float
-) -> FloatArray:
-    """Shares of the spread, their errors, and how far chance alone varies, shape (3, n_partners)."""
-    excess, noise = squares.excess, squares.variance[0] * squares.one[:, None]
-    chance = 2 * noise**2 * squares.degrees * (1 + _ratio(squares.degrees, squares.left))
-    error = chance + 4 * noise * np.maximum(excess, 0.0)
-    found = [factor @ excess, np.sqrt(factor**2 @ error), np.sqrt(factor**2 @ chance)]
-    return np.stack(found) / total
-
-
-def _test(squares: PartnerSquares, factor: FloatArray) -> FTest:
+def _compare_variances(squares: PartnerSquares, factor: FloatArray) -> FTest:
     """Compare what lies between the cells of partners with what lies within."""
     # Rows differ more in some cells of a feature than in others, so degrees of freedom are those of
     # Satterthwaite.
@@ -431,7 +389,21 @@ def _sizes(own: OwnCells, sums: CellSums, squares: PartnerSquares, starts: IntAr
     # Means of cells about that of all rows there, times the width of the cell, are added up from
     # cell to cell, centred over the rows, and read in the middles of cells (at levels, where there
     # are any). Noise is taken off the squares: that of the rows, and that of the steps of a model.
-    add, read, share = _accumulation(own, own.sums.weight)
+    # `add` (n_heights, n_own) accumulates slopes to heights, `read` (n_heights, n_own) tells in
+    # which cells the rows of a height are, `share` (n_heights,) is their share.
+    if own.level is None:
+        weight = own.sums.weight
+        read = np.eye(own.n_cells)
+        add, share = np.tril(np.ones(read.shape), -1) + read / 2, weight / weight.sum()
+    else:
+        add = np.tril(np.ones((own.n_cells + 1, own.n_cells)), -1)
+        read = np.eye(own.n_cells + 1, own.n_cells) + np.eye(own.n_cells + 1, own.n_cells, -1)
+        read /= read.sum(axis=1, keepdims=True)
+        times = np.bincount(own.row)[own.row]  # a row between two steps has two effects
+        found = np.bincount(own.level, own.weight / times, own.n_cells + 1)
+        share = np.asarray(found / found.sum())
+    add = add * own.width
+    add = add - share @ add
     filled = sums.weight > 0
     partner = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     middle = _ratio(own.sums.values, own.sums.weight)[..., None]
@@ -441,26 +413,5 @@ def _sizes(own: OwnCells, sums: CellSums, squares: PartnerSquares, starts: IntAr
     here = share[:, None] * (read @ _ratio(sums.weight, own.sums.weight[:, None]))
     heights = np.einsum("na,sac->snc", add, about) ** 2
     square = here * (heights[0] - heights[1:].sum(axis=0) - add**2 @ noise)
-    found = np.add.reduceat(square.sum(axis=0), starts[:-1])
-    return np.sqrt(np.maximum(found, 0.0))
-
-
-def _accumulation(own: OwnCells, weight: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """How heights follow from slopes in cells, whose rows stand there, and their share."""
-    if own.level is None:
-        read = np.eye(own.n_cells)
-        add, share = np.tril(np.ones(read.shape), -1) + read / 2, weight / weight.sum()
-    else:
-        add = np.tril(np.ones((own.n_cells + 1, own.n_cells)), -1)
-        read = np.eye(own.n_cells + 1, own.n_cells) + np.eye(own.n_cells + 1, own.n_cells, -1)
-        read /= read.sum(axis=1, keepdims=True)
-        share = _level_shares(own, own.level)
-    add = add * own.width
-    return add - share @ add, read, share
-
-
-def _level_shares(own: OwnCells, level: IntArray) -> FloatArray:
-    """Shares of the levels: a row between two steps has two effects."""
-    times = np.bincount(own.row)[own.row]
-    found = np.bincount(level, own.weight / times, own.n_cells + 1)
-    return np.asarray(found / found.sum())
+    total = np.add.reduceat(square.sum(axis=0), starts[:-1])
+    return np.sqrt(np.maximum(total, 0.0))
