@@ -328,14 +328,19 @@ def choose_cells(
     partitions = tuple(settings.partition(feature.name, output) for output in outputs)
     different = {id(p): p for p in partitions}  # most often one for all outputs
     if n_limits is not None:
-        different = {key: _limit(partition, n_limits) for key, partition in different.items()}
+        for key, p in different.items():
+            if isinstance(p, Adaptive) and p.n_limits is None:
+                different[key] = replace(p, n_limits=n_limits)
         partitions = tuple(different[id(p)] for p in partitions)
     closed = partitions[0].closed
     if any(p.closed != closed for p in partitions):
         msg = f"bins of {feature.name!r} are closed on different sides for different outputs"
         raise BadSettingError(msg)
     offered = [p.candidates(feature.axis) for p in different.values()]
-    notes = _describe_quantiles(feature, partitions[0])
+    notes: tuple[Note, ...] = ()
+    if isinstance(partitions[0], Quantile) and not feature.is_complete:
+        n_rows = f"{feature.axis.values.size:,}"
+        notes = (Note("sample", f"quantile limits from a sample with {n_rows} distinct values"),)
     given = tuple(isinstance(partition, Edges) for partition in partitions)
     if settings.method != "ale":
         grid = fine_grid(feature.axis, np.concatenate(offered), closed)
@@ -348,29 +353,21 @@ def choose_cells(
     return CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes, given=given)
 
 
-def _limit(partition: Partition, n_limits: int) -> Partition:
-    """Let a search look at so many limits, unless the user says how many."""
-    if isinstance(partition, Adaptive) and partition.n_limits is None:
-        return replace(partition, n_limits=n_limits)
-    return partition
-
-
 def choose_point_masses(feature: Feature, cells: CellChoice) -> PointMasses:
-    """Piles of a feature, where its bins may end beside them: limits that were given stay."""
+    """Values that many rows share, if bins are searched or come from a search: given limits stay."""
     found = find_point_masses(feature.axis)
-    return found if all(_suits(p, found) for p in cells.partitions) else NO_PILES
-
-
-def _suits(partition: Partition, point_masses: PointMasses) -> bool:
-    """Whether bins are searched, or are those of such a search."""
-    if isinstance(partition, Edges):
-        edges = np.array(partition.edges)
-        return np.array_equal(point_masses.offer(edges), edges)
-    return isinstance(partition, Adaptive)
+    for p in cells.partitions:
+        if isinstance(p, Edges):
+            edges = np.array(p.edges)
+            if not np.array_equal(found.offer(edges), edges):
+                return NO_PILES
+        elif not isinstance(p, Adaptive):
+            return NO_PILES
+    return found
 
 
 def separate_point_masses(cells: CellChoice, point_masses: PointMasses) -> CellChoice:
-    """Let cells end where the stretches beside piles do, and bins with them."""
+    """Let cells, and with them bins, end where the stretches beside point masses end."""
     if not point_masses.values.size:
         return cells
     grid = Grid(point_masses.offer(cells.grid.edges), cells.grid.closed)
@@ -378,7 +375,7 @@ def separate_point_masses(cells: CellChoice, point_masses: PointMasses) -> CellC
         p if isinstance(p, Edges) else BetweenStretches(p, point_masses.beside)
         for p in cells.partitions
     )
-    # rows of a pile have large local effects over a narrow stretch: no wider bin may hold them
+    # rows of a point mass have large local effects over a narrow stretch: no wider bin may hold them
     return replace(cells, grid=grid, partitions=between, can_change=False)
 
 
@@ -389,10 +386,3 @@ def reachable_limits(feature: Feature, partition: Partition, edges: FloatArray) 
     inner = np.rint(edges[1:-1])
     rounded = np.unique(np.concatenate([np.ceil(edges[:1]), inner, np.floor(edges[-1:])]))
     return rounded if rounded.size > 1 else edges
-
-
-def _describe_quantiles(feature: Feature, partition: Partition) -> tuple[Note, ...]:
-    if isinstance(partition, Quantile) and not feature.is_complete:
-        n_rows = f"{feature.axis.values.size:,}"
-        return (Note("sample", f"quantile limits from a sample with {n_rows} distinct values"),)
-    return ()

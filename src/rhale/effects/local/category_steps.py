@@ -34,9 +34,8 @@ from rhale.output.note import Note
 from rhale.regions.settings import Target
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
-EMPTY_COMBINATION_CHANCE = (
-    0.05  # of taking any combination of a feature for empty, were its columns independent
-)
+# Chance that any combination of a feature is taken for empty, were its columns independent.
+EMPTY_COMBINATION_CHANCE = 0.05
 EMPTY_COMBINATIONS_NOTE = "empty combinations"
 
 
@@ -99,7 +98,13 @@ def find_empty_combinations(feature: Feature, columns: Columns) -> EmptyCombinat
     levels, sample, table = feature.levels, columns.survey.sample, columns.table
     if levels is None or levels.size < 2 or len(table.names) > MOST_COMBINED:
         return EmptyCombinations()
-    level = levels.locate(sampled_numbers(feature, columns))
+    own = sample.values[:, feature.place]
+    if holds_names(table, feature.column):  # which the survey keeps as hashes
+        hashes = np.array([hashed(value) for value in table.labels_of(feature.column).values])
+        order = np.argsort(hashes)
+        at = order[np.minimum(np.searchsorted(hashes[order], own), hashes.size - 1)]
+        own = np.where(hashes[at] == own, at, np.nan)
+    level = levels.locate(own)
     once = (sample.weight > 0).astype(np.float64)  # rows that are alike tell nothing more
     others = list[tuple[int, FloatArray, IntArray]]()
     for place, column in enumerate(columns.sampled):
@@ -124,27 +129,21 @@ def find_empty_combinations(feature: Feature, columns: Columns) -> EmptyCombinat
     found = EmptyCombinations(tuple(pairs), np.zeros(levels.size - 1, dtype=np.bool_))
     codes = [pair.code(sample.values[:, columns.sampled.index(pair.column)]) for pair in pairs]
     leave = found.leave_by(level, codes)
-    whole = find_whole(level, leave & (once > 0), once, levels.size)
     if not leave.any():
         return EmptyCombinations()
+
+    # Steps of which too little would be left on either side. If every row of a level has a value
+    # that no row of the next one has, then no row of the next one is like any of them: it leaves the
+    # data, too, though no pair of columns shows it. Such are the dummy columns of a category.
+    def count_rows(some: BoolArray) -> FloatArray:
+        return np.bincount(level[some], once[some], levels.size).astype(np.float64)
+
+    out = level < 0, *(leave & (once > 0))
+    every, down, up = (count_rows((level >= 0) & ~some) for some in out)
+    few = np.minimum(every, STEP_ROWS)
+    whole = np.asarray((up[:-1] < few[:-1]) | (down[1:] < few[1:]))
     found = replace(found, whole=whole)
     return replace(found, notes=describe_empty(feature, columns, found, (level, codes, leave)))
-
-
-def find_whole(level: IntArray, leave: BoolArray, weight: FloatArray, n_levels: int) -> BoolArray:
-    """Steps of which too little would be left on either side.
-
-    If every row of a level has a value that no row of the next one has, then no row of the next
-    one is like any of them: it leaves the data, too, though no pair of columns shows it. Such are
-    the columns of a category that was made into one column for each of its levels.
-    """
-
-    def rows(some: BoolArray) -> FloatArray:
-        return np.bincount(level[some], weight[some], n_levels).astype(np.float64)
-
-    every, down, up = (rows((level >= 0) & ~some) for some in (level < 0, *leave))
-    few = np.minimum(every, STEP_ROWS)
-    return np.asarray((up[:-1] < few[:-1]) | (down[1:] < few[1:]))
 
 
 def describe_empty(
@@ -153,12 +152,12 @@ def describe_empty(
     found: EmptyCombinations,
     sampled: tuple[IntArray, list[IntArray], BoolArray],
 ) -> tuple[Note, ...]:
-    """Name combinations without rows, and say what is left out for them or is measured all the same."""
+    """Notes that name combinations without rows, and say whether rows are moved there all the same."""
     level, codes, leave = sampled
     weight, levels = columns.survey.sample.weight, feature.levels
     assert levels is not None  # noqa: S101 - our own mistake
     is_whole = found.is_whole(level)
-    told = {False: dict[str, None](), True: dict[str, None]()}
+    named = {False: dict[str, None](), True: dict[str, None]()}
     for pair, code in zip(found.pairs, codes, strict=True):
         for way, shift in enumerate((-1, 1)):
             rows = np.flatnonzero(leave[way])
@@ -166,10 +165,10 @@ def describe_empty(
             moves = np.column_stack([level[rows] + shift, code[rows], is_whole[way, rows]])
             for to, key, whole in np.unique(moves, axis=0).tolist():
                 value = name_value(columns, pair.column, float(pair.keys[key]))
-                told[bool(whole)][f"{feature.name} = {levels.names[to]} with {value}"] = None
+                named[bool(whole)][f"{feature.name} = {levels.names[to]} with {value}"] = None
     who = "no row has" if columns.survey.sample.is_complete else "no sampled row has"
     notes = list[Note]()
-    for whole, names in told.items():
+    for whole, names in named.items():
         if not names:
             continue
         shown = ", ".join(list(names)[:MAX_NAMED_IN_NOTE])
@@ -198,17 +197,6 @@ def name_value(columns: Columns, column: int, key: float) -> str:
                 if hashed(value) == key:
                     return f"{name} = {value}"
     return f"a value of {name}"
-
-
-def sampled_numbers(feature: Feature, columns: Columns) -> FloatArray:
-    """Values of a feature in the sample of the survey, as its levels know them."""
-    values = columns.survey.sample.values[:, feature.place]
-    if not holds_names(columns.table, feature.column):
-        return values
-    keys = np.array([hashed(value) for value in columns.table.labels_of(feature.column).values])
-    order = np.argsort(keys)
-    found = order[np.minimum(np.searchsorted(keys[order], values), keys.size - 1)]
-    return np.where(keys[found] == values, found, np.nan)
 
 
 NO_PAIRS = np.zeros((0, 0), dtype=np.bool_)
@@ -347,6 +335,23 @@ class LevelDifferences:
         width = np.diff(edges)
         others = name_others(len(levels.pooled_names))
         has_pooled = any(name.rstrip(" ") == others for name in levels.names[some])
+        bin_notes = self.feature.notes
+        if not levels.has_order and context.survey.n_rows > self.nearby.n_rows:
+            text = f"spread of the levels from {self.nearby.n_rows:,} rows moved to every level"
+            bin_notes += (Note("sample", text),)
+        # Local effects of the sampled rows, at the middles of the steps.
+        n_outputs = len(context.outputs)
+        stands, down, up, _ = np.split(kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
+        level = np.where(np.isnan(stands[:, 0]), -1, np.searchsorted(levels.edges, stands[:, 0]))
+        parts = []
+        for change, shift in ((down, 1), (up, 0)):  # down: the step before the level; up: behind it
+            step = level - shift
+            known = (level >= 0) & (step >= 0) & (step < levels.edges.size - 1)
+            known &= ~np.isnan(change[:, output])
+            low, high = levels.edges[step[known]], levels.edges[step[known] + 1]
+            effects = change[known, output] / (high - low)
+            parts.append((0.5 * (low + high), effects, context.weight[known]))
+        sample = LocalEffects(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
         return LevelEffect(
             name=self.feature.name,
             output=context.outputs[output],
@@ -364,9 +369,9 @@ class LevelDifferences:
             has_order=levels.has_order,
             pooled=levels.pooled_names if has_pooled else (),
             local_notes=context.notes + self.missing + self.empty.notes,
-            bin_notes=self.feature.notes + self.describe_moved(context),
+            bin_notes=bin_notes,
             row_spread=None if spread is None else spread.between(some.start, some.stop),
-            sample=self.sampled_steps(kept, context, output),
+            sample=sample,
         )
 
     def targets(self, searched: MeasureSample, n_outputs: int) -> tuple[Target, ...]:
@@ -390,28 +395,6 @@ class LevelDifferences:
             )
             for output in range(n_outputs)
         )
-
-    def describe_moved(self, context: MeasureContext) -> tuple[Note, ...]:
-        """Say that the spread rests on some of the rows moved to every level, where it does."""
-        if self.levels.has_order or context.survey.n_rows <= self.nearby.n_rows:
-            return ()
-        text = f"spread of the levels from {self.nearby.n_rows:,} rows moved to every level"
-        return (Note("sample", text),)
-
-    def sampled_steps(self, kept: FloatArray, context: MeasureContext, output: int) -> LocalEffects:
-        """Steps of the sampled rows, at the middles of the steps."""
-        edges, n_outputs = self.levels.edges, len(context.outputs)
-        stands, down, up, _ = np.split(kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
-        level = np.where(np.isnan(stands[:, 0]), -1, np.searchsorted(edges, stands[:, 0]))
-        parts = []
-        for change, shift in ((down, 1), (up, 0)):  # down: the step before the level; up: behind it
-            step = level - shift
-            known = (level >= 0) & (step >= 0) & (step < edges.size - 1)
-            known &= ~np.isnan(change[:, output])
-            k = step[known]
-            effects = change[known, output] / (edges[k + 1] - edges[k])
-            parts.append((0.5 * (edges[k] + edges[k + 1]), effects, context.weight[known]))
-        return LocalEffects(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
 
 
 def row_steps(

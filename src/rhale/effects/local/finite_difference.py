@@ -68,9 +68,12 @@ class Window:
         else:
             reach = self.point_masses.shorten(x, lines[2])
             for behind, beyond in self.gaps:
-                way = np.where(x <= behind, behind - x, np.where(x >= beyond, x - beyond, np.inf))
-                reach = np.minimum(reach, way)
-            a, b = _make_symmetric_windows(x, reach, self.least.within(x, lines[:2]))
+                to_gap = np.where(x >= beyond, x - beyond, np.inf)
+                reach = np.minimum(reach, np.where(x <= behind, behind - x, to_gap))
+            # as long to the left as to the right, or the least window where this is wider
+            a, b = self.least.within(x, lines[:2])
+            is_wide = 2 * reach >= b - a
+            a, b = np.where(is_wide, x - reach, a), np.where(is_wide, x + reach, b)
         if self.ladder is not None:
             a, b = nearest(self.ladder, a), nearest(self.ladder, b)
         elif self.whole:
@@ -152,15 +155,6 @@ def even_window(
     reach = np.minimum(knots - starts, stops - knots)
     narrow = window(axis, min(least, share), whole=whole)
     return replace(narrow, share=share, reach=reach, point_masses=point_masses, least=narrow)
-
-
-def _make_symmetric_windows(
-    x: FloatArray, reach: FloatArray, least: tuple[FloatArray, FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """Windows as long to the left as to the right, or the least ones where these are wider."""
-    a, b = least
-    is_wide = 2 * reach >= b - a
-    return np.where(is_wide, x - reach, a), np.where(is_wide, x + reach, b)
 
 
 def _weight_needed(axis: FeatureAxis, share: float) -> float:

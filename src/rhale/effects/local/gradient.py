@@ -118,7 +118,13 @@ class Differences:
         """
         (a, x, b), width = self.places, self.places[2] - self.places[0]
         answers = np.stack(self.answers)
-        noise = _short_step_quotient(np.abs(answers).max(axis=0) * _precision(answers), width)
+        # relative rounding of the answers about each feature: coarse where all have few digits
+        mantissa = np.frexp(answers)[0]
+        epsilon = np.full((answers.shape[1], 1, 1), GRADIENT_CHECK_ULPS * GRADIENT_CHECK_EPSILON)
+        for bits in sorted(COARSE_BITS, reverse=True):  # the fewest that do count
+            scaled = mantissa * 2**bits
+            epsilon[np.all(scaled == np.rint(scaled), axis=(0, 2, 3))] = 2.0 * 2.0**-bits
+        noise = _short_step_quotient(np.abs(answers).max(axis=0) * epsilon, width)
         far = np.maximum(np.abs(a), np.abs(b))
         lost = ~(width > GRADIENT_CHECK_ULPS * GRADIENT_CHECK_EPSILON * far) | np.isnan(x)
         noise[lost] = np.inf
@@ -160,7 +166,25 @@ def check_gradient(
     low, high = answers[::2], answers[1::2]
     seen = Differences((a, x, b), (low, np.broadcast_to(base, low.shape), high))
     verdicts = judge(seen, np.moveaxis(slopes[:, :, columns], -1, 0))
-    wrong = [_describe(one, seen, features[one.feature], some, model.outputs) for one in verdicts]
+    wrong = []
+    for one in verdicts:  # in numbers of the row in which the two differ most
+        feature, difference = features[one.feature], seen.slope[one.feature, :, one.output]
+        off = np.where(one.wrong, np.abs(one.slopes - difference), -1.0)
+        row = int(np.argmax(off))
+        ends = (float(place[one.feature, row]) for place in seen.places[::2])
+        first, last = (some.write_value(feature.column, end) for end in ends)
+        wrong.append(
+            Disagreement(
+                feature=feature.name,
+                output=model.outputs[one.output],
+                slope=float(one.slopes[row]),
+                difference=float(difference[row]),
+                row=int(some.row_numbers[row]),
+                between=(first, last),
+                n_wrong=int(one.wrong.sum()),
+                n_clear=int(one.clear.sum()),
+            )
+        )
     return wrong, some.n_rows * len(changes)
 
 
@@ -196,27 +220,6 @@ def judge(seen: Differences, slopes: FloatArray) -> list[Verdict]:
     ]
 
 
-def _describe(
-    verdict: Verdict, seen: Differences, feature: Feature, rows: Chunk, outputs: Sequence[str]
-) -> Disagreement:
-    """Put a verdict into numbers: those of the row in which the two differ most."""
-    difference = seen.slope[verdict.feature, :, verdict.output]
-    off = np.where(verdict.wrong, np.abs(verdict.slopes - difference), -1.0)
-    row = int(np.argmax(off))
-    ends = (float(place[verdict.feature, row]) for place in seen.places[::2])
-    low, high = (rows.write_value(feature.column, end) for end in ends)
-    return Disagreement(
-        feature=feature.name,
-        output=outputs[verdict.output],
-        slope=float(verdict.slopes[row]),
-        difference=float(difference[row]),
-        row=int(rows.row_numbers[row]),
-        between=(low, high),
-        n_wrong=int(verdict.wrong.sum()),
-        n_clear=int(verdict.clear.sum()),
-    )
-
-
 def _short_step_points(rows: Chunk, feature: Feature) -> tuple[FloatArray, FloatArray, FloatArray]:
     """A short step to the left of every row, the row, and as much to its right."""
     x = rows.column(feature.column)
@@ -233,13 +236,3 @@ def _short_step_quotient(change: FloatArray, width: FloatArray) -> FloatArray:
     """Difference quotient; nan where there is no width."""
     wide = np.broadcast_to(width[..., None], change.shape)
     return np.divide(change, wide, out=np.full_like(change, np.nan), where=wide > 0)
-
-
-def _precision(answers: FloatArray) -> FloatArray:
-    """Relative rounding of a model's answers about each feature: coarse where all have few digits."""
-    mantissa, axes = np.frexp(answers)[0], (0, 2, 3)
-    found = np.full((answers.shape[1], 1, 1), GRADIENT_CHECK_ULPS * GRADIENT_CHECK_EPSILON)
-    for bits in sorted(COARSE_BITS, reverse=True):  # the fewest that do count
-        scaled = mantissa * 2**bits
-        found[np.all(scaled == np.rint(scaled), axis=axes)] = 2.0 * 2.0**-bits
-    return found

@@ -192,16 +192,6 @@ class Conclusion:
         every = (*self.results, *(part.effect for part in self.parts))
         return [one for one in every if isinstance(one, Unbinned)]
 
-    def with_effects(self, effects: Iterator[Any]) -> Conclusion:
-        """Put the next of some effects wherever one waits for its bins."""
-
-        def fill(one: Any) -> Any:
-            return next(effects) if isinstance(one, Unbinned) else one
-
-        results = tuple(fill(one) for one in self.results)
-        parts = tuple(part._replace(effect=fill(part.effect)) for part in self.parts)
-        return replace(self, results=results, parts=parts)
-
 
 def with_bins(conclusions: Iterable[Conclusion]) -> Iterator[Conclusion]:
     """Choose the bins of all results that wait for them, those of some features together."""
@@ -220,7 +210,14 @@ def with_bins(conclusions: Iterable[Conclusion]) -> Iterator[Conclusion]:
 def _bin(conclusions: Sequence[Conclusion]) -> Iterator[Conclusion]:
     unbinned = [one for made in conclusions for one in made.unbinned]
     effects = (effect for (effect,) in bin_all(unbinned))
-    yield from (made.with_effects(effects) for made in conclusions)
+
+    def fill(one: Any) -> Any:
+        return next(effects) if isinstance(one, Unbinned) else one
+
+    for made in conclusions:
+        results = tuple(fill(one) for one in made.results)
+        parts = tuple(part._replace(effect=fill(part.effect)) for part in made.parts)
+        yield replace(made, results=results, parts=parts)
 
 
 class Measure(Protocol):

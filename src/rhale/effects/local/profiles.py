@@ -13,7 +13,6 @@ from rhale.data.table import Change
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.fixed import Edges
 from rhale.effects.binning.moments import Moments, measure_moments
-from rhale.effects.binning.partition import Partition
 from rhale.effects.curve_sums import CurveSums, RowsBetweenPoints, stand_beside, sum_curves
 from rhale.effects.local.binned import reachable_limits
 from rhale.effects.local.measure import (
@@ -197,14 +196,10 @@ def choose_points(settings: Settings, feature: Feature, output: str) -> FloatArr
         return feature.levels.edges
     partition, axis = settings.partition(feature.name, output), feature.axis
     limits = np.unique(partition.candidates(axis))
-    if has_few_values(feature, partition, limits.size):
+    # no more values than points were asked for: all of them
+    if not isinstance(partition, Edges) and 1 < axis.values.size <= limits.size:
         limits = np.unique(np.concatenate([[axis.low], axis.values, [axis.high]]))
     return np.unique(reachable_limits(feature, partition, limits))
-
-
-def has_few_values(feature: Feature, partition: Partition, n_points: int) -> bool:
-    """Tell whether all values can be points, since no more points than these were asked for."""
-    return not isinstance(partition, Edges) and 1 < feature.axis.values.size <= n_points
 
 
 # --- Ask a model with some columns held at given values in all rows, and average its answers

@@ -59,55 +59,28 @@ class Constant:
 
 
 def describe_constant(feature: Feature, output: str, survey: Survey) -> Effect | LevelEffect:
-    """An effect without a curve."""
+    """An effect without a curve, of a feature that has one value or one level."""
     n_rows, weight = int(survey.n_known[feature.place]), survey.known_weight[feature.place]
-    return (
-        _one_value(feature, output, n_rows, weight)
-        if feature.levels is None
-        else _one_level(feature, output, n_rows, weight)
-    )
-
-
-def note_constant(feature: Feature, *, is_traced: bool = False) -> Note:
-    """Say that a feature has one value or one level, and where that leaves the curve.
-
-    `is_traced`: whether the model was asked about other values, all the same.
-    """
-    if feature.levels is None:
-        shown = format_axis_value(feature.axis.low, feature.axis_kind)
-        so = "so the rest of the curve is away from all rows" if is_traced else NO_EFFECT
-        return Note("constant", f"constant: always {shown}, {so}")
-    if feature.levels.pooled_names:
-        n_levels = len(feature.levels.pooled_names)
-        return Note("constant", f"all {n_levels:,} levels are rare, {NO_EFFECT}")
-    (name,) = feature.levels.names
-    return Note("constant", f"constant: always {name!r}, {NO_EFFECT}")
-
-
-def _one_level(feature: Feature, output: str, n_rows: int, weight: float) -> LevelEffect:
-    assert feature.levels is not None  # noqa: S101 - our own mistake
-    (name,), none = feature.levels.names, np.empty(0)
-    return LevelEffect(
-        name=feature.name,
-        output=output,
-        levels=(name,),
-        level_count=np.array([n_rows]),
-        level_weight=np.array([weight]),
-        edges=np.nan_to_num(feature.levels.edges),
-        count=np.empty(0, dtype=np.intp),
-        rows=none,
-        weight=none,
-        mean=none,
-        std=none,
-        correlation=np.empty((0, 0)),
-        is_number=feature.levels.is_number,
-        pooled=feature.levels.pooled_names,
-        local_notes=(note_constant(feature),),
-        bin_notes=feature.notes,
-    )
-
-
-def _one_value(feature: Feature, output: str, n_rows: int, weight: float) -> Effect:
+    if feature.levels is not None:
+        (name,), none = feature.levels.names, np.empty(0)
+        return LevelEffect(
+            name=feature.name,
+            output=output,
+            levels=(name,),
+            level_count=np.array([n_rows]),
+            level_weight=np.array([weight]),
+            edges=np.nan_to_num(feature.levels.edges),
+            count=np.empty(0, dtype=np.intp),
+            rows=none,
+            weight=none,
+            mean=none,
+            std=none,
+            correlation=np.empty((0, 0)),
+            is_number=feature.levels.is_number,
+            pooled=feature.levels.pooled_names,
+            local_notes=(note_constant(feature),),
+            bin_notes=feature.notes,
+        )
     value, unknown, zero = feature.axis.low, np.full(1, np.nan), np.zeros(1)
     return Effect(
         name=feature.name,
@@ -130,6 +103,22 @@ def _one_value(feature: Feature, output: str, n_rows: int, weight: float) -> Eff
         local_notes=(note_constant(feature),),
         kind=feature.axis_kind,
     )
+
+
+def note_constant(feature: Feature, *, is_traced: bool = False) -> Note:
+    """Say that a feature has one value or one level, and where that leaves the curve.
+
+    `is_traced`: whether the model was asked about other values, all the same.
+    """
+    if feature.levels is None:
+        shown = format_axis_value(feature.axis.low, feature.axis_kind)
+        so = "so the rest of the curve is away from all rows" if is_traced else NO_EFFECT
+        return Note("constant", f"constant: always {shown}, {so}")
+    if feature.levels.pooled_names:
+        n_levels = len(feature.levels.pooled_names)
+        return Note("constant", f"all {n_levels:,} levels are rare, {NO_EFFECT}")
+    (name,) = feature.levels.names
+    return Note("constant", f"constant: always {name!r}, {NO_EFFECT}")
 
 
 # --- Columns beside the explained ones: kept of the searched rows, so that regions may be told by them
