@@ -36,7 +36,7 @@ from rhale.regions.splitters import CodedRows, round_between
 from rhale.regions.wording import ALL_ROWS, rules_of, rules_of_groups
 from rhale.stats.arrays import FloatArray, IntArray
 
-# --- Regions as they are told: rules by names, effects, and why there are none
+# --- Results: rules by names, effects, and why there are none
 
 
 REASONS: dict[Reason, str] = {
@@ -59,7 +59,7 @@ class Sketch:
     # regions, thirds: which divisions of the third pass are theirs; -1 for none
     regions: int = -1
     thirds: int = -1
-    third_groups: Groups | None = None  # what tells the thirds apart
+    third_groups: Groups | None = None  # what describes the thirds
     # the rules by names, where regions were given that had been found before
     splits: tuple[Split, ...] = ()
     n_searched: int = 0  # rows with a value that were searched, or checked what was found
@@ -154,7 +154,7 @@ class RegionTreeBuilder:
 
 
 def keep_groups(groups: Groups, places: Sequence[int], *, has_pooled: bool) -> Groups:
-    """Leave out groups without rows: their levels are nobody's, and so are those that none names.
+    """Leave out groups without rows: their levels are in no group, as those that no group names.
 
     Rare levels that are pooled stay where they are: they are known by no name of their own.
     """
@@ -264,8 +264,7 @@ def search_regions(
 ) -> RegionSearchPlan:
     """Search the rows that were kept for regions of every feature and output.
 
-    `sampled`: what it kept of the rows; `rows`: these rows, with the features that regions may be
-    told by.
+    `sampled` is what the second pass kept of the rows, `rows` the same rows with their splitters.
     """
     given = parse_user_groups(asked, columns) if isinstance(asked, By) else None
     settings = Regions() if isinstance(asked, By) else asked
@@ -292,14 +291,14 @@ def search_regions(
 
 
 def read_search_rows(columns: Columns, done: Sequence[Done], sampled: SampleParts) -> SearchRows:
-    """Values of the splitters in the rows that were kept, and who of them checks."""
-    stands = dict[int, FloatArray]()
+    """Values of the splitters in the rows that were kept, and which of them are the holdout."""
+    positions = dict[int, FloatArray]()
     for (measure, one), kept in zip(done, sampled.kept, strict=True):
         if kept.shape[1] and (one.targets or not one.results):  # a constant keeps no missing values
-            stands[measure.feature.column] = kept[:, 0]
+            positions[measure.feature.column] = kept[:, 0]
     splitters, n_rows = columns.splitters, sampled.weight.size
     return SearchRows(
-        values=np.stack([stands[f.column] for f in splitters]).T  # they are read one by one
+        values=np.stack([positions[f.column] for f in splitters]).T  # they are read one by one
         if splitters
         else np.empty((n_rows, 0)),
         n_levels=np.array([count_levels(feature) for feature in splitters], dtype=np.int64),
@@ -480,7 +479,7 @@ def rows_with_effect(target: Target) -> IntArray:
 def axis_of_rows(
     whole: FeatureAxis, x: FloatArray, weight: FloatArray, total: float
 ) -> FeatureAxis:
-    """The axis of some rows, as far as they tell; that of all where they do not."""
+    """The axis of some rows, where they have several values; that of all elsewhere."""
     if np.unique(x).size < 2:
         return whole
     values, place = np.unique(x, return_inverse=True)
@@ -516,7 +515,7 @@ def cut_in_thirds(values: FloatArray, weight: FloatArray) -> list[float]:
     return sorted(cuts)
 
 
-# --- After the second pass: with whom the spread of every feature goes, from the rows that were kept
+# --- Partners of every feature, from the rows that were kept in the second pass
 
 
 NO_EFFECTS = Target(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
@@ -524,7 +523,7 @@ NO_EFFECTS = Target(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.emp
 
 @dataclass(frozen=True, eq=False)
 class PartnerSearch:
-    """All that partners are measured from, once somebody asks for them."""
+    """All that partners are measured from, when they are first read."""
 
     names: tuple[str, ...]
     rows: SearchRows  # their values in the rows that were kept
@@ -557,10 +556,8 @@ def plan_partners(
 ) -> PartnerSearch:
     """Gather what the partners of all features and outputs are measured from.
 
-    `columns`: what the first pass learned. Partners are the features that regions may be told by
-    where these were asked for, the explained ones otherwise; `done`: what the second pass measured,
-    with the local effects of the rows that it kept; `sampled`: what it kept of the rows; `rows`:
-    these rows, with the features that regions may be told by.
+    Partners are the splitters of `columns` where regions were searched, the explained features
+    otherwise; `done` has the local effects of the rows that were kept, `rows` their splitters.
     """
     targets = {m.feature.name: one.targets for m, one in done if one.targets}
     explained = tuple(f for f in columns.features if f.name in targets)

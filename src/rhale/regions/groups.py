@@ -43,13 +43,13 @@ NOBODY = -1  # group of rows that are in none
 
 
 class Divisible(Measure, Protocol):
-    """A measure whose rows can be told apart: those that do not count are as if they were not."""
+    """A measure that can be restricted to groups of rows: the others are ignored."""
 
     def in_region(self, axis: FeatureAxis) -> Divisible:
         """The same measure for the rows of a region, whose axis is given."""
 
     def recall(self, rows: MeasureSample) -> Any:
-        """Sums over rows, from what was kept of each; None where that does not tell them."""
+        """Sums over rows, from what was kept of each; None where that is not enough."""
 
     def conclude_region(
         self, total: Any, kept: FloatArray, context: MeasureContext, output: int
@@ -70,7 +70,7 @@ class GroupingRules:
         return self.locate_by(lambda k: self.splitters[k].stands(chunk), chunk.n_rows)
 
     def locate_by(self, values: Callable[[int], FloatArray], n_rows: int) -> IntArray:
-        """Group of every row, from where rows stand on the axis of each splitter."""
+        """Group of every row, from the values of each splitter."""
         found = locate_rows(self.rules, values, n_rows)
         return np.where(found < self.n_groups, found, NOBODY)
 
@@ -168,7 +168,7 @@ class Grouped:
     def recall(
         self, rows: MeasureSample, times: IntArray, groups: Sequence[IntArray]
     ) -> GroupTotals | None:
-        """Sums of each part, from what was kept of every row; None where that does not tell them."""
+        """Sums of each part, from what was kept of every row; None where that is not enough."""
         some = rows._replace(weight=rows.weight / times)
         totals = list[Any]()
         for part in self.parts:
@@ -225,7 +225,7 @@ def recall_regions(
     """Add up regions from what was kept of the rows, where these are all rows that there are.
 
     `done`: what was measured of all rows, in the order in which `sampled` keeps it; `sampled`: what
-    was kept of the rows that are searched for regions; `rows`: where they stand on the splitters;
+    was kept of the rows that are searched for regions; `rows`: their values of the splitters;
     `columns`: what is known of the table.
     """
     # How often each row is in the table. Of rows that are alike one is kept, with the weight of all:
@@ -263,8 +263,8 @@ class UserGroups:
     """Groups that the user named: how rows are assigned to them, and what describes them."""
 
     division: GroupingRules  # which group a row is in
-    groups: Groups | None = None  # what tells them apart, where they are made of one column
-    # what tells them apart, where they are regions that were found before
+    groups: Groups | None = None  # what describes them, where they are made of one column
+    # what describes them, where they are regions that were found before
     splits: tuple[Split, ...] = ()
 
 

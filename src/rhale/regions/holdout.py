@@ -29,7 +29,7 @@ def fit_curves(
     """Fit the curves of groups: the parent's, moved as a whole, and bent as far as rows support it.
 
     `histogram` (..., n_cells): rows that are searched; `parent` (n_series, n_cells): curves that
-    they are compared with; `residuals`: tells which cells belong to one feature; `prior`: weight
+    they are compared with; `residuals`: knows which cells belong to one feature; `prior`: weight
     with which a cell is held to the moved curve.
     Returns shape (n_series, ..., n_cells): curves.
     """
@@ -154,7 +154,7 @@ def fit_group(residuals: Residuals, some: IntArray, parent: FloatArray) -> Float
 
 @dataclass(frozen=True, eq=False)
 class Common:
-    """The curve of all rows that are searched, and the losses about it of those that check."""
+    """The curve of all rows that are searched, and the losses about it of those of the holdout."""
 
     curve: FloatArray
     losses: FloatArray
@@ -171,10 +171,10 @@ class Common:
         return cls(curve, losses, prior)
 
     def drop(self, residuals: Residuals, histogram: Histogram, group: IntArray) -> FloatArray:
-        """How far the curves of groups lower the losses of effects that check, shape (n_checking,).
+        """How far the curves of groups lower the losses of holdout effects, shape (n_checking,).
 
         `histogram` (n_groups, n_cells): effects that are searched, by their groups; `group`
-        (n_checking,): groups of those that check.
+        (n_checking,): groups of those of the holdout.
         """
         curves = fit_curves(histogram, self.curve, residuals, self.prior)
         return np.asarray(self.losses - weigh_losses(residuals.halves[1], EVERY, curves, group))
@@ -183,7 +183,7 @@ class Common:
 def drop_by_groups(
     residuals: Residuals, group: IntArray, n_groups: int, common: Common
 ) -> FloatArray:
-    """How far the curves of groups lower the losses of effects that check, shape (n_checking,).
+    """How far the curves of groups lower the losses of holdout effects, shape (n_checking,).
 
     `group` (n_rows,): the group of every row.
     """

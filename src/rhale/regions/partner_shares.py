@@ -14,7 +14,7 @@ from rhale.regions.settings import Target
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.distributions import f_tail
 
-# --- Who of several partners a spread goes with, and who only goes with them
+# --- Joint fit of several partners: which of them are proxies of others
 
 
 MIN_PARTNER_SHARE = 0.03  # share of the spread of partners that are fitted together
@@ -43,7 +43,7 @@ def order_partners(
     chance: FloatArray,
     total: float,
 ) -> Order:
-    """Fit partners together, the one that adds most first, and tell what each adds.
+    """Fit partners together, the one that adds most first, and measure what each adds.
 
     `share`, `chance` (n_partners,): what each explains alone, and the deviation of that if it were
     chance; nan where it is not looked at; `total`: sum of squares that shares are of.
@@ -236,9 +236,9 @@ def measure_partners(partners: PartnerCodes, target: Target) -> PartnerShares:
 
     `partners`: the other features, and the feature itself, in cells.
     """
-    # Inside cells of the feature, where its own curve is taken off, the sum of squares between the
+    # Inside cells of the feature, where its own curve is subtracted, the sum of squares between the
     # cells of a partner less what chance puts there, over the whole sum of squares. What the steps
-    # of a model do is taken off both. O(n_effects n_partners).
+    # of a model do is subtracted from both. O(n_effects n_partners).
     n_rows = int(np.count_nonzero(np.bincount(target.row)))
     looked = partners.varies.copy()
     if target.own >= 0:
@@ -388,7 +388,7 @@ def _sizes(own: OwnCells, sums: CellSums, squares: PartnerSquares, starts: IntAr
     """Deviation over the rows of what goes with each partner, accumulated along the feature."""
     # Means of cells about that of all rows there, times the width of the cell, are added up from
     # cell to cell, centred over the rows, and read in the middles of cells (at levels, where there
-    # are any). Noise is taken off the squares: that of the rows, and that of the steps of a model.
+    # are any). Noise is subtracted from the squares: that of the rows, and that of the steps of a model.
     # `add` (n_heights, n_own) accumulates slopes to heights, `read` (n_heights, n_own) tells in
     # which cells the rows of a height are, `share` (n_heights,) is their share.
     if own.level is None:

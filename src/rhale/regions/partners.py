@@ -1,4 +1,4 @@
-"""Partners: with whom the spread of a feature goes, as it is kept, told and listed."""
+"""Partners of a feature: the features with which its spread goes, as results and in words."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from rhale.stats.records import freeze, same_fields
 MAX_PARTNER_P_VALUE, MIN_NAMED_PARTNER_SHARE = (
     0.001,
     0.02,
-)  # chance and share of partners that are told by name
+)  # chance and share of partners that are named
 MAX_NAMED_PARTNERS = 3
-MEASURE = "_measure"  # of a matrix that nobody has read yet: what measures it
+MEASURE = "_measure"  # what measures a matrix when it is first read
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,12 @@ class Partners:
         raise KeyError(msg)
 
     def __str__(self) -> str:
-        told = [partner for partner in self.partners if partner.counts]
+        counted = [partner for partner in self.partners if partner.counts]
         title = f"partners of {shorten_name(self.feature)}, {self.rows:,} rows"
-        if not told:
+        if not counted:
             return f"{title}\n{self.sentence}"
-        rows = [["feature", "share", "part", "p", ""], *map(_cells, told)]
-        more = len(self.partners) - len(told)
+        rows = [["feature", "share", "part", "p", ""], *map(_cells, counted)]
+        more = len(self.partners) - len(counted)
         rest = [f"and {more} more that chance may explain"] if more else []
         return "\n".join([title, *aligned(rows, n_left=1), *rest, self.sentence])
 
@@ -140,12 +140,12 @@ class Partners:
         name = shorten_name(self.feature)
         if not self.partners:
             return f"rows do not differ in the effect of {name}, or are too few to tell"
-        told = [partner for partner in self.partners if partner.counts]
-        real = [partner for partner in told if partner.is_proxy_of is None][:MAX_NAMED_PARTNERS]
+        counted = [partner for partner in self.partners if partner.counts]
+        real = [partner for partner in counted if partner.is_proxy_of is None][:MAX_NAMED_PARTNERS]
         parts = [_goes_with(name, partner, is_first=i == 0) for i, partner in enumerate(real)]
         parts += [
             f"{shorten_name(p.feature)} only because it goes with {shorten_name(p.is_proxy_of)}"
-            for p in told
+            for p in counted
             if p.is_proxy_of is not None
         ][:MAX_NAMED_PARTNERS]
         if not parts:

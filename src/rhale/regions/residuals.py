@@ -1,4 +1,4 @@
-"""What local effects differ by: what is left of them about the features' own curves."""
+"""Residuals of local effects about the curves that all rows share: what regions explain."""
 
 from __future__ import annotations
 
@@ -168,12 +168,12 @@ class Residuals:
     values: FloatArray
     square: FloatArray  # (n_effects,): squares of the local effects themselves
     weight: FloatArray  # (n_effects,): weights; 1 in all for each feature in each half of the rows
-    is_holdout: BoolArray  # (n_effects,): whether the row checks
+    is_holdout: BoolArray  # (n_effects,): whether the row is in the holdout
     # (n_cells,): what squares in a cell count: they are in units of the predictions' deviation
     factor: FloatArray
     feature: IntArray  # (n_cells,): the feature that a cell is of
     coarse_cell: IntArray  # (n_cells,): the wider cell that it lies in
-    # how far the common curve follows the rows themselves, in those that check
+    # how far the common curve follows the rows themselves, in those of the holdout
     leverage: float = 0.0
 
     @property
@@ -188,12 +188,12 @@ class Residuals:
 
     @cached_property
     def checking(self) -> IntArray:
-        """Effects of rows that check."""
+        """Effects of holdout rows."""
         return np.flatnonzero(self.is_holdout)
 
     @cached_property
     def halves(self) -> tuple[Residuals, Residuals]:
-        """The effects that are searched and those that check, each as a whole: `EVERY` of them."""
+        """The effects that are searched and those of the holdout, each as a whole: `EVERY` of them."""
         return self.take(self.searched), self.take(self.checking)
 
     def take(self, some: IntArray) -> Residuals:
@@ -210,20 +210,20 @@ class Residuals:
 
     @cached_property
     def checking_spread(self) -> FloatArray:
-        """What each row that checks adds to the spread, shape (n_rows,) as far as there are any."""
+        """What each holdout row adds to the spread, shape (n_rows,) as far as there are any."""
         return self.add_by_row(self.checking, self.spreads(self.checking))
 
     @property
     def leverage_correction(self) -> float:
-        """What a share of the spread is larger, but for the leverage of the common curve."""
+        """Factor that corrects an explained share for the leverage of the common curve."""
         return (1 - self.leverage) / (1 - 2 * self.leverage) if self.leverage < 0.25 else 1.5
 
     def measure(self, some: Some) -> FloatArray:
-        """Weigh what some effects count, shape (n_some,)."""
+        """Weights of the squares of some effects, shape (n_some,)."""
         return np.asarray(self.weight[some] * self.factor[self.cell[some]])
 
     def spreads(self, some: Some) -> FloatArray:
-        """Squares of some effects about the common curve, without steps, as they count."""
+        """Weighted squares of some effects about the common curve, without steps."""
         own, *steps = self.values[:, some]
         return np.asarray(self.measure(some) * (own**2 - sum(step**2 for step in steps)))
 
@@ -238,20 +238,20 @@ class Residuals:
 
 
 def take_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
-    """Take off what all rows share, half by half: what one knows must not leak into the other."""
+    """Subtract the common curve, half by half: nothing of one may leak into the other."""
     return _join_residuals([_subtract_curves(rows, target) for target in targets])
 
 
 def bound_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
-    """What `take_residuals` takes of rows that check, without steps: no spread is smaller for it."""
+    """Residuals of holdout rows alone, without steps: an upper bound of the spread."""
     # A quarter of its work, and for most features of most models enough to see that rows hardly
-    # differ. Steps are only ever taken off, and sums round alike: nothing is told otherwise.
+    # differ. Steps are only ever subtracted, and sums round alike: no result changes.
     return _join_residuals([_subtract_curves(rows, target, is_bound=True) for target in targets])
 
 
 def bound_spread(rows: SearchRows, targets: Sequence[Target]) -> float:
-    """What the spread of rows that check cannot exceed, by the effects alone; it may be infinite."""
-    # Means of steps only ever take off. Lines may add, but of rows that weigh the same not much: in
+    """Upper bound of the spread of holdout rows from the effects alone; it may be infinite."""
+    # Means of steps only reduce squares. Lines may add to them, but of rows that weigh the same not much: in
     # the middle of its window a row is a median, no further from the mean than a deviation, so that
     # the square of a line there is at most twice the mean square of the window; the rows at an end
     # share one window, and a fit has no more squares than what is fitted. A row is in as many
@@ -361,7 +361,7 @@ def _bound_steep_cells(cell: IntArray, weight: FloatArray, square: FloatArray) -
 
 def _weigh_by_width(target: Target, ends: FloatArray) -> FloatArray:
     """Least factor of each cell, (n_cells,): 1 for a cell as wide as usual, however steep it is."""
-    # Slopes over windows are steep where the axis is short, as beside 1/x or at a pile of rows,
+    # Slopes over windows are steep where the axis is short, as beside 1/x or at a point mass,
     # where predictions jump, and in tails, where few rows taught a model what it does. In the first
     # case cells are narrower than the median, in the last one wider: with w the smaller of both
     # widths, of the larger one, a cell counts w². At a threshold that is nearly all. Of (x1 > 0) x2

@@ -1,4 +1,4 @@
-"""RegionTree: who differs. Rules, the rows they describe, the effect there, and how far to trust it."""
+"""RegionTree: rules, the rows that they describe, the effect there, and how sure it is."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Split:
         Share of the spread that it explains, with what is below it, in rows that the search did
         not see, and its error.
     rows : int
-        Rows that it splits, of those that check.
+        Rows that it splits, of those of the holdout.
     first, second : int
         What comes next on either side: the place of a further split, or -1 - region.
     kind : {"number", "date", "duration"}

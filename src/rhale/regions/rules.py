@@ -1,4 +1,4 @@
-"""Rules that tell rows apart: a small tree of splits, and the region of every row."""
+"""Rules of regions: a small tree of splits, and the region of every row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Rule:
     above: float = float("-inf")
 
     def goes_first(self, values: FloatArray) -> BoolArray:
-        """Tell which rows go first."""
+        """Find which rows go first."""
         within = (values > self.above) & (values <= self.threshold)
         known = np.isin(values, self.levels) if self.levels else within
         return known | np.isnan(values) if self.missing_first else known

@@ -1,4 +1,4 @@
-"""What splits would explain: histograms of residuals over codes and cells, and gains of cuts."""
+"""Search for splits: histograms of residuals over codes and cells, gains of cuts, and trees."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def squares(histogram: Histogram, factor: FloatArray) -> FloatArray:
     return np.asarray((factor * (own - steps) / mass).sum(axis=-1))
 
 
-# --- A look ahead: pairs of splits that explain together what neither explains alone
+# --- Look-ahead: pairs of splits that explain together what neither explains alone
 
 
 def find_first_split_of_pair(
@@ -178,7 +178,7 @@ def _fill_pairs(
     return [Histogram(filled[0, k], filled[1:, k]) for k in range(n_splitters)]
 
 
-# --- The search for regions: the best split of some rows, thresholds between rows, and trees of them
+# --- The search: the best split of some rows, thresholds between rows, and trees
 
 
 MAX_EXPLAINED_TO_LOOK_AHEAD = 0.9  # of the spread: no pairs are searched beyond such a tree
@@ -199,7 +199,7 @@ class SplitSearch:
     splitters: IntArray  # (n_allowed,): splitters that may be used, in order
 
     def goes_first(self, rule: Rule, some: IntArray) -> BoolArray:
-        """Tell which of some effects go first."""
+        """Find which of some effects go first."""
         return np.asarray(self.coded.goes_first(rule)[self.residuals.row[some]])
 
     def locate(self, tree: Branch | None, some: IntArray) -> IntArray:
@@ -215,7 +215,7 @@ class SplitSearch:
         return float(squares(histogram, factor).sum() - squares(histogram.total(), factor))
 
     def swap_folds(self) -> SplitSearch:
-        """The search in the rows that check, which those that were searched then check."""
+        """The search with the halves exchanged: in holdout rows, validated by the searched ones."""
         return replace(
             self, residuals=replace(self.residuals, is_holdout=~self.residuals.is_holdout)
         )

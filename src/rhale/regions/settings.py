@@ -1,4 +1,4 @@
-"""What is asked for when rows are told apart by their other features: searched regions, given groups."""
+"""Settings of regions, and the records that a search takes and returns."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Regions:
 
     @property
     def columns(self) -> tuple[str | int, ...]:
-        """Columns that regions are told by; none where all may be."""
+        """Columns that may be splitters; none where all may be."""
         return tuple(self.splitters or ())
 
 
@@ -115,7 +115,7 @@ class FittedRegions(Protocol):
 
     @property
     def splitters(self) -> tuple[str, ...]:
-        """Features that tell them apart."""
+        """Features that their rules use."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class By:
 
     @property
     def search_rows(self) -> int:
-        """Rows that tell how much the groups explain, half of them their curves, at most."""
+        """Rows that measure how much the groups explain at most; half of them give the curves."""
         return Regions.search_rows
 
     @property
@@ -218,7 +218,7 @@ Reason = Literal[
 
 @dataclass(frozen=True, eq=False)
 class SearchRows:
-    """Rows that are searched, and rows that check."""
+    """Rows that are searched, and holdout rows."""
 
     # (n_rows, n_splitters): values of the features that may tell regions apart: numbers, or numbers
     # of levels from 0; nan where missing
@@ -227,7 +227,7 @@ class SearchRows:
     # in order
     n_levels: IntArray
     weight: FloatArray  # (n_rows,): weights, all positive
-    is_holdout: BoolArray  # (n_rows,): whether a row checks what was found in the others
+    is_holdout: BoolArray  # (n_rows,): rows that validate what was found in the others
     # how many features the model has; as many as there are splitters, if that is not said
     n_features: int = 0
 
@@ -243,12 +243,12 @@ class SearchRows:
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The local effects of one feature, which regions are to tell apart."""
+    """The local effects of one feature, the target of a search for regions."""
 
     # (n_effects,): the row that each belongs to: a row has none where its value is missing, one
     # where the feature has bins, and up to two, the steps to its neighbours, where it has levels
     row: IntArray
-    x: FloatArray  # (n_effects,): where it stands on the axis of the feature
+    x: FloatArray  # (n_effects,): its position on the axis of the feature
     effects: FloatArray  # (n_effects,): local effects
     # (n_effects,): what all rows share at this place, as far as it is known beforehand; zeros
     # otherwise
@@ -265,13 +265,13 @@ class Target:
 
     @cached_property
     def along(self) -> IntArray:
-        """Effects in the order in which they stand on the axis."""
+        """Effects in their order on the axis."""
         return np.argsort(self.x) if self.order is None else self.order
 
 
 @dataclass(frozen=True, eq=False)
 class Gain:
-    """What a rule, with those below it, explains in rows that check: share, error, their number."""
+    """What a rule, with those below it, explains in holdout rows: share, error, their number."""
 
     share: float
     error: float
@@ -285,7 +285,7 @@ class Finding:
     # the tree, as `locate_rows` reads it; none where nothing was found
     rules: tuple[Rule, ...] = ()
     gains: tuple[Gain, ...] = ()  # one for each rule
-    # share, error: share of the spread that the tree explains in rows that check, and its error
+    # share, error: share of the spread that the tree explains in holdout rows, and its error
     share: float = 0.0
     error: float = float("nan")
     reason: Reason = ""  # why there are no rules; empty where there are

@@ -36,7 +36,7 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class CodedRows:
-    """Rows whose splitters are coded, once somebody looks at them."""
+    """Rows whose splitters are coded when they are first needed."""
 
     rows: SearchRows
 
@@ -52,7 +52,7 @@ class CodedRows:
 
     @cached_property
     def rank(self) -> IntArray:
-        """A place for each row, from a number made of its codes, shape (n_rows,).
+        """A pseudo-random rank of each row, from a hash of its codes, shape (n_rows,).
 
         Where few rows are enough, the first are taken, whatever their order.
         """
@@ -76,7 +76,7 @@ class CodedRows:
         return np.asarray(np.isnan(self.rows.values).any(axis=0))
 
     def goes_first(self, rule: Rule) -> BoolArray:
-        """Tell which rows go first, shape (n_rows,)."""
+        """Find which rows go first, shape (n_rows,)."""
         return rule.goes_first(self.rows.values[:, rule.splitter])
 
 

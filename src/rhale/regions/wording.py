@@ -1,4 +1,4 @@
-"""Rules in words: who is in a region, as texts, labels and tables say it."""
+"""Rules in words, for texts, labels and tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGEST_WHOLE = 1e15  # whole numbers beyond have more digits than anyone reads
 
 
 class Brevity(NamedTuple):
-    """How much room a rule has: levels that it names, letters of a name, all digits or few."""
+    """How short a rule is: levels that it names, letters of a name, all digits or few."""
 
     named: int = MAX_LEVELS_IN_RULE
     longest: int = MAX_RULE_NAME_LENGTH

@@ -78,7 +78,7 @@ class Source(Protocol):
 
     @property
     def point_masses(self) -> PointMasses:
-        """Values that many rows share, where local effects cannot tell what happens beside them."""
+        """Values that many rows share, where local effects do not show what happens beside them."""
 
     def questions(self, rows: MeasuredChunk) -> Questions:
         """Rows as the model is to see them."""
@@ -164,7 +164,7 @@ class BinnedEffects:
         return self.source.n_changes
 
     def n_kept(self, n_outputs: int) -> int:
-        """Where a row stands, its local effects, and its increments between places near."""
+        """The position of a row, its local effects, and its increments between places near."""
         return 1 + n_outputs + self.nearby.n_kept
 
     def questions(self, rows: MeasuredChunk) -> Questions:
@@ -210,7 +210,7 @@ class BinnedEffects:
         )
 
     def targets(self, searched: MeasureSample, n_outputs: int) -> tuple[Target, ...]:
-        """What regions are to tell apart: local effects, or of a model with steps wide secants."""
+        """Targets of the search for regions: local effects, or of a model with steps wide secants."""
         if self.source.is_stepped:
             return tuple(self.nearby.target(searched, output) for output in range(n_outputs))
         row = np.flatnonzero(self.cells.grid.covers(searched.kept[:, 0]))

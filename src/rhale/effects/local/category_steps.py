@@ -44,7 +44,7 @@ class EmptyPairs:
     """Levels of a feature that no row has together with values of another column."""
 
     column: int
-    keys: FloatArray  # (n_values,): numbers that tell its values apart, increasing
+    keys: FloatArray  # (n_values,): distinct numbers of its values, increasing
     # (n_levels, n_values + 1): whether no row has both; the last column is of any other value
     empty: BoolArray
 
@@ -59,11 +59,11 @@ class EmptyCombinations:
     """Which moves of rows to a neighbouring level lead where no rows are."""
 
     # A row of level k that has a value which no row of level k + 1 has would leave the data if it
-    # were moved there: what the model says of it is said of nobody. Looked at are columns of two
-    # values, and of names. Values with an order are not: a row that is moved to a level where
+    # were moved there: its prediction would describe no row. Only columns of two values and columns
+    # of names are examined. Values with an order are not: a row that is moved to a level where
     # others have values a little higher is near the data, as along any number.
     #
-    # Zero rows are no chance where independent columns would have more than log(n_combinations /
+    # Zero rows are not due to chance where independent columns would have more than log(n_combinations /
     # .05) of them: each is empty by chance with probability exp(-expected). Distinct rows are
     # counted: rows that are alike, or heavy, are no more evidence than one.
 
@@ -105,7 +105,7 @@ def find_empty_combinations(feature: Feature, columns: Columns) -> EmptyCombinat
         at = order[np.minimum(np.searchsorted(hashes[order], own), hashes.size - 1)]
         own = np.where(hashes[at] == own, at, np.nan)
     level = levels.locate(own)
-    once = (sample.weight > 0).astype(np.float64)  # rows that are alike tell nothing more
+    once = (sample.weight > 0).astype(np.float64)  # rows that are alike add no evidence
     others = list[tuple[int, FloatArray, IntArray]]()
     for place, column in enumerate(columns.sampled):
         values = sample.values[:, place]
@@ -239,7 +239,7 @@ class LevelDifferences:
         return 1 if self.levels.size == 2 else 2
 
     def n_kept(self, n_outputs: int) -> int:
-        """Where a row stands, its steps down and its steps up; its increments between others."""
+        """The position of a row, its steps down and its steps up; its increments between others."""
         return 1 + 2 * n_outputs + self.nearby.n_kept
 
     def questions(self, rows: MeasuredChunk) -> Questions:
@@ -269,8 +269,8 @@ class LevelDifferences:
             steps.up[:, known],
             None if weights is None else weights[known],
         )
-        stands = self.levels.stand(level)[sampled, None]
-        kept = np.hstack([stands, steps.down[:, sampled].T, steps.up[:, sampled].T, near])
+        positions = self.levels.stand(level)[sampled, None]
+        kept = np.hstack([positions, steps.down[:, sampled].T, steps.up[:, sampled].T, near])
         return ChunkResult(total, kept)
 
     def measure(
@@ -283,9 +283,9 @@ class LevelDifferences:
     def recall(self, rows: MeasureSample) -> LevelMoments | LevelClasses:
         """The same moments, from what was kept of every row."""
         n_outputs = self.nearby.n_outputs
-        stands, down, up, _ = np.split(rows.kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
-        known = ~np.isnan(stands[:, 0])
-        level = np.searchsorted(self.levels.edges, stands[known, 0])
+        positions, down, up, _ = np.split(rows.kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
+        known = ~np.isnan(positions[:, 0])
+        level = np.searchsorted(self.levels.edges, positions[known, 0])
         return self.measure(level, down[known].T, up[known].T, rows.weight[known])
 
     def conclude(
@@ -341,8 +341,10 @@ class LevelDifferences:
             bin_notes += (Note("sample", text),)
         # Local effects of the sampled rows, at the middles of the steps.
         n_outputs = len(context.outputs)
-        stands, down, up, _ = np.split(kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
-        level = np.where(np.isnan(stands[:, 0]), -1, np.searchsorted(levels.edges, stands[:, 0]))
+        positions, down, up, _ = np.split(kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
+        level = np.where(
+            np.isnan(positions[:, 0]), -1, np.searchsorted(levels.edges, positions[:, 0])
+        )
         parts = []
         for change, shift in ((down, 1), (up, 0)):  # down: the step before the level; up: behind it
             step = level - shift
@@ -375,20 +377,20 @@ class LevelDifferences:
         )
 
     def targets(self, searched: MeasureSample, n_outputs: int) -> tuple[Target, ...]:
-        """What regions are to tell apart: the steps of every row, down and up."""
+        """Targets of the search for regions: the steps of every row, down and up."""
         edges, ends = self.levels.edges, [1, 1 + n_outputs, 1 + 2 * n_outputs]
-        stands, down, up, _ = np.split(searched.kept, ends, axis=1)
-        known = np.flatnonzero(~np.isnan(stands[:, 0]))
-        level = np.searchsorted(edges, stands[known, 0])
+        positions, down, up, _ = np.split(searched.kept, ends, axis=1)
+        known = np.flatnonzero(~np.isnan(positions[:, 0]))
+        level = np.searchsorted(edges, positions[known, 0])
         below = (level > 0) & ~np.isnan(down[known, 0])
         above = (level < edges.size - 1) & ~np.isnan(up[known, 0])
         row = np.concatenate([known[below], known[above]])
-        stand = np.concatenate([level[below], level[above]])
+        position = np.concatenate([level[below], level[above]])
         step = np.concatenate([level[below] - 1, level[above]])
         return tuple(
             Target(
                 row=row,
-                x=stand.astype(np.float64),
+                x=position.astype(np.float64),
                 effects=np.concatenate([down[known[below], output], up[known[above], output]]),
                 shared=np.zeros(row.size),
                 step=step,

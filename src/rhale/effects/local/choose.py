@@ -67,7 +67,7 @@ PROBE_ROUNDING = 1e-6  # of the predictions: smaller changes are digits of singl
 def probe_smoothness(
     model: BatchedModel, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
 ) -> tuple[BoolArray, int]:
-    """Tell along which features the model is smooth.
+    """Find the features along which the model is smooth.
 
     Returns `smooth` (n_features,); `asked`: rows that were predicted.
     """
@@ -110,7 +110,7 @@ def probe_smoothness(
 def probe_reactions(
     model: BatchedModel, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
 ) -> tuple[BoolArray, int]:
-    """Tell whether predictions differ between the ends of wide windows, feature by feature."""
+    """Say whether predictions differ between the ends of wide windows, feature by feature."""
     changes = [
         (column, probe.representable(column, end))
         for column, around in zip(columns, windows, strict=True)

@@ -56,7 +56,7 @@ class Window:
 
     @property
     def lines(self) -> tuple[FloatArray, ...]:
-        """Heights of the lines that tell where the intervals end."""
+        """Heights of the lines at which intervals end."""
         if self.reach is None or self.least is None:
             return self.starts, self.stops
         return self.starts, self.stops, self.reach
@@ -102,11 +102,11 @@ def window(
 ) -> Window:
     """Find, everywhere on the axis, the interval that holds a share of the rows.
 
-    `share`: share of the weight that the window holds besides the rows at its centre; `whole`:
+    `share`: share of the weight that the window holds in addition to the rows at its centre; `whole`:
     whether the feature takes whole numbers only; `at` (n_places,): the only places that it will be
     asked about, increasing; between them it is a guess.
     """
-    # O(n_values). Rows with the same value as the centre do not count: a pile of zeros must not
+    # O(n_values). Rows with the same value as the centre do not count: a point mass at zero must not
     # shrink the window to nothing.
     is_ladder = axis.values.size <= MANY_VALUES
     knots = axis.knots if at is None or is_ladder else Knots(at)
@@ -208,7 +208,7 @@ class Secant:
 
     column: int  # the feature's column in the table
     interval: Interval  # where the secant of a row begins and ends
-    # a wider one, which tells how much of the secant is curvature; None where the model is smooth
+    # a wider one, from which the curvature is estimated; None where the model is smooth
     # and one is enough
     wide: Window | None = None
     point_masses: PointMasses = NO_PILES  # values that many rows share, as in the intervals

@@ -1,4 +1,4 @@
-"""What a measure is: it asks about rows, adds up what it hears, and concludes results from sums."""
+"""Measures: they query the model about rows, add up its answers, and turn sums into results."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Needs = Literal["nothing", "predictions", "slopes"]
 EFFECTS_BINNED_TOGETHER = 32  # effects whose bins are chosen together
 NO_ANSWERS = np.empty((0, 0, 0))
 NO_KEY = np.uint64(0)
-OTHER_BIT = np.uint64(6)  # of a row's key: smaller ones tell groups of rows, and halves
+OTHER_BIT = np.uint64(6)  # of a row's key: smaller bits choose groups of rows, and halves
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredChunk:
-    """A chunk at work."""
+    """A chunk of rows, with what its measures share."""
 
     chunk: Chunk
     key: KeyArray  # (n_rows,): their keys
@@ -69,7 +69,7 @@ class MeasuredChunk:
             key = self.key[self.sampled]
             small = np.flatnonzero(key <= last_key)
             _, first, same = np.unique(key[small], return_index=True, return_inverse=True)
-            order = np.argsort(first)  # rows as they stand in the chunk
+            order = np.argsort(first)  # rows in the order of the chunk
             among = np.full(key.size, -1)
             among[small] = np.argsort(order)[same]
             self.found[last_key] = self.sampled[small[first[order]]], among
@@ -78,7 +78,7 @@ class MeasuredChunk:
 
 @dataclass(frozen=True, eq=False)
 class SubsetQuery:
-    """What is asked about some rows of a chunk only."""
+    """A query about some rows of a chunk only."""
 
     rows: IntArray  # (n_some,): which rows
     changes: Sequence[Change]  # what to replace in each copy of them; values of shape (n_some,)
@@ -87,11 +87,11 @@ class SubsetQuery:
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """What one measure asks about a chunk, and what it has to remember until it is answered."""
+    """The queries of one measure about a chunk, and what it needs again with the answers."""
 
     changes: Sequence[Change] = ()  # what to replace in each copy of all rows
     memory: Any = None  # whatever `add_up` wants back
-    subset_queries: Sequence[SubsetQuery] = ()  # what is asked about some of the rows besides
+    subset_queries: Sequence[SubsetQuery] = ()  # queries about some of the rows
     jumps: Sequence[JumpQuestion] = ()  # what is asked about the jumps of a model that is walked
     held: HeldPoints | None = None  # at which points the column is held in all rows
 
@@ -104,7 +104,7 @@ class Questions:
 
 @dataclass(frozen=True, eq=False)
 class Replies:
-    """What the model says about a chunk."""
+    """The answers of the model about a chunk, for one measure."""
 
     # (n_rows, n_outputs): of the rows as they are; no rows where no measure needs them
     predictions: FloatArray
@@ -121,10 +121,10 @@ class Replies:
 
 @dataclass(frozen=True, eq=False)
 class ChunkResult:
-    """What one measure makes of a chunk."""
+    """Sums of one measure over a chunk, and what is kept of its sampled rows."""
 
     total: Any  # adds up with those of other chunks
-    # (n_sampled, n_kept): what is kept of the sampled rows: where they stand on the feature's axis,
+    # (n_sampled, n_kept): what is kept of the sampled rows: their positions on the feature's axis,
     # then the rest
     kept: FloatArray
 
@@ -144,7 +144,7 @@ class MeasureSample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MeasureContext:
-    """What a measure may want to know when it concludes."""
+    """What a measure may need to conclude."""
 
     survey: Survey  # what the first pass learned
     outputs: tuple[str, ...]  # names of the outputs
@@ -171,7 +171,7 @@ class PartResult(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Conclusion:
-    """What a measure makes of all rows."""
+    """Results of a measure over all rows."""
 
     # one for each output; `Unbinned` where its bins are to be chosen together with others
     results: tuple[Any, ...] = ()
@@ -188,7 +188,7 @@ class Conclusion:
 
     @property
     def unbinned(self) -> list[Unbinned]:
-        """What waits for its bins."""
+        """Effects that wait for their bins."""
         every = (*self.results, *(part.effect for part in self.parts))
         return [one for one in every if isinstance(one, Unbinned)]
 
@@ -199,9 +199,8 @@ def with_bins(conclusions: Iterable[Conclusion]) -> Iterator[Conclusion]:
     for made in conclusions:
         waiting.append(made)
         n_unbinned += len(made.unbinned)
-        if (
-            n_unbinned >= EFFECTS_BINNED_TOGETHER
-        ):  # so that cells of few features are in memory more than once
+        # a bound, so that cells of few features are in memory more than once
+        if n_unbinned >= EFFECTS_BINNED_TOGETHER:
             yield from _bin(waiting)
             waiting, n_unbinned = [], 0
     yield from _bin(waiting)
@@ -221,7 +220,7 @@ def _bin(conclusions: Sequence[Conclusion]) -> Iterator[Conclusion]:
 
 
 class Measure(Protocol):
-    """One kind of measurement of one feature: asked, added up and concluded in one file."""
+    """One kind of measurement of one feature: its queries, its sums and its result."""
 
     @property
     def feature(self) -> Feature:
@@ -233,7 +232,7 @@ class Measure(Protocol):
 
     @property
     def n_changes(self) -> int:
-        """How many changed copies of all rows it asks about."""
+        """Number of changed copies of all rows in a query."""
 
     @property
     def n_points(self) -> int:
@@ -255,7 +254,7 @@ class Measure(Protocol):
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class MeasureSums:
-    """What one or more chunks have to say."""
+    """Sums and samples of one or more chunks."""
 
     totals: tuple[Any, ...]  # one for each measure
     sample: Sample  # of a bounded number of rows: predictions, then what each measure keeps
@@ -316,7 +315,7 @@ def split_sample_columns(
 
 @dataclass(frozen=True, eq=False)
 class MeasureTask:
-    """The task of a pass over the rows: ask for all measures, add up for each."""
+    """The task of a pass over the rows: query the model for all measures, add up for each."""
 
     model: BatchedModel
     measures: tuple[Measure, ...]
@@ -324,7 +323,7 @@ class MeasureTask:
     seed: int  # of the rows' keys
     weight: float = 1.0  # what all rows of the table weigh
     # search_key, moved_key: rows with keys up to these are searched for regions, and moved to
-    # places near their own, besides
+    # places near their own, in addition
     search_key: np.uint64 = NO_KEY
     moved_key: np.uint64 = NO_KEY
 
@@ -356,7 +355,7 @@ class MeasureTask:
         return MeasureSums(tuple(result.total for result in chunk_results), sample, n_asked)
 
     def predict_unchanged(self, rows: MeasuredChunk) -> tuple[BasePredictions, int]:
-        """What the model says of the rows as they are, and about how many it was asked."""
+        """Predictions and slopes of the rows as they are, and how many rows the model was asked about."""
         chunk, predictor = rows.chunk, self.predictor
         needs = {m.needs for m in self.measures}
         none = np.empty((0, len(predictor.chosen)))
@@ -383,7 +382,7 @@ class MeasureTask:
         return dict(zip(columns, lay_columns(some), strict=True))
 
     def answers_for(self, some: IntArray, chunk: Chunk) -> FloatArray:
-        """What the model says of some rows as they are."""
+        """Predictions of some rows as they are."""
         if not some.size:
             return np.empty((0, len(self.predictor.chosen)))
         return self.predictor.predict(chunk.take(some).rows, some.size)
@@ -426,7 +425,7 @@ class MeasureTask:
         ]
 
     def ask_jumps(self, rows: MeasuredChunk, questions: Sequence[JumpQuestion]) -> list[JumpReply]:
-        """Walk once for the jumps along all columns, and again where a column is asked about again."""
+        """Walk once for the jumps along all columns, and again for a second query of a column."""
         if not questions:
             return []
         counted = make_jump_rows(rows.key, rows.chunk.weights, self.weight)
@@ -477,9 +476,9 @@ class MeasureTask:
 
 @dataclass(frozen=True, eq=False)
 class BasePredictions:
-    """What the model says of rows as they are: of all where that is needed, and of the sampled.
+    """Predictions of rows as they are: of all where they are needed, and of the sampled ones.
 
-    Of sampled rows that the result does not keep it may say nothing: nan.
+    They may be nan for sampled rows that the result does not keep.
     """
 
     predictions: FloatArray

@@ -1,4 +1,4 @@
-"""What happens when a value is removed: the point of missing values."""
+"""Predictions without a value: the point of missing values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Removal:
         return 0 if self.of == "own" else 1
 
     def n_kept(self, n_outputs: int) -> int:  # noqa: ARG002
-        """Nothing: whose curve it belongs to keeps where rows stand."""
+        """Nothing: the measure of the curve keeps the positions."""
         return 0
 
     def questions(self, rows: MeasuredChunk) -> Questions:

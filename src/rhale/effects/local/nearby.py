@@ -1,4 +1,4 @@
-"""Sampled rows, moved to places near their own: one question to every model tells how rows differ."""
+"""Sampled rows, moved to places near their own: how the effects of rows differ."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Nearby:
     """One feature, and the places that sampled rows are moved to."""
 
     feature: Feature
-    places: Places  # the places; of levels, where they stand on the axis
+    places: Places  # the places; of levels, their positions on the axis
     n_outputs: int  # outputs of the model
     n_rows: int = MAX_MOVED_ROWS  # how many rows are moved, of a table that has so many
     last_key: np.uint64 = MAX_ROW_HASH  # largest key of these rows
-    every: bool = False  # whether all rows are moved that something is kept of, besides
+    every: bool = False  # whether all rows are moved that something is kept of, in addition
 
     @classmethod
     def of(cls, feature: Feature, columns: Columns, n_outputs: int, *, every: bool) -> Nearby:
@@ -120,7 +120,7 @@ class Nearby:
     def read(self, sampled: MeasureSample, output: int) -> MovedRows:
         """The rows that were moved, and lie on the axis, for one output.
 
-        `sampled`: what was kept of sampled rows: where they stand first, increments last.
+        `sampled`: what was kept of sampled rows: positions first, increments last.
         """
         kept, weight, key = sampled
         x, size = kept[:, 0], self.places.n_asked - 1
@@ -172,9 +172,9 @@ class Nearby:
         return replace(found, x=x, rows=shown)
 
     def target(self, searched: MeasureSample, output: int) -> Target:
-        """What regions are to tell apart in a model with steps: secants over the places around.
+        """Target of the search for regions in a model with steps: secants over the places around.
 
-        What all rows of a place share is taken off.
+        What all rows of a place share is subtracted.
         """
         rows, values = self.read(searched, output), self.places.values
         first, last = self.places.first[rows.place], self.places.last[rows.place]

@@ -1,4 +1,4 @@
-"""What a reader of a result should know, in words."""
+"""Notes: what a reader of a result should know."""
 
 from __future__ import annotations
 
@@ -222,8 +222,8 @@ def describe_places(places: JumpCells, n_cuts: int, share: float) -> tuple[Note,
     text = f"jumps at the thresholds of the trees, each the mean over {share:.2g} of the rows"
     if not places.is_merged:
         return (Note("jumps", text),)
-    told = f"{n_cuts:,} thresholds are too many: close ones are taken together at "
-    return Note("jumps", text), Note("merged jumps", f"{told}{places.n_cells:,} places")
+    merged = f"{n_cuts:,} thresholds are too many: close ones are taken together at "
+    return Note("jumps", text), Note("merged jumps", f"{merged}{places.n_cells:,} places")
 
 
 def describe_noisy_jumps(correlation: float) -> tuple[Note, ...]:

@@ -56,7 +56,7 @@ class Traces:
     """Predictions of some rows along a feature."""
 
     sums: CurveSums
-    cells: Moments  # where the rows stand between the points of the grid
+    cells: Moments  # positions of the rows between the points of the grid
     n_outside: int  # rows beyond the ends of the grid
 
     def __add__(self, other: Traces) -> Traces:
@@ -84,7 +84,7 @@ class Tracing:
         return self.points.size if self.method == "ice" else 1
 
     def n_kept(self, n_outputs: int) -> int:
-        """Where a row stands, and its curves."""
+        """The position of a row, and its curves."""
         return 1 + (n_outputs * self.points.size if self.method == "ice" else 0)
 
     def questions(self, rows: MeasuredChunk) -> Questions:
@@ -97,7 +97,7 @@ class Tracing:
         return Questions([(column, levels.at(level, chance)) for level in whole])
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
-        """Moments of the curves, of all rows and by where rows stand."""
+        """Moments of the curves, of all rows and by the positions of the rows."""
         x = self.feature.stands(rows.chunk)
         place = locate_between_points(x, self.points)
         sums, single = self.add_up_curves(rows, place, replies)
@@ -286,7 +286,7 @@ class Marginal:
     n_points: ClassVar[int] = 1
 
     def n_kept(self, n_outputs: int) -> int:  # noqa: ARG002
-        """Where a row stands."""
+        """The position of a row."""
         return 1
 
     def questions(self, rows: MeasuredChunk) -> Questions:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""Ask a model about varied rows, many variants in one stacked call."""
+"""Queries to a model: copies of rows with changed columns, many of them in one stacked call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WALKED_ANSWERS, FEWEST_WALKED = 2**23, 2**9  # of one walk at most; rows of one 
 
 @dataclass(frozen=True, eq=False)
 class BatchedModel:
-    """A model, and how it is asked."""
+    """A model whose queries are stacked into batches."""
 
     predictor: Predictor
     names: tuple[str, ...]  # column names, for messages

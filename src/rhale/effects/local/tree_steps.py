@@ -89,7 +89,7 @@ class JumpEffects:
     n_points: ClassVar[int] = 1
 
     def n_kept(self, n_outputs: int) -> int:
-        """Where a row stands, its slopes, and its increments between places near."""
+        """The position of a row, its slopes, and its increments between places near."""
         return 1 + n_outputs + self.nearby.n_kept
 
     def questions(self, rows: MeasuredChunk) -> Questions:
@@ -107,7 +107,7 @@ class JumpEffects:
 
     @cached_property
     def marks(self) -> JumpGrid:
-        """What is asked of rows, wherever they stand: one search finds it."""
+        """What is asked of rows, at every position of the axis."""
         grid, places = self.cells.grid, self.places
         limits = grid.edges if grid.closed == "left" else np.nextafter(grid.edges, np.inf)
         changes = [limits, places.places]
@@ -116,7 +116,7 @@ class JumpEffects:
         low, high = grid.edges[0], grid.edges[-1]
         marks = np.unique(np.concatenate([*changes, [low, high, np.nextafter(high, np.inf)]]))
         marks = marks[(marks >= low) & (marks <= np.nextafter(high, np.inf))]
-        at = marks[:-1]  # each stands for all values up to the next one
+        at = marks[:-1]  # each represents all values up to the next one
         near, cell = places.serve(at), grid.locate(at)
         starts, stops = self.window.ends(grid.middles)
         window = starts[cell], stops[cell]
@@ -155,11 +155,11 @@ class JumpEffects:
         outputs = range(len(context.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
         nearest = total.sums.inner or total.sums
-        told = [describe_noisy_jumps(halves_agree(nearest, output)) for output in outputs]
+        noise_notes = [describe_noisy_jumps(halves_agree(nearest, output)) for output in outputs]
         made = tuple(
             self.unbinned(
                 total.cells, kept, context, (output, found),
-                notes + (told[output] or self.describe_cuts(total.sums, found, output)),
+                notes + (noise_notes[output] or self.describe_cuts(total.sums, found, output)),
             )
             for output, found in enumerate(stairs)
         )  # fmt: skip

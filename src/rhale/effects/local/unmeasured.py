@@ -1,4 +1,4 @@
-"""A feature with one value: there is nothing to measure, and that is said."""
+"""Features without an effect to measure: constants, and columns that only split regions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Constant:
     n_points: ClassVar[int] = 1
 
     def n_kept(self, n_outputs: int) -> int:  # noqa: ARG002
-        """Where a row stands."""
+        """The position of a row."""
         return 1
 
     def questions(self, rows: MeasuredChunk) -> Questions:  # noqa: ARG002
@@ -121,12 +121,12 @@ def note_constant(feature: Feature, *, is_traced: bool = False) -> Note:
     return Note("constant", f"constant: always {name!r}, {NO_EFFECT}")
 
 
-# --- Columns beside the explained ones: kept of the searched rows, so that regions may be told by them
+# --- Columns that are not explained: kept of the searched rows as splitters of regions
 
 
 @dataclass(frozen=True, eq=False)
 class SplitterColumn:
-    """Where rows stand on a column that is not measured."""
+    """Positions of the rows on a column that is not measured."""
 
     feature: Feature
     needs: ClassVar[Needs] = "nothing"
@@ -134,7 +134,7 @@ class SplitterColumn:
     n_points: ClassVar[int] = 1
 
     def n_kept(self, n_outputs: int) -> int:  # noqa: ARG002
-        """Where a row stands."""
+        """The position of a row."""
         return 1
 
     def questions(self, rows: MeasuredChunk) -> Questions:  # noqa: ARG002
@@ -142,7 +142,7 @@ class SplitterColumn:
         return Questions()
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
-        """Nothing but where the rows stand."""
+        """No sums; the positions of the sampled rows."""
         return ChunkResult(0, self.feature.stands(rows.chunk)[rows.sampled, None])
 
     def conclude(self, total: int, kept: FloatArray, context: MeasureContext) -> Conclusion:  # noqa: ARG002
