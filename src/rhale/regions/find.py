@@ -9,20 +9,36 @@ from statistics import NormalDist
 import numpy as np
 
 from rhale.regions.holdout import (
+    PRIOR,
     Bar,
     Checked,
     Common,
     check_tree,
     compute_explained_share,
     drop_by_groups,
+    fit_curves,
 )
-from rhale.regions.partner_cells import SplitterShares, find_partners
-from rhale.regions.residuals import bound_residuals, bound_spread, take_residuals
+from rhale.regions.residuals import (
+    EVERY,
+    Residuals,
+    bound_residuals,
+    bound_spread,
+    take_residuals,
+)
 from rhale.regions.rules import Branch, Rule, list_rules
-from rhale.regions.search import SplitSearch, first_rows, grow, grow_greedily, refine_thresholds
+from rhale.regions.search import (
+    Histogram,
+    SplitSearch,
+    fill_one,
+    first_rows,
+    grow,
+    grow_greedily,
+    refine_thresholds,
+    squares,
+)
 from rhale.regions.settings import Finding, Gain, Regions, SearchRows, Target
 from rhale.regions.splitters import CodedRows, round_between
-from rhale.stats.arrays import IntArray
+from rhale.stats.arrays import FloatArray, IntArray
 
 MIN_REGION_SEARCH_ROWS = 200
 MOST_SHARE = 0.49  # that a split may have to explain
@@ -30,6 +46,7 @@ ROUGH_SHARE = 0.25  # of a spread of steps by themselves: what regions must expl
 MOST_OF_IT = 0.5  # share of a spread: rules that explain so much name what it goes with
 N_ROTATIONS = 19  # trees of mixed features that a tree must beat: a level of 5 %
 MIXED_ROWS = 4_000  # that these trees are grown and checked with
+SPLITTER_CHANCE_DEVIATIONS = 3.5  # standard deviations above chance that a partner must explain
 GRADUAL = 0.08  # share of the spread that a splitter explains beyond one cut
 
 
@@ -130,12 +147,7 @@ def _adapt_settings(rows: SearchRows, targets: Sequence[Target], settings: Regio
 def _search_and_check(search: SplitSearch, *, is_smooth: bool) -> Finding:
     """Grow a tree in the searched rows, validate it in the holdout rows; or say why there is none."""
     tree = grow(search, search.part(search.residuals.searched))
-    partners = find_partners(search.coded, search.residuals, search.splitters)
-    finding = Finding(
-        partner_share=partners.share,
-        partner_error=partners.error,
-        unexplained=partners.unexplained,
-    )
+    finding = find_partners(search.coded, search.residuals, search.splitters)
     checked = _check_whole(search, tree, Bar.of(search.settings))
     if checked.tree is None:
         checked = _confirm_both_ways(search, tree)
@@ -147,7 +159,7 @@ def _search_and_check(search: SplitSearch, *, is_smooth: bool) -> Finding:
         return replace(finding, reason="too little" if is_real else "not confirmed")
     if is_smooth and not _beats_mixtures(search, tree, checked.gains[0].share):
         return replace(finding, reason="any direction")
-    checked, gradual = _look_for_gradual(search, checked, partners)
+    checked, gradual = _look_for_gradual(search, checked, finding.partner_share)
     # Thresholds use all rows once the tree is accepted; what it explains stays that of the holdout.
     refined = refine_thresholds(
         search, checked.tree, search.part(np.arange(search.residuals.row.size))
@@ -168,7 +180,7 @@ def _search_and_check(search: SplitSearch, *, is_smooth: bool) -> Finding:
         share=share,
         error=error,
         gradual=gradual,
-        unexplained=float(np.clip(partners.unexplained, 0.0, max(1 - share, 0.0))),
+        unexplained=float(np.clip(finding.unexplained, 0.0, max(1 - share, 0.0))),
     )
 
 
@@ -254,7 +266,7 @@ def _confirm_both_ways(search: SplitSearch, tree: Branch | None) -> Checked:
 
 
 def _look_for_gradual(
-    search: SplitSearch, checked: Checked, partners: SplitterShares
+    search: SplitSearch, checked: Checked, partner_share: FloatArray
 ) -> tuple[Checked, int]:
     """Find out whether the effect changes gradually: then a staircase is one split."""
     tree = checked.tree
@@ -267,7 +279,7 @@ def _look_for_gradual(
         alone = grow_greedily(one, search.part(search.residuals.searched), 1) or alone
     gains = check_tree(search, alone, Bar()).gains
     by_one_cut = gains[0].share if gains else 0.0
-    if partners.share[splitter] - by_one_cut <= GRADUAL:
+    if partner_share[splitter] - by_one_cut <= GRADUAL:
         return checked, -1
     # Leave out what only splits by the first splitter again.
     first, second = (
@@ -300,3 +312,71 @@ def _write_rules(coded: CodedRows, tree: Branch | None) -> tuple[Rule, ...]:
         return Branch(rule, write(branch.first, here[goes]), write(branch.second, here[~goes]))
 
     return list_rules(write(tree, np.arange(len(coded.rows.values))))
+
+
+# --- Partners of a feature: how much of the spread goes with each other feature, however it acts
+
+
+def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -> Finding:
+    """Find the share of the spread that goes with each splitter, and what all of them leave."""
+    # A curve for each coarse cell of the splitter, or for each of its levels, and the same formula
+    # as for regions. O(n_effects n_splitters).
+    share, error = np.full((2, coded.n_splitters), np.nan)
+    common = Common.of(residuals)
+    histograms = {int(k): _fill(coded, residuals, int(k)) for k in splitters}
+    for k, histogram in histograms.items():
+        drop = common.drop(residuals, histogram, _groups(coded, k, residuals.halves[1].row))
+        gain = compute_explained_share(residuals, residuals.checking, drop)
+        share[k], error[k] = gain.share, gain.error
+    searched, checking = residuals.searched, residuals.checking
+    total = float(residuals.spreads(checking).sum())
+    if not total > 0 or searched.size == 0:
+        return Finding(partner_share=share, partner_error=error)
+    # All together, by one round of backfitting: each splitter is fitted to what those before it left
+    # in searched rows, the best one first, as long as it explains more than chance there.
+    prior = PRIOR * float(residuals.weight[searched].mean())
+    zero = np.zeros((len(residuals.values), residuals.n_cells))
+    one = _square_of_one(residuals)
+    excess = {k: _excess(histogram, residuals, one) for k, histogram in histograms.items()}
+    for k in sorted(excess, key=lambda k: (-excess[k], k)):
+        if excess[k] <= 0:
+            continue
+        histogram = _fill(coded, residuals, k)
+        if _excess(histogram, residuals, one) <= 0:
+            continue
+        curves = fit_curves(histogram, zero, residuals, prior)
+        group = _groups(coded, k, residuals.row)
+        residuals = replace(residuals, values=residuals.values - curves[:, group, residuals.cell])
+        one = _square_of_one(residuals)
+    left = float(residuals.spreads(checking).sum())
+    explained = (1 - left / total) * residuals.leverage_correction
+    unexplained = float(np.clip(1 - explained, 0.0, 1.0))
+    return Finding(partner_share=share, partner_error=error, unexplained=unexplained)
+
+
+def _groups(coded: CodedRows, splitter: int, rows: IntArray) -> IntArray:
+    """The coarse cell of some rows, or their level; the last is that of missing values."""
+    return np.asarray(coded.coarse.codes[splitter].take(rows), dtype=np.intp)
+
+
+def _fill(coded: CodedRows, residuals: Residuals, splitter: int) -> Histogram:
+    """Effects that are searched, by the groups of a splitter."""
+    searched, n_groups = residuals.halves[0], int(coded.coarse.n_cells[splitter]) + 1
+    return fill_one(searched, EVERY, _groups(coded, splitter, searched.row), n_groups)
+
+
+def _square_of_one(residuals: Residuals) -> float:
+    """Sum of squares that a group of searched effects explains by chance."""
+    # Without any dependence a group of weights w about the variance V explains V sum(w^2) / sum(w):
+    # as much as one row of mean weight.
+    searched = residuals.halves[0]
+    weight = searched.weight
+    spread = searched.measure(EVERY) * (searched.values**2).sum(axis=0)
+    return float(spread.sum() / weight.sum() * np.mean(weight**2) / np.mean(weight))
+
+
+def _excess(histogram: Histogram, residuals: Residuals, one: float) -> float:
+    """Sum of squares that groups explain above chance: theirs adds up, and varies as chi-square does."""
+    explained = float(squares(histogram, residuals.factor).sum())
+    n_filled = int(np.count_nonzero(histogram.weight))
+    return explained - one * (n_filled + SPLITTER_CHANCE_DEVIATIONS * float(np.sqrt(2 * n_filled)))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
-from rhale.regions.holdout import PRIOR, Common, compute_explained_share, fit_curves
-from rhale.regions.residuals import EVERY, Residuals
-from rhale.regions.search import Histogram, fill_one, squares
 from rhale.regions.settings import SearchRows, Target
-from rhale.regions.splitters import CodedRows, code_cells, cut_in_order
+from rhale.regions.splitters import code_cells, cut_in_order
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
 OWN_CELLS = 8  # cells of the feature at most
@@ -219,84 +216,3 @@ def add_up_cells(own: OwnCells, partners: PartnerCodes) -> CellSums:
     count, *found = made
     weight, squares = (one * count, one**2 * count) if partners.is_even else found[-2:]
     return CellSums(weight, squares, np.stack(found[: len(heavy)]))
-
-
-# --- Partners of a feature: how much of the spread goes with each other feature, however it acts
-
-
-SPLITTER_CHANCE_DEVIATIONS = 3.5  # standard deviations above chance that a partner must explain
-
-
-@dataclass(frozen=True, eq=False)
-class SplitterShares:
-    """Shares of the spread that go with splitters."""
-
-    # share, error: (n_splitters,): share that goes with each, and its error; nan where it cannot be
-    # looked at
-    share: FloatArray
-    error: FloatArray
-    unexplained: float  # share that is left by all together
-
-
-def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -> SplitterShares:
-    """Find the share of the spread that goes with each splitter, and what all of them leave."""
-    # A curve for each coarse cell of the splitter, or for each of its levels, and the same formula
-    # as for regions. O(n_effects n_splitters).
-    share, error = np.full((2, coded.n_splitters), np.nan)
-    common = Common.of(residuals)
-    histograms = {int(k): _fill(coded, residuals, int(k)) for k in splitters}
-    for k, histogram in histograms.items():
-        drop = common.drop(residuals, histogram, _groups(coded, k, residuals.halves[1].row))
-        gain = compute_explained_share(residuals, residuals.checking, drop)
-        share[k], error[k] = gain.share, gain.error
-    searched, checking = residuals.searched, residuals.checking
-    total = float(residuals.spreads(checking).sum())
-    if not total > 0 or searched.size == 0:
-        return SplitterShares(share, error, float("nan"))
-    # All together, by one round of backfitting: each splitter is fitted to what those before it left
-    # in searched rows, the best one first, as long as it explains more than chance there.
-    prior = PRIOR * float(residuals.weight[searched].mean())
-    zero = np.zeros((len(residuals.values), residuals.n_cells))
-    one = _square_of_one(residuals)
-    excess = {k: _excess(histogram, residuals, one) for k, histogram in histograms.items()}
-    for k in sorted(excess, key=lambda k: (-excess[k], k)):
-        if excess[k] <= 0:
-            continue
-        histogram = _fill(coded, residuals, k)
-        if _excess(histogram, residuals, one) <= 0:
-            continue
-        curves = fit_curves(histogram, zero, residuals, prior)
-        group = _groups(coded, k, residuals.row)
-        residuals = replace(residuals, values=residuals.values - curves[:, group, residuals.cell])
-        one = _square_of_one(residuals)
-    left = float(residuals.spreads(checking).sum())
-    explained = (1 - left / total) * residuals.leverage_correction
-    return SplitterShares(share, error, float(np.clip(1 - explained, 0.0, 1.0)))
-
-
-def _groups(coded: CodedRows, splitter: int, rows: IntArray) -> IntArray:
-    """The coarse cell of some rows, or their level; the last is that of missing values."""
-    return np.asarray(coded.coarse.codes[splitter].take(rows), dtype=np.intp)
-
-
-def _fill(coded: CodedRows, residuals: Residuals, splitter: int) -> Histogram:
-    """Effects that are searched, by the groups of a splitter."""
-    searched, n_groups = residuals.halves[0], int(coded.coarse.n_cells[splitter]) + 1
-    return fill_one(searched, EVERY, _groups(coded, splitter, searched.row), n_groups)
-
-
-def _square_of_one(residuals: Residuals) -> float:
-    """Sum of squares that a group of searched effects explains by chance."""
-    # Without any dependence a group of weights w about the variance V explains V sum(w^2) / sum(w):
-    # as much as one row of mean weight.
-    searched = residuals.halves[0]
-    weight = searched.weight
-    spread = searched.measure(EVERY) * (searched.values**2).sum(axis=0)
-    return float(spread.sum() / weight.sum() * np.mean(weight**2) / np.mean(weight))
-
-
-def _excess(histogram: Histogram, residuals: Residuals, one: float) -> float:
-    """Sum of squares that groups explain above chance: theirs adds up, and varies as chi-square does."""
-    explained = float(squares(histogram, residuals.factor).sum())
-    n_filled = int(np.count_nonzero(histogram.weight))
-    return explained - one * (n_filled + SPLITTER_CHANCE_DEVIATIONS * float(np.sqrt(2 * n_filled)))

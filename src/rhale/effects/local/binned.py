@@ -195,7 +195,10 @@ class BinnedEffects:
 
     def conclude(self, total: Moments, kept: FloatArray, context: MeasureContext) -> Conclusion:
         """Leave it to the caller to choose bins among the cells, for each output."""
-        notes, every = gather_local_effect_notes(self, total, context), range(len(context.outputs))
+        every = range(len(context.outputs))
+        notes = gather_local_effect_notes(
+            self.feature, self.cells, total, context, how=self.how, missing=self.missing
+        )
         was_refused = self.nearby.was_refused(context)
         across = ON_NEIGHBOURS if was_refused else ACROSS
         is_ale = self.cells.density == "bins"
@@ -269,39 +272,19 @@ class BinnedEffects:
         )
 
 
-class MeasuredCells(Protocol):
-    """What is said about a measure whose local effects fall into cells."""
-
-    @property
-    def feature(self) -> Feature:
-        """Whose effect is measured."""
-
-    @property
-    def cells(self) -> CellChoice:
-        """Cells and partitions."""
-
-    @property
-    def how(self) -> tuple[Note, ...]:
-        """How local effects are found."""
-
-    @property
-    def missing(self) -> tuple[Note, ...]:
-        """About rows without a value."""
-
-
 def gather_local_effect_notes(
-    measured: MeasuredCells, total: Moments, context: MeasureContext
+    feature: Feature,
+    cells: CellChoice,
+    total: Moments,
+    context: MeasureContext,
+    *,
+    how: tuple[Note, ...],
+    missing: tuple[Note, ...],
 ) -> tuple[Note, ...]:
     """What a reader should know about the local effects; refuse limits without rows."""
-    feature, edges = measured.feature, measured.cells.grid.edges
+    edges = cells.grid.edges
     require_rows_in_limits(feature, int(total.count.sum()), (edges[0], edges[-1]), context.survey)
-    notes = (
-        *measured.how,
-        *context.notes,
-        *feature.notes,
-        *measured.cells.notes,
-        *measured.missing,
-    )
+    notes = (*how, *context.notes, *feature.notes, *cells.notes, *missing)
     n_known = context.survey.n_rows - feature.n_missing
     return notes + describe_outside(n_known, total, kind=feature.axis_kind)
 

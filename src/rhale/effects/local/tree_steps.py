@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -61,13 +61,6 @@ class JumpTotal:
         return JumpTotal(self.cells + other.cells, self.sums + other.sums)
 
 
-class JumpGrid(NamedTuple):
-    """Stretches of an axis, and what is asked of the rows on each."""
-
-    grid: Grid
-    asked: JumpMarks
-
-
 @dataclass(frozen=True, eq=False)
 class JumpEffects:
     """The effect of one feature on a model whose thresholds are known."""
@@ -94,20 +87,22 @@ class JumpEffects:
 
     def questions(self, rows: MeasuredChunk) -> Questions:
         """The jumps in each row's neighbourhoods and windows; sampled rows at places near."""
-        x, marks = rows.chunk.column(self.feature.column), self.marks
+        x, (grid, marks) = rows.chunk.column(self.feature.column), self.marks
         places = rows.count_only(x)
         if x.size > 0 and self.cells.grid.covers_all(places):
-            mark = marks.grid.locate_covered(x)
+            mark = grid.locate_covered(x)
         else:
             counts = self.cells.grid.covers(places)
-            mark = marks.grid.locate_covered(np.where(counts, x, marks.grid.edges[0]))
+            mark = grid.locate_covered(np.where(counts, x, grid.edges[0]))
             mark[~counts] = -1
-        asked = JumpQuestion(self.feature.column, self.places, marks.asked, mark)
+        asked = JumpQuestion(self.feature.column, self.places, marks, mark)
         return Questions(memory=x, jumps=(asked,), subset_queries=(self.nearby.ask(rows),))
 
     @cached_property
-    def marks(self) -> JumpGrid:
-        """What is asked of rows, at every position of the axis."""
+    def marks(self) -> tuple[Grid, JumpMarks]:
+        """Stretches of the axis, and what is asked of the rows on each of them."""
+        # A stretch ends wherever the cell, the neighbourhood or the window of a row changes, so that
+        # one search finds all three.
         grid, places = self.cells.grid, self.places
         limits = grid.edges if grid.closed == "left" else np.nextafter(grid.edges, np.inf)
         changes = [limits, places.places]
@@ -128,10 +123,10 @@ class JumpEffects:
             part=np.zeros(at.size, dtype=np.intp),
             inner=places.serve_inner(at),
         )
-        found = JumpGrid(Grid(marks), asked)
-        for one in (grid, found.grid):  # tables that all chunks use, however few rows each has
+        stretches = Grid(marks)
+        for one in (grid, stretches):  # tables that all chunks use, however few rows each has
             one.buckets_for(int(self.feature.axis.rows))
-        return found
+        return stretches, asked
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Moments of the slopes in every cell, and sums of jumps at every place."""
@@ -148,9 +143,10 @@ class JumpEffects:
 
     def conclude(self, total: JumpTotal, kept: FloatArray, context: MeasureContext) -> Conclusion:
         """Accumulate the jumps; bins among the cells are for the caller to choose, for each output."""
-        notes = gather_local_effect_notes(self, total.cells, context) + describe_gaps(
-            self.feature, BY_JUMPS
+        notes = gather_local_effect_notes(
+            self.feature, self.cells, total.cells, context, how=self.how, missing=self.missing
         )
+        notes += describe_gaps(self.feature, BY_JUMPS)
         ends = float(self.cells.grid.edges[0]), float(self.cells.grid.edges[-1])
         outputs = range(len(context.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
