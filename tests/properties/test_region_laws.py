@@ -9,13 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effects_by_hand import rows_of, target_of
 
-from rhale.regions.find import find_joint, find_regions
-from rhale.regions.holdout import Bar, check_tree
-from rhale.regions.residuals import bound_residuals, bound_spread, take_residuals
+from rhale.regions.find import Bar, check_tree, find_joint, find_regions
+from rhale.regions.residuals import CodedRows, bound_residuals, bound_spread, take_residuals
 from rhale.regions.rules import Branch, Rule, list_rules, locate_rows
 from rhale.regions.search import SplitSearch, find_best_split, find_first_split_of_pair, grow
 from rhale.regions.settings import Regions
-from rhale.regions.splitters import CodedRows
 
 few = settings(max_examples=8, deadline=None)
 seeds = st.integers(0, 2**32 - 1)

@@ -26,13 +26,12 @@ from rhale.regions.groups import (
     parse_user_groups,
     take_parts,
 )
-from rhale.regions.partner_cells import code_partners
-from rhale.regions.partner_shares import find_chances, measure_partners
+from rhale.regions.partner_shares import code_partners, find_chances, measure_partners
 from rhale.regions.partners import PartnerMatrix
+from rhale.regions.residuals import CodedRows, round_between
 from rhale.regions.result import Group, Groups, Partner, Region, RegionTree, Split
 from rhale.regions.rules import Rule, depths_of, locate_rows, without_regions
 from rhale.regions.settings import By, Finding, Reason, Regions, SearchRows, Target
-from rhale.regions.splitters import CodedRows, round_between
 from rhale.regions.wording import ALL_ROWS, rules_of, rules_of_groups
 from rhale.stats.arrays import FloatArray, IntArray
 

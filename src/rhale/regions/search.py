@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rhale.regions.residuals import Residuals, Some
+from rhale.regions.residuals import N_COARSE_CELLS, CodedRows, Codes, Residuals, Some, cut_evenly
 from rhale.regions.rules import Branch, Rule, list_rules, locate_rows
 from rhale.regions.settings import Regions
-from rhale.regions.splitters import N_COARSE_CELLS, CodedRows, Codes, cut_evenly
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
 REGION_WEIGHT_ROUNDING = 1e-12  # of a weight: what rounding leaves of it

@@ -1,8 +1,13 @@
 import numpy as np
 import pytest
 
-from rhale.regions.partner_cells import add_up_cells, code_partners, cut_own
-from rhale.regions.partner_shares import MAX_JOINT_PARTNERS, order_partners
+from rhale.regions.partner_shares import (
+    MAX_JOINT_PARTNERS,
+    add_up_cells,
+    code_partners,
+    cut_own,
+    order_partners,
+)
 from rhale.regions.settings import SearchRows, Target
 
 

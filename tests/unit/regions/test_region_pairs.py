@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.regions.residuals import take_residuals
+from rhale.regions.residuals import CodedRows, take_residuals
 from rhale.regions.search import find_first_split_of_pair
-from rhale.regions.splitters import CodedRows
 
 LEAST = 0.05
 

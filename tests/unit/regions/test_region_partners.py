@@ -5,8 +5,7 @@ import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
 from rhale.regions.find import find_partners
-from rhale.regions.residuals import take_residuals
-from rhale.regions.splitters import CodedRows
+from rhale.regions.residuals import CodedRows, take_residuals
 
 
 def partners_of(values, effects, n_levels=None):

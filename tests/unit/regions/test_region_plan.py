@@ -8,8 +8,7 @@ import pytest
 
 import rhale
 from rhale.effects.binning.axis import FeatureAxis
-from rhale.effects.local.measure import Conclusion, SampleParts
-from rhale.effects.local.unmeasured import SplitterColumn
+from rhale.effects.local.measure import Conclusion, SampleParts, SplitterColumn
 from rhale.features.categories import Levels
 from rhale.regions.estimate import (
     RegionSearch,

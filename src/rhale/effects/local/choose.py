@@ -30,8 +30,7 @@ from rhale.effects.local.finite_difference import (
     window,
 )
 from rhale.effects.local.gradient import Gradient, check_gradient
-from rhale.effects.local.measure import Measure
-from rhale.effects.local.missing import Of, Removal, refuse_missing
+from rhale.effects.local.measure import Constant, Measure, SplitterColumn
 from rhale.effects.local.nearby import Nearby
 from rhale.effects.local.notes import (
     MISSING_POINT,
@@ -42,14 +41,16 @@ from rhale.effects.local.notes import (
 )
 from rhale.effects.local.profiles import (
     Marginal,
+    Of,
+    Removal,
     TracedMethod,
     Tracing,
     choose_marginal_bins,
     choose_points,
+    refuse_missing,
 )
 from rhale.effects.local.queries import BatchedModel
 from rhale.effects.local.tree_steps import JumpEffects
-from rhale.effects.local.unmeasured import Constant, SplitterColumn
 from rhale.errors import BadEffectsError, NotDifferentiableError
 from rhale.features.feature import Columns, Feature
 from rhale.output.note import Note

@@ -16,12 +16,12 @@ from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import check_magnitude
 from rhale.effects.local.binned import BinnedEffects
 from rhale.effects.local.measure import (
+    Constant,
     MeasuredChunk,
     MeasureSums,
     MeasureTask,
     stack_sample_columns,
 )
-from rhale.effects.local.unmeasured import Constant
 from rhale.errors import BadSettingError
 from rhale.features.survey import Survey, SurveyTask, sample_chunk_rows
 from rhale.models import Adapter, Predictor
