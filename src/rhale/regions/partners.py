@@ -18,10 +18,8 @@ from rhale.regions.result import RegionTree
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.records import freeze, same_fields
 
-MAX_PARTNER_P_VALUE, MIN_NAMED_PARTNER_SHARE = (
-    0.001,
-    0.02,
-)  # chance and share of partners that are named
+MAX_PARTNER_P_VALUE = 0.001  # of partners that are named
+MIN_NAMED_PARTNER_SHARE = 0.02  # of the spread
 MAX_NAMED_PARTNERS = 3
 MEASURE = "_measure"  # what measures a matrix when it is first read
 
@@ -127,7 +125,18 @@ class Partners:
         title = f"partners of {shorten_name(self.feature)}, {self.rows:,} rows"
         if not counted:
             return f"{title}\n{self.sentence}"
-        rows = [["feature", "share", "part", "p", ""], *map(_cells, counted)]
+        rows = [["feature", "share", "part", "p", ""]]
+        for p in counted:
+            chance = "" if np.isnan(p.p_value) else f"{p.p_value:.2g}"
+            rows.append(
+                [
+                    shorten_name(p.feature),
+                    write_share(p.share, p.standard_error),
+                    write_number(p.part),
+                    "< 0.0001" if p.p_value < 1e-4 else chance,
+                    "" if p.is_proxy_of is None else f"goes with {shorten_name(p.is_proxy_of)}",
+                ]
+            )
         more = len(self.partners) - len(counted)
         rest = [f"and {more} more that chance may explain"] if more else []
         return "\n".join([title, *aligned(rows, n_left=1), *rest, self.sentence])
@@ -142,7 +151,10 @@ class Partners:
             return f"rows do not differ in the effect of {name}, or are too few to tell"
         counted = [partner for partner in self.partners if partner.counts]
         real = [partner for partner in counted if partner.is_proxy_of is None][:MAX_NAMED_PARTNERS]
-        parts = [_goes_with(name, partner, is_first=i == 0) for i, partner in enumerate(real)]
+        parts = [f"{write_share(p.share)} with {shorten_name(p.feature)}" for p in real]
+        if real:
+            first = shorten_name(real[0].feature)
+            parts[0] = f"{write_share(real[0].share)} of the spread of {name} goes with {first}"
         parts += [
             f"{shorten_name(p.feature)} only because it goes with {shorten_name(p.is_proxy_of)}"
             for p in counted
@@ -205,28 +217,6 @@ class Partners:
         ['x1', 'x2']
         """
         return summary.as_frame(self.columns(), backend, self.table)
-
-
-def _cells(partner: Partner) -> list[str]:
-    """A line of the table."""
-    proxy = partner.is_proxy_of
-    chance = "" if np.isnan(partner.p_value) else f"{partner.p_value:.2g}"
-    return [
-        shorten_name(partner.feature),
-        write_share(partner.share, partner.standard_error),
-        write_number(partner.part),
-        "< 0.0001" if partner.p_value < 1e-4 else chance,
-        "" if proxy is None else f"goes with {shorten_name(proxy)}",
-    ]
-
-
-def _goes_with(feature: str, partner: Partner, *, is_first: bool) -> str:
-    share, name = write_share(partner.share), shorten_name(partner.feature)
-    return (
-        f"{share} of the spread of {feature} goes with {name}"
-        if is_first
-        else f"{share} with {name}"
-    )
 
 
 @dataclass(frozen=True, eq=False)

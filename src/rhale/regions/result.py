@@ -327,26 +327,25 @@ class RegionTree:
         """
         table = read_new_rows(rows)
         if self.splits:
-            rules = [make_split_rule(split, place) for place, split in enumerate(self.splits)]
+            # a split of levels looks at 1 for levels that go first and 0 for others
+            rules = [
+                Rule(
+                    place,
+                    threshold=float("nan") if split.threshold is None else split.threshold,
+                    above=float("-inf") if split.above is None else split.above,
+                    levels=(1,) if split.threshold is None else (),
+                    missing_first=split.missing == "first",
+                    first=split.first,
+                    second=split.second,
+                )
+                for place, split in enumerate(self.splits)
+            ]
             return locate_rows(
                 rules, lambda i: read_splitter_values(self.splits[i], table), table.n_rows
             )
         if self.groups is not None:
             return locate_groups(self.groups, table)
         return np.zeros(table.n_rows, dtype=np.int64)
-
-
-def make_split_rule(split: Split, place: int) -> Rule:
-    """The rule that reads what `read_splitter_values` reads for the split at this place."""
-    return Rule(
-        place,
-        threshold=float("nan") if split.threshold is None else split.threshold,
-        above=float("-inf") if split.above is None else split.above,
-        levels=(1,) if split.threshold is None else (),
-        missing_first=split.missing == "first",
-        first=split.first,
-        second=split.second,
-    )
 
 
 def read_splitter_values(split: Split, rows: NewRows) -> FloatArray:

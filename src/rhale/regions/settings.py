@@ -151,15 +151,13 @@ class By:
             msg = f"By({column!r}) has cuts and groups; a column is cut, or its levels united"
             raise BadSettingError(msg)
         if self.cuts is not None:
-            object.__setattr__(self, "cuts", self._read_cuts(self.cuts))
+            cuts: Any = self.cuts
+            if isinstance(cuts, str) or not isinstance(cuts, Iterable):
+                msg = f"By({column!r}, cuts={cuts!r}) is no list of cuts; pass cuts=[{cuts!r}]"
+                raise BadSettingError(msg)
+            object.__setattr__(self, "cuts", tuple(cuts))
         if self.groups is not None:
             object.__setattr__(self, "groups", self._read_groups(self.groups))
-
-    def _read_cuts(self, cuts: Any) -> tuple[Any, ...]:
-        if isinstance(cuts, str) or not isinstance(cuts, Iterable):
-            msg = f"By({self.column!r}, cuts={cuts!r}) is no list of cuts; pass cuts=[{cuts!r}]"
-            raise BadSettingError(msg)
-        return tuple(cuts)
 
     def _read_groups(self, groups: Any) -> dict[str, tuple[Any, ...]]:
         if not isinstance(groups, Mapping) or not groups:

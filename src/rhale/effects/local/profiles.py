@@ -108,20 +108,9 @@ class Tracing:
         """Moments of the curves, of all rows and by the positions of the rows."""
         x = self.feature.stands(rows.chunk)
         place = locate_between_points(x, self.points)
-        sums, single = self.add_up_curves(rows, place, replies)
-        total = Traces(
-            sums,
-            measure_moments(self.stretches, place, np.empty((0, x.size)), rows.chunk.weights),
-            n_outside=int(np.sum((x < self.points[0]) | (x > self.points[-1]))),
-        )
-        return ChunkResult(total, np.hstack([x[rows.sampled, None], single]))
-
-    def add_up_curves(
-        self, rows: MeasuredChunk, place: FloatArray, replies: Replies
-    ) -> tuple[CurveSums, FloatArray]:
-        """Sums of the curves, a block of rows at a time, and curves of the sampled rows if kept."""
         n_points, (n_rows, n_outputs) = self.points.size, replies.predictions.shape
         curves, weights = replies.curves or in_hand(replies.changed), rows.chunk.weights
+        # curves of the sampled rows, where single ones are kept
         single = np.empty((rows.sampled.size, n_outputs * n_points if self.method == "ice" else 0))
         number = np.full(n_rows, -1)
         number[rows.sampled] = np.arange(rows.sampled.size)
@@ -134,9 +123,14 @@ class Tracing:
                 single[number[some.row[mine]]] = own.reshape(mine.size, -1)
             return traced
 
+        # a block of rows at a time, so that the curves of all rows are never in memory together
         size = max(BLOCK_NUMBERS // (n_outputs * n_points), MIN_TRACED_BLOCK_ROWS)
-        stands = stand_beside(place, n_points, weights)
-        return sum_curves(trace, stands, size, weights), single
+        total = Traces(
+            sum_curves(trace, stand_beside(place, n_points, weights), size, weights),
+            measure_moments(self.stretches, place, np.empty((0, x.size)), weights),
+            n_outside=int(np.sum((x < self.points[0]) | (x > self.points[-1]))),
+        )
+        return ChunkResult(total, np.hstack([x[rows.sampled, None], single]))
 
     @property
     def stretches(self) -> Grid:
@@ -147,23 +141,18 @@ class Tracing:
 
     def conclude(self, total: Traces, kept: FloatArray, context: MeasureContext) -> Conclusion:
         """One profile for each output."""
-        notes = self.notes(total, len(kept), context)
-        levels = self.feature.levels.names if self.feature.levels is not None else ()
-        made = (self.profile(total, kept, o, name) for o, name in enumerate(context.outputs))
-        kind = self.feature.axis_kind
-        return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
-
-    def notes(self, total: Traces, n_kept: int, context: MeasureContext) -> tuple[Note, ...]:
-        """What a reader of the profile should know."""
         feature, n_known = self.feature, context.survey.n_rows - self.feature.n_missing
         notes: tuple[Note, ...] = ()
         if feature.is_constant:
             notes = (note_constant(feature, is_traced=self.points.size > 1),)
         if self.method == "ice":
-            notes += describe_curves(context.survey, context.last_key, n_kept)
+            notes += describe_curves(context.survey, context.last_key, len(kept))
         ends = (float(self.points[0]), float(self.points[-1]))
         notes += describe_ends(total.n_outside, n_known, ends, feature.axis_kind)
-        return notes + feature.notes + describe_missing(feature, context.survey) + context.notes
+        notes += feature.notes + describe_missing(feature, context.survey) + context.notes
+        levels, kind = () if feature.levels is None else feature.levels.names, feature.axis_kind
+        made = (self.profile(total, kept, o, name) for o, name in enumerate(context.outputs))
+        return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
 
     def profile(self, total: Traces, kept: FloatArray, output: int, name: str) -> Profile:
         """The numbers of one output."""
@@ -309,18 +298,13 @@ class Marginal:
 
     def conclude(self, total: Moments, kept: FloatArray, context: MeasureContext) -> Conclusion:  # noqa: ARG002
         """One profile for each output."""
-        notes = self.notes(total, context)
-        levels = self.feature.levels.names if self.feature.levels is not None else ()
-        made = (self.profile(total, o, name) for o, name in enumerate(context.outputs))
-        kind = self.feature.axis_kind
-        return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
-
-    def notes(self, cells: Moments, context: MeasureContext) -> tuple[Note, ...]:
-        """What a reader of the profile should know."""
         feature, n_known = self.feature, context.survey.n_rows - self.feature.n_missing
         notes: tuple[Note, ...] = (note_constant(feature),) if feature.is_constant else ()
-        notes += describe_outside(n_known, cells, kind=feature.axis_kind)
-        return notes + feature.notes + describe_missing(feature, context.survey) + context.notes
+        notes += describe_outside(n_known, total, kind=feature.axis_kind)
+        notes += feature.notes + describe_missing(feature, context.survey) + context.notes
+        levels, kind = () if feature.levels is None else feature.levels.names, feature.axis_kind
+        made = (self.profile(total, o, name) for o, name in enumerate(context.outputs))
+        return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
 
     def profile(self, cells: Moments, output: int, name: str) -> Profile:
         """The numbers of one output; a bin without rows has no point."""
