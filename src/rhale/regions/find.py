@@ -53,12 +53,10 @@ class Checked:
 def fit_curves(
     histogram: Histogram, parent: FloatArray, residuals: Residuals, prior: float
 ) -> FloatArray:
-    """Fit the curves of groups: the parent's, moved as a whole, and bent as far as rows support it.
+    """Curves of groups: the parent's, moved as a whole, and bent as far as rows support it.
 
-    `histogram` (..., n_cells): rows that are searched; `parent` (n_series, n_cells): curves that
-    they are compared with; `residuals`: knows which cells belong to one feature; `prior`: weight
-    with which a cell is held to the moved curve.
-    Returns shape (n_series, ..., n_cells): curves.
+    `histogram` (..., n_cells) has the searched rows, `parent` is (n_series, n_cells), and `prior`
+    is the weight of the moved curve in a cell. Returns shape (n_series, ..., n_cells).
     """
     # Partial pooling: cells are shrunk towards the parent's curve plus the mean shift of the group.
     # The shift itself is not shrunk, since a second split would undo that.
@@ -198,10 +196,9 @@ class Common:
         return cls(curve, losses, prior)
 
     def drop(self, residuals: Residuals, histogram: Histogram, group: IntArray) -> FloatArray:
-        """How far the curves of groups lower the losses of holdout effects, shape (n_checking,).
+        """Reduction of the losses of holdout effects by the curves of groups, shape (n_checking,).
 
-        `histogram` (n_groups, n_cells): effects that are searched, by their groups; `group`
-        (n_checking,): groups of those of the holdout.
+        `histogram` (n_groups, n_cells) has the searched effects, `group` the groups of the holdout.
         """
         curves = fit_curves(histogram, self.curve, residuals, self.prior)
         return np.asarray(self.losses - weigh_losses(residuals.halves[1], EVERY, curves, group))
@@ -210,10 +207,7 @@ class Common:
 def drop_by_groups(
     residuals: Residuals, group: IntArray, n_groups: int, common: Common
 ) -> FloatArray:
-    """How far the curves of groups lower the losses of holdout effects, shape (n_checking,).
-
-    `group` (n_rows,): the group of every row.
-    """
+    """Reduction of the losses of holdout effects by groups (n_rows,) of the rows, (n_checking,)."""
     searched, checking = residuals.halves
     histogram = fill_one(searched, EVERY, group[searched.row], n_groups)
     return common.drop(residuals, histogram, group[checking.row])

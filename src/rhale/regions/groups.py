@@ -222,11 +222,9 @@ def recall_regions(
     rows: SearchRows,
     columns: Columns,
 ) -> Recalled:
-    """Add up regions from what was kept of the rows, where these are all rows that there are.
+    """Add up regions from what was kept of the rows, where these are all rows of the table.
 
-    `done`: what was measured of all rows, in the order in which `sampled` keeps it; `sampled`: what
-    was kept of the rows that are searched for regions; `rows`: their values of the splitters;
-    `columns`: what is known of the table.
+    `done` has the measures of all rows in the order of `sampled`.
     """
     # How often each row is in the table. Of rows that are alike one is kept, with the weight of all:
     # their number where all weights are one, and unknown elsewhere.

@@ -257,8 +257,8 @@ def order_partners(
 ) -> Order:
     """Fit partners together, the one that adds most first, and measure what each adds.
 
-    `share`, `chance` (n_partners,): what each explains alone, and the deviation of that if it were
-    chance; nan where it is not looked at; `total`: sum of squares that shares are of.
+    `share` and `chance` (n_partners,) are explained alone and expected by chance, nan where a
+    partner is not considered; `total` is the sum of squares that shares refer to.
     """
     # Inside each cell of the feature a sum of functions of the partners, constant in their cells.
     # What a partner adds is read off the normal equations once those before it are swept out of
@@ -447,10 +447,7 @@ class PartnerShares:
 
 
 def measure_partners(partners: PartnerCodes, target: Target) -> PartnerShares:
-    """Measure how much of the spread of one feature goes with each partner.
-
-    `partners`: the other features, and the feature itself, in cells.
-    """
+    """Measure how much of the spread of one feature goes with each partner."""
     # Inside cells of the feature, where its own curve is subtracted, the sum of squares between the
     # cells of a partner less what chance puts there, over the whole sum of squares. What the steps
     # of a model do is subtracted from both. O(n_effects n_partners).

@@ -104,10 +104,10 @@ def code_cells(rows: SearchRows, n_cells: int) -> Codes:
 
 
 def cut_in_order(ordered: FloatArray, order: IntArray, n_cells: int) -> tuple[IntArray, FloatArray]:
-    """Cut values into cells, as `cut_evenly` does: the cell of each, and the ends.
+    """Cut values into at most `n_cells` cells: the cell of each row, and the ends of cells.
 
-    `ordered` (n_rows,): values, never falling; missing ones last; `order` (n_rows,): the row of
-    each.
+    The cells are those of `cut_evenly`; `ordered` never falls, missing values are last, and `order`
+    is the row of each.
     """
     # Rows without a value have a cell of their own behind all others.
     n_known = ordered.size - int(np.count_nonzero(np.isnan(ordered)))

@@ -36,10 +36,10 @@ class Rule:
 
 
 def locate_rows(rules: Sequence[Rule], read: Read, n_rows: int) -> IntArray:
-    """Find the region of every row; all are in the first where there are no rules.
+    """Region of every row, (n_rows,); the first one where there are no rules.
 
-    `rules`: a tree: the first rule looks at all rows, and whatever it names comes behind it;
-    `read`: the values of a splitter in all rows: numbers, or numbers of levels; nan where missing.
+    `rules` are a tree: the first looks at all rows, and those that it names come behind it. `read`
+    gives the values of a splitter in all rows, or numbers of levels, nan where missing.
     """
     place = np.zeros(n_rows, dtype=np.int64)
     if not rules:
@@ -89,11 +89,10 @@ def list_rules(tree: Branch | None) -> tuple[Rule, ...]:
 def without_regions(
     rules: Sequence[AnyRule], kept: Sequence[bool]
 ) -> tuple[tuple[AnyRule, ...], list[int]]:
-    """Leave some regions out: what is on the other side of their rule takes its place.
+    """Prune regions: the other side of their rule takes its place.
 
-    `rules`: a tree, as `locate_rows` reads it; splits that are linked in the same way will do.
-    Returns `rules`: a tree with the regions that are left, in the same order; no rules where one is
-    left; `places`: where each of these rules was.
+    Returns the rules that are left, with regions in the same order, and where each of them was. Any
+    records that are linked like rules will do.
     """
     made, places, n_regions = list[AnyRule](), list[int](), 0
 

@@ -394,10 +394,10 @@ def move(
     ends: FloatArray | None = None,
     reach: int = 1,
 ) -> Branch:
-    """Move the limits of the first rule to the best places near them, whatever comes below it kept.
+    """Move the limits of the first rule to the best values near them; the branches below stay.
 
-    `ends`: where cells of its splitter end; many cells by default; `reach`: how many cells a limit
-    may go to either side.
+    A limit may move by `reach` cells of its splitter, whose `ends` are those of the fine cells
+    unless given.
     """
     ends = search.coded.fine.ends[tree.rule.splitter] if ends is None else ends
     for is_lower in (False, True):

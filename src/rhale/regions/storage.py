@@ -170,10 +170,7 @@ GROUPS = Record(
 
 
 def region_records(effects: Mapping[str, Record]) -> dict[str, Record]:
-    """Records of regions, whose effects are these: they have no regions of their own.
-
-    `effects`: the effects that a region may have, by the marks that they have in files.
-    """
+    """Records of regions, whose effects are these (by their marks in files), without regions."""
     region = Record(
         Region,
         {

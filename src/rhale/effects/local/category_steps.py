@@ -402,10 +402,9 @@ class LevelDifferences:
 def row_steps(
     level: IntArray, n_levels: int, base: FloatArray, answers: Sequence[FloatArray] | FloatArray
 ) -> RowSteps:
-    """Turn answers about neighbouring levels into steps.
+    """Steps to the levels below and above, from predictions `base` (n_rows, n_outputs).
 
-    `level` (n_rows,): levels of the rows; `base` (n_rows, n_outputs): predictions of the rows as
-    they are; `answers` (n_rows, n_outputs): answers about the levels below and above.
+    `answers` has one or two arrays of the same shape: the rows at the level below, and above.
     """
     below, above = answers[0], answers[-1]
     down = np.where((level > 0)[:, None], base - below, 0.0).T

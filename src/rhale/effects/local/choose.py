@@ -68,10 +68,7 @@ PROBE_ROUNDING = 1e-6  # of the predictions: smaller changes are digits of singl
 def probe_smoothness(
     model: BatchedModel, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
 ) -> tuple[BoolArray, int]:
-    """Find the features along which the model is smooth.
-
-    Returns `smooth` (n_features,); `asked`: rows that were predicted.
-    """
+    """Find the features along which the model is smooth: (n_features,), and the rows predicted."""
     # Compares the slopes l and r left and right of each row: |r - l| / (|l| + |r|), the mean over
     # the rows that react. Along a smooth curve they nearly agree, also where it bends fast; a
     # staircase has its step on one side (1), and many small ones at random. Each row counts alike:
@@ -270,8 +267,7 @@ def choose_sources(
 ) -> tuple[Sequence[Source], Sequence[Note], int]:
     """Decide for every feature: gradient, or secants over which windows.
 
-    Returns `sources`: one for each feature; `ways`: what was decided, one for each feature;
-    `asked`: rows that were predicted to decide.
+    Returns the sources and notes on them, one for each feature, and the number of rows predicted.
     """
     if settings.method == "ale":
         # over the bin of each row; of whole numbers as far as these can be queried

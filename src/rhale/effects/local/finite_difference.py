@@ -102,9 +102,8 @@ def window(
 ) -> Window:
     """Find, everywhere on the axis, the interval that holds a share of the rows.
 
-    `share`: share of the weight that the window holds in addition to the rows at its centre; `whole`:
-    whether the feature takes whole numbers only; `at` (n_places,): the only places that it will be
-    asked about, increasing; between them it is a guess.
+    Rows at the centre are not part of the share. `at` are the only values, increasing, at which the
+    window will be read, where these are known.
     """
     # O(n_values). Rows with the same value as the centre do not count: a point mass at zero must not
     # shrink the window to nothing.
@@ -137,12 +136,10 @@ def even_window(
     whole: bool = False,
     point_masses: PointMasses = NO_PILES,
 ) -> Window:
-    """Find windows that go as far to the left as to the right.
+    """Find windows that reach as far to the left as to the right.
 
-    `share`: share of the weight inside where rows are evenly dense. Elsewhere half of it is on the
-    denser side, and the other side is as long; `least`: share of the weight that a window holds at
-    least: at the ends of the axis, where an even window would shrink to nothing, it is that of
-    `window` with this share.
+    Half of `share` is on the denser side, and the other side is as long. At the ends of the axis,
+    where an even window would shrink to nothing, it is that of `window` with the share `least`.
     """
     # The secant over an even window is off by the third derivative only, over any other window by
     # the second already. Features of few values have no even windows: their neighbours are where
@@ -268,12 +265,10 @@ def known_ends(interval: Interval, x: FloatArray) -> End:
 
 
 def curvature_share(x: FloatArray, narrow: End, wide: End) -> FloatArray:
-    """Share of the difference of two secants that is to be added to the narrow one.
+    """Share of the difference of two secants that corrects the narrow one for curvature, (n_rows,).
 
-    `x` (n_rows,): feature values; `narrow`, `wide` (n_rows,): where the two windows of each row
-    begin and end.
-    Returns shape (n_rows,): 1 / (q - 1), q being the squared ratio of the widths; 0 where a window
-    is not even or the widths are too similar.
+    It is 1 / (q - 1) with the squared ratio q of the widths, and 0 where a window is not even or
+    the widths are too similar.
     """
     # Over an even window of width w the secant d is off by f''' w² / 24, so the secant e over one
     # of width w √q is off by q times as much, and d + (d - e) / (q - 1) by neither (Richardson).

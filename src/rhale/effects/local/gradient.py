@@ -139,10 +139,9 @@ def check_gradient(
 ) -> tuple[list[Disagreement], int]:
     """Compare slopes with differences of predictions, feature by feature.
 
-    `features`: features on an axis of numbers; `found` (n_rows, n_outputs): answers and slopes of
-    the model in these rows.
-    Returns `disagreements`: of each feature that has some, the output in which most rows disagree;
-    `asked`: rows that were predicted.
+    `found` has predictions (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns) of the
+    probe. Returns one disagreement for each wrong feature, of the output in which most rows
+    disagree, and the number of rows predicted.
     """
     # A row says something if the change over its step is more than rounding can make and the slopes
     # on its left and right agree: rows at a kink or a step do not. If those are more than half of
@@ -200,9 +199,9 @@ class Verdict:
 
 
 def judge(seen: Differences, slopes: FloatArray) -> list[Verdict]:
-    """Tell of which features most rows contradict the slopes, and in which output they do most.
+    """Find the features whose slopes most rows contradict, and the output in which most rows do.
 
-    `slopes` (n_features, n_rows, n_outputs): what is claimed of them.
+    `slopes` (n_features, n_rows, n_outputs) are those of the model.
     """
     size, noise = seen.slope, seen.noise()
     reacts = np.nan_to_num(np.maximum(np.abs(size), np.abs(slopes))) > noise

@@ -63,11 +63,10 @@ class MeasuredChunk:
         return np.flatnonzero(self.key >> OTHER_BIT & np.uint64(1))
 
     def distinct_up_to(self, last_key: np.uint64) -> tuple[IntArray, IntArray]:
-        """Sampled rows with keys up to one, each of several that are alike once.
+        """Sampled rows with keys up to `last_key`, each of several that are alike once.
 
-        Returns `rows` (n_some,): which rows of the chunk; the same array for the same key, so that
-        questions about them can be put together; `among` (n_sampled,): which of these each sampled
-        row is like; -1 where its key is larger.
+        Returns these rows of the chunk, the same array for the same key so that queries can be
+        joined, and for each sampled row which of them it is like, -1 where its key is larger.
         """
         if last_key not in self.found:
             key = self.key[self.sampled]
@@ -152,7 +151,7 @@ class MeasureContext:
 
     survey: Survey  # what the first pass learned
     outputs: tuple[str, ...]  # names of the outputs
-    notes: tuple[Note, ...]  # what the model has to say
+    notes: tuple[Note, ...]  # notes of the model
     weight: FloatArray  # (n_sample,): weights of the sampled rows
     last_key: np.uint64  # rows with keys up to this one are the sampled ones
     # what the measure kept of the rows that are searched for regions; None where none are
@@ -164,7 +163,6 @@ class MeasureContext:
 class PartResult(NamedTuple):
     """The effect in one group of one division."""
 
-    # division, group, output: which
     division: int
     group: int
     output: int
@@ -211,6 +209,7 @@ def with_bins(conclusions: Iterable[Conclusion]) -> Iterator[Conclusion]:
 
 
 def _bin(conclusions: Sequence[Conclusion]) -> Iterator[Conclusion]:
+    """Choose the bins of all results of some conclusions together."""
     unbinned = [one for made in conclusions for one in made.unbinned]
     effects = (effect for (effect,) in bin_all(unbinned))
 
@@ -246,7 +245,7 @@ class Measure(Protocol):
         """Numbers that it keeps of a sampled row."""
 
     def questions(self, rows: MeasuredChunk) -> Questions:
-        """Rows as the model is to see them."""
+        """Queries about the rows of a chunk."""
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Turn answers into sums, and into what is kept of the sampled rows."""
@@ -300,6 +299,7 @@ class SampleParts:
 
 def chances(key: KeyArray) -> FloatArray:
     """Turn the keys of rows into numbers in [0, 1)."""
+    # the upper 53 bits, as many as a double holds
     return np.asarray((key >> np.uint64(11)) / 2.0**53)
 
 
@@ -574,10 +574,7 @@ def describe_constant(feature: Feature, output: str, survey: Survey) -> Effect |
 
 
 def note_constant(feature: Feature, *, is_traced: bool = False) -> Note:
-    """Say that a feature has one value or one level, and where that leaves the curve.
-
-    `is_traced`: whether the model was asked about other values, all the same.
-    """
+    """Say that a feature has one value or one level; `is_traced` if the model saw other values."""
     if feature.levels is None:
         shown = format_axis_value(feature.axis.low, feature.axis_kind)
         so = "so the rest of the curve is away from all rows" if is_traced else NO_EFFECT

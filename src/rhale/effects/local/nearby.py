@@ -87,8 +87,7 @@ class Nearby:
     def ask(self, rows: MeasuredChunk, *, may_fail: bool = False) -> SubsetQuery:
         """The sampled rows at the places around their own; rows without a value stay as they are.
 
-        `may_fail`: whether the model may refuse rows that are moved, as nothing else asks about
-        any.
+        The model may refuse moved rows (`may_fail`) where no other query moves any.
         """
         some, column = self.moved(rows)[0], self.feature.column
         x, levels = rows.chunk.column(column)[some], self.feature.levels
@@ -106,10 +105,9 @@ class Nearby:
         )
 
     def keep(self, rows: MeasuredChunk, answers: FloatArray) -> FloatArray:
-        """Increments of the sampled rows, shape (n_sampled, n_kept).
+        """Increments of the sampled rows between places, (n_sampled, n_kept); nan for unmoved rows.
 
-        `answers` (n_asked, n_some, n_outputs): answers to what `ask` asks; rows that were not moved
-        get nan.
+        `answers` (n_asked, n_some, n_outputs) belong to the query of `ask`.
         """
         some, among = self.moved(rows)
         kept = np.full((rows.sampled.size, self.n_kept), np.nan)
@@ -118,10 +116,7 @@ class Nearby:
         return kept
 
     def read(self, sampled: MeasureSample, output: int) -> MovedRows:
-        """The rows that were moved, and lie on the axis, for one output.
-
-        `sampled`: what was kept of sampled rows: positions first, increments last.
-        """
+        """The rows that were moved, and lie on the axis, for one output."""
         kept, weight, key = sampled
         x, size = kept[:, 0], self.places.n_asked - 1
         own = kept[:, kept.shape[1] - self.n_kept :][:, output * size : (output + 1) * size]
@@ -213,7 +208,7 @@ def rows_to_move(n_asked: int) -> int:
 def place_levels(levels: Levels, values: FloatArray, weight: FloatArray) -> Places:
     """Levels are places; without an order, all are near each other.
 
-    `values`, `weight` (n_sample,): of sampled rows: how many rows each level has.
+    `values` and `weight` (n_sample,) of sampled rows give the number of rows of each level.
     """
     if not levels.has_order:
         first = np.zeros(levels.size, dtype=np.intp)

@@ -67,8 +67,8 @@ def describe_implausible(
 ) -> tuple[Note, ...]:
     """Say which effects on one output cannot be, were their features independent of the others.
 
-    `predictions`, `weight` (n_rows,): of sampled rows; `values` (n_rows, n_effects): where these
-    rows lie on the axes of the effects, nan where they have no value.
+    `predictions` and `weight` are (n_rows,), `values` (n_rows, n_effects) the positions of these
+    rows on the axes of the effects, nan where they have no value.
     """
     # Where features are independent, the variance of a curve, and that of what rows differ from it,
     # are parts of the variance of the predictions (Hoeffding's decomposition). Two errors beyond it
@@ -142,8 +142,8 @@ def describe_explained(
 ) -> tuple[Note, ...]:
     """Say what it may mean that curves explain little of some outputs, or less than nothing.
 
-    `shares`: share of the variance that the curves explain, by output; `ways`: how effects were
-    measured: kinds of notes. Only what measured one so can have missed it.
+    `shares` are explained shares of the variance by output, `ways` kinds of notes on how effects
+    were measured: only causes that apply to these are named.
     """
     low = {output: share for output, share in shares.items() if share < ENOUGH_EXPLAINED_VARIANCE}
     if not low:
@@ -227,10 +227,7 @@ def describe_places(places: JumpCells, n_cuts: int, share: float) -> tuple[Note,
 
 
 def describe_noisy_jumps(correlation: float) -> tuple[Note, ...]:
-    """Say that single jumps are noise, where two halves of the rows do not agree about them.
-
-    `correlation`: of what two halves of the rows say (see `halves_agree`).
-    """
+    """Say that single jumps are noise, by the correlation of two halves (see `halves_agree`)."""
     if correlation >= AGREE:
         return ()
     text = (

@@ -218,11 +218,9 @@ class HeldQuestion:
 def partial_dependence(
     model: BatchedModel, chunk: Chunk, held: Sequence[Change], shares: FloatArray
 ) -> FloatArray:
-    """Mean answers over all rows with columns held at each of some points: partial dependence.
+    """Mean predictions with columns held at each point in all rows, shape (n_outputs, n_points).
 
-    `held`: columns, and their values at the points, shape (n_points,); `shares` (n_rows,): what
-    each row counts for; they add up to 1.
-    Returns shape (n_outputs, n_points).
+    `held` has columns and their values at the points, `shares` (n_rows,) add up to 1.
     """
     # n_points x n_rows rows are asked, as many points in one call as the batch holds.
 
@@ -236,10 +234,7 @@ def partial_dependence(
 def complement_dependence(
     model: BatchedModel, chunk: Chunk, column: int, shares: FloatArray
 ) -> FloatArray:
-    """Mean answers for each row over the values that a column has in all rows, all else held.
-
-    Returns shape (n_outputs, n_rows).
-    """
+    """Mean predictions of each row over the values of a column in all rows, (n_outputs, n_rows)."""
     values = chunk.column(column)
 
     def build(points: IntArray, rows: IntArray) -> Any:

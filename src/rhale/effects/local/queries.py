@@ -63,11 +63,7 @@ class BatchedModel:
         return np.concatenate(list(parts))
 
     def ask(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
-        """Predict one copy of the rows per change.
-
-        `changes`: what to replace in each copy.
-        Returns shape (n_changes, n_rows, n_outputs).
-        """
+        """Predict one copy of the rows for each change, shape (n_changes, n_rows, n_outputs)."""
         walker = self.predictor.walker
         if walker is None:
             return self.ask_stacked(chunk, changes)
@@ -84,13 +80,12 @@ class BatchedModel:
         return answers
 
     def ask_curves(self, chunk: Chunk, held: Sequence[HeldPoints]) -> list[Curves]:
-        """Predict the rows with one column held at each of some points in all of them.
+        """Functions that predict rows with one column held at each of its points.
 
-        `held`: columns, each once, and their points.
-        Returns: one for each column: takes numbers of rows and gives their curves, of shape
-        (n_points, n_some, n_outputs). A model that is not walked is asked when these are wanted, so
-        that the curves of all rows are never held at a time; several columns that are asked about
-        together are few rows, and asked at once.
+        One for each column: it takes numbers of rows and returns their curves, (n_points, n_some,
+        n_outputs). Without a walk of trees the model is queried only then, so that the curves of
+        all rows are never in memory together; several columns in one query are few rows, and
+        answered at once.
         """
         walker, answers = self.predictor.walker, dict[int, Curves]()
         seen = [one for one in held if walker is not None and walker.sees(one.column)]
@@ -116,10 +111,7 @@ class BatchedModel:
     def ask_jumps(
         self, chunk: Chunk, questions: Sequence[JumpQuestion], rows: JumpRows
     ) -> list[JumpReply]:
-        """Have trees walked for the jumps of the rows, one reply for each question.
-
-        `questions`: what is asked, each about another column; for all of them `places` were found.
-        """
+        """Walk trees for the jumps of the rows: one reply for each question on its column."""
         walker = self.predictor.walker
         assert walker is not None  # noqa: S101 - our own mistake
         windows = [(q.column, np.concatenate(q.marks.window)) for q in questions]
