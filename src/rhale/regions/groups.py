@@ -31,6 +31,7 @@ from rhale.effects.local.measure import (
 )
 from rhale.errors import BadSettingError
 from rhale.features.feature import Columns, Feature
+from rhale.features.survey import Survey
 from rhale.naming import near_names
 from rhale.output.times import as_numbers
 from rhale.regions.result import Group, Groups, RegionTree, Split
@@ -226,12 +227,8 @@ def recall_regions(
 
     `done` has the measures of all rows in the order of `sampled`.
     """
-    # How often each row is in the table. Of rows that are alike one is kept, with the weight of all:
-    # their number where all weights are one, and unknown elsewhere.
-    survey, times = columns.survey, np.ones(sampled.key.size, dtype=np.intp)
-    if survey.weight == survey.weight_squares == survey.n_rows:  # the sum of (w - 1)² is zero
-        times = sampled.weight.astype(np.intp)
-    if int(times.sum()) != survey.n_rows:  # some rows are not among these
+    times = count_alike(sampled, columns.survey)
+    if times is None:
         return Recalled((), (), replace(sampled, kept=()), tuple(measures))
     place = {id(base): at for at, (base, _) in enumerate(done)}
     names = {splitter.name: at for at, splitter in enumerate(columns.splitters)}
@@ -251,6 +248,16 @@ def recall_regions(
         totals.append(sums)
         kept.append(np.column_stack([own.kept, *groups]))
     return Recalled(recalled, totals, replace(sampled, kept=tuple(kept)), tuple(left))
+
+
+def count_alike(sampled: SampleParts, survey: Survey) -> IntArray | None:
+    """How often each row is in the table; None where some rows are not among these."""
+    # Of rows that are alike one is kept, with the weight of all: their number where all weights are
+    # one, and unknown elsewhere.
+    times = np.ones(sampled.key.size, dtype=np.intp)
+    if survey.weight == survey.weight_squares == survey.n_rows:  # the sum of (w - 1)² is zero
+        times = sampled.weight.astype(np.intp)
+    return times if int(times.sum()) == survey.n_rows else None
 
 
 # --- Groups that the user names: the values of a column, stretches between cuts, united levels
