@@ -323,7 +323,7 @@ def prediction_deviations(sampled: SampleParts) -> list[float]:
 
 
 def scale_target(target: Target, rows: SearchRows, spread: float, own: int) -> Target:
-    """Add to a target which splitter it is itself, and the scale of its units in the predictions."""
+    """Add to a target which splitter it is, and the scale of its units in the predictions."""
     spread_x = weighted_deviation(target.x, rows.weight[target.row])
     scale = spread_x / spread if spread > 0 else 0.0
     is_all = target.step is None and own >= 0 and target.row.size == rows.weight.size
@@ -501,7 +501,7 @@ def stretches_between(feature: Feature, cuts: Sequence[float]) -> tuple[Group, .
 
 
 def cut_in_thirds(values: FloatArray, weight: FloatArray) -> list[float]:
-    """Two values up to which a third and two thirds of the rows are; fewer where they are the same."""
+    """Values up to which a third and two thirds of the rows are; one where they are the same."""
     found, place = np.unique(values, return_inverse=True)
     reached = np.cumsum(np.bincount(place, weight, found.size))
     cuts = set()

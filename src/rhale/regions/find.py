@@ -73,19 +73,19 @@ def fit_curves(
 def weigh_losses(
     residuals: Residuals, some: Some, curves: FloatArray, group: IntArray
 ) -> FloatArray:
-    """Weighted squared residuals of some effects about the curves of their groups, without steps."""
+    """Weighted squared residuals of effects about the curves of their groups, without steps."""
     left = residuals.values[:, some] - curves[:, group, residuals.cell[some]]
     return np.asarray(residuals.measure(some) * (left[0] ** 2 - (left[1:] ** 2).sum(axis=0)))
 
 
 def compute_explained_share(residuals: Residuals, some: IntArray, drop: FloatArray) -> Gain:
-    """Explained share of the spread: the reduction of losses in holdout effects over their spread."""
+    """Explained share of the spread: the reduction of holdout losses over their spread."""
     # Numerator and denominator come from the same rows, so the error is that of their ratio. The
     # common curve follows the rows that it is laid through: with a leverage of l it takes l off the
-    # spread, and 2 l off what regions explain of it, which is corrected for. Within two errors of the
-    # truth at 1 000, 2 000 and 10 000 rows, 40 runs each: 95, 88 and 95 % where a gate explains .3
-    # of normal effects, 95, 93 and 93 % where it explains .6, 70, 72 and 80 % where .9; the share
-    # is low by .02, .01 and .004.
+    # spread, and 2 l off what regions explain of it, which is corrected for. Within two errors of
+    # the truth at 1 000, 2 000 and 10 000 rows, 40 runs each: 95, 88 and 95 % where a gate explains
+    # .3 of normal effects, 95, 93 and 93 % where it explains .6, 70, 72 and 80 % where .9; the
+    # share is low by .02, .01 and .004.
     spread = residuals.checking_spread
     total = float(spread.sum())
     n_rows = residuals.count_rows(some)
@@ -121,13 +121,13 @@ class Bar:
         )
 
     def is_worth(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
-        """Whether a reduction of losses is large enough beside the local effects of the same rows."""
+        """Whether a reduction of losses is large enough beside the local effects of these rows."""
         gain = float(drop.sum())
         effect = float(np.sum(residuals.measure(some) * residuals.square[some]))
         return gain >= self.effect * effect and np.sqrt(max(gain, 0.0)) >= self.output
 
     def is_certain(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
-        """Whether a reduction of losses is more than chance, by its standard error over the rows."""
+        """Whether a reduction of losses is significant, by its standard error over the rows."""
         total, weight = float(drop.sum()), residuals.weight[some]
         mean = total / float(weight.sum()) if some.size else 0.0
         by_row = residuals.add_by_row(some, drop - mean * weight)
@@ -237,7 +237,7 @@ def find_regions(rows: SearchRows | CodedRows, target: Target, settings: Regions
 def find_joint(
     rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Regions
 ) -> Finding:
-    """Find regions that several features share: what they explain adds up, in units of the output."""
+    """Find regions that several features share: explained squares add up in units of the output."""
     return _find_regions_in_rows(rows, [replace(target, own=-1) for target in targets], settings)
 
 
@@ -277,8 +277,8 @@ def _find_regions_in_rows(
         return replace(empty, reason="few rows")
     if splitters.size == 0:
         return replace(empty, reason="no splitter")
-    # For most features of most models rows hardly differ. The cheapest test comes first: the effects
-    # alone, then the lines of the holdout rows, then those of all rows.
+    # For most features of most models rows hardly differ. The cheapest test comes first: the
+    # effects alone, then the lines of the holdout rows, then those of all rows.
     bar = Bar.of(settings)
     if np.sqrt(bound_spread(coded.rows, targets)) < bar.output:
         return replace(empty, reason="alike")
@@ -313,15 +313,15 @@ def _adapt_settings(rows: SearchRows, targets: Sequence[Target], settings: Regio
         settings = replace(settings, min_gain=gain, min_total=total)
     # `min_output` compares a split with what one feature of many does. The deviation of predictions
     # is that of all features together: of p equal ones each makes its p-th part, squared. Networks
-    # (tanh, 32 units, 2 000 rows) have interactions that are not in the data, and no steps to measure
-    # them by. Of 640 additive features, seeds 0 to 9, 85 were split by .03 of the deviation, and 5
-    # by .2 of its root-p-th part; of 178 true splits the smallest has .28.
+    # (tanh, 32 units, 2 000 rows) have interactions that are not in the data, and no steps to
+    # measure them by. Of 640 additive features, seeds 0 to 9, 85 were split by .03 of the
+    # deviation, and 5 by .2 of its root-p-th part; of 178 true splits the smallest has .28.
     n_features = rows.n_features or max(rows.n_levels.size, 1)
     return replace(settings, min_output=settings.min_output / np.sqrt(n_features))
 
 
 def _search_and_check(search: SplitSearch, *, is_smooth: bool) -> Finding:
-    """Grow a tree in the searched rows, validate it in the holdout rows; or say why there is none."""
+    """Grow a tree in the searched rows and validate it in the others; or say why there is none."""
     tree = grow(search, search.part(search.residuals.searched))
     finding = find_partners(search.coded, search.residuals, search.splitters)
     checked = _check_whole(search, tree, Bar.of(search.settings))
@@ -508,8 +508,8 @@ def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -
     total = float(residuals.spreads(checking).sum())
     if not total > 0 or searched.size == 0:
         return Finding(partner_share=share, partner_error=error)
-    # All together, by one round of backfitting: each splitter is fitted to what those before it left
-    # in searched rows, the best one first, as long as it explains more than chance there.
+    # All together, by one round of backfitting: each splitter is fitted to what those before it
+    # left in searched rows, the best one first, as long as it explains more than chance there.
     prior = PRIOR * float(residuals.weight[searched].mean())
     zero = np.zeros((len(residuals.values), residuals.n_cells))
     one = _square_of_one(residuals)
@@ -552,7 +552,7 @@ def _square_of_one(residuals: Residuals) -> float:
 
 
 def _excess(histogram: Histogram, residuals: Residuals, one: float) -> float:
-    """Sum of squares that groups explain above chance: theirs adds up, and varies as chi-square does."""
+    """Sum of squares that groups explain above chance, which varies as chi-square does."""
     explained = float(squares(histogram, residuals.factor).sum())
     n_filled = int(np.count_nonzero(histogram.weight))
     return explained - one * (n_filled + SPLITTER_CHANCE_DEVIATIONS * float(np.sqrt(2 * n_filled)))

@@ -300,7 +300,7 @@ def parse_user_groups(by: By, columns: Columns) -> UserGroups:
 
 
 def chain(tests: Sequence[Rule], *, has_missing: bool) -> tuple[Rule, ...]:
-    """A chain of rules: rows that pass a test are in its group, and rows that pass none in the last.
+    """A chain of rules: rows that pass a test are in its group, those that pass none in the last.
 
     Rows without a value are one more group, the last.
     """

@@ -84,7 +84,7 @@ class OwnSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OwnCells:
-    """What local effects of one feature differ by, in cells of its axis or for each step of levels."""
+    """Residuals of the local effects of one feature, in cells of its axis or by steps of levels."""
 
     # row, cell: (n_effects,): the row, and the cell, of each
     row: IntArray
@@ -123,7 +123,7 @@ class OwnCells:
 
 
 def cut_own(target: Target, weight: FloatArray) -> OwnCells:
-    """Detrend local effects, and cut the axis into cells; `weight` (n_rows,) is that of all rows."""
+    """Detrend local effects, and cut the axis into cells; `weight` (n_rows,) is of all rows."""
     own = weight[target.row]
     raw = (target.effects - target.shared)[None]
     order, level = None, None
@@ -151,7 +151,8 @@ def cut_own(target: Target, weight: FloatArray) -> OwnCells:
         steps, cell = np.unique(target.step, return_inverse=True)
         values, width = _centre_in_cells(cell, raw, own), np.ones(steps.size)
         level = np.searchsorted(steps, target.x)
-    # Cells where rows differ very much count less: beside x1 / x0 the smallest x0 would decide alone.
+    # Cells where rows differ very much count less: beside x1 / x0 the smallest x0 would decide
+    # alone.
     mass = np.bincount(cell, own, width.size)
     square = np.bincount(cell, own * values[0] ** 2, width.size)
     mean_square = np.divide(square, mass, out=np.zeros(width.size), where=mass > 0)
@@ -600,9 +601,9 @@ def _sizes(own: OwnCells, sums: CellSums, squares: PartnerSquares, starts: IntAr
     """Deviation over the rows of what goes with each partner, accumulated along the feature."""
     # Means of cells about that of all rows there, times the width of the cell, are added up from
     # cell to cell, centred over the rows, and read in the middles of cells (at levels, where there
-    # are any). Noise is subtracted from the squares: that of the rows, and that of the steps of a model.
-    # `add` (n_heights, n_own) accumulates slopes to heights, `read` (n_heights, n_own) tells in
-    # which cells the rows of a height are, `share` (n_heights,) is their share.
+    # are any). Noise is subtracted from the squares: that of the rows, and that of the steps of a
+    # model. `add` (n_heights, n_own) accumulates slopes to heights, `read` (n_heights, n_own) tells
+    # in which cells the rows of a height are, `share` (n_heights,) is their share.
     if own.level is None:
         weight = own.sums.weight
         read = np.eye(own.n_cells)

@@ -330,7 +330,7 @@ class Residuals:
 
     @cached_property
     def halves(self) -> tuple[Residuals, Residuals]:
-        """The effects that are searched and those of the holdout, each as a whole: `EVERY` of them."""
+        """The searched effects and those of the holdout, each as a whole: `EVERY` of them."""
         return self.take(self.searched), self.take(self.checking)
 
     def take(self, some: IntArray) -> Residuals:
@@ -388,13 +388,13 @@ def bound_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
 
 def bound_spread(rows: SearchRows, targets: Sequence[Target]) -> float:
     """Upper bound of the spread of holdout rows from the effects alone; it may be infinite."""
-    # Means of steps only reduce squares. Lines may add to them, but of rows that weigh the same not much: in
-    # the middle of its window a row is a median, no further from the mean than a deviation, so that
-    # the square of a line there is at most twice the mean square of the window; the rows at an end
-    # share one window, and a fit has no more squares than what is fitted. A row is in as many
-    # windows as a window has rows, in three times as many where rows share places. So lines have at
-    # most 8 times the squares of the effects, and what they leave at most (1 + sqrt(8))^2 <
-    # `LINES_ADD` times.
+    # Means of steps only reduce squares. Lines may add to them, but of rows that weigh the same not
+    # much: in the middle of its window a row is a median, no further from the mean than a
+    # deviation, so that the square of a line there is at most twice the mean square of the window;
+    # the rows at an end share one window, and a fit has no more squares than what is fitted. A row
+    # is in as many windows as a window has rows, in three times as many where rows share places. So
+    # lines have at most 8 times the squares of the effects, and what they leave at most (1 +
+    # sqrt(8))^2 < `LINES_ADD` times.
     found = 0.0
     for target in targets:
         some = np.flatnonzero(rows.is_holdout[target.row])

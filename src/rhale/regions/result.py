@@ -349,7 +349,7 @@ class RegionTree:
 
 
 def read_splitter_values(split: Split, rows: NewRows) -> FloatArray:
-    """What a split looks at in every row: numbers, or 1 for levels that go first and 0 for others."""
+    """What a split tests in every row: numbers, or 1 for levels that go first and 0 for others."""
     if split.threshold is not None:
         return rows.numbers(split.feature, split.column, split.kind)
     names = split.levels + split.others

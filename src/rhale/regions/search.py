@@ -319,7 +319,7 @@ def _first_best(gains: FloatArray) -> int:
 def _cut_between(
     splitter: int, cells: Histogram, ends: FloatArray, how: tuple[FloatArray, float]
 ) -> Cut:
-    """Find the best interval of a splitter: the rows between two ends of cells against all others."""
+    """Find the best interval of a splitter: rows between two ends of cells against all others."""
     # All pairs of a few ends, then each limit at every end while the other is kept.
     factor, least = how
     known, missing, total = cells.cumulate(), cells[-1], cells.total()[None]

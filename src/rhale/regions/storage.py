@@ -96,7 +96,8 @@ def _agree_tree(tree: RegionTree, where: str) -> None:
         refuse_file_content(f"{where}sampled has rows of a region that is not there")
     for name in ("regions", "thirds"):
         for i, region in enumerate(getattr(tree, name)):
-            # its effect is that of the tree's feature; that of all rows is left out where it is alone
+            # its effect is that of the tree's feature; that of all rows is left out where it is
+            # alone
             effect: Any = region.effect
             if effect is None:
                 if len(tree.regions) > 1 or region is not tree.regions[0]:

@@ -1,4 +1,4 @@
-"""Local effects of one feature, averaged in bins: RHALE, DALE and ALE differ in what is given here."""
+"""Local effects of one feature, averaged in bins: RHALE, DALE and ALE differ in source and bins."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ class BinnedEffects:
         )
 
     def targets(self, searched: MeasureSample, n_outputs: int) -> tuple[Target, ...]:
-        """Targets of the search for regions: local effects, or of a model with steps wide secants."""
+        """Targets of a search for regions: local effects, or wide secants of a model with steps."""
         if self.source.is_stepped:
             return tuple(self.nearby.target(searched, output) for output in range(n_outputs))
         row = np.flatnonzero(self.cells.grid.covers(searched.kept[:, 0]))
@@ -337,7 +337,7 @@ def choose_cells(
 
 
 def choose_point_masses(feature: Feature, cells: CellChoice) -> PointMasses:
-    """Values that many rows share, if bins are searched or come from a search: given limits stay."""
+    """Values that many rows share, where bins are searched: limits that the user gave stay."""
     found = find_point_masses(feature.axis)
     for p in cells.partitions:
         if isinstance(p, Edges):
@@ -358,7 +358,8 @@ def separate_point_masses(cells: CellChoice, point_masses: PointMasses) -> CellC
         p if isinstance(p, Edges) else BetweenStretches(p, point_masses.beside)
         for p in cells.partitions
     )
-    # rows of a point mass have large local effects over a narrow stretch: no wider bin may hold them
+    # rows of a point mass have large local effects over a narrow stretch: no wider bin may hold
+    # them
     return replace(cells, grid=grid, partitions=between, can_change=False)
 
 

@@ -1,4 +1,4 @@
-"""Steps between levels: differences of predictions, gathered into the effect of a feature with levels."""
+"""Steps between neighbouring levels: differences of predictions, and the effect they add up to."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class EmptyCombinations:
     # of names are examined. Values with an order are not: a row that is moved to a level where
     # others have values a little higher is near the data, as along any number.
     #
-    # Zero rows are not due to chance where independent columns would have more than log(n_combinations /
-    # .05) of them: each is empty by chance with probability exp(-expected). Distinct rows are
-    # counted: rows that are alike, or heavy, are no more evidence than one.
+    # Zero rows are not due to chance where independent columns would have more than
+    # log(n_combinations / .05) of them: each is empty by chance with probability exp(-expected).
+    # Distinct rows are counted: rows that are alike, or heavy, are no more evidence than one.
 
     pairs: tuple[EmptyPairs, ...] = ()
     # (n_levels - 1,): steps that are measured all the same, from every row: nothing would be left
@@ -133,8 +133,8 @@ def find_empty_combinations(feature: Feature, columns: Columns) -> EmptyCombinat
         return EmptyCombinations()
 
     # Steps of which too little would be left on either side. If every row of a level has a value
-    # that no row of the next one has, then no row of the next one is like any of them: it leaves the
-    # data, too, though no pair of columns shows it. Such are the dummy columns of a category.
+    # that no row of the next one has, then no row of the next one is like any of them: it leaves
+    # the data, too, though no pair of columns shows it. Such are the dummy columns of a category.
     def count_rows(some: BoolArray) -> FloatArray:
         return np.bincount(level[some], once[some], levels.size).astype(np.float64)
 
@@ -152,7 +152,7 @@ def describe_empty(
     found: EmptyCombinations,
     sampled: tuple[IntArray, list[IntArray], BoolArray],
 ) -> tuple[Note, ...]:
-    """Notes that name combinations without rows, and say whether rows are moved there all the same."""
+    """Notes that name combinations without rows, and say whether rows are moved there."""
     level, codes, leave = sampled
     weight, levels = columns.survey.sample.weight, feature.levels
     assert levels is not None  # noqa: S101 - our own mistake

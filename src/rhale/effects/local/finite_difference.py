@@ -105,8 +105,8 @@ def window(
     Rows at the centre are not part of the share. `at` are the only values, increasing, at which the
     window will be read, where these are known.
     """
-    # O(n_values). Rows with the same value as the centre do not count: a point mass at zero must not
-    # shrink the window to nothing.
+    # O(n_values). Rows with the same value as the centre do not count: a point mass at zero must
+    # not shrink the window to nothing.
     is_ladder = axis.values.size <= MANY_VALUES
     knots = axis.knots if at is None or is_ladder else Knots(at)
     below, above = axis.beside_knots if knots is axis.knots else axis.beside(knots.places)

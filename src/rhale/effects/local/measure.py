@@ -359,7 +359,7 @@ class MeasureTask:
         return MeasureSums(tuple(result.total for result in chunk_results), sample, n_asked)
 
     def predict_unchanged(self, rows: MeasuredChunk) -> tuple[BasePredictions, int]:
-        """Predictions and slopes of the rows as they are, and how many rows the model was asked about."""
+        """Predictions and slopes of the rows as they are, and the number of rows predicted."""
         chunk, predictor = rows.chunk, self.predictor
         needs = {m.needs for m in self.measures}
         none = np.empty((0, len(predictor.chosen)))

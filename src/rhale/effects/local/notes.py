@@ -117,7 +117,7 @@ def describe_implausible(
 def name_partner(
     effects: Sequence[Result], place: int, values: FloatArray, weight: FloatArray
 ) -> str:
-    """Name the feature that goes with one of them most closely, and how closely; "" without others."""
+    """Name the feature most correlated with the one at `place`, and how closely; "" without others."""
     ranks = [rank_values(column) for column in values.T]
     found = [
         0.0 if k == place else correlate(own, ranks[place], weight) for k, own in enumerate(ranks)

@@ -141,12 +141,12 @@ class BatchedModel:
         return replace(self, batch_rows=min(self.batch_rows, max(fit, FEWEST_WALKED)))
 
     def copies_at_once(self, n_rows: int) -> int:
-        """Copies of the rows that are stacked for one call: beyond some size that only costs copies."""
+        """Copies of the rows that are stacked for one call: more would only cost memory."""
         most = min(self.batch_rows, STACKED_ROWS, STACKED_NUMBERS // len(self.names))
         return max(1, most // n_rows)
 
     def ask_stacked(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
-        """Predict one copy of the rows per change, as many copies in one call as the batch holds."""
+        """Predict one copy of the rows per change, as many in one call as the batch holds."""
         if chunk.n_rows > self.batch_rows:
             parts = [
                 self.ask_stacked(chunk.take(rows), [(at, values[rows]) for at, values in changes])

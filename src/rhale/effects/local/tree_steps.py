@@ -1,4 +1,4 @@
-"""Jumps of trees that are walked: the curve is the model's own, its bins are of the rows' slopes."""
+"""Jumps of walked trees: the curve is the model's own, its bins are of the rows' slopes."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ class JumpEffects:
     @cached_property
     def marks(self) -> tuple[Grid, JumpMarks]:
         """Stretches of the axis, and what is asked of the rows on each of them."""
-        # A stretch ends wherever the cell, the neighbourhood or the window of a row changes, so that
-        # one search finds all three.
+        # A stretch ends wherever the cell, the neighbourhood or the window of a row changes, so
+        # that one search finds all three.
         grid, places = self.cells.grid, self.places
         limits = grid.edges if grid.closed == "left" else np.nextafter(grid.edges, np.inf)
         changes = [limits, places.places]
@@ -142,7 +142,7 @@ class JumpEffects:
         """Nothing: rows of a region have other neighbours, and are walked again."""
 
     def conclude(self, total: JumpTotal, kept: FloatArray, context: MeasureContext) -> Conclusion:
-        """Accumulate the jumps; bins among the cells are for the caller to choose, for each output."""
+        """Accumulate the jumps of each output; the caller chooses bins among the cells."""
         notes = gather_local_effect_notes(
             self.feature, self.cells, total.cells, context, how=self.how, missing=self.missing
         )
