@@ -12,7 +12,7 @@ def rows_of(values, *, n_levels=None, weight=None, checks=None):
         values=values,
         n_levels=np.zeros(n_splitters, dtype=int) if n_levels is None else np.array(n_levels),
         weight=np.ones(n_rows) if weight is None else weight,
-        checks=np.arange(n_rows) % 2 == 1 if checks is None else checks,
+        is_holdout=np.arange(n_rows) % 2 == 1 if checks is None else checks,
     )
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.effects_by_hand import rows_of, target_of
 
 import rhale
-from rhale.regions.partner_cells import code_partners
-from rhale.regions.partner_shares import find_chances, measure_partners
+from rhale.regions.partner_shares import code_partners, find_chances, measure_partners
 
 few = settings(max_examples=10, deadline=None)
 seeds = st.integers(0, 2**32 - 1)

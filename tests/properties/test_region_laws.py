@@ -9,13 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effects_by_hand import rows_of, target_of
 
-from rhale.regions.find import find_joint, find_regions
-from rhale.regions.holdout import Bar, check_tree
-from rhale.regions.residuals import bound_residuals, bound_spread, take_residuals
+from rhale.regions.find import Bar, check_tree, find_joint, find_regions
+from rhale.regions.residuals import CodedRows, bound_residuals, bound_spread, take_residuals
 from rhale.regions.rules import Branch, Rule, list_rules, locate_rows
 from rhale.regions.search import SplitSearch, find_best_split, find_first_split_of_pair, grow
 from rhale.regions.settings import Regions
-from rhale.regions.splitters import CodedRows
 
 few = settings(max_examples=8, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
@@ -100,7 +98,10 @@ def test_the_order_of_rows_does_not_matter(seed, order_seed):
     rows, target = problem(seed)
     order = np.random.default_rng(order_seed).permutation(rows.weight.size)
     moved = replace(
-        rows, values=rows.values[order], weight=rows.weight[order], checks=rows.checks[order]
+        rows,
+        values=rows.values[order],
+        weight=rows.weight[order],
+        is_holdout=rows.is_holdout[order],
     )
     other = replace(target, x=target.x[order], effects=target.effects[order])
     one, two = find_regions(rows, target, Regions()), find_regions(moved, other, Regions())
@@ -225,7 +226,7 @@ def test_regions_cover_every_row_once_and_are_large_enough(seed, depth):
     region = regions_of(found, rows)
     assert set(region) == set(range(len(found.rules) + 1))
     assert len(found.gains) == len(found.rules) <= 2**depth - 1
-    searched = np.bincount(region[~rows.checks], minlength=len(found.rules) + 1)
+    searched = np.bincount(region[~rows.is_holdout], minlength=len(found.rules) + 1)
     if found.rules:
         assert searched.min() >= 10  # 30 by weight, of both halves, before thresholds settle
 
@@ -301,7 +302,7 @@ def test_the_look_ahead_is_the_best_of_all_trees_of_two_levels(seed):
     residuals = take_residuals(coded.rows, [target_of(values[:, 0], effects)])
     some, least = residuals.searched, 0.0967
     few_cell, w, r = (
-        residuals.few[residuals.cell[some]],
+        residuals.coarse_cell[residuals.cell[some]],
         residuals.weight[some],
         residuals.values[0],
     )

@@ -1,5 +1,13 @@
-"""Regions: which rows differ in their effect, as rules on other features.
+"""Regions: rows that differ in their effect, as rules on other features.
 
-`settings` says what is searched, `search` and `find` do it, `holdout` lets other rows decide, `estimate` brings it into a call,
-`result` is what the user holds, `plot` and `report` show it. `partners` tell with which feature the spread of another goes.
+| here | what it does |
+| --- | --- |
+| `settings` | what is searched; records of the search |
+| `residuals`, `search`, `find` | trees grown in half of the rows, validated in the other half |
+| `partner_shares`, `partners` | with which features the spread goes, however they act |
+| `groups` | groups that the user names; sums by group |
+| `estimate` | regions and partners inside a call |
+| `rules`, `wording` | rules, and rules in words |
+| `result`, `storage` | what the user holds, and how it is saved |
+| `plot`, `report` | pictures and the page |
 """

@@ -26,17 +26,16 @@ from rhale.regions.groups import (
     parse_user_groups,
     take_parts,
 )
-from rhale.regions.partner_cells import code_partners
-from rhale.regions.partner_shares import find_chances, measure_partners
+from rhale.regions.partner_shares import code_partners, find_chances, measure_partners
 from rhale.regions.partners import PartnerMatrix
+from rhale.regions.residuals import CodedRows, round_between
 from rhale.regions.result import Group, Groups, Partner, Region, RegionTree, Split
 from rhale.regions.rules import Rule, depths_of, locate_rows, without_regions
 from rhale.regions.settings import By, Finding, Reason, Regions, SearchRows, Target
-from rhale.regions.splitters import CodedRows, round_between
 from rhale.regions.wording import ALL_ROWS, rules_of, rules_of_groups
 from rhale.stats.arrays import FloatArray, IntArray
 
-# --- Regions as they are told: rules by names, effects, and why there are none
+# --- Results: rules by names, effects, and why there are none
 
 
 REASONS: dict[Reason, str] = {
@@ -53,89 +52,67 @@ REASONS: dict[Reason, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """Regions of one feature and output before their rows are measured.
+    """Regions of one feature and output before their rows are measured."""
 
-    Attributes
-    ----------
-    finding : Finding
-        What the search found.
-    regions, thirds : int
-        Which divisions of the third pass are theirs; -1 for none.
-    third_groups : Groups or None
-        What tells the thirds apart.
-    splits : tuple of Split
-        The rules by names, where regions were given that had been found before.
-    n_searched : int
-        Rows with a value that were searched, or checked what was found.
-    """
-
-    finding: Finding
+    finding: Finding  # what the search found
+    # regions, thirds: which divisions of the third pass are theirs; -1 for none
     regions: int = -1
     thirds: int = -1
-    third_groups: Groups | None = None
+    third_groups: Groups | None = None  # what describes the thirds
+    # the rules by names, where regions were given that had been found before
     splits: tuple[Split, ...] = ()
-    n_searched: int = 0
+    n_searched: int = 0  # rows with a value that were searched, or checked what was found
 
 
 @dataclass(frozen=True, eq=False)
-class Telling:
-    """One feature and output, whose regions are to be told.
+class RegionTreeBuilder:
+    """Builds the regions of one feature and output from what the third pass measured."""
 
-    Attributes
-    ----------
-    sketch : Sketch
-        What is known of its regions.
-    splitters : tuple of Feature
-        Features that rules look at.
-    given : UserGroups or None
-        Groups that the user named.
-    whole : Effect or LevelEffect
-        The effect in all rows.
-    output : int
-        The output.
-    parts : tuple of PartResult
-        What the third pass measured of the feature.
-    """
-
-    sketch: Sketch
-    splitters: tuple[Feature, ...]
-    given: UserGroups | None
-    whole: Effect | LevelEffect
+    sketch: Sketch  # what the search found
+    splitters: tuple[Feature, ...]  # features that rules look at
+    given: UserGroups | None  # groups that the user named
+    whole: Effect | LevelEffect  # the effect in all rows
     output: int
-    parts: tuple[PartResult, ...]
+    parts: tuple[PartResult, ...]  # what the third pass measured of the feature
 
     def tree(self) -> RegionTree:
         """The regions, with their effects."""
-        finding = self.sketch.finding
+        sketch, finding, whole = self.sketch, self.sketch.finding, self.whole
+        count, weight = count_of(whole)
+        why = REASONS.get(finding.reason, f"too few rows for a check ({sketch.n_searched:,})")
+        # features with which the effect changes, the one that explains most first
+        shares = zip(self.splitters, finding.partner_share, finding.partner_error, strict=False)
+        partners = [
+            Partner(feature.name, max(float(share), 0.0), float(error))
+            for feature, share, error in shares
+            if np.isfinite(share) and feature.name != whole.name
+        ]
         tree = RegionTree(
-            feature=self.whole.name,
-            output=self.whole.output,
+            feature=whole.name,
+            output=whole.output,
             state="none",
-            why=self.why() if self.sketch.regions < 0 else "",
-            regions=(self.all_rows(),),
+            why=why if sketch.regions < 0 else "",
+            regions=(Region(ALL_ROWS, count, 1.0 if weight > 0 else 0.0, whole),),
             share=finding.share,
             standard_error=finding.error,
-            partners=self.partners(),
+            partners=tuple(sorted(partners, key=lambda partner: -partner.share)),
             unexplained=finding.unexplained,
         )
-        if self.sketch.regions < 0:
+        if sketch.regions < 0:
             return tree
-        return self.found(tree) if self.given is None else self.named(tree, self.given)
-
-    def found(self, tree: RegionTree) -> RegionTree:
-        """Regions that the search found."""
-        finding, thirds = self.sketch.finding, self.sketch.third_groups
+        if self.given is not None:
+            return self.with_user_groups(tree, self.given)
         splits = write_splits(finding.rules, finding, self.splitters)
-        regions = self.regions(self.sketch.regions, rules_of(splits))
+        regions = self.regions(sketch.regions, rules_of(splits))
         tree = replace(tree, state="found", regions=tuple(regions.values()), splits=splits)
-        if thirds is None:
+        if sketch.third_groups is None:
             return tree
-        told = self.regions(self.sketch.thirds, rules_of_groups(thirds))
+        thirds = self.regions(sketch.thirds, rules_of_groups(sketch.third_groups))
         gradual = self.splitters[finding.gradual].name
-        return replace(tree, gradual=gradual, thirds=tuple(told.values()))
+        return replace(tree, gradual=gradual, thirds=tuple(thirds.values()))
 
-    def named(self, tree: RegionTree, given: UserGroups) -> RegionTree:
-        """Groups that the user named, as far as they have rows."""
+    def with_user_groups(self, tree: RegionTree, given: UserGroups) -> RegionTree:
+        """Put the groups that the user named into a tree, as far as they have rows."""
         groups, splits = given.groups, self.sketch.splits
         rules = rules_of(splits) if groups is None else rules_of_groups(groups)
         regions = self.regions(self.sketch.regions, rules)
@@ -157,20 +134,15 @@ class Telling:
         return np.array([place.get(group, -1) for group in groups.tolist()], dtype=np.int64)
 
     def measured(self, division: int) -> dict[int, Effect | LevelEffect]:
-        """Effects in the groups of a division that have rows enough, by the group."""
+        """Effects in the groups of a division that have enough rows, by the group."""
         return {
             part.group: part.effect
             for part in self.parts
             if (part.division, part.output) == (division, self.output) and part.effect is not None
         }
 
-    def all_rows(self) -> Region:
-        """The one region where nothing was found."""
-        count, weight = count_of(self.whole)
-        return Region(ALL_ROWS, count, 1.0 if weight > 0 else 0.0, self.whole)
-
     def regions(self, division: int, rules: Sequence[str]) -> dict[int, Region]:
-        """Regions of one division that have rows, by their places."""
+        """Regions of one division that have rows, by the group."""
         _, total = count_of(self.whole)
         found = {}
         for group, effect in self.measured(division).items():
@@ -179,27 +151,9 @@ class Telling:
             found[group] = Region(rules[group], count, weight / total, own)
         return found
 
-    def partners(self) -> tuple[Partner, ...]:
-        """Features with which the effect changes, the one that explains most first."""
-        finding = self.sketch.finding
-        shares = zip(self.splitters, finding.partner_share, finding.partner_error, strict=False)
-        known = [
-            Partner(feature.name, max(float(share), 0.0), float(error))
-            for feature, share, error in shares
-            if np.isfinite(share) and feature.name != self.whole.name
-        ]
-        return tuple(sorted(known, key=lambda partner: -partner.share))
-
-    def why(self) -> str:
-        """Why there are no regions."""
-        finding, n_rows = self.sketch.finding, self.sketch.n_searched
-        if finding.reason == "few rows":
-            return f"too few rows for a check ({n_rows:,})"
-        return REASONS[finding.reason]
-
 
 def keep_groups(groups: Groups, places: Sequence[int], *, has_pooled: bool) -> Groups:
-    """Leave out groups without rows: their levels are nobody's, and so are those that none names.
+    """Leave out groups without rows: their levels are in no group, as those that no group names.
 
     Rare levels that are pooled stay where they are: they are known by no name of their own.
     """
@@ -224,14 +178,14 @@ def write_splits(
     """Rules by numbers as splits by names."""
     depth = depths_of(rules)
     gains = finding.gains if rules is finding.rules else ()
-    told = []
+    splits = []
     for place, rule in enumerate(rules):
         split = write_split(rule, splitters[rule.splitter], depth[place])
         if gains:
             gain = gains[place]
             split = replace(split, share=gain.share, standard_error=gain.error, rows=gain.rows)
-        told.append(split)
-    return tuple(told)
+        splits.append(split)
+    return tuple(splits)
 
 
 def write_split(rule: Rule, feature: Feature, depth: int) -> Split:
@@ -275,24 +229,13 @@ HALF_BIT = np.uint64(5)  # of a row's key: smaller ones are taken by groups of r
 
 @dataclass(frozen=True, eq=False)
 class RegionSearchPlan:
-    """What is known of regions after the second pass.
+    """What is known of regions after the second pass."""
 
-    Attributes
-    ----------
-    columns : Columns
-        What the first pass learned.
-    sketches : dict of str to list of Sketch
-        By feature, one for each output.
-    measures : tuple of Grouped
-        What to measure in the third pass.
-    given : UserGroups or None
-        Groups that the user named.
-    """
-
-    columns: Columns
+    columns: Columns  # what the first pass learned
+    # by feature, one for each output
     sketches: Mapping[str, list[Sketch]] = field(default_factory=dict)
-    measures: tuple[Grouped, ...] = ()
-    given: UserGroups | None = None
+    measures: tuple[Grouped, ...] = ()  # what to measure in the third pass
+    given: UserGroups | None = None  # groups that the user named
 
     def attach(
         self, result: Effect | LevelEffect, output: int, third: Conclusion | None
@@ -301,11 +244,13 @@ class RegionSearchPlan:
         own = self.sketches.get(result.name)
         sketch = Sketch(Finding(reason="alike")) if own is None else own[output]
         parts = () if third is None else third.parts
-        told = Telling(sketch, self.columns.splitters, self.given, result, output, parts)
-        tree = told.tree()
+        builder = RegionTreeBuilder(
+            sketch, self.columns.splitters, self.given, result, output, parts
+        )
+        tree = builder.tree()
         if third is not None and third.groups is not None and len(tree) > 1:
             groups = third.groups[:, sketch.regions]
-            tree = replace(tree, sampled=told.locate_sampled(groups))
+            tree = replace(tree, sampled=builder.locate_sampled(groups))
         return replace(result, regions=tree)
 
 
@@ -318,57 +263,46 @@ def search_regions(
 ) -> RegionSearchPlan:
     """Search the rows that were kept for regions of every feature and output.
 
-    Parameters
-    ----------
-    asked : Regions or By
-        What the user wants.
-    columns : Columns
-        What the first pass learned.
-    done : sequence of (Measure, Conclusion)
-        What the second pass measured.
-    sampled : SampleParts
-        What it kept of the rows.
-    rows : SearchRows
-        These rows, with the features that regions may be told by.
+    `sampled` is what the second pass kept of the rows, `rows` the same rows with their splitters.
     """
     given = parse_user_groups(asked, columns) if isinstance(asked, By) else None
     settings = Regions() if isinstance(asked, By) else asked
     place = {feature.name: k for k, feature in enumerate(columns.splitters)}
-    spreads = spreads_of(sampled)
+    spreads = prediction_deviations(sampled)
     targets = {
         measure.feature.name: [
-            aim(target, rows, spread, place.get(measure.feature.name, -1))
+            scale_target(target, rows, spread, place.get(measure.feature.name, -1))
             for target, spread in zip(one.targets, spreads, strict=True)
         ]
         for measure, one in done
         if one.targets
     }
-    seeker = Seeker(columns, settings, CodedRows(rows), given)
-    findings = seeker.find(targets)
+    search = RegionSearch(columns, settings, CodedRows(rows), given)
+    findings = search.find(targets)
     sketches, measures = dict[str, list[Sketch]](), list[Grouped]()
     for measure, one in done:
         name = measure.feature.name
         if one.targets:
             base = cast(Divisible, measure)
-            sketches[name], grouped = seeker.plan(base, findings[name], targets[name])
+            sketches[name], grouped = search.plan(base, findings[name], targets[name])
             measures += [] if grouped is None else [grouped]
     return RegionSearchPlan(columns, sketches, tuple(measures), given)
 
 
 def read_search_rows(columns: Columns, done: Sequence[Done], sampled: SampleParts) -> SearchRows:
-    """Values of the splitters in the rows that were kept, and who of them checks."""
-    stands = dict[int, FloatArray]()
+    """Values of the splitters in the rows that were kept, and which of them are the holdout."""
+    positions = dict[int, FloatArray]()
     for (measure, one), kept in zip(done, sampled.kept, strict=True):
         if kept.shape[1] and (one.targets or not one.results):  # a constant keeps no missing values
-            stands[measure.feature.column] = kept[:, 0]
+            positions[measure.feature.column] = kept[:, 0]
     splitters, n_rows = columns.splitters, sampled.weight.size
     return SearchRows(
-        values=np.stack([stands[f.column] for f in splitters]).T  # they are read one by one
+        values=np.stack([positions[f.column] for f in splitters]).T  # they are read one by one
         if splitters
         else np.empty((n_rows, 0)),
         n_levels=np.array([count_levels(feature) for feature in splitters], dtype=np.int64),
         weight=sampled.weight,
-        checks=(sampled.key >> HALF_BIT & np.uint64(1)).astype(np.bool_),
+        is_holdout=(sampled.key >> HALF_BIT & np.uint64(1)).astype(np.bool_),
         n_features=len(columns.table.names),
     )
 
@@ -379,17 +313,17 @@ def count_levels(feature: Feature) -> int:
     return 0 if levels is None or levels.has_order else levels.size
 
 
-def spreads_of(sampled: SampleParts) -> list[float]:
+def prediction_deviations(sampled: SampleParts) -> list[float]:
     """Standard deviation of the predictions of each output."""
     spreads = []
     for predictions in sampled.predictions.T:
-        told = np.isfinite(predictions)  # of the rows that the result keeps, at least
-        spreads.append(weighted_deviation(predictions[told], sampled.weight[told]))
+        known = np.isfinite(predictions)  # of the rows that the result keeps, at least
+        spreads.append(weighted_deviation(predictions[known], sampled.weight[known]))
     return spreads
 
 
-def aim(target: Target, rows: SearchRows, spread: float, own: int) -> Target:
-    """Tell a target which splitter it is itself, and how its units compare with predictions."""
+def scale_target(target: Target, rows: SearchRows, spread: float, own: int) -> Target:
+    """Add to a target which splitter it is, and the scale of its units in the predictions."""
     spread_x = weighted_deviation(target.x, rows.weight[target.row])
     scale = spread_x / spread if spread > 0 else 0.0
     is_all = target.step is None and own >= 0 and target.row.size == rows.weight.size
@@ -406,7 +340,7 @@ def weighted_deviation(values: FloatArray, weight: FloatArray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Seeker:
+class RegionSearch:
     """Rows to search, and how."""
 
     columns: Columns
@@ -475,8 +409,12 @@ class Seeker:
             sketch = self.sketch(finding, targets[output])
             known = sketch.finding
             if known.rules:
-                regions = divide(self.division_of(known), output)
-                sketch = replace(sketch, regions=regions)
+                if self.given is not None and self.given.groups is not None:
+                    division = self.given.division
+                else:
+                    n_regions = len(known.rules) + 1
+                    division = GroupingRules(known.rules, self.columns.splitters, n_regions)
+                sketch = replace(sketch, regions=divide(division, output))
             if known.gradual >= 0:
                 groups, thirds = self.thirds_of(known.gradual, targets[output])
                 sketch = replace(sketch, thirds=divide(thirds, output), third_groups=groups)
@@ -504,12 +442,6 @@ class Seeker:
         named = tuple(replace(s, depth=d) for s, d in zip(left, depths_of(left), strict=True))
         return replace(known, finding=replace(finding, rules=rules, gains=gains), splits=named)
 
-    def division_of(self, finding: Finding) -> GroupingRules:
-        """Regions that were found, or groups that were named."""
-        if self.given is not None and self.given.groups is not None:
-            return self.given.division
-        return GroupingRules(finding.rules, self.columns.splitters, len(finding.rules) + 1)
-
     def thirds_of(self, splitter: int, target: Target) -> tuple[Groups, GroupingRules]:
         """Thirds of the rows by the values of a splitter."""
         rows = rows_with_effect(target)
@@ -517,12 +449,12 @@ class Seeker:
         known = ~np.isnan(values)
         cuts = cut_in_thirds(values[known], weight[known])
         feature = self.columns.splitters[splitter]
-        groups = stretches_between(feature, cuts)
+        stretches = stretches_between(feature, cuts)
         tests = [Rule(0, cut) for cut in cuts]
         rules = chain(tests, has_missing=feature.n_missing > 0)
-        is_cut = not groups[0].levels
-        told = Groups(feature.name, feature.column, groups, is_cut, feature.axis_kind)
-        return told, GroupingRules(rules, (feature,), len(groups))
+        is_cut = not stretches[0].levels
+        groups = Groups(feature.name, feature.column, stretches, is_cut, feature.axis_kind)
+        return groups, GroupingRules(rules, (feature,), len(stretches))
 
     def list_axes(
         self, feature: Feature, target: Target, division: GroupingRules
@@ -546,7 +478,7 @@ def rows_with_effect(target: Target) -> IntArray:
 def axis_of_rows(
     whole: FeatureAxis, x: FloatArray, weight: FloatArray, total: float
 ) -> FeatureAxis:
-    """The axis of some rows, as far as they tell; that of all where they do not."""
+    """The axis of some rows, where they have several values; that of all elsewhere."""
     if np.unique(x).size < 2:
         return whole
     values, place = np.unique(x, return_inverse=True)
@@ -569,7 +501,7 @@ def stretches_between(feature: Feature, cuts: Sequence[float]) -> tuple[Group, .
 
 
 def cut_in_thirds(values: FloatArray, weight: FloatArray) -> list[float]:
-    """Two values up to which a third and two thirds of the rows are; fewer where they are the same."""
+    """Values up to which a third and two thirds of the rows are; one where they are the same."""
     found, place = np.unique(values, return_inverse=True)
     reached = np.cumsum(np.bincount(place, weight, found.size))
     cuts = set()
@@ -582,7 +514,7 @@ def cut_in_thirds(values: FloatArray, weight: FloatArray) -> list[float]:
     return sorted(cuts)
 
 
-# --- After the second pass: with whom the spread of every feature goes, from the rows that were kept
+# --- Partners of every feature, from the rows that were kept in the second pass
 
 
 NO_EFFECTS = Target(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
@@ -590,27 +522,20 @@ NO_EFFECTS = Target(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.emp
 
 @dataclass(frozen=True, eq=False)
 class PartnerSearch:
-    """All that partners are measured from, once somebody asks for them.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The partners.
-    rows : SearchRows
-        Their values in the rows that were kept.
-    targets : tuple of (Target, float, int)
-        Local effects of all features and outputs in these rows, each with the deviation of the
-        predictions and the place of its feature among the partners, as `aim` takes them.
-    """
+    """All that partners are measured from, when they are first read."""
 
     names: tuple[str, ...]
-    rows: SearchRows
+    rows: SearchRows  # their values in the rows that were kept
+    # local effects of all features and outputs in these rows, each with the deviation of the
+    # predictions and the place of its feature among the partners, as `scale_target` takes them
     targets: tuple[tuple[Target, float, int], ...]
 
     def measure(self) -> PartnerMatrix:
         """Measure the partners of all features and outputs."""
         partners = code_partners(self.rows)
-        aimed = (aim(target, self.rows, spread, own) for target, spread, own in self.targets)
+        aimed = (
+            scale_target(target, self.rows, spread, own) for target, spread, own in self.targets
+        )
         found = [measure_partners(partners, target) for target in aimed]
         return PartnerMatrix(
             names=self.names,
@@ -630,24 +555,15 @@ def plan_partners(
 ) -> PartnerSearch:
     """Gather what the partners of all features and outputs are measured from.
 
-    Parameters
-    ----------
-    columns : Columns
-        What the first pass learned. Partners are the features that regions may be told by where
-        these were asked for, the explained ones otherwise.
-    done : sequence of (Measure, Conclusion)
-        What the second pass measured, with the local effects of the rows that it kept.
-    sampled : SampleParts
-        What it kept of the rows.
-    rows : SearchRows
-        These rows, with the features that regions may be told by.
+    Partners are the splitters of `columns` where regions were searched, the explained features
+    otherwise; `done` has the local effects of the rows that were kept, `rows` their splitters.
     """
     targets = {m.feature.name: one.targets for m, one in done if one.targets}
     explained = tuple(f for f in columns.features if f.name in targets)
     looked = columns.splitters or explained
     if not columns.splitters:
         rows = read_search_rows(replace(columns, splitters=looked), done, sampled)
-    place, spreads = {f.name: k for k, f in enumerate(looked)}, spreads_of(sampled)
+    place, spreads = {f.name: k for k, f in enumerate(looked)}, prediction_deviations(sampled)
     aimed = tuple(
         (target, spread, place.get(feature.name, -1))
         for feature in columns.features

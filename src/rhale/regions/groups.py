@@ -1,8 +1,8 @@
-"""What a measure adds up of all rows, added up of the rows of each region: again, or in a third pass."""
+"""Effects in groups of rows: sums of a measure by group, from kept rows or in a third pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
@@ -37,51 +37,41 @@ from rhale.output.times import as_numbers
 from rhale.regions.result import Group, Groups, RegionTree, Split
 from rhale.regions.rules import Rule, locate_rows
 from rhale.regions.settings import MOST_GROUPS, By, SearchRows
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.records import crosses_processes
 
 NOBODY = -1  # group of rows that are in none
 
 
 class Divisible(Measure, Protocol):
-    """A measure whose rows can be told apart: those that do not count are as if they were not."""
+    """A measure that can be restricted to groups of rows: the others are ignored."""
 
     def in_region(self, axis: FeatureAxis) -> Divisible:
         """The same measure for the rows of a region, whose axis is given."""
 
     def recall(self, rows: MeasureSample) -> Any:
-        """Sums over rows, from what was kept of each; None where that does not tell them."""
+        """Sums over rows, from what was kept of each; None where that is not enough."""
 
     def conclude_region(
-        self, total: Any, kept: FloatArray, about: MeasureContext, output: int
+        self, total: Any, kept: FloatArray, context: MeasureContext, output: int
     ) -> Effect | LevelEffect | Unbinned | None:
         """The effect on one output of rows that count; None where there are too few of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupingRules:
-    """Rules that divide rows into groups.
+    """Rules that divide rows into groups."""
 
-    Attributes
-    ----------
-    rules : tuple of Rule
-        A tree, see `locate_rows`; its splitters are places in `splitters`.
-    splitters : tuple of Feature
-        What the rules look at.
-    n_groups : int
-        Groups that count: rows with larger numbers are in none.
-    """
-
-    rules: tuple[Rule, ...]
-    splitters: tuple[Feature, ...]
-    n_groups: int
+    rules: tuple[Rule, ...]  # a tree, see `locate_rows`; its splitters are places in `splitters`
+    splitters: tuple[Feature, ...]  # what the rules look at
+    n_groups: int  # groups that count: rows with larger numbers are in none
 
     def locate(self, chunk: Chunk) -> IntArray:
         """Group of every row of a chunk."""
         return self.locate_by(lambda k: self.splitters[k].stands(chunk), chunk.n_rows)
 
     def locate_by(self, values: Callable[[int], FloatArray], n_rows: int) -> IntArray:
-        """Group of every row, from where rows stand on the axis of each splitter."""
+        """Group of every row, from the values of each splitter."""
         found = locate_rows(self.rules, values, n_rows)
         return np.where(found < self.n_groups, found, NOBODY)
 
@@ -94,19 +84,11 @@ class GroupMeasure(NamedTuple):
     group: int
     output: int
 
-    def hear(self, replies: Replies) -> Replies:
-        """What is said about its rows: jumps come by division, and their sums by group."""
-        if not replies.jumps:
-            return replies
-        reply = replies.jumps[self.division]
-        own = replace(reply, sums=reply.sums.of_part(self.group))
-        return replace(replies, jumps=(own,))
-
 
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class GroupTotals:
-    """What each part has to say."""
+    """Sums of each part over some rows."""
 
     totals: tuple[Any, ...]
 
@@ -114,33 +96,12 @@ class GroupTotals:
         return GroupTotals(tuple(a + b for a, b in zip(self.totals, other.totals, strict=True)))
 
 
-class Memory(NamedTuple):
-    """Groups of the rows in each division, and what the measure itself would ask."""
-
-    groups: list[IntArray]
-    asked: Questions
-
-    def counts(self, part: GroupMeasure) -> BoolArray:
-        """Which rows are in a part."""
-        return np.asarray(self.groups[part.division] == part.group)
-
-
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """A measure, taken apart by divisions of the rows.
+    """A measure, taken apart by divisions of the rows."""
 
-    Attributes
-    ----------
-    base : Divisible
-        The measure of all rows: rows are asked about as it does, once for all groups.
-    divisions : tuple of GroupingRules
-        Regions of each output, thirds of a feature.
-    parts : tuple of GroupMeasure
-        What is measured.
-    """
-
-    base: Divisible
-    divisions: tuple[GroupingRules, ...]
+    base: Divisible  # the measure of all rows: rows are asked about as it does, once for all groups
+    divisions: tuple[GroupingRules, ...]  # regions of each output, thirds of a feature
     parts: tuple[GroupMeasure, ...]
     n_points: ClassVar[int] = 1
 
@@ -167,12 +128,12 @@ class Grouped:
         """The questions of the measure; about jumps, one for all parts of a division."""
         groups = [division.locate(rows.chunk) for division in self.divisions]
         asked = self.base.questions(rows)
-        memory = Memory(groups, asked)
+        memory = groups, asked
         if not asked.jumps:
             return replace(asked, memory=memory)
         (whole,) = asked.jumps
         jumps = [self.divide(whole, rows, place, g) for place, g in enumerate(groups)]
-        return Questions(memory=memory, jumps=jumps, asides=asked.asides)
+        return Questions(memory=memory, jumps=jumps, subset_queries=asked.subset_queries)
 
     def divide(
         self, whole: JumpQuestion, rows: MeasuredChunk, division: int, group: IntArray
@@ -192,19 +153,23 @@ class Grouped:
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Add up part by part."""
-        memory: Memory = asked.memory
-        tallies = []
+        groups, base_asked = asked.memory
+        chunk_results = []
         for part in self.parts:
-            some = replace(rows, counted=memory.counts(part))
-            tallies.append(part.measure.add_up(some, memory.asked, part.hear(replies)))
-        groups = [group[rows.sampled] for group in memory.groups]
-        kept = np.column_stack([tallies[0].kept, *groups])
-        return ChunkResult(GroupTotals(tuple(tally.total for tally in tallies)), kept)
+            own = replies
+            if replies.jumps:  # they come by division, and their sums by group
+                reply = replies.jumps[part.division]
+                own = replace(replies, jumps=(replace(reply, sums=reply.sums.of_part(part.group)),))
+            some = replace(rows, counted=np.asarray(groups[part.division] == part.group))
+            chunk_results.append(part.measure.add_up(some, base_asked, own))
+        sampled = [group[rows.sampled] for group in groups]
+        kept = np.column_stack([chunk_results[0].kept, *sampled])
+        return ChunkResult(GroupTotals(tuple(result.total for result in chunk_results)), kept)
 
     def recall(
         self, rows: MeasureSample, times: IntArray, groups: Sequence[IntArray]
     ) -> GroupTotals | None:
-        """Sums of each part, from what was kept of every row; None where that does not tell them."""
+        """Sums of each part, from what was kept of every row; None where that is not enough."""
         some = rows._replace(weight=rows.weight / times)
         totals = list[Any]()
         for part in self.parts:
@@ -213,18 +178,18 @@ class Grouped:
             totals.append(part.measure.recall(own))
         return None if any(total is None for total in totals) else GroupTotals(tuple(totals))
 
-    def conclude(self, total: GroupTotals, kept: FloatArray, about: MeasureContext) -> Conclusion:
+    def conclude(self, total: GroupTotals, kept: FloatArray, context: MeasureContext) -> Conclusion:
         """The effect in every group."""
-        n_own = self.base.n_kept(len(about.outputs))
+        n_own = self.base.n_kept(len(context.outputs))
         own, groups = kept[:, :n_own], kept[:, n_own:]
-        assert about.sampled is not None  # noqa: S101 - our own mistake
-        sampled, parts = about.sampled, []
+        assert context.sampled is not None  # noqa: S101 - our own mistake
+        sampled, parts = context.sampled, []
         for part, sums in zip(self.parts, total.totals, strict=True):
             inside = groups[:, part.division] == part.group
             every = sampled.kept[:, n_own + part.division] == part.group
             moved = MeasureSample(*(each[every] for each in sampled))
             moved = moved._replace(kept=moved.kept[:, :n_own])
-            some = replace(about, weight=about.weight[inside], sampled=moved)
+            some = replace(context, weight=context.weight[inside], sampled=moved)
             found = part.measure.conclude_region(sums, own[inside], some, part.output)
             parts.append(PartResult(part.division, part.group, part.output, found))
         return Conclusion(parts=tuple(parts), groups=groups.astype(np.int64))
@@ -242,22 +207,13 @@ def take_parts(
 
 
 class Recalled(NamedTuple):
-    """Measures of regions whose rows need not be asked about again.
+    """Measures of regions whose sums follow from kept rows, without another pass."""
 
-    Attributes
-    ----------
-    measures, totals : sequences
-        The measures, and their sums.
-    sampled : SampleParts
-        What is kept of the rows.
-    left : tuple of Grouped
-        Measures that want a pass of their own.
-    """
-
+    # measures, totals: the measures, and their sums
     measures: Sequence[Grouped]
     totals: Sequence[GroupTotals]
-    sampled: SampleParts
-    left: tuple[Grouped, ...]
+    sampled: SampleParts  # what is kept of the rows
+    left: tuple[Grouped, ...]  # measures that need a pass of their own
 
 
 def recall_regions(
@@ -267,55 +223,37 @@ def recall_regions(
     rows: SearchRows,
     columns: Columns,
 ) -> Recalled:
-    """Add up regions from what was kept of the rows, where these are all rows that there are.
+    """Add up regions from what was kept of the rows, where these are all rows of the table.
 
-    Parameters
-    ----------
-    measures : sequence of Grouped
-        What is to be measured.
-    done : sequence of (Measure, Conclusion)
-        What was measured of all rows, in the order in which `sampled` keeps it.
-    sampled : SampleParts
-        What was kept of the rows that are searched for regions.
-    rows : SearchRows
-        Where they stand on the splitters.
-    columns : Columns
-        What is known of the table.
+    `done` has the measures of all rows in the order of `sampled`.
     """
     times = count_alike(sampled, columns.survey)
     if times is None:
         return Recalled((), (), replace(sampled, kept=()), tuple(measures))
     place = {id(base): at for at, (base, _) in enumerate(done)}
     names = {splitter.name: at for at, splitter in enumerate(columns.splitters)}
-    told, totals, kept = list[Grouped](), list[GroupTotals](), list[FloatArray]()
+    recalled, totals, kept = list[Grouped](), list[GroupTotals](), list[FloatArray]()
     left = list[Grouped]()
     for one in measures:
         own = sampled.of_measure(place[id(one.base)])
-        groups = [locate_searched(division, rows, names) for division in one.divisions]
+        groups = []
+        for division in one.divisions:
+            values = [rows.values[:, names[splitter.name]] for splitter in division.splitters]
+            groups.append(division.locate_by(values.__getitem__, len(rows.values)))
         sums = one.recall(own, times, groups)
         if sums is None:
             left.append(one)
             continue
-        told.append(one)
+        recalled.append(one)
         totals.append(sums)
         kept.append(np.column_stack([own.kept, *groups]))
-    return Recalled(told, totals, replace(sampled, kept=tuple(kept)), tuple(left))
-
-
-def locate_searched(
-    division: GroupingRules, rows: SearchRows, names: Mapping[str, int]
-) -> IntArray:
-    """Groups of the rows that were searched for regions."""
-    of = [names[splitter.name] for splitter in division.splitters]
-    return division.locate_by(lambda k: rows.values[:, of[k]], len(rows.values))
+    return Recalled(recalled, totals, replace(sampled, kept=tuple(kept)), tuple(left))
 
 
 def count_alike(sampled: SampleParts, survey: Survey) -> IntArray | None:
-    """How often each row is in the table; None where some rows are not among these.
-
-    Of rows that are alike one is kept, with the weight of all: their number where all weights are
-    one, and unknown elsewhere.
-    """
+    """How often each row is in the table; None where some rows are not among these."""
+    # Of rows that are alike one is kept, with the weight of all: their number where all weights are
+    # one, and unknown elsewhere.
     times = np.ones(sampled.key.size, dtype=np.intp)
     if survey.weight == survey.weight_squares == survey.n_rows:  # the sum of (w - 1)² is zero
         times = sampled.weight.astype(np.intp)
@@ -327,20 +265,11 @@ def count_alike(sampled: SampleParts, survey: Survey) -> IntArray | None:
 
 @dataclass(frozen=True, eq=False)
 class UserGroups:
-    """Groups of rows, as they are located and as they are told.
+    """Groups that the user named: how rows are assigned to them, and what describes them."""
 
-    Attributes
-    ----------
-    division : GroupingRules
-        Which group a row is in.
-    groups : Groups or None
-        What tells them apart, where they are made of one column.
-    splits : tuple of Split
-        What tells them apart, where they are regions that were found before.
-    """
-
-    division: GroupingRules
-    groups: Groups | None = None
+    division: GroupingRules  # which group a row is in
+    groups: Groups | None = None  # what describes them, where they are made of one column
+    # what describes them, where they are regions that were found before
     splits: tuple[Split, ...] = ()
 
 
@@ -365,15 +294,15 @@ def parse_user_groups(by: By, columns: Columns) -> UserGroups:
     if has_missing:
         groups = [*groups, Group(inf, inf, missing=True)]
     is_cut = not groups[0].levels
-    told = Groups(feature.name, feature.column, tuple(groups), is_cut, feature.axis_kind)
+    described = Groups(feature.name, feature.column, tuple(groups), is_cut, feature.axis_kind)
     rules = chain(tests, has_missing=has_missing)
-    return UserGroups(GroupingRules(rules, (feature,), len(groups)), told)
+    return UserGroups(GroupingRules(rules, (feature,), len(groups)), described)
 
 
 def chain(tests: Sequence[Rule], *, has_missing: bool) -> tuple[Rule, ...]:
-    """One rule after the other: who passes a test is in its group, and who passes none in the last.
+    """A chain of rules: rows that pass a test are in its group, those that pass none in the last.
 
-    Rows without a value are a group behind all others.
+    Rows without a value are one more group, the last.
     """
     n_groups = len(tests) + 1
     if not tests and not has_missing:
@@ -445,7 +374,14 @@ def unite_levels(feature: Feature, asked: Any) -> tuple[list[Group], list[Rule]]
         numbers = []
         for member in known:
             if member not in left:
-                raise BadSettingError(_about_level(feature, member, name))
+                msg = f"By({feature.name!r}) has the level {member!r} in group {name!r}"
+                if member in levels.names:
+                    msg += " a second time; name it once"
+                elif member in levels.pooled_names:
+                    msg += ", which is rare and pooled with others; leave it out"
+                else:
+                    msg += f", which no row has; {near_names(member, list(levels.names))}"
+                raise BadSettingError(msg)
             numbers.append(left.pop(member))
         groups.append(Group(levels=tuple(known), name=name))
         tests.append(Rule(0, levels=tuple(numbers)))
@@ -455,18 +391,6 @@ def unite_levels(feature: Feature, asked: Any) -> tuple[list[Group], list[Rule]]
         msg = f"By({feature.name!r}) has {len(groups)} groups; at most {MOST_GROUPS} can be told apart"
         raise BadSettingError(msg)
     return groups, tests if left else tests[:-1]
-
-
-def _about_level(feature: Feature, level: str, group: str) -> str:
-    """Say why a level cannot be in a group."""
-    levels = feature.levels
-    assert levels is not None  # noqa: S101 - our own mistake
-    said = f"By({feature.name!r}) has the level {level!r}"
-    if level in levels.names:
-        return f"{said} in group {group!r} a second time; name it once"
-    if level in levels.pooled_names:
-        return f"{said} in group {group!r}, which is rare and pooled with others; leave it out"
-    return f"{said} in group {group!r}, which no row has; {near_names(level, list(levels.names))}"
 
 
 def read_tree(tree: RegionTree, columns: Columns) -> UserGroups:

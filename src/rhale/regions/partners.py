@@ -1,4 +1,4 @@
-"""Partners: with whom the spread of a feature goes, as it is kept, told and listed."""
+"""Partners of a feature: the features with which its spread goes, as results and in words."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ from rhale.regions.result import RegionTree
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.records import freeze, same_fields
 
-MAX_PARTNER_P_VALUE, MIN_NAMED_PARTNER_SHARE = (
-    0.001,
-    0.02,
-)  # chance and share of partners that are told by name
+MAX_PARTNER_P_VALUE = 0.001  # of partners that are named
+MIN_NAMED_PARTNER_SHARE = 0.02  # of the spread
 MAX_NAMED_PARTNERS = 3
-MEASURE = "_measure"  # of a matrix that nobody has read yet: what measures it
+MEASURE = "_measure"  # what measures a matrix when it is first read
 
 
 @dataclass(frozen=True)
@@ -123,12 +121,23 @@ class Partners:
         raise KeyError(msg)
 
     def __str__(self) -> str:
-        told = [partner for partner in self.partners if partner.counts]
+        counted = [partner for partner in self.partners if partner.counts]
         title = f"partners of {shorten_name(self.feature)}, {self.rows:,} rows"
-        if not told:
+        if not counted:
             return f"{title}\n{self.sentence}"
-        rows = [["feature", "share", "part", "p", ""], *map(_cells, told)]
-        more = len(self.partners) - len(told)
+        rows = [["feature", "share", "part", "p", ""]]
+        for p in counted:
+            chance = "" if np.isnan(p.p_value) else f"{p.p_value:.2g}"
+            rows.append(
+                [
+                    shorten_name(p.feature),
+                    write_share(p.share, p.standard_error),
+                    write_number(p.part),
+                    "< 0.0001" if p.p_value < 1e-4 else chance,
+                    "" if p.is_proxy_of is None else f"goes with {shorten_name(p.is_proxy_of)}",
+                ]
+            )
+        more = len(self.partners) - len(counted)
         rest = [f"and {more} more that chance may explain"] if more else []
         return "\n".join([title, *aligned(rows, n_left=1), *rest, self.sentence])
 
@@ -140,12 +149,15 @@ class Partners:
         name = shorten_name(self.feature)
         if not self.partners:
             return f"rows do not differ in the effect of {name}, or are too few to tell"
-        told = [partner for partner in self.partners if partner.counts]
-        real = [partner for partner in told if partner.is_proxy_of is None][:MAX_NAMED_PARTNERS]
-        parts = [_goes_with(name, partner, is_first=i == 0) for i, partner in enumerate(real)]
+        counted = [partner for partner in self.partners if partner.counts]
+        real = [partner for partner in counted if partner.is_proxy_of is None][:MAX_NAMED_PARTNERS]
+        parts = [f"{write_share(p.share)} with {shorten_name(p.feature)}" for p in real]
+        if real:
+            first = shorten_name(real[0].feature)
+            parts[0] = f"{write_share(real[0].share)} of the spread of {name} goes with {first}"
         parts += [
             f"{shorten_name(p.feature)} only because it goes with {shorten_name(p.is_proxy_of)}"
-            for p in told
+            for p in counted
             if p.is_proxy_of is not None
         ][:MAX_NAMED_PARTNERS]
         if not parts:
@@ -205,28 +217,6 @@ class Partners:
         ['x1', 'x2']
         """
         return listing.as_frame(self.columns(), backend, self.table)
-
-
-def _cells(partner: Partner) -> list[str]:
-    """A line of the table."""
-    proxy = partner.is_proxy_of
-    chance = "" if np.isnan(partner.p_value) else f"{partner.p_value:.2g}"
-    return [
-        shorten_name(partner.feature),
-        write_share(partner.share, partner.standard_error),
-        write_number(partner.part),
-        "< 0.0001" if partner.p_value < 1e-4 else chance,
-        "" if proxy is None else f"goes with {shorten_name(proxy)}",
-    ]
-
-
-def _goes_with(feature: str, partner: Partner, *, is_first: bool) -> str:
-    share, name = write_share(partner.share), shorten_name(partner.feature)
-    return (
-        f"{share} of the spread of {feature} goes with {name}"
-        if is_first
-        else f"{share} with {name}"
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""RegionTree: who differs. Rules, the rows they describe, the effect there, and how far to trust it."""
+"""RegionTree: rules, the rows that they describe, the effect there, and how sure it is."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Split:
         Share of the spread that it explains, with what is below it, in rows that the search did
         not see, and its error.
     rows : int
-        Rows that it splits, of those that check.
+        Rows that it splits, of those of the holdout.
     first, second : int
         What comes next on either side: the place of a further split, or -1 - region.
     kind : {"number", "date", "duration"}
@@ -327,7 +327,19 @@ class RegionTree:
         """
         table = read_new_rows(rows)
         if self.splits:
-            rules = [make_split_rule(split, place) for place, split in enumerate(self.splits)]
+            # a split of levels looks at 1 for levels that go first and 0 for others
+            rules = [
+                Rule(
+                    place,
+                    threshold=float("nan") if split.threshold is None else split.threshold,
+                    above=float("-inf") if split.above is None else split.above,
+                    levels=(1,) if split.threshold is None else (),
+                    missing_first=split.missing == "first",
+                    first=split.first,
+                    second=split.second,
+                )
+                for place, split in enumerate(self.splits)
+            ]
             return locate_rows(
                 rules, lambda i: read_splitter_values(self.splits[i], table), table.n_rows
             )
@@ -336,27 +348,8 @@ class RegionTree:
         return np.zeros(table.n_rows, dtype=np.int64)
 
 
-def make_split_rule(split: Split, place: int) -> Rule:
-    """The rule that reads what `read_splitter_values` reads for the split at this place.
-
-    Examples
-    --------
-    >>> make_split_rule(Split(0, "age", 3, 40.0), 0).goes_first(np.array([30.0, 50.0]))
-    array([ True, False])
-    """
-    return Rule(
-        place,
-        threshold=float("nan") if split.threshold is None else split.threshold,
-        above=float("-inf") if split.above is None else split.above,
-        levels=(1,) if split.threshold is None else (),
-        missing_first=split.missing == "first",
-        first=split.first,
-        second=split.second,
-    )
-
-
 def read_splitter_values(split: Split, rows: NewRows) -> FloatArray:
-    """What a split looks at in every row: numbers, or 1 for levels that go first and 0 for others."""
+    """What a split tests in every row: numbers, or 1 for levels that go first and 0 for others."""
     if split.threshold is not None:
         return rows.numbers(split.feature, split.column, split.kind)
     names = split.levels + split.others

@@ -1,4 +1,4 @@
-"""Rules that tell rows apart: a small tree of splits, and the region of every row."""
+"""Rules of regions: a small tree of splits, and the region of every row."""
 
 from __future__ import annotations
 
@@ -16,60 +16,30 @@ AnyRule = TypeVar("AnyRule", bound=Any)  # a dataclass with `first` and `second`
 
 @dataclass(frozen=True)
 class Rule:
-    """One split of some rows into two.
+    """One split of some rows into two."""
 
-    Attributes
-    ----------
-    splitter : int
-        Which splitter is looked at.
-    threshold : float
-        Values up to this one go first; nan where levels do.
-    levels : tuple of int
-        Levels that go first, where the splitter has levels.
-    missing_first : bool
-        Whether rows without a value go first.
-    first, second : int
-        What comes next on either side: the place of a further rule, or -1 - region.
-    above : float
-        Values up to this one do not go first: with a finite one, those between two limits do.
-    """
-
-    splitter: int
-    threshold: float = float("nan")
-    levels: tuple[int, ...] = ()
-    missing_first: bool = False
+    splitter: int  # which splitter is looked at
+    threshold: float = float("nan")  # values up to this one go first; nan where levels do
+    levels: tuple[int, ...] = ()  # levels that go first, where the splitter has levels
+    missing_first: bool = False  # whether rows without a value go first
+    # first, second: what comes next on either side: the place of a further rule, or -1 - region
     first: int = -1
     second: int = -2
+    # values up to this one do not go first: with a finite one, those between two limits do
     above: float = float("-inf")
 
     def goes_first(self, values: FloatArray) -> BoolArray:
-        """Tell which rows go first.
-
-        Examples
-        --------
-        >>> Rule(0, 2.0).goes_first(np.array([1.0, 2.0, 3.0, np.nan]))
-        array([ True,  True, False, False])
-        >>> Rule(0, levels=(0, 2), missing_first=True).goes_first(np.array([1.0, 2.0, np.nan]))
-        array([False,  True,  True])
-        >>> Rule(0, 2.0, above=1.0).goes_first(np.array([1.0, 2.0, 3.0]))
-        array([False,  True, False])
-        """
+        """Find which rows go first."""
         within = (values > self.above) & (values <= self.threshold)
         known = np.isin(values, self.levels) if self.levels else within
         return known | np.isnan(values) if self.missing_first else known
 
 
 def locate_rows(rules: Sequence[Rule], read: Read, n_rows: int) -> IntArray:
-    """Find the region of every row; all are in the first where there are no rules.
+    """Region of every row, (n_rows,); the first one where there are no rules.
 
-    Parameters
-    ----------
-    rules : sequence of Rule
-        A tree: the first rule looks at all rows, and whatever it names comes behind it.
-    read : callable
-        The values of a splitter in all rows: numbers, or numbers of levels; nan where missing.
-    n_rows : int
-        How many rows there are.
+    `rules` are a tree: the first looks at all rows, and those that it names come behind it. `read`
+    gives the values of a splitter in all rows, or numbers of levels, nan where missing.
     """
     place = np.zeros(n_rows, dtype=np.int64)
     if not rules:
@@ -96,14 +66,7 @@ class Branch:
 
 
 def list_rules(tree: Branch | None) -> tuple[Rule, ...]:
-    """Write a tree as `locate_rows` reads it.
-
-    Examples
-    --------
-    >>> tree = Branch(Rule(0, 1.0), first=Branch(Rule(1, 2.0)))
-    >>> [(rule.splitter, rule.first, rule.second) for rule in list_rules(tree)]
-    [(0, 1, -3), (1, -1, -2)]
-    """
+    """Write a tree as `locate_rows` reads it."""
     rules: list[Rule] = []
     n_regions = 0
 
@@ -126,27 +89,10 @@ def list_rules(tree: Branch | None) -> tuple[Rule, ...]:
 def without_regions(
     rules: Sequence[AnyRule], kept: Sequence[bool]
 ) -> tuple[tuple[AnyRule, ...], list[int]]:
-    """Leave some regions out: what is on the other side of their rule takes its place.
+    """Prune regions: the other side of their rule takes its place.
 
-    Parameters
-    ----------
-    rules : sequence of Rule
-        A tree, as `locate_rows` reads it; splits that are linked in the same way will do.
-    kept : sequence of bool
-        Whether to keep each region.
-
-    Returns
-    -------
-    rules : tuple of Rule
-        A tree with the regions that are left, in the same order; no rules where one is left.
-    places : list of int
-        Where each of these rules was.
-
-    Examples
-    --------
-    >>> rules = list_rules(Branch(Rule(0, 1.0), first=Branch(Rule(1, 2.0))))
-    >>> [rule.splitter for rule in without_regions(rules, [False, True, True])[0]]
-    [0]
+    Returns the rules that are left, with regions in the same order, and where each of them was. Any
+    records that are linked like rules will do.
     """
     made, places, n_regions = list[AnyRule](), list[int](), 0
 
@@ -178,13 +124,7 @@ def without_regions(
 
 
 def depths_of(rules: Sequence[AnyRule]) -> list[int]:
-    """Count the rules before each.
-
-    Examples
-    --------
-    >>> depths_of(list_rules(Branch(Rule(0, 1.0), first=Branch(Rule(1, 2.0)))))
-    [0, 1]
-    """
+    """Count the rules before each."""
     depths = [0] * len(rules)
     for place, rule in enumerate(rules):
         for below in (rule.first, rule.second):

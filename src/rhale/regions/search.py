@@ -1,4 +1,4 @@
-"""What splits would explain: histograms of residuals over codes and cells, and gains of cuts."""
+"""Search for splits: histograms of residuals over codes and cells, gains of cuts, and trees."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rhale.regions.residuals import Residuals, Some
+from rhale.regions.residuals import N_COARSE_CELLS, CodedRows, Codes, Residuals, Some, cut_evenly
 from rhale.regions.rules import Branch, Rule, list_rules, locate_rows
 from rhale.regions.settings import Regions
-from rhale.regions.splitters import N_COARSE_CELLS, CodedRows, Codes, cut_evenly
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
 REGION_WEIGHT_ROUNDING = 1e-12  # of a weight: what rounding leaves of it
@@ -18,18 +17,10 @@ REGION_WEIGHT_ROUNDING = 1e-12  # of a weight: what rounding leaves of it
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Weights, and weighted sums of residuals, of any groups of rows and cells of the features.
+    """Weights, and weighted sums of residuals, of any groups of rows and cells of the features."""
 
-    Attributes
-    ----------
-    weight : ndarray of shape (..., n_cells)
-        Weights.
-    sums : ndarray of shape (n_series, ..., n_cells)
-        Weighted sums of residuals.
-    """
-
-    weight: FloatArray
-    sums: FloatArray
+    weight: FloatArray  # (..., n_cells): weights
+    sums: FloatArray  # (n_series, ..., n_cells): weighted sums of residuals
 
     def __add__(self, other: Histogram) -> Histogram:
         return Histogram(self.weight + other.weight, self.sums + other.sums)
@@ -62,13 +53,8 @@ def fill_one(residuals: Residuals, some: Some, group: IntArray, n_groups: int) -
 
 
 def fill(residuals: Residuals, some: IntArray, codes: Codes, splitters: IntArray) -> Histogram:
-    """Fill the histograms of several splitters, shape (n_splitters, n_codes, n_cells).
-
-    Notes
-    -----
-    The last code is that of missing values, for all splitters alike.
-    O(n_effects n_splitters).
-    """
+    """Fill the histograms of several splitters, shape (n_splitters, n_codes, n_cells)."""
+    # The last code is that of missing values, for all splitters alike. O(n_effects n_splitters).
     n_codes = int(codes.n_cells[splitters].max(initial=1)) + 1
     shape = (splitters.size, n_codes, residuals.n_cells)
     weight, base, rows = residuals.weight[some], residuals.cell[some], residuals.row[some]
@@ -87,12 +73,8 @@ def fill(residuals: Residuals, some: IntArray, codes: Codes, splitters: IntArray
 
 
 def gain_between(first: Histogram, total: Histogram, factor: FloatArray) -> FloatArray:
-    """Sum of squares between the groups that go first and the others, without that of steps.
-
-    Notes
-    -----
-    $G$ of docs/method/regions.md, for weights that add up to 1.
-    """
+    """Sum of squares between the groups that go first and the others, without that of steps."""
+    # $G$ of the method of regions (docs/method/regions.md), for weights that add up to 1.
     rest = total - first
     least = REGION_WEIGHT_ROUNDING * total.weight
     both = (first.weight > least) & (rest.weight > least)
@@ -110,7 +92,7 @@ def squares(histogram: Histogram, factor: FloatArray) -> FloatArray:
     return np.asarray((factor * (own - steps) / mass).sum(axis=-1))
 
 
-# --- A look ahead: pairs of splits that explain together what neither explains alone
+# --- Look-ahead: pairs of splits that explain together what neither explains alone
 
 
 def find_first_split_of_pair(
@@ -118,76 +100,71 @@ def find_first_split_of_pair(
 ) -> tuple[int, int] | None:
     """Find the first split of the best tree of two levels, over all cuts of all pairs of splitters.
 
-    Parameters
-    ----------
-    residuals : Residuals
-        What is to be explained.
-    some : ndarray
-        Effects that are looked at.
-    by : pair of Codes and ndarray
-        Splitters in few cells, and those that are looked at.
-    least : float
-        What either side of a split must weigh.
-
-    Returns
-    -------
-    pair of int or None
-        The splitter, and the last of its codes that goes first; None where no pair gains anything.
-
-    Notes
-    -----
-    The tree is the best there is on these cells: for every first cut the best second one on
-    either side. O(n_effects n_splitters^2).
+    `by` holds splitters in coarse cells, and which of them are searched; `least` is the weight that
+    either side of a split must have. Returns the splitter and the last of its codes that goes
+    first; None where no pair gains anything.
     """
+    # The tree is the best there is on these cells: for every first cut the best second one on
+    # either side. O(n_effects n_splitters^2).
     codes, splitters = by
     if splitters.size < 2:
         return None
-    few = _widen_cells(residuals)
-    histograms = _fill_pairs(few, some, codes, splitters)
+    # Wider cells of the explained features: a pair has many groups, and rows are few.
+    n_coarse = int(residuals.coarse_cell.max(initial=-1)) + 1
+    counts = np.bincount(residuals.coarse_cell, minlength=n_coarse)
+    coarse = Residuals(
+        row=residuals.row,
+        cell=residuals.coarse_cell[residuals.cell],
+        values=residuals.values,
+        square=residuals.square,
+        weight=residuals.weight,
+        is_holdout=residuals.is_holdout,
+        factor=np.bincount(residuals.coarse_cell, residuals.factor, n_coarse) / counts,
+        feature=np.zeros(n_coarse, dtype=np.intp),
+        coarse_cell=np.arange(n_coarse),
+    )
+    histograms = _fill_pairs(coarse, some, codes, splitters)
     best, found = 0.0, None
     for place, splitter in enumerate(splitters):
-        gains = _gains_of_firsts(histograms[place], few.factor, least, place)
+        joint = histograms[place][np.delete(np.arange(splitters.size), place)]
+        before = joint.cumulate(axis=-3)[:, :-1]
+        total = joint.total(axis=-3)[:, None]
+        # gains of every first cut of this splitter, with the best second cut on either side
+        gains = np.zeros(before.weight.shape[1])
+        for child in (before, total - before):
+            margin = child.total()
+            weight = margin.weight[0].sum(axis=-1)
+            seconds = child.cumulate()[:, :, :-1]
+            parts = gain_between(seconds, margin[:, :, None], coarse.factor)
+            share = seconds.weight.sum(axis=-1)
+            fits = (share >= least) & (weight[:, None] - share >= least)
+            second = np.where(fits, parts, 0.0).max(axis=(0, 2))
+            gains += squares(margin[0], coarse.factor) + np.maximum(second, 0.0)
+            gains[weight < least] = -np.inf
         cut = int(np.argmax(gains))
         if gains[cut] > best * (1 + 1e-9):
             best, found = float(gains[cut]), (int(splitter), cut)
     return found
 
 
-def _widen_cells(residuals: Residuals) -> Residuals:
-    """Look at features in few cells: a pair has many groups, and rows are few."""
-    n_few = int(residuals.few.max(initial=-1)) + 1
-    counts = np.bincount(residuals.few, minlength=n_few)
-    return Residuals(
-        row=residuals.row,
-        cell=residuals.few[residuals.cell],
-        values=residuals.values,
-        square=residuals.square,
-        weight=residuals.weight,
-        checks=residuals.checks,
-        factor=np.bincount(residuals.few, residuals.factor, n_few) / counts,
-        feature=np.zeros(n_few, dtype=np.intp),
-        few=np.arange(n_few),
-    )
-
-
 def _fill_pairs(
-    few: Residuals, some: IntArray, codes: Codes, splitters: IntArray
+    coarse: Residuals, some: IntArray, codes: Codes, splitters: IntArray
 ) -> list[Histogram]:
     """For every splitter, its histogram with all: shape (n_splitters, n_codes, n_codes, n_cells).
 
     Axes are the other splitter, the code of this one, and that of the other. Rows without a value
     are in the last code, so that they stay together with the largest ones, or alone.
     """
-    n_splitters, n_cells = splitters.size, few.n_cells
+    n_splitters, n_cells = splitters.size, coarse.n_cells
     n_codes = int(codes.n_cells[splitters].max()) + 1
-    mine = codes.codes[np.ix_(splitters, few.row[some])].astype(np.intp)
+    mine = codes.codes[np.ix_(splitters, coarse.row[some])].astype(np.intp)
     if not np.any(mine == codes.n_cells[splitters][:, None]):
         n_codes -= 1
-    weight = few.weight[some]
-    columns = [weight, *(weight * v for v in few.values[:, some])]
+    weight = coarse.weight[some]
+    columns = [weight, *(weight * v for v in coarse.values[:, some])]
     shape = (n_splitters, n_codes, n_codes, n_cells)
     filled = np.zeros((len(columns), n_splitters, *shape))
-    cell, size = few.cell[some], n_codes * n_codes * n_cells
+    cell, size = coarse.cell[some], n_codes * n_codes * n_cells
     for k in range(n_splitters - 1):
         others = mine[k + 1 :]
         base = mine[k] * (n_codes * n_cells) + cell
@@ -200,32 +177,10 @@ def _fill_pairs(
     return [Histogram(filled[0, k], filled[1:, k]) for k in range(n_splitters)]
 
 
-def _gains_of_firsts(joint: Histogram, factor: FloatArray, least: float, own: int) -> FloatArray:
-    """Sum of squares of the best tree of two levels, for every first cut of one splitter."""
-    others = np.delete(np.arange(joint.weight.shape[0]), own)
-    joint = joint[others]
-    before = joint.cumulate(axis=-3)[:, :-1]
-    total = joint.total(axis=-3)[:, None]
-    gains = np.zeros(before.weight.shape[1])
-    for child in (before, total - before):
-        margin = child.total()
-        weight = margin.weight[0].sum(axis=-1)
-        seconds = child.cumulate()[:, :, :-1]
-        parts = gain_between(seconds, margin[:, :, None], factor)
-        share = seconds.weight.sum(axis=-1)
-        fits = (share >= least) & (weight[:, None] - share >= least)
-        best = np.where(fits, parts, 0.0).max(axis=(0, 2))
-        gains += squares(margin[0], factor) + np.maximum(best, 0.0)
-        gains[weight < least] = -np.inf
-    return gains
+# --- The search: the best split of some rows, thresholds between rows, and trees
 
 
-# --- The search for regions: the best split of some rows, thresholds between rows, and trees of them
-
-
-MAX_EXPLAINED_TO_LOOK_AHEAD = (
-    0.9  # of the spread: a tree that explains so much is not looked beyond
-)
+MAX_EXPLAINED_TO_LOOK_AHEAD = 0.9  # of the spread: no pairs are searched beyond such a tree
 FEW_ENDS = 16  # of cells: limits of intervals, before both are moved to any end
 MAX_THRESHOLD_CANDIDATES = 128  # where a threshold may lie inside the cells beside a cut
 LOOKED_AT, MOST_PAIRED = 4_000, 64  # rows and splitters that pairs are looked for among
@@ -235,27 +190,15 @@ GAIN_TIE_TOLERANCE = 1e-9  # of a gain: cuts that gain as much, but for rounding
 
 @dataclass(frozen=True, eq=False)
 class SplitSearch:
-    """What a search works on.
+    """What a search works on."""
 
-    Attributes
-    ----------
-    coded : CodedRows
-        Rows and their splitters.
-    residuals : Residuals
-        What is to be explained.
-    settings : Regions
-        How.
-    splitters : ndarray of shape (n_allowed,)
-        Splitters that may be used, in order.
-    """
-
-    coded: CodedRows
-    residuals: Residuals
+    coded: CodedRows  # rows and their splitters
+    residuals: Residuals  # what is to be explained
     settings: Regions
-    splitters: IntArray
+    splitters: IntArray  # (n_allowed,): splitters that may be used, in order
 
     def goes_first(self, rule: Rule, some: IntArray) -> BoolArray:
-        """Tell which of some effects go first."""
+        """Find which of some effects go first."""
         return np.asarray(self.coded.goes_first(rule)[self.residuals.row[some]])
 
     def locate(self, tree: Branch | None, some: IntArray) -> IntArray:
@@ -270,9 +213,11 @@ class SplitSearch:
         factor = self.residuals.factor
         return float(squares(histogram, factor).sum() - squares(histogram.total(), factor))
 
-    def turned(self) -> SplitSearch:
-        """The search in the rows that check, which those that were searched then check."""
-        return replace(self, residuals=replace(self.residuals, checks=~self.residuals.checks))
+    def swap_folds(self) -> SplitSearch:
+        """The search with the halves exchanged: in holdout rows, validated by the searched ones."""
+        return replace(
+            self, residuals=replace(self.residuals, is_holdout=~self.residuals.is_holdout)
+        )
 
     def part(self, some: IntArray) -> SearchNode:
         """All effects that are looked at: either side of a split has a share of their weight."""
@@ -312,24 +257,31 @@ def best_of(cuts: list[Cut]) -> Cut | None:
 
 
 def find_best_split(search: SplitSearch, part: SearchNode) -> Cut | None:
-    """Find the best split of some effects; None where no split gains anything.
-
-    Notes
-    -----
-    An interval (some years, the hours of the day) is one rule with two limits. It is taken where it
-    gains more than the best rule with one limit by as much as a further rule must explain.
-    O(n_effects n_splitters), and as much again for every cell of a splitter, not of rows.
-    """
+    """Find the best split of some effects; None where no split gains anything."""
+    # An interval (some years, the hours of the day) is one rule with two limits. It is taken where
+    # it gains more than the best rule with one limit by as much as a further rule must explain.
+    # O(n_effects n_splitters), and as much again for every cell of a splitter, not of rows.
     if part.some.size == 0 or search.splitters.size == 0:
         return None
     codes, levels = search.coded.fine, search.coded.rows.n_levels[search.splitters]
     histogram = fill(search.residuals, part.some, codes, search.splitters)
     factor, least = search.residuals.factor, part.least
     cuts: list[Cut] = []
+    # One threshold: gains of all cuts in the order of codes, shape (n_splitters, 2, n_codes - 1).
+    # Rows without a value go second, then first.
     numbers = np.flatnonzero(levels == 0)
-    gains = _gains_in_order(histogram[numbers], factor, least)
-    for k, gain in zip(search.splitters[numbers], gains, strict=True):
-        cuts.append(_cut_numbers(int(k), gain, codes.ends[k]))
+    ordered = histogram[numbers]
+    known, missing, total = ordered[:, :-1].cumulate(), ordered[:, -1:], ordered.total()[:, None]
+    by_side = [_gain_of_sides(known, total, factor, least)]
+    if missing.weight.any():
+        by_side.append(_gain_of_sides(known + missing, total, factor, least))
+        by_side[1][~missing.weight.any(axis=(1, 2))] = -np.inf
+    for k, gains in zip(search.splitters[numbers], np.stack(by_side, axis=1), strict=True):
+        side, at = np.unravel_index(_first_best(gains.ravel()), gains.shape)
+        threshold = float(codes.ends[k][at]) if at < codes.ends[k].size else np.inf
+        rule = Rule(int(k), threshold, missing_first=bool(side))
+        cuts.append(Cut(float(gains[side, at]), rule))
+    # Levels: groups of them against the rest.
     for place in np.flatnonzero(levels):
         n_levels = int(codes.n_cells[search.splitters[place]])
         one = histogram[int(place)]
@@ -337,7 +289,8 @@ def find_best_split(search: SplitSearch, part: SearchNode) -> Cut | None:
         cuts.extend(_cut_levels(k, one[slice(0, n_levels)], one[-1], (factor, least)))
     best = best_of(sorted(cuts, key=lambda cut: cut.rule.splitter))
     needed = part.limit + (0.0 if best is None else best.gain)
-    # no groups of a splitter's codes explain more than the codes do: few splitters are looked at
+    # Intervals. No groups of a splitter's codes explain more than the codes themselves, so few
+    # splitters have to be searched.
     most = squares(histogram, factor).sum(axis=-1) - squares(histogram.total(), factor)
     between = [
         _cut_between(int(k), histogram[int(place)], codes.ends[k], (factor, least))
@@ -346,21 +299,6 @@ def find_best_split(search: SplitSearch, part: SearchNode) -> Cut | None:
     ]
     interval = best_of(between)
     return best if interval is None or interval.gain <= needed else interval
-
-
-def _gains_in_order(histogram: Histogram, factor: FloatArray, least: float) -> FloatArray:
-    """Gains of all cuts in the order of codes, shape (n_splitters, 2, n_codes - 1).
-
-    Rows without a value go second, then first.
-    """
-    known = histogram[:, :-1].cumulate()
-    missing = histogram[:, -1:]
-    total = histogram.total()[:, None]
-    gains = [_gain_of_sides(known, total, factor, least)]
-    if missing.weight.any():
-        gains.append(_gain_of_sides(known + missing, total, factor, least))
-        gains[1][~missing.weight.any(axis=(1, 2))] = -np.inf
-    return np.stack(gains, axis=1)
 
 
 def _gain_of_sides(
@@ -372,15 +310,8 @@ def _gain_of_sides(
     return np.where(is_small, -np.inf, gain_between(first, total, factor))
 
 
-def _cut_numbers(splitter: int, gains: FloatArray, ends: FloatArray) -> Cut:
-    """Turn the best cut of a splitter with an order into a rule."""
-    side, place = np.unravel_index(_first_best(gains.ravel()), gains.shape)
-    threshold = float(ends[place]) if place < ends.size else np.inf
-    rule = Rule(splitter, threshold, missing_first=bool(side))
-    return Cut(float(gains[side, place]), rule)
-
-
 def _first_best(gains: FloatArray) -> int:
+    """First of the largest gains, equal ones being those that differ by rounding only."""
     top = gains.max()
     return int(np.argmax(gains >= top - GAIN_TIE_TOLERANCE * abs(top))) if top > -np.inf else 0
 
@@ -388,16 +319,12 @@ def _first_best(gains: FloatArray) -> int:
 def _cut_between(
     splitter: int, cells: Histogram, ends: FloatArray, how: tuple[FloatArray, float]
 ) -> Cut:
-    """Find the best interval of a splitter: the rows between two ends of cells against all others.
-
-    Notes
-    -----
-    All pairs of a few ends, then each limit at every end while the other is kept.
-    """
+    """Find the best interval of a splitter: rows between two ends of cells against all others."""
+    # All pairs of a few ends, then each limit at every end while the other is kept.
     factor, least = how
     known, missing, total = cells.cumulate(), cells[-1], cells.total()[None]
-    few = np.unique(np.linspace(0, ends.size - 1, FEW_ENDS).astype(int))
-    pairs = few[np.stack(np.triu_indices(few.size, 1))]
+    trial = np.unique(np.linspace(0, ends.size - 1, FEW_ENDS).astype(int))
+    pairs = trial[np.stack(np.triu_indices(trial.size, 1))]
     found = []
     for with_missing in (False, True) if missing.weight.any() else (False,):
 
@@ -442,14 +369,10 @@ def _cut_levels(
 
 
 def order_levels_by_residual(levels: Histogram, factor: FloatArray) -> IntArray:
-    """Order levels along the direction in which their mean residuals differ most.
-
-    Examples
-    --------
-    >>> sums = np.array([[[3.0], [-1.0], [2.0]]])
-    >>> order_levels_by_residual(Histogram(np.ones((3, 1)), sums), np.ones(1))
-    array([1, 2, 0])
-    """
+    """Order levels along the direction in which their mean residuals differ most."""
+    # Scores on the first principal component of the level means over the cells: a search over all
+    # 2^n groups becomes one over n - 1 (Coppersmith, Hong and Hosking, 1999; exact for one cell by
+    # Fisher, 1958).
     mass = np.where(levels.weight > 0, levels.weight, 1.0)
     total = levels.total()
     common = total.sums[0] / np.where(total.weight > 0, total.weight, 1.0)
@@ -471,20 +394,10 @@ def move(
     ends: FloatArray | None = None,
     reach: int = 1,
 ) -> Branch:
-    """Move the limits of the first rule to the best places near them, whatever comes below it kept.
+    """Move the limits of the first rule to the best values near them; the branches below stay.
 
-    Parameters
-    ----------
-    search : SplitSearch
-        What is searched.
-    tree : Branch
-        The tree.
-    part : SearchNode
-        Effects that it splits.
-    ends : ndarray, optional
-        Where cells of its splitter end; many cells by default.
-    reach : int
-        How many cells a limit may go to either side.
+    A limit may move by `reach` cells of its splitter, whose `ends` are those of the fine cells
+    unless given.
     """
     ends = search.coded.fine.ends[tree.rule.splitter] if ends is None else ends
     for is_lower in (False, True):
@@ -502,13 +415,12 @@ def _move_limit(
     *,
     is_lower: bool,
 ) -> Branch:
-    """Move one limit of the first rule; it is looked at closer and closer, until every row is a place.
+    """Move one limit of the first rule to the best value between `limits`.
 
-    Notes
-    -----
-    Rows beyond the other limit of an interval stay where they are: on the side of the first code,
-    or of the last.
+    The grid of candidates is refined until every value there is one of them.
     """
+    # Rows beyond the other limit of an interval stay where they are: on the side of the first code,
+    # or of the last.
     rule = tree.rule
     x = search.coded.rows.values[search.residuals.row[part.some], rule.splitter]
     beyond = x > rule.threshold if is_lower else x <= rule.above
@@ -521,7 +433,19 @@ def _move_limit(
     code[beyond] = 0 if is_lower else cuts.size
     code[np.isnan(x)] = 0 if rule.missing_first != is_lower else cuts.size
     sides = (tree.second, tree.first) if is_lower else (tree.first, tree.second)
-    gains = _gains_of_places(search, sides, part, code)
+    # Sum of squares of all regions for every candidate: rows beyond it change sides, and each side
+    # keeps its regions, whichever rows they get.
+    n_codes, factor = int(code.max()) + 1, search.residuals.factor
+    gains = np.zeros(n_codes - 1)
+    for side, below in enumerate(sides):
+        region = search.locate(below, part.some)
+        for one in range(int(region.max(initial=0)) + 1):
+            mine = region == one
+            histogram = fill_one(search.residuals, part.some[mine], code[mine], n_codes)
+            before = histogram.cumulate()[:-1]
+            taken = histogram.total()[None] - before if side else before
+            gains += squares(taken, factor)
+            gains[taken.weight.sum(axis=-1) < part.least] = -np.inf
     if not np.any(gains > -np.inf):
         return tree
     best = _first_best(gains)
@@ -549,33 +473,6 @@ def around(threshold: float, ends: FloatArray, reach: int) -> tuple[float, float
     return low, float(ends[at + reach]) if at + reach < ends.size else np.inf
 
 
-def _gains_of_places(
-    search: SplitSearch,
-    sides: tuple[Branch | None, Branch | None],
-    part: SearchNode,
-    code: IntArray,
-) -> FloatArray:
-    """Sum of squares of the regions for every place of a limit, below and above it.
-
-    Rows on the wrong side of a place are those whose code lies beyond it; each side keeps its
-    regions, whichever rows they get.
-    """
-    n_codes, factor = int(code.max()) + 1, search.residuals.factor
-    gains = np.zeros(n_codes - 1)
-    for side, below in enumerate(sides):
-        region = search.locate(below, part.some)
-        weight = 0.0
-        for one in range(int(region.max(initial=0)) + 1):
-            mine = region == one
-            histogram = fill_one(search.residuals, part.some[mine], code[mine], n_codes)
-            before = histogram.cumulate()[:-1]
-            taken = histogram.total()[None] - before if side else before
-            gains += squares(taken, factor)
-            weight = weight + taken.weight.sum(axis=-1)
-            gains[taken.weight.sum(axis=-1) < part.least] = -np.inf
-    return gains
-
-
 def grow_greedily(
     search: SplitSearch, part: SearchNode, depth: int, first: Rule | None = None
 ) -> Branch | None:
@@ -593,12 +490,8 @@ def grow_greedily(
 
 
 def grow(search: SplitSearch, part: SearchNode) -> Branch | None:
-    """Grow a tree that looks ahead, where what the greedy one leaves is worth it.
-
-    Notes
-    -----
-    Of an exclusive or no first split gains anything: pairs of splits are looked at as a whole.
-    """
+    """Grow a tree that looks ahead, where what the greedy one leaves is worth it."""
+    # Of an exclusive or no first split gains anything: pairs of splits are looked at as a whole.
     settings = search.settings
     greedy = grow_greedily(search, part, settings.depth)
     total = float(search.residuals.spreads(part.some).sum())
@@ -625,9 +518,14 @@ def look_ahead(search: SplitSearch, part: SearchNode) -> Rule | None:
     some = first_rows(search, part.some, LOOKED_AT)
     weight = residuals.weight
     least = part.least * float(weight[some].sum() / weight[part.some].sum())
-    pair = find_first_split_of_pair(
-        residuals, some, (coded.coarse, _pair_splitters(search, some)), least
-    )
+    splitters = search.splitters[coded.rows.n_levels[search.splitters] <= N_COARSE_CELLS]
+    n_coarse = int(residuals.coarse_cell.max(initial=0)) + 1
+    most = min(MOST_PAIRED, int(np.sqrt(PAIR_NUMBERS / ((N_COARSE_CELLS + 1) ** 2 * n_coarse))))
+    if splitters.size > most:  # only those that explain most alone
+        histogram = fill(residuals, some, coded.coarse, splitters)
+        gains = squares(histogram, residuals.factor).sum(axis=-1)
+        splitters = np.sort(splitters[np.argsort(-gains, kind="stable")[:most]])
+    pair = find_first_split_of_pair(residuals, some, (coded.coarse, splitters), least)
     if pair is None:
         return None
     splitter, place = pair
@@ -635,19 +533,6 @@ def look_ahead(search: SplitSearch, part: SearchNode) -> Rule | None:
         return Rule(splitter, levels=tuple(range(place + 1)))
     ends = coded.coarse.ends[splitter]
     return Rule(splitter, float(ends[place]) if place < ends.size else np.inf)
-
-
-def _pair_splitters(search: SplitSearch, some: IntArray) -> IntArray:
-    """Choose splitters to look at in pairs: where there are many, those that explain most alone."""
-    coded, residuals = search.coded, search.residuals
-    splitters = search.splitters[coded.rows.n_levels[search.splitters] <= N_COARSE_CELLS]
-    n_few = int(residuals.few.max(initial=0)) + 1
-    most = min(MOST_PAIRED, int(np.sqrt(PAIR_NUMBERS / ((N_COARSE_CELLS + 1) ** 2 * n_few))))
-    if splitters.size <= most:
-        return splitters
-    histogram = fill(residuals, some, coded.coarse, splitters)
-    gains = squares(histogram, residuals.factor).sum(axis=-1)
-    return np.sort(splitters[np.argsort(-gains, kind="stable")[:most]])
 
 
 def first_rows(search: SplitSearch, some: IntArray, n_rows: int) -> IntArray:

@@ -1,4 +1,4 @@
-"""What is asked for when rows are told apart by their other features: searched regions, given groups."""
+"""Settings of regions, and the records that a search takes and returns."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Regions:
 
     @property
     def columns(self) -> tuple[str | int, ...]:
-        """Columns that regions are told by; none where all may be."""
+        """Columns that may be splitters; none where all may be."""
         return tuple(self.splitters or ())
 
 
@@ -115,7 +115,7 @@ class FittedRegions(Protocol):
 
     @property
     def splitters(self) -> tuple[str, ...]:
-        """Features that tell them apart."""
+        """Features that their rules use."""
 
 
 @dataclass(frozen=True)
@@ -151,15 +151,13 @@ class By:
             msg = f"By({column!r}) has cuts and groups; a column is cut, or its levels united"
             raise BadSettingError(msg)
         if self.cuts is not None:
-            object.__setattr__(self, "cuts", self._read_cuts(self.cuts))
+            cuts: Any = self.cuts
+            if isinstance(cuts, str) or not isinstance(cuts, Iterable):
+                msg = f"By({column!r}, cuts={cuts!r}) is no list of cuts; pass cuts=[{cuts!r}]"
+                raise BadSettingError(msg)
+            object.__setattr__(self, "cuts", tuple(cuts))
         if self.groups is not None:
             object.__setattr__(self, "groups", self._read_groups(self.groups))
-
-    def _read_cuts(self, cuts: Any) -> tuple[Any, ...]:
-        if isinstance(cuts, str) or not isinstance(cuts, Iterable):
-            msg = f"By({self.column!r}, cuts={cuts!r}) is no list of cuts; pass cuts=[{cuts!r}]"
-            raise BadSettingError(msg)
-        return tuple(cuts)
 
     def _read_groups(self, groups: Any) -> dict[str, tuple[Any, ...]]:
         if not isinstance(groups, Mapping) or not groups:
@@ -176,7 +174,7 @@ class By:
 
     @property
     def search_rows(self) -> int:
-        """Rows that tell how much the groups explain, half of them their curves, at most."""
+        """Rows that measure how much the groups explain at most; half of them give the curves."""
         return Regions.search_rows
 
     @property
@@ -186,13 +184,7 @@ class By:
 
 
 def parse_regions_option(asked: Any) -> Regions | By | None:
-    """Turn `regions=` of a call into what is to be done; None where nothing is.
-
-    Examples
-    --------
-    >>> parse_regions_option(True) == Regions(), parse_regions_option(False)
-    (True, None)
-    """
+    """Turn `regions=` of a call into what is to be done; None where nothing is."""
     if asked is None or asked is False:
         return None
     if asked is True:
@@ -224,27 +216,17 @@ Reason = Literal[
 
 @dataclass(frozen=True, eq=False)
 class SearchRows:
-    """Rows that are searched, and rows that check.
+    """Rows that are searched, and holdout rows."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows, n_splitters)
-        Values of the features that may tell regions apart: numbers, or numbers of levels from 0;
-        nan where missing.
-    n_levels : ndarray of shape (n_splitters,)
-        How many levels without an order a splitter has; 0 for numbers and for levels in order.
-    weight : ndarray of shape (n_rows,)
-        Weights, all positive.
-    checks : ndarray of shape (n_rows,)
-        Whether a row checks what was found in the others.
-    n_features : int
-        How many features the model has; as many as there are splitters, if that is not said.
-    """
-
+    # (n_rows, n_splitters): values of the features that may tell regions apart: numbers, or numbers
+    # of levels from 0; nan where missing
     values: FloatArray
+    # (n_splitters,): how many levels without an order a splitter has; 0 for numbers and for levels
+    # in order
     n_levels: IntArray
-    weight: FloatArray
-    checks: BoolArray
+    weight: FloatArray  # (n_rows,): weights, all positive
+    is_holdout: BoolArray  # (n_rows,): rows that validate what was found in the others
+    # how many features the model has; as many as there are splitters, if that is not said
     n_features: int = 0
 
     @cached_property
@@ -259,52 +241,35 @@ class SearchRows:
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The local effects of one feature, which regions are to tell apart.
+    """The local effects of one feature, the target of a search for regions."""
 
-    Attributes
-    ----------
-    row : ndarray of shape (n_effects,)
-        The row that each belongs to: a row has none where its value is missing, one where the
-        feature has bins, and up to two, the steps to its neighbours, where it has levels.
-    x : ndarray of shape (n_effects,)
-        Where it stands on the axis of the feature.
-    effects : ndarray of shape (n_effects,)
-        Local effects.
-    shared : ndarray of shape (n_effects,)
-        What all rows share at this place, as far as it is known beforehand; zeros otherwise.
-    roughness : float
-        Of secants over wide windows, as of a model with steps: mean square of the steps that they
-        are made of, over that of the secants. 1 where the steps of a row have nothing to do with
-        each other, 0 for slopes.
-    step : ndarray of shape (n_effects,) or None
-        Of a feature with levels: which step each is about.
-    own : int
-        The splitter that is the feature itself; -1 where it is none.
-    scale : float
-        Deviation of the feature over the rows, of that of the predictions.
-    order : ndarray of shape (n_effects,) or None
-        Effects in the order of `x`, where it is known; see `along`.
-    """
-
+    # (n_effects,): the row that each belongs to: a row has none where its value is missing, one
+    # where the feature has bins, and up to two, the steps to its neighbours, where it has levels
     row: IntArray
-    x: FloatArray
-    effects: FloatArray
+    x: FloatArray  # (n_effects,): its position on the axis of the feature
+    effects: FloatArray  # (n_effects,): local effects
+    # (n_effects,): what all rows share at this place, as far as it is known beforehand; zeros
+    # otherwise
     shared: FloatArray
+    # of secants over wide windows, as of a model with steps: mean square of the steps that they are
+    # made of, over that of the secants. 1 where the steps of a row have nothing to do with each
+    # other, 0 for slopes
     roughness: float = 0.0
-    step: IntArray | None = None
-    own: int = -1
-    scale: float = 1.0
+    step: IntArray | None = None  # (n_effects,): of a feature with levels: which step each is about
+    own: int = -1  # the splitter that is the feature itself; -1 where it is none
+    scale: float = 1.0  # deviation of the feature over the rows, of that of the predictions
+    # (n_effects,): effects in the order of `x`, where it is known; see `along`
     order: IntArray | None = None
 
     @cached_property
     def along(self) -> IntArray:
-        """Effects in the order in which they stand on the axis."""
+        """Effects in their order on the axis."""
         return np.argsort(self.x) if self.order is None else self.order
 
 
 @dataclass(frozen=True, eq=False)
 class Gain:
-    """What a rule, with those below it, explains in rows that check: share, error, their number."""
+    """What a rule, with those below it, explains in holdout rows: share, error, their number."""
 
     share: float
     error: float
@@ -313,33 +278,19 @@ class Gain:
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """What a search found for one feature.
+    """What a search found for one feature."""
 
-    Attributes
-    ----------
-    rules : tuple of Rule
-        The tree, as `locate_rows` reads it; none where nothing was found.
-    gains : tuple of Gain
-        One for each rule.
-    share, error : float
-        Share of the spread that the tree explains in rows that check, and its error.
-    reason : str
-        Why there are no rules; empty where there are.
-    gradual : int
-        The splitter with which the effect changes gradually; -1 where it does not.
-    partner_share, partner_error : ndarray of shape (n_splitters,)
-        Share of the spread that goes with each splitter, however it acts; nan for the feature
-        itself and for splitters that cannot be looked at.
-    unexplained : float
-        Share that no splitter explains, nor all together.
-    """
-
+    # the tree, as `locate_rows` reads it; none where nothing was found
     rules: tuple[Rule, ...] = ()
-    gains: tuple[Gain, ...] = ()
+    gains: tuple[Gain, ...] = ()  # one for each rule
+    # share, error: share of the spread that the tree explains in holdout rows, and its error
     share: float = 0.0
     error: float = float("nan")
-    reason: Reason = ""
-    gradual: int = -1
+    reason: Reason = ""  # why there are no rules; empty where there are
+    gradual: int = -1  # the splitter with which the effect changes gradually; -1 where it does not
+    # partner_share, partner_error: (n_splitters,): share of the spread that goes with each
+    # splitter, however it acts; nan for the feature itself and for splitters that cannot be looked
+    # at
     partner_share: FloatArray = field(default_factory=lambda: np.empty(0))
     partner_error: FloatArray = field(default_factory=lambda: np.empty(0))
-    unexplained: float = float("nan")
+    unexplained: float = float("nan")  # share that no splitter explains, nor all together

@@ -96,7 +96,16 @@ def _agree_tree(tree: RegionTree, where: str) -> None:
         refuse_file_content(f"{where}sampled has rows of a region that is not there")
     for name in ("regions", "thirds"):
         for i, region in enumerate(getattr(tree, name)):
-            _agree_region(region, tree, f"{where}{name}[{i}].")
+            # its effect is that of the tree's feature; that of all rows is left out where it is
+            # alone
+            effect: Any = region.effect
+            if effect is None:
+                if len(tree.regions) > 1 or region is not tree.regions[0]:
+                    refuse_file_content(f"{where}{name}[{i}].effect is missing")
+            elif (effect.name, effect.output) != (tree.feature, tree.output):
+                refuse_file_content(
+                    f"{where}{name}[{i}].effect is of another feature or output than the regions"
+                )
 
 
 def _agree_splits(splits: Sequence[Split], n_regions: int, where: str) -> None:
@@ -118,16 +127,6 @@ def _agree_splits(splits: Sequence[Split], n_regions: int, where: str) -> None:
         ends = {-1}
     if ends != set(range(-n_regions, 0)) or len(depths) > max(len(splits), 1):
         refuse_file_content(f"{where} do not lead to the {n_regions} regions")
-
-
-def _agree_region(region: Region, tree: RegionTree, where: str) -> None:
-    """Its effect is that of the tree's feature; that of all rows is left out where it is alone."""
-    effect: Any = region.effect
-    if effect is None:
-        if len(tree.regions) > 1 or region is not tree.regions[0]:
-            refuse_file_content(f"{where}effect is missing")
-    elif (effect.name, effect.output) != (tree.feature, tree.output):
-        refuse_file_content(f"{where}effect is of another feature or output than the regions")
 
 
 def agree_regions(effect: Any, where: str) -> None:
@@ -172,13 +171,7 @@ GROUPS = Record(
 
 
 def region_records(effects: Mapping[str, Record]) -> dict[str, Record]:
-    """Records of regions, whose effects are these: they have no regions of their own.
-
-    Parameters
-    ----------
-    effects : mapping of str to Record
-        The effects that a region may have, by the marks that they have in files.
-    """
+    """Records of regions, whose effects are these (by their marks in files), without regions."""
     region = Record(
         Region,
         {

@@ -42,6 +42,6 @@ def replies_to(asked, asker, chunk):
         asker.ask(chunk.take(one.rows), one.changes)
         if one.rows.size
         else np.empty((len(one.changes), 0, base.shape[1]))
-        for one in asked.asides
+        for one in asked.subset_queries
     )
     return Replies(base, None, asker.ask(chunk, asked.changes), asides)

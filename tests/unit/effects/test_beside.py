@@ -4,8 +4,13 @@ import numpy as np
 import pandas as pd
 
 from rhale.data import open_table
-from rhale.effects.local.measure import Conclusion, MeasuredChunk, Questions, Replies
-from rhale.effects.local.unmeasured import SplitterColumn
+from rhale.effects.local.measure import (
+    Conclusion,
+    MeasuredChunk,
+    Questions,
+    Replies,
+    SplitterColumn,
+)
 from rhale.features.feature import FirstPass
 from rhale.regions.settings import Regions
 from rhale.settings import Settings

@@ -6,8 +6,14 @@ import pytest
 from tests.unit.effects.askers import rows_of
 
 from rhale.data import open_table
-from rhale.effects.local.measure import MeasureContext, MeasuredChunk, Questions, Replies
-from rhale.effects.local.unmeasured import Constant, describe_constant
+from rhale.effects.local.measure import (
+    Constant,
+    MeasureContext,
+    MeasuredChunk,
+    Questions,
+    Replies,
+    describe_constant,
+)
 from rhale.features.feature import FirstPass
 from rhale.output.note import Note
 from rhale.settings import Settings

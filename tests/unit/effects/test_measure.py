@@ -323,7 +323,7 @@ def test_what_is_asked_about_the_same_rows_is_asked_together():
         for k, (rows, n) in enumerate([(some, 2), (others, 1), (some, 2), (np.empty(0, int), 2)])
     ]
     task = MeasureTask(Asker(), (), np.uint64(0), 0)
-    found = task.ask_asides(open_table(X).chunk(0, 4), asides)
+    found = task.ask_subsets(open_table(X).chunk(0, 4), asides)
     assert calls == [(2, 3), (2, 1), (3, 1)]
     assert [answers[:, :, 0].tolist() for answers in found] == [
         [[0.0, 0.0], [1.0, 1.0]],

@@ -80,9 +80,9 @@ def test_rows_in_a_stretch_share_it_and_no_other_window_enters_one():
     piles = find_point_masses(axis)
     x = piles.split_ties(np.r_[axis.values, 50.0], np.r_[axis.values, 1.0].astype(np.uint64))
     for found in (
-        window(axis, 0.1, piles=piles),
-        even_window(axis, 0.1, 0.02, piles=piles),
-        even_window(axis, 0.3, 0.15, piles=piles),
+        window(axis, 0.1, point_masses=piles),
+        even_window(axis, 0.1, 0.02, point_masses=piles),
+        even_window(axis, 0.3, 0.15, point_masses=piles),
     ):
         a, b = found.ends(x)
         left, right = (x >= 45) & (x < 50), (x > 50) & (x < 55)
@@ -98,7 +98,7 @@ def test_even_windows_stay_even_beside_a_pile():
     axis = FeatureAxis(0.0, 10.0, values, np.where(values == 0, 500.0, 1.0), 1500.0)
     piles = find_point_masses(axis)
     x = np.array([1.0, 2.0, 5.0])
-    a, b = even_window(axis, 0.1, 0.02, piles=piles).ends(x)
+    a, b = even_window(axis, 0.1, 0.02, point_masses=piles).ends(x)
     assert x - a == pytest.approx(b - x)
     assert np.all(a >= piles.stretches[0, 1])
 
@@ -108,6 +108,6 @@ def test_a_gap_beside_a_pile_is_what_lies_beside_it():
     axis = FeatureAxis(0.0, 10.0, values, np.append(400.0, np.ones(600)), 1000.0)
     piles = find_point_masses(axis)
     assert piles.stretches.tolist() == [[0.0, 4.0]]
-    a, b = even_window(axis, 0.1, 0.02, piles=piles).ends(np.array([0.0, 4.0]))
+    a, b = even_window(axis, 0.1, 0.02, point_masses=piles).ends(np.array([0.0, 4.0]))
     assert (a[0], b[0]) == (0.0, 4.0)
     assert a[1] == 4.0

@@ -9,7 +9,7 @@ from tests.unit.effects.askers import asker_for, replies_to, rows_of
 
 from rhale.data import open_table
 from rhale.data.columns import Labels
-from rhale.effects.local.missing import Removal, refuse_missing, without_value
+from rhale.effects.local.profiles import Removal, refuse_missing, without_value
 
 VALUE = {"low": 1.0, "mid": 10.0, "high": 100.0}
 TABLE = pd.DataFrame(

@@ -97,7 +97,7 @@ def test_every_other_row_is_asked_about_a_second_window():
     plan = Secant(0, window(axis(0), 0.05), window(axis(0), 0.4))
     rows = rows_of(chunk())
     asked = plan.questions(rows)
-    (aside,) = asked.asides
+    (aside,) = asked.subset_queries
     assert (len(asked.changes), len(aside.changes)) == (2, 2)
     assert aside.rows is rows.every_other
     assert plan.is_stepped

@@ -122,14 +122,14 @@ def moved(key, sampled, last_key=2**64 - 1, weights=None):
     rows = MeasuredChunk(chunk, np.array(key, dtype=np.uint64), np.array(sampled))
     task = MeasureTask(asker_for(price, chunk, opened.names), (steps,), np.uint64(0), 0)
     asked = steps.questions(rows)
-    base, _ = task.as_they_are(rows)
+    base, _ = task.predict_unchanged(rows)
     (reply,) = task.replies(rows, [asked], base)
     return asked, steps.add_up(rows, asked, reply).kept[:, 3:]
 
 
 def test_sampled_rows_are_moved_to_every_level_and_those_without_one_stay():
     asked, increments = moved(KEY, [0, 2, 3, 5])
-    assert asked.asides[0].rows.tolist() == [0, 2, 3, 5]
+    assert asked.subset_queries[0].rows.tolist() == [0, 2, 3, 5]
     assert asked.n_asked(6) == 2 * 6 + 3 * 4
     scale = np.array([1.0, 3.0, 0.0, 6.0])[:, None]
     np.testing.assert_array_equal(increments, scale * np.array([9.0, 90.0]))
@@ -137,7 +137,7 @@ def test_sampled_rows_are_moved_to_every_level_and_those_without_one_stay():
 
 def test_rows_with_larger_keys_are_not_moved_and_equal_rows_once():
     asked, increments = moved([4, 4, 9, 1, 2, 2], np.arange(6), last_key=4)
-    assert asked.asides[0].rows.tolist() == [0, 3, 4]  # rows of one key are alike
+    assert asked.subset_queries[0].rows.tolist() == [0, 3, 4]  # rows of one key are alike
     scale = np.array([1.0, 1.0, np.nan, 0.0, 5.0, 5.0])[:, None]
     np.testing.assert_array_equal(increments, scale * np.array([9.0, 90.0]))
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from rhale.regions.partner_cells import add_up_cells, code_partners, count_own_cells, cut_own
+from rhale.regions.partner_shares import add_up_cells, code_partners, count_own_cells, cut_own
 from rhale.regions.settings import SearchRows, Target
 
 

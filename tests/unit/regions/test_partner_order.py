@@ -1,8 +1,13 @@
 import numpy as np
 import pytest
 
-from rhale.regions.partner_cells import add_up_cells, code_partners, cut_own
-from rhale.regions.partner_shares import MAX_JOINT_PARTNERS, tell_proxies
+from rhale.regions.partner_shares import (
+    MAX_JOINT_PARTNERS,
+    add_up_cells,
+    code_partners,
+    cut_own,
+    order_partners,
+)
 from rhale.regions.settings import SearchRows, Target
 
 
@@ -14,7 +19,7 @@ def order_of(values, effects, share, weight=None):
     own = cut_own(Target(np.arange(n_rows), values[:, 0], effects, np.zeros(n_rows)), weight)
     sums = add_up_cells(own, partners)
     total = float(own.factor @ (own.sums.powers[0] - own.sums.values[0] ** 2 / own.sums.weight))
-    told = tell_proxies(own, partners, sums, share, np.zeros(n_partners), total)
+    told = order_partners(own, partners, sums, share, np.zeros(n_partners), total)
     return told, own, partners
 
 
@@ -107,5 +112,5 @@ def test_many_levels_are_fitted_two_at_a_time():
     )
     partners, own = code_partners(rows), cut_own(target, np.ones(6_000))
     sums, share = add_up_cells(own, partners), np.array([np.nan, 0.3, 0.33, 0.3])
-    told = tell_proxies(own, partners, sums, share, np.zeros(4), float(np.sum(own.values**2)))
+    told = order_partners(own, partners, sums, share, np.zeros(4), float(np.sum(own.values**2)))
     assert np.count_nonzero(~np.isnan(told.own_share)) == 2

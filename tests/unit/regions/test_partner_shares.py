@@ -1,8 +1,14 @@
 import numpy as np
 import pytest
 
-from rhale.regions.partner_cells import add_up_cells, code_partners, cut_own
-from rhale.regions.partner_shares import find_chances, measure_partners, split_squares
+from rhale.regions.partner_shares import (
+    add_up_cells,
+    code_partners,
+    cut_own,
+    find_chances,
+    measure_partners,
+    split_squares,
+)
 from rhale.regions.settings import SearchRows, Target
 
 stats = pytest.importorskip("scipy.stats")

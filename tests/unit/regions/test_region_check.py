@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.regions.holdout import (
+from rhale.regions.find import (
     Bar,
     Common,
     check_tree,
@@ -14,11 +14,10 @@ from rhale.regions.holdout import (
     drop_by_groups,
     fit_curves,
 )
-from rhale.regions.residuals import take_residuals
+from rhale.regions.residuals import CodedRows, take_residuals
 from rhale.regions.rules import Branch, Rule
 from rhale.regions.search import Histogram, SplitSearch
 from rhale.regions.settings import Regions, Target
-from rhale.regions.splitters import CodedRows
 
 
 def search_in(values, effects, **how):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of
 
-from rhale.regions.splitters import (
+from rhale.regions.residuals import (
     FINE,
     N_COARSE_CELLS,
     CodedRows,

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, splitters_of, target_of, uniform
 
-from rhale.regions.find import check_groups, find_joint, find_regions
-from rhale.regions.holdout import Checked
+from rhale.regions.find import Checked, check_groups, find_joint, find_regions
+from rhale.regions.residuals import CodedRows
 from rhale.regions.rules import locate_rows
 from rhale.regions.settings import Regions, Target
-from rhale.regions.splitters import CodedRows
 
 
 def find(values, effects, settings=None, **how):

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.regions.residuals import take_residuals
+from rhale.regions.residuals import CodedRows, take_residuals
 from rhale.regions.search import Histogram, fill, fill_one, gain_between, squares
-from rhale.regions.splitters import CodedRows
 
 
 @pytest.fixture

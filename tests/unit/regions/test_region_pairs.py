@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.regions.residuals import take_residuals
+from rhale.regions.residuals import CodedRows, take_residuals
 from rhale.regions.search import find_first_split_of_pair
-from rhale.regions.splitters import CodedRows
 
 LEAST = 0.05
 
@@ -16,7 +15,7 @@ LEAST = 0.05
 def explained(residuals, some, region):
     """Sum of squares of regions about the common mean of each wide cell."""
     w, r = residuals.weight[some], residuals.values[0, some]
-    few = residuals.few[residuals.cell[some]]
+    few = residuals.coarse_cell[residuals.cell[some]]
     found = 0.0
     for one in np.unique(region):
         for cell in np.unique(few):

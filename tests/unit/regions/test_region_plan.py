@@ -8,18 +8,17 @@ import pytest
 
 import rhale
 from rhale.effects.binning.axis import FeatureAxis
-from rhale.effects.local.measure import Conclusion, SampleParts
-from rhale.effects.local.unmeasured import SplitterColumn
+from rhale.effects.local.measure import Conclusion, SampleParts, SplitterColumn
 from rhale.features.categories import Levels
 from rhale.regions.estimate import (
-    Seeker,
-    aim,
+    RegionSearch,
     axis_of_rows,
     count_levels,
     cut_in_thirds,
+    prediction_deviations,
     read_search_rows,
     rows_with_effect,
-    spreads_of,
+    scale_target,
     stretches_between,
     weighted_deviation,
 )
@@ -55,7 +54,7 @@ def test_searched_rows_have_all_splitters_in_their_order_and_half_of_them_check(
     assert rows.n_features == 4
     np.testing.assert_array_equal(rows.values, np.column_stack([s[:, 0] for s in stands]))
     np.testing.assert_array_equal(rows.weight, sampled.weight)
-    np.testing.assert_array_equal(rows.checks, key // 32 % 2 == 1)
+    np.testing.assert_array_equal(rows.is_holdout, key // 32 % 2 == 1)
     assert rows.n_levels.tolist() == [0, 0, 0]
 
 
@@ -73,10 +72,10 @@ def test_rows_are_sorted_once_along_each_splitter_with_an_order():
     assert levels is None
     assert (along.tolist(), gaps.tolist()) == ([1, 2, 0], [2, 0, 1])
     whole = Target(np.arange(3), values[:, 0], np.ones(3), np.zeros(3))
-    assert aim(whole, rows, 1.0, 0).along is along
+    assert scale_target(whole, rows, 1.0, 0).along is along
     part = Target(np.array([0, 1]), values[:2, 0], np.ones(2), np.zeros(2))
-    assert aim(part, rows, 1.0, 0).along.tolist() == [1, 0]
-    assert aim(whole, rows, 1.0, -1).along.tolist() == [1, 2, 0]
+    assert scale_target(part, rows, 1.0, 0).along.tolist() == [1, 0]
+    assert scale_target(whole, rows, 1.0, -1).along.tolist() == [1, 2, 0]
 
 
 def test_a_row_with_two_effects_is_one_row():
@@ -103,10 +102,10 @@ def test_deviations_weigh_rows():
 def test_a_target_knows_its_own_splitter_and_how_far_the_feature_moves_predictions():
     x, none = np.array([0.0, 2.0]), np.zeros(2)
     rows = SearchRows(np.empty((3, 0)), np.empty(0, dtype=int), np.array([1.0, 3.0, 1.0]), None)
-    found = aim(Target(np.array([0, 2]), x, none, none), rows, 4.0, 4)
+    found = scale_target(Target(np.array([0, 2]), x, none, none), rows, 4.0, 4)
     assert found.own == 4
     assert found.scale == pytest.approx(1.0 / 4.0)  # 1 of x, in rows of one weight
-    flat = aim(Target(np.array([0, 2]), x, none, none), rows, 0.0, -1)
+    flat = scale_target(Target(np.array([0, 2]), x, none, none), rows, 0.0, -1)
     assert flat.scale == 0.0
 
 
@@ -114,7 +113,7 @@ def test_predictions_of_each_output_spread_over_the_rows_that_have_them():
     predictions = np.array([[1.0, 2.0], [5.0, 2.0], [9.0, 2.0], [np.nan, np.nan]])
     weight = np.array([1.0, 3.0, 1.0, 8.0])
     sampled = SampleParts(predictions, (), weight, np.arange(4, dtype=np.uint64))
-    assert spreads_of(sampled) == pytest.approx([np.sqrt(32 / 5), 0.0])
+    assert prediction_deviations(sampled) == pytest.approx([np.sqrt(32 / 5), 0.0])
 
 
 # --- what is measured ----------------------------------------------------------------------------
@@ -161,7 +160,7 @@ def test_what_a_rule_explains_stays_with_it_where_other_rules_are_left_out():
     gains = Gain(0.9, 0.01, 500), Gain(0.2, 0.02, 200)
     finding = Finding(rules, gains, share=0.9, error=0.01)
     none = np.zeros(6)
-    seeker = Seeker(
+    seeker = RegionSearch(
         SimpleNamespace(splitters=()), rhale.Regions(), SimpleNamespace(rows=rows), None
     )
     every = seeker.sketch(finding, Target(np.array([0, 1, 2, 3, 4, 5, 5]), none, none, none))
@@ -178,7 +177,9 @@ def test_axes_of_groups_are_those_of_their_rows():
     rows = SearchRows(values, np.zeros(2, dtype=int), np.array([1.0, 1, 1, 2, 2, 2]), None)
     features = feature("a", 0), feature("b", 1)
     whole = FeatureAxis(0.0, 9.0, np.arange(10.0), np.ones(10), 90.0)
-    seeker = Seeker(SimpleNamespace(splitters=features), None, SimpleNamespace(rows=rows), None)
+    seeker = RegionSearch(
+        SimpleNamespace(splitters=features), None, SimpleNamespace(rows=rows), None
+    )
     x = np.array([3.0, 1.0, 2.0, 7.0, 5.0])
     target = Target(np.array([0, 1, 2, 3, 5]), x, x, x)  # one has no value
     division = GroupingRules((Rule(0, 0.5),), features[1:], 2)  # of the second splitter

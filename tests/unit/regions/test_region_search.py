@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.regions.residuals import take_residuals
+from rhale.regions.residuals import CodedRows, take_residuals
 from rhale.regions.rules import Branch, Rule, list_rules
 from rhale.regions.search import (
     Cut,
@@ -19,7 +19,6 @@ from rhale.regions.search import (
     refine_thresholds,
 )
 from rhale.regions.settings import Regions
-from rhale.regions.splitters import CodedRows
 
 
 def search_in(values, effects, *, n_levels=None, settings=None):

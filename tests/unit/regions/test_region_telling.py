@@ -11,7 +11,14 @@ from rhale.effects.binning.fit import MOVED_LIMITS
 from rhale.effects.local.measure import PartResult
 from rhale.features.categories import Levels
 from rhale.output.note import Note
-from rhale.regions.estimate import Sketch, Telling, count_of, keep_groups, write_split, write_splits
+from rhale.regions.estimate import (
+    RegionTreeBuilder,
+    Sketch,
+    count_of,
+    keep_groups,
+    write_split,
+    write_splits,
+)
 from rhale.regions.groups import UserGroups
 from rhale.regions.result import Group, Groups, Split
 from rhale.regions.rules import Rule
@@ -102,7 +109,7 @@ def test_splits_know_their_depth_and_what_they_explain():
 
 def told(finding, parts=(), given=None, output=0, **known):
     sketch = Sketch(finding, **known)
-    return Telling(sketch, SPLITTERS, given, WHOLE, output, tuple(parts))
+    return RegionTreeBuilder(sketch, SPLITTERS, given, WHOLE, output, tuple(parts))
 
 
 RULES = (Rule(0, 40.0),)

@@ -19,9 +19,11 @@ def test_curves_of_one_half_do_not_depend_on_the_other():
     effects = np.random.default_rng(0).normal(size=600)
     rows = rows_of(values)
     one = take_residuals(rows, [target_of(values[:, 0], effects)])
-    changed = np.where(rows.checks, effects + 100, effects)
+    changed = np.where(rows.is_holdout, effects + 100, effects)
     other = take_residuals(rows, [target_of(values[:, 0], changed)])
-    np.testing.assert_array_equal(one.values[:, ~rows.checks], other.values[:, ~rows.checks])
+    np.testing.assert_array_equal(
+        one.values[:, ~rows.is_holdout], other.values[:, ~rows.is_holdout]
+    )
     np.testing.assert_allclose(one.values, other.values, atol=1e-9)
 
 
@@ -52,7 +54,7 @@ def test_cells_of_several_features_stand_one_behind_the_other():
     found = take_residuals(rows_of(values), [one, other])
     assert found.n_cells == 2 * MAX_CURVE_CELLS
     assert found.feature.tolist() == [0] * MAX_CURVE_CELLS + [1] * MAX_CURVE_CELLS
-    assert found.few.max() == 2 * N_PAIR_SEARCH_CELLS - 1
+    assert found.coarse_cell.max() == 2 * N_PAIR_SEARCH_CELLS - 1
     assert np.unique(found.factor).tolist() == [4, 9]
     assert found.cell[:600].max() < MAX_CURVE_CELLS <= found.cell[600:].min()
     assert found.count_rows(np.arange(1_200)) == 600
@@ -142,8 +144,8 @@ def test_means_of_steps_leave_no_more_than_there_was_whatever_the_weights():
     rows = rows_of(uniform(400, 1), weight=rng.uniform(0.5, 2, 400))
     target = Target(row, step + 0.5, rng.normal(size=400), np.zeros(400), 0.0, step, -1, 2.0)
     found = take_residuals(rows, [target])
-    weight = rows.weight[rows.checks]
-    most = 4 * np.sum(weight * target.effects[rows.checks] ** 2) / weight.sum()
+    weight = rows.weight[rows.is_holdout]
+    most = 4 * np.sum(weight * target.effects[rows.is_holdout] ** 2) / weight.sum()
     assert found.spreads(found.checking).sum() <= most
     assert bound_spread(rows, [target]) == pytest.approx(most)
 

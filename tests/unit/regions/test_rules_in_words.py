@@ -318,6 +318,12 @@ def test_groups_and_what_acts_gradually_are_called_so_too():
     assert (told.gradual, told.partners[0].feature) == ("Age of the owner", "Age of the owner")
 
 
+def test_a_name_that_is_a_number_is_called_once_in_a_rule_with_numbers():
+    third = replace(tree_of([cut(1.0)], 2).regions[0], rule="3 < 3 ≤ 30")
+    tree = replace(tree_of((), 2), gradual="3", thirds=(third,))
+    assert call_features(tree, Captions({"3": "Age"})).thirds[0].rule == "3 < Age ≤ 30"
+
+
 def test_without_captions_a_tree_stays_as_it_is():
     tree = tree_of([cut(40.0)], 2)
     assert call_features(tree, Captions()) is tree

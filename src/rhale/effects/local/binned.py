@@ -1,4 +1,4 @@
-"""Local effects of one feature, averaged in bins: RHALE, DALE and ALE differ in what is given here."""
+"""Local effects of one feature, averaged in bins: RHALE, DALE and ALE differ in source and bins."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Source(Protocol):
         """Whether steps of the model are in the local effects of single rows."""
 
     @property
-    def piles(self) -> PointMasses:
-        """Values that many rows share, where local effects cannot tell what happens beside them."""
+    def point_masses(self) -> PointMasses:
+        """Values that many rows share, where local effects do not show what happens beside them."""
 
     def questions(self, rows: MeasuredChunk) -> Questions:
         """Rows as the model is to see them."""
@@ -89,15 +89,12 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class WholeBin:
-    """The row's own bin, widened to whole numbers, between the first and the last one there is.
+    """The row's own bin, widened to whole numbers, between the first and the last one there is."""
 
-    Notes
-    -----
-    A column of whole numbers cannot be asked at limits between them, and a bin [k - ½, k + ½)
-    shrinks to nothing if they are rounded. Asked at k - 1 and k + 1 its secant is that of the
-    broken line through the values of the model, over the bin itself. Limits that are whole
-    numbers are asked as they are, beyond the last value, too: so do ALEPlot and iml.
-    """
+    # A column of whole numbers cannot be asked at limits between them, and a bin [k - ½, k + ½)
+    # shrinks to nothing if they are rounded. Asked at k - 1 and k + 1 its secant is that of the
+    # broken line through the values of the model, over the bin itself. Limits that are whole
+    # numbers are asked as they are, beyond the last value, too: so do ALEPlot and iml.
 
     grid: Grid
     low: float
@@ -120,29 +117,14 @@ class WholeBin:
 
 @dataclass(frozen=True, eq=False)
 class CellChoice:
-    """Cells of one feature and the partition of each output that chooses among them.
-
-    Attributes
-    ----------
-    grid : Grid
-        The cells.
-    partitions : tuple of Partition
-        One for each output.
-    density : {"rows", "bins"}
-        How rows count for centring and importance.
-    can_change : bool
-        Whether the cells allow other bins later.
-    notes : tuple of Note
-        MeasureContext the cells.
-    given : tuple of bool
-        Whether the user gave the limits, one for each output: regions keep them.
-    """
+    """Cells of one feature and the partition of each output that chooses among them."""
 
     grid: Grid
-    partitions: tuple[Partition, ...]
-    density: Density = "rows"
-    can_change: bool = True
+    partitions: tuple[Partition, ...]  # one for each output
+    density: Density = "rows"  # how rows count for centring and importance
+    can_change: bool = True  # whether the cells allow other bins later
     notes: tuple[Note, ...] = ()
+    # whether the user gave the limits, one for each output: regions keep them
     given: tuple[bool, ...] = ()
 
     def between_rows(self, cells: Moments, output: int) -> Moments | None:
@@ -160,26 +142,13 @@ class CellChoice:
 
 @dataclass(frozen=True, eq=False)
 class BinnedEffects:
-    """Local effects of one feature, measured in cells and united to bins.
-
-    Attributes
-    ----------
-    feature : Feature
-        The feature.
-    source : Source
-        Where local effects come from: gradient, secants.
-    cells : CellChoice
-        Cells and partitions.
-    nearby : Nearby
-        Places that sampled rows are moved to.
-    how, missing : tuple of Note
-        How local effects are found, where a reader should know; rows without a value.
-    """
+    """Local effects of one feature, measured in cells and united to bins."""
 
     feature: Feature
-    source: Source
+    source: Source  # where local effects come from: gradient, secants
     cells: CellChoice
-    nearby: Nearby
+    nearby: Nearby  # places that sampled rows are moved to
+    # how, missing: how local effects are found, where a reader should know; rows without a value
     how: tuple[Note, ...] = ()
     missing: tuple[Note, ...] = ()
     n_points: ClassVar[int] = 1
@@ -195,7 +164,7 @@ class BinnedEffects:
         return self.source.n_changes
 
     def n_kept(self, n_outputs: int) -> int:
-        """Where a row stands, its local effects, and its increments between places near."""
+        """The position of a row, its local effects, and its increments between places near."""
         return 1 + n_outputs + self.nearby.n_kept
 
     def questions(self, rows: MeasuredChunk) -> Questions:
@@ -203,45 +172,48 @@ class BinnedEffects:
         asked = self.source.questions(rows)
         # a gradient may be all that a model has for rows that are not in its table
         near = self.nearby.ask(rows, may_fail=self.source.needs == "slopes")
-        return replace(asked, asides=(*asked.asides, near))
+        return replace(asked, subset_queries=(*asked.subset_queries, near))
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Moments of the local effects in every cell."""
         x = rows.chunk.column(self.feature.column)
         series = self.source.local_effects(rows, asked, replies)
-        places = rows.count_only(self.source.piles.split_ties(x, rows.key))
+        places = rows.count_only(self.source.point_masses.split_ties(x, rows.key))
         cells = measure_moments(self.cells.grid, places, series, rows.chunk.weights)
-        near = self.nearby.keep(rows, replies.asides[-1])
+        near = self.nearby.keep(rows, replies.subset_answers[-1])
         kept = np.column_stack([x[rows.sampled], series[:, rows.sampled].T, near])
         return ChunkResult(replace(cells, is_stepped=self.source.is_stepped), kept)
 
     def recall(self, rows: MeasureSample) -> Moments:
         """The same moments, from what was kept of every row."""
         x, effects = rows.kept[:, 0], rows.kept[:, 1 : 1 + self.nearby.n_outputs]
-        places = self.source.piles.split_ties(x, rows.key)
+        places = self.source.point_masses.split_ties(x, rows.key)
         cells = measure_moments(
             self.cells.grid, places, np.ascontiguousarray(effects.T), rows.weight
         )
         return replace(cells, is_stepped=self.source.is_stepped)
 
-    def conclude(self, total: Moments, kept: FloatArray, about: MeasureContext) -> Conclusion:
+    def conclude(self, total: Moments, kept: FloatArray, context: MeasureContext) -> Conclusion:
         """Leave it to the caller to choose bins among the cells, for each output."""
-        notes, every = gather_local_effect_notes(self, total, about), range(len(about.outputs))
-        was_refused = self.nearby.was_refused(about)
+        every = range(len(context.outputs))
+        notes = gather_local_effect_notes(
+            self.feature, self.cells, total, context, how=self.how, missing=self.missing
+        )
+        was_refused = self.nearby.was_refused(context)
         across = ON_NEIGHBOURS if was_refused else ACROSS
         is_ale = self.cells.density == "bins"
         notes += describe_gaps(self.feature, OVER_BIN if is_ale else across)
         if was_refused:
             notes += (NOT_MOVED,)
-        made = tuple(self.unbinned(total, kept, about, output, notes) for output in every)
+        made = tuple(self.unbinned(total, kept, context, output, notes) for output in every)
         return Conclusion(
             made,
             cells=total if self.cells.can_change else None,
-            targets=() if about.searched is None else self.targets(about.searched, len(every)),
+            targets=() if context.searched is None else self.targets(context.searched, len(every)),
         )
 
     def targets(self, searched: MeasureSample, n_outputs: int) -> tuple[Target, ...]:
-        """What regions are to tell apart: local effects, or of a model with steps wide secants."""
+        """Targets of a search for regions: local effects, or wide secants of a model with steps."""
         if self.source.is_stepped:
             return tuple(self.nearby.target(searched, output) for output in range(n_outputs))
         row = np.flatnonzero(self.cells.grid.covers(searched.kept[:, 0]))
@@ -256,7 +228,7 @@ class BinnedEffects:
         return self
 
     def conclude_region(
-        self, total: Moments, kept: FloatArray, about: MeasureContext, output: int
+        self, total: Moments, kept: FloatArray, context: MeasureContext, output: int
     ) -> Unbinned | None:
         """The rows of a region, between its first and last cell or given limits, but for bins."""
         cells = self.cells.between_rows(total.series(output), output)
@@ -265,12 +237,12 @@ class BinnedEffects:
         known = {
             "kind": self.feature.axis_kind,
             "density": self.cells.density,
-            "sample": sample_effects(kept, about, output),
+            "sample": sample_effects(kept, context, output),
         }
         return Unbinned(
             self.feature.name,
-            about.outputs[output],
-            [ModelCells(cells, spread=self.nearby.conclude(about, output))],
+            context.outputs[output],
+            [ModelCells(cells, spread=self.nearby.conclude(context, output))],
             self.cells.partitions[output],
             known=known,
         )
@@ -279,7 +251,7 @@ class BinnedEffects:
         self,
         total: Moments,
         kept: FloatArray,
-        about: MeasureContext,
+        context: MeasureContext,
         output: int,
         notes: tuple[Note, ...],
     ) -> Unbinned:
@@ -288,53 +260,39 @@ class BinnedEffects:
             "kind": self.feature.axis_kind,
             "density": self.cells.density,
             "local_notes": notes,
-            "sample": sample_effects(kept, about, output),
+            "sample": sample_effects(kept, context, output),
         }
         return Unbinned(
             self.feature.name,
-            about.outputs[output],
-            [ModelCells(total.series(output), spread=self.nearby.conclude(about, output))],
+            context.outputs[output],
+            [ModelCells(total.series(output), spread=self.nearby.conclude(context, output))],
             self.cells.partitions[output],
             self.feature.axis,
             known,
         )
 
 
-class MeasuredCells(Protocol):
-    """What is said about a measure whose local effects fall into cells."""
-
-    @property
-    def feature(self) -> Feature:
-        """Whose effect is measured."""
-
-    @property
-    def cells(self) -> CellChoice:
-        """Cells and partitions."""
-
-    @property
-    def how(self) -> tuple[Note, ...]:
-        """How local effects are found."""
-
-    @property
-    def missing(self) -> tuple[Note, ...]:
-        """About rows without a value."""
-
-
 def gather_local_effect_notes(
-    measured: MeasuredCells, total: Moments, about: MeasureContext
+    feature: Feature,
+    cells: CellChoice,
+    total: Moments,
+    context: MeasureContext,
+    *,
+    how: tuple[Note, ...],
+    missing: tuple[Note, ...],
 ) -> tuple[Note, ...]:
     """What a reader should know about the local effects; refuse limits without rows."""
-    feature, edges = measured.feature, measured.cells.grid.edges
-    require_rows_in_limits(feature, int(total.count.sum()), (edges[0], edges[-1]), about.survey)
-    notes = (*measured.how, *about.notes, *feature.notes, *measured.cells.notes, *measured.missing)
-    n_known = about.survey.n_rows - feature.n_missing
+    edges = cells.grid.edges
+    require_rows_in_limits(feature, int(total.count.sum()), (edges[0], edges[-1]), context.survey)
+    notes = (*how, *context.notes, *feature.notes, *cells.notes, *missing)
+    n_known = context.survey.n_rows - feature.n_missing
     return notes + describe_outside(n_known, total, kind=feature.axis_kind)
 
 
-def sample_effects(kept: FloatArray, about: MeasureContext, output: int) -> LocalEffects:
+def sample_effects(kept: FloatArray, context: MeasureContext, output: int) -> LocalEffects:
     """Local effects of the sampled rows that have a value."""
     known = ~np.isnan(kept[:, 0])
-    return LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known])
+    return LocalEffects(kept[known, 0], kept[known, 1 + output], context.weight[known])
 
 
 def without_moved(effect: AnyEffect) -> AnyEffect:
@@ -353,14 +311,19 @@ def choose_cells(
     partitions = tuple(settings.partition(feature.name, output) for output in outputs)
     different = {id(p): p for p in partitions}  # most often one for all outputs
     if n_limits is not None:
-        different = {key: _limit(partition, n_limits) for key, partition in different.items()}
+        for key, p in different.items():
+            if isinstance(p, Adaptive) and p.n_limits is None:
+                different[key] = replace(p, n_limits=n_limits)
         partitions = tuple(different[id(p)] for p in partitions)
     closed = partitions[0].closed
     if any(p.closed != closed for p in partitions):
         msg = f"bins of {feature.name!r} are closed on different sides for different outputs"
         raise BadSettingError(msg)
     offered = [p.candidates(feature.axis) for p in different.values()]
-    notes = _describe_quantiles(feature, partitions[0])
+    notes: tuple[Note, ...] = ()
+    if isinstance(partitions[0], Quantile) and not feature.is_complete:
+        n_rows = f"{feature.axis.values.size:,}"
+        notes = (Note("sample", f"quantile limits from a sample with {n_rows} distinct values"),)
     given = tuple(isinstance(partition, Edges) for partition in partitions)
     if settings.method != "ale":
         grid = fine_grid(feature.axis, np.concatenate(offered), closed)
@@ -373,37 +336,30 @@ def choose_cells(
     return CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes, given=given)
 
 
-def _limit(partition: Partition, n_limits: int) -> Partition:
-    """Let a search look at so many limits, unless the user says how many."""
-    if isinstance(partition, Adaptive) and partition.n_limits is None:
-        return replace(partition, n_limits=n_limits)
-    return partition
-
-
 def choose_point_masses(feature: Feature, cells: CellChoice) -> PointMasses:
-    """Piles of a feature, where its bins may end beside them: limits that were given stay."""
+    """Values that many rows share, where bins are searched: limits that the user gave stay."""
     found = find_point_masses(feature.axis)
-    return found if all(_suits(p, found) for p in cells.partitions) else NO_PILES
+    for p in cells.partitions:
+        if isinstance(p, Edges):
+            edges = np.array(p.edges)
+            if not np.array_equal(found.add_limits(edges), edges):
+                return NO_PILES
+        elif not isinstance(p, Adaptive):
+            return NO_PILES
+    return found
 
 
-def _suits(partition: Partition, piles: PointMasses) -> bool:
-    """Whether bins are searched, or are those of such a search."""
-    if isinstance(partition, Edges):
-        edges = np.array(partition.edges)
-        return np.array_equal(piles.add_limits(edges), edges)
-    return isinstance(partition, Adaptive)
-
-
-def separate_point_masses(cells: CellChoice, piles: PointMasses) -> CellChoice:
-    """Let cells end where the stretches beside piles do, and bins with them."""
-    if not piles.values.size:
+def separate_point_masses(cells: CellChoice, point_masses: PointMasses) -> CellChoice:
+    """Let cells, and with them bins, end where the stretches beside point masses end."""
+    if not point_masses.values.size:
         return cells
-    grid = Grid(piles.add_limits(cells.grid.edges), cells.grid.closed)
+    grid = Grid(point_masses.add_limits(cells.grid.edges), cells.grid.closed)
     between = tuple(
-        p if isinstance(p, Edges) else BetweenStretches(p, piles.as_reserved_intervals)
+        p if isinstance(p, Edges) else BetweenStretches(p, point_masses.as_reserved_intervals)
         for p in cells.partitions
     )
-    # rows of a pile have large local effects over a narrow stretch: no wider bin may hold them
+    # rows of a point mass have large local effects over a narrow stretch: no wider bin may hold
+    # them
     return replace(cells, grid=grid, partitions=between, can_change=False)
 
 
@@ -414,10 +370,3 @@ def reachable_limits(feature: Feature, partition: Partition, edges: FloatArray) 
     inner = np.rint(edges[1:-1])
     rounded = np.unique(np.concatenate([np.ceil(edges[:1]), inner, np.floor(edges[-1:])]))
     return rounded if rounded.size > 1 else edges
-
-
-def _describe_quantiles(feature: Feature, partition: Partition) -> tuple[Note, ...]:
-    if isinstance(partition, Quantile) and not feature.is_complete:
-        n_rows = f"{feature.axis.values.size:,}"
-        return (Note("sample", f"quantile limits from a sample with {n_rows} distinct values"),)
-    return ()

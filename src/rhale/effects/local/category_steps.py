@@ -1,4 +1,4 @@
-"""Steps between levels: differences of predictions, gathered into the effect of a feature with levels."""
+"""Steps between neighbouring levels: differences of predictions, and the effect they add up to."""
 
 from __future__ import annotations
 
@@ -34,28 +34,18 @@ from rhale.output.note import Note
 from rhale.regions.settings import Target
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
-EMPTY_COMBINATION_CHANCE = (
-    0.05  # of taking any combination of a feature for empty, were its columns independent
-)
+# Chance that any combination of a feature is taken for empty, were its columns independent.
+EMPTY_COMBINATION_CHANCE = 0.05
 EMPTY_COMBINATIONS_NOTE = "empty combinations"
 
 
 @dataclass(frozen=True, eq=False)
 class EmptyPairs:
-    """Levels of a feature that no row has together with values of another column.
-
-    Attributes
-    ----------
-    column : int
-        The other column.
-    keys : ndarray of shape (n_values,)
-        Numbers that tell its values apart, increasing.
-    empty : ndarray of shape (n_levels, n_values + 1)
-        Whether no row has both; the last column is of any other value.
-    """
+    """Levels of a feature that no row has together with values of another column."""
 
     column: int
-    keys: FloatArray
+    keys: FloatArray  # (n_values,): distinct numbers of its values, increasing
+    # (n_levels, n_values + 1): whether no row has both; the last column is of any other value
     empty: BoolArray
 
     def code(self, values: FloatArray) -> IntArray:
@@ -66,32 +56,22 @@ class EmptyPairs:
 
 @dataclass(frozen=True, eq=False)
 class EmptyCombinations:
-    """Which moves of rows to a neighbouring level lead where no rows are.
+    """Which moves of rows to a neighbouring level lead where no rows are."""
 
-    Attributes
-    ----------
-    pairs : tuple of EmptyPairs
-        Combinations without rows.
-    whole : ndarray of shape (n_levels - 1,)
-        Steps that are measured all the same, from every row: nothing would be left of them.
-    notes : tuple of Note
-        What a reader should know.
-
-    Notes
-    -----
-    A row of level k that has a value which no row of level k + 1 has would leave the data if it
-    were moved there: what the model says of it is said of nobody. Looked at are columns of two
-    values, and of names. Values with an order are not: a row that is moved to a level where others
-    have values a little higher is near the data, as along any number.
-
-    Zero rows are no chance where independent columns would have more than
-    log(n_combinations / .05) of them: each is empty by chance with probability exp(-expected).
-    Distinct rows are counted: rows that are alike, or heavy, are no more evidence than one.
-    """
+    # A row of level k that has a value which no row of level k + 1 has would leave the data if it
+    # were moved there: its prediction would describe no row. Only columns of two values and columns
+    # of names are examined. Values with an order are not: a row that is moved to a level where
+    # others have values a little higher is near the data, as along any number.
+    #
+    # Zero rows are not due to chance where independent columns would have more than
+    # log(n_combinations / .05) of them: each is empty by chance with probability exp(-expected).
+    # Distinct rows are counted: rows that are alike, or heavy, are no more evidence than one.
 
     pairs: tuple[EmptyPairs, ...] = ()
+    # (n_levels - 1,): steps that are measured all the same, from every row: nothing would be left
+    # of them
     whole: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()  # what a reader should know
 
     def leave(self, level: IntArray, chunk: Chunk) -> BoolArray:
         """Which rows would leave the data one level down, and one level up; shape (2, n_rows)."""
@@ -118,8 +98,14 @@ def find_empty_combinations(feature: Feature, columns: Columns) -> EmptyCombinat
     levels, sample, table = feature.levels, columns.survey.sample, columns.table
     if levels is None or levels.size < 2 or len(table.names) > MOST_COMBINED:
         return EmptyCombinations()
-    level = levels.locate(sampled_numbers(feature, columns))
-    once = (sample.weight > 0).astype(np.float64)  # rows that are alike tell nothing more
+    own = sample.values[:, feature.place]
+    if holds_names(table, feature.column):  # which the survey keeps as hashes
+        hashes = np.array([hashed(value) for value in table.labels_of(feature.column).values])
+        order = np.argsort(hashes)
+        at = order[np.minimum(np.searchsorted(hashes[order], own), hashes.size - 1)]
+        own = np.where(hashes[at] == own, at, np.nan)
+    level = levels.locate(own)
+    once = (sample.weight > 0).astype(np.float64)  # rows that are alike add no evidence
     others = list[tuple[int, FloatArray, IntArray]]()
     for place, column in enumerate(columns.sampled):
         values = sample.values[:, place]
@@ -143,27 +129,21 @@ def find_empty_combinations(feature: Feature, columns: Columns) -> EmptyCombinat
     found = EmptyCombinations(tuple(pairs), np.zeros(levels.size - 1, dtype=np.bool_))
     codes = [pair.code(sample.values[:, columns.sampled.index(pair.column)]) for pair in pairs]
     leave = found.leave_by(level, codes)
-    whole = find_whole(level, leave & (once > 0), once, levels.size)
     if not leave.any():
         return EmptyCombinations()
+
+    # Steps of which too little would be left on either side. If every row of a level has a value
+    # that no row of the next one has, then no row of the next one is like any of them: it leaves
+    # the data, too, though no pair of columns shows it. Such are the dummy columns of a category.
+    def count_rows(some: BoolArray) -> FloatArray:
+        return np.bincount(level[some], once[some], levels.size).astype(np.float64)
+
+    out = level < 0, *(leave & (once > 0))
+    every, down, up = (count_rows((level >= 0) & ~some) for some in out)
+    few = np.minimum(every, STEP_ROWS)
+    whole = np.asarray((up[:-1] < few[:-1]) | (down[1:] < few[1:]))
     found = replace(found, whole=whole)
     return replace(found, notes=describe_empty(feature, columns, found, (level, codes, leave)))
-
-
-def find_whole(level: IntArray, leave: BoolArray, weight: FloatArray, n_levels: int) -> BoolArray:
-    """LevelDifferences of which too little would be left on either side.
-
-    If every row of a level has a value that no row of the next one has, then no row of the next
-    one is like any of them: it leaves the data, too, though no pair of columns shows it. Such are
-    the columns of a category that was made into one column for each of its levels.
-    """
-
-    def rows(some: BoolArray) -> FloatArray:
-        return np.bincount(level[some], weight[some], n_levels).astype(np.float64)
-
-    every, down, up = (rows((level >= 0) & ~some) for some in (level < 0, *leave))
-    few = np.minimum(every, STEP_ROWS)
-    return np.asarray((up[:-1] < few[:-1]) | (down[1:] < few[1:]))
 
 
 def describe_empty(
@@ -172,12 +152,12 @@ def describe_empty(
     found: EmptyCombinations,
     sampled: tuple[IntArray, list[IntArray], BoolArray],
 ) -> tuple[Note, ...]:
-    """Name combinations without rows, and say what is left out for them or is measured all the same."""
+    """Notes that name combinations without rows, and say whether rows are moved there."""
     level, codes, leave = sampled
     weight, levels = columns.survey.sample.weight, feature.levels
     assert levels is not None  # noqa: S101 - our own mistake
     is_whole = found.is_whole(level)
-    told = {False: dict[str, None](), True: dict[str, None]()}
+    named = {False: dict[str, None](), True: dict[str, None]()}
     for pair, code in zip(found.pairs, codes, strict=True):
         for way, shift in enumerate((-1, 1)):
             rows = np.flatnonzero(leave[way])
@@ -185,10 +165,10 @@ def describe_empty(
             moves = np.column_stack([level[rows] + shift, code[rows], is_whole[way, rows]])
             for to, key, whole in np.unique(moves, axis=0).tolist():
                 value = name_value(columns, pair.column, float(pair.keys[key]))
-                told[bool(whole)][f"{feature.name} = {levels.names[to]} with {value}"] = None
+                named[bool(whole)][f"{feature.name} = {levels.names[to]} with {value}"] = None
     who = "no row has" if columns.survey.sample.is_complete else "no sampled row has"
     notes = list[Note]()
-    for whole, names in told.items():
+    for whole, names in named.items():
         if not names:
             continue
         shown = ", ".join(list(names)[:MAX_NAMED_IN_NOTE])
@@ -219,60 +199,31 @@ def name_value(columns: Columns, column: int, key: float) -> str:
     return f"a value of {name}"
 
 
-def sampled_numbers(feature: Feature, columns: Columns) -> FloatArray:
-    """Values of a feature in the sample of the survey, as its levels know them."""
-    values = columns.survey.sample.values[:, feature.place]
-    if not holds_names(columns.table, feature.column):
-        return values
-    keys = np.array([hashed(value) for value in columns.table.labels_of(feature.column).values])
-    order = np.argsort(keys)
-    found = order[np.minimum(np.searchsorted(keys[order], values), keys.size - 1)]
-    return np.where(keys[found] == values, found, np.nan)
-
-
 NO_PAIRS = np.zeros((0, 0), dtype=np.bool_)
 NOTHING_EMPTY = EmptyCombinations()
 
 
 @dataclass(frozen=True, eq=False)
 class RowSteps:
-    """LevelDifferences of the rows of one feature.
+    """Steps of the rows of one feature."""
 
-    Attributes
-    ----------
-    level : ndarray of shape (n_rows,)
-        Level of every row; -1 where it has none.
-    down, up : ndarray of shape (n_outputs, n_rows)
-        Change of the prediction from the level below to the row's own, and on to the one above; 0
-        where there is none.
-    """
-
-    level: IntArray
+    level: IntArray  # (n_rows,): level of every row; -1 where it has none
+    # down, up: (n_outputs, n_rows): change of the prediction from the level below to the row's own,
+    # and on to the one above; 0 where there is none
     down: FloatArray
     up: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class LevelDifferences:
-    """A feature with levels: the rows of each level are moved to its neighbours.
+    """A feature with levels: the rows of each level are moved to its neighbours."""
 
-    Attributes
-    ----------
-    feature : Feature
-        The feature; it has levels.
-    nearby : Nearby
-        Levels that sampled rows are moved to: those near their own, or all that there are where
-        these have no order.
-    missing : tuple of Note
-        MeasureContext rows without a value.
-    empty : EmptyCombinations
-        Where no rows are: they are not moved there.
-    """
-
-    feature: Feature
+    feature: Feature  # the feature; it has levels
+    # levels that sampled rows are moved to: those near their own, or all that there are where these
+    # have no order
     nearby: Nearby
-    missing: tuple[Note, ...] = ()
-    empty: EmptyCombinations = NOTHING_EMPTY
+    missing: tuple[Note, ...] = ()  # about rows without a value
+    empty: EmptyCombinations = NOTHING_EMPTY  # where no rows are: they are not moved there
     needs: ClassVar[Needs] = "predictions"
     n_points: ClassVar[int] = 1
 
@@ -288,7 +239,7 @@ class LevelDifferences:
         return 1 if self.levels.size == 2 else 2
 
     def n_kept(self, n_outputs: int) -> int:
-        """Where a row stands, its steps down and its steps up; its increments between others."""
+        """The position of a row, its steps down and its steps up; its increments between others."""
         return 1 + 2 * n_outputs + self.nearby.n_kept
 
     def questions(self, rows: MeasuredChunk) -> Questions:
@@ -306,7 +257,7 @@ class LevelDifferences:
         level, sampled, weights = asked.memory, rows.sampled, rows.chunk.weights
         steps = row_steps(level, self.levels.size, replies.predictions, replies.changed)
         known = level >= 0 if rows.counted is None else (level >= 0) & rows.counted
-        near = self.nearby.keep(rows, *replies.asides)
+        near = self.nearby.keep(rows, *replies.subset_answers)
         if self.empty.pairs:
             left_out = self.empty.leave(level, rows.chunk)
             steps.down[:, left_out[0]] = steps.up[:, left_out[1]] = np.nan
@@ -318,8 +269,8 @@ class LevelDifferences:
             steps.up[:, known],
             None if weights is None else weights[known],
         )
-        stands = self.levels.stand(level)[sampled, None]
-        kept = np.hstack([stands, steps.down[:, sampled].T, steps.up[:, sampled].T, near])
+        positions = self.levels.stand(level)[sampled, None]
+        kept = np.hstack([positions, steps.down[:, sampled].T, steps.up[:, sampled].T, near])
         return ChunkResult(total, kept)
 
     def measure(
@@ -332,25 +283,25 @@ class LevelDifferences:
     def recall(self, rows: MeasureSample) -> LevelMoments | LevelClasses:
         """The same moments, from what was kept of every row."""
         n_outputs = self.nearby.n_outputs
-        stands, down, up, _ = np.split(rows.kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
-        known = ~np.isnan(stands[:, 0])
-        level = np.searchsorted(self.levels.edges, stands[known, 0])
+        positions, down, up, _ = np.split(rows.kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
+        known = ~np.isnan(positions[:, 0])
+        level = np.searchsorted(self.levels.edges, positions[known, 0])
         return self.measure(level, down[known].T, up[known].T, rows.weight[known])
 
     def conclude(
-        self, total: LevelMoments | LevelClasses, kept: FloatArray, about: MeasureContext
+        self, total: LevelMoments | LevelClasses, kept: FloatArray, context: MeasureContext
     ) -> Conclusion:
         """Gather the steps of each output, and how rows differ at the levels."""
-        every, outputs = slice(0, self.levels.size), range(len(about.outputs))
-        made = tuple(self.gather(total, kept, about, output, every) for output in outputs)
-        targets = () if about.searched is None else self.targets(about.searched, len(outputs))
+        every, outputs = slice(0, self.levels.size), range(len(context.outputs))
+        made = tuple(self.gather(total, kept, context, output, every) for output in outputs)
+        targets = () if context.searched is None else self.targets(context.searched, len(outputs))
         return Conclusion(made, targets=targets)
 
     def conclude_region(
         self,
         total: LevelMoments | LevelClasses,
         kept: FloatArray,
-        about: MeasureContext,
+        context: MeasureContext,
         output: int,
     ) -> LevelEffect | None:
         """The same for the rows of a region, from the first to the last of their levels."""
@@ -358,7 +309,7 @@ class LevelDifferences:
         if total.count.sum() < MIN_REGION_ROWS:
             return None
         some = slice(int(filled[0]), int(filled[-1]) + 1)
-        made = self.gather(total, kept, about, output, some)
+        made = self.gather(total, kept, context, output, some)
         unknown = [made.levels[k] for k in np.flatnonzero(made.count == 0)]
         if not unknown:
             return made
@@ -373,20 +324,39 @@ class LevelDifferences:
         self,
         total: LevelMoments | LevelClasses,
         kept: FloatArray,
-        about: MeasureContext,
+        context: MeasureContext,
         output: int,
         some: slice,
     ) -> LevelEffect:
         """The effect of neighbouring levels on one output."""
         levels, found = self.levels, total.between(some)
-        spread = self.nearby.conclude(about, output)
+        spread = self.nearby.conclude(context, output)
         steps, edges = found.steps, levels.edges[some]
         width = np.diff(edges)
         others = name_others(len(levels.pooled_names))
         has_pooled = any(name.rstrip(" ") == others for name in levels.names[some])
+        bin_notes = self.feature.notes
+        if not levels.has_order and context.survey.n_rows > self.nearby.n_rows:
+            text = f"spread of the levels from {self.nearby.n_rows:,} rows moved to every level"
+            bin_notes += (Note("sample", text),)
+        # Local effects of the sampled rows, at the middles of the steps.
+        n_outputs = len(context.outputs)
+        positions, down, up, _ = np.split(kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
+        level = np.where(
+            np.isnan(positions[:, 0]), -1, np.searchsorted(levels.edges, positions[:, 0])
+        )
+        parts = []
+        for change, shift in ((down, 1), (up, 0)):  # down: the step before the level; up: behind it
+            step = level - shift
+            known = (level >= 0) & (step >= 0) & (step < levels.edges.size - 1)
+            known &= ~np.isnan(change[:, output])
+            low, high = levels.edges[step[known]], levels.edges[step[known] + 1]
+            effects = change[known, output] / (high - low)
+            parts.append((0.5 * (low + high), effects, context.weight[known]))
+        sample = LocalEffects(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
         return LevelEffect(
             name=self.feature.name,
-            output=about.outputs[output],
+            output=context.outputs[output],
             levels=levels.names[some],
             level_count=found.count,
             level_weight=found.weight,
@@ -400,27 +370,27 @@ class LevelDifferences:
             is_number=levels.is_number,
             has_order=levels.has_order,
             pooled=levels.pooled_names if has_pooled else (),
-            local_notes=about.notes + self.missing + self.empty.notes,
-            bin_notes=self.feature.notes + self.describe_moved(about),
+            local_notes=context.notes + self.missing + self.empty.notes,
+            bin_notes=bin_notes,
             row_spread=None if spread is None else spread.between(some.start, some.stop),
-            sample=self.sampled_steps(kept, about, output),
+            sample=sample,
         )
 
     def targets(self, searched: MeasureSample, n_outputs: int) -> tuple[Target, ...]:
-        """What regions are to tell apart: the steps of every row, down and up."""
+        """Targets of the search for regions: the steps of every row, down and up."""
         edges, ends = self.levels.edges, [1, 1 + n_outputs, 1 + 2 * n_outputs]
-        stands, down, up, _ = np.split(searched.kept, ends, axis=1)
-        known = np.flatnonzero(~np.isnan(stands[:, 0]))
-        level = np.searchsorted(edges, stands[known, 0])
+        positions, down, up, _ = np.split(searched.kept, ends, axis=1)
+        known = np.flatnonzero(~np.isnan(positions[:, 0]))
+        level = np.searchsorted(edges, positions[known, 0])
         below = (level > 0) & ~np.isnan(down[known, 0])
         above = (level < edges.size - 1) & ~np.isnan(up[known, 0])
         row = np.concatenate([known[below], known[above]])
-        stand = np.concatenate([level[below], level[above]])
+        position = np.concatenate([level[below], level[above]])
         step = np.concatenate([level[below] - 1, level[above]])
         return tuple(
             Target(
                 row=row,
-                x=stand.astype(np.float64),
+                x=position.astype(np.float64),
                 effects=np.concatenate([down[known[below], output], up[known[above], output]]),
                 shared=np.zeros(row.size),
                 step=step,
@@ -428,44 +398,13 @@ class LevelDifferences:
             for output in range(n_outputs)
         )
 
-    def describe_moved(self, about: MeasureContext) -> tuple[Note, ...]:
-        """Say that the spread rests on some of the rows moved to every level, where it does."""
-        if self.levels.has_order or about.survey.n_rows <= self.nearby.n_rows:
-            return ()
-        text = f"spread of the levels from {self.nearby.n_rows:,} rows moved to every level"
-        return (Note("sample", text),)
-
-    def sampled_steps(self, kept: FloatArray, about: MeasureContext, output: int) -> LocalEffects:
-        """Steps of the sampled rows, at the middles of the steps."""
-        edges, n_outputs = self.levels.edges, len(about.outputs)
-        stands, down, up, _ = np.split(kept, [1, 1 + n_outputs, 1 + 2 * n_outputs], axis=1)
-        level = np.where(np.isnan(stands[:, 0]), -1, np.searchsorted(edges, stands[:, 0]))
-        parts = []
-        for change, shift in ((down, 1), (up, 0)):  # down: the step before the level; up: behind it
-            step = level - shift
-            known = (level >= 0) & (step >= 0) & (step < edges.size - 1)
-            known &= ~np.isnan(change[:, output])
-            k = step[known]
-            effects = change[known, output] / (edges[k + 1] - edges[k])
-            parts.append((0.5 * (edges[k] + edges[k + 1]), effects, about.weight[known]))
-        return LocalEffects(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
-
 
 def row_steps(
     level: IntArray, n_levels: int, base: FloatArray, answers: Sequence[FloatArray] | FloatArray
 ) -> RowSteps:
-    """Turn answers about neighbouring levels into steps.
+    """Steps to the levels below and above, from predictions `base` (n_rows, n_outputs).
 
-    Parameters
-    ----------
-    level : ndarray of shape (n_rows,)
-        Levels of the rows.
-    n_levels : int
-        Number of levels.
-    base : ndarray of shape (n_rows, n_outputs)
-        Predictions of the rows as they are.
-    answers : one or two of ndarray of shape (n_rows, n_outputs)
-        Answers about the levels below and above.
+    `answers` has one or two arrays of the same shape: the rows at the level below, and above.
     """
     below, above = answers[0], answers[-1]
     down = np.where((level > 0)[:, None], base - below, 0.0).T

@@ -24,46 +24,30 @@ MIN_WINDOW_ROWS = 4  # a window always sees some other rows
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """The interval around a value over which a secant is taken.
+    """The interval around a value over which a secant is taken."""
 
-    Attributes
-    ----------
-    share : float
-        Share of the rows inside, half of them on each side, those with the very same value not
-        counted; moved inside at the ends of the axis.
-    low, high : float
-        Range of the feature.
-    knots : Knots
-        Some values.
-    starts, stops : ndarray of shape (n_knots,)
-        The intervals around them; straight lines between them. Of an even window, the least ones.
-    ladder : ndarray of shape (n_values,) or None
-        The only values an end may have, where there are few.
-    whole : bool
-        Whether ends must be whole numbers.
-    gaps : ndarray of shape (n_gaps, 2)
-        Wide stretches without rows, which windows do not cross: what happens there is measured
-        apart. Only that of a value that is alone between two of them does.
-    reach : ndarray of shape (n_knots,) or None
-        How far an even window goes to either side of the knots: as far as its shorter half.
-    piles : PointMasses
-        Values that many rows share: no window crosses them.
-    least : Window or None
-        What an even window is at least; where it would be narrower, this one is taken. None where
-        windows are not even.
-    """
-
+    # share of the rows inside, half of them on each side, those with the very same value not
+    # counted; moved inside at the ends of the axis
     share: float
+    # low, high: range of the feature
     low: float
     high: float
     knots: Knots
+    # starts, stops: (n_knots,): the intervals around them; straight lines between them. Of an even
+    # window, the least ones
     starts: FloatArray
     stops: FloatArray
-    ladder: FloatArray | None
-    whole: bool
+    ladder: FloatArray | None  # (n_values,): the only values an end may have, where there are few
+    whole: bool  # whether ends must be whole numbers
+    # (n_gaps, 2): wide stretches without rows, which windows do not cross: what happens there is
+    # measured apart. Only that of a value that is alone between two of them does
     gaps: FloatArray
+    # (n_knots,): how far an even window goes to either side of the knots: as far as its shorter
+    # half
     reach: FloatArray | None = None
-    piles: PointMasses = NO_PILES
+    point_masses: PointMasses = NO_PILES  # values that many rows share: no window crosses them
+    # what an even window is at least; where it would be narrower, this one is taken. None where
+    # windows are not even
     least: Window | None = None
 
     def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -72,7 +56,7 @@ class Window:
 
     @property
     def lines(self) -> tuple[FloatArray, ...]:
-        """Heights of the lines that tell where the intervals end."""
+        """Heights of the lines at which intervals end."""
         if self.reach is None or self.least is None:
             return self.starts, self.stops
         return self.starts, self.stops, self.reach
@@ -82,11 +66,14 @@ class Window:
         if self.least is None:
             a, b = lines
         else:
-            reach = self.piles.shorten(x, lines[2])
+            reach = self.point_masses.shorten(x, lines[2])
             for behind, beyond in self.gaps:
-                way = np.where(x <= behind, behind - x, np.where(x >= beyond, x - beyond, np.inf))
-                reach = np.minimum(reach, way)
-            a, b = _make_symmetric_windows(x, reach, self.least.within(x, lines[:2]))
+                to_gap = np.where(x >= beyond, x - beyond, np.inf)
+                reach = np.minimum(reach, np.where(x <= behind, behind - x, to_gap))
+            # as long to the left as to the right, or the least window where this is wider
+            a, b = self.least.within(x, lines[:2])
+            is_wide = 2 * reach >= b - a
+            a, b = np.where(is_wide, x - reach, a), np.where(is_wide, x + reach, b)
         if self.ladder is not None:
             a, b = nearest(self.ladder, a), nearest(self.ladder, b)
         elif self.whole:
@@ -98,7 +85,7 @@ class Window:
             b = np.where(x <= behind, np.minimum(b, behind), b)
         if self.gaps.size:
             a, b = (np.where(b > a, own, all_) for own, all_ in zip((a, b), wide, strict=True))
-        a, b = self.piles.confine(x, a, b)
+        a, b = self.point_masses.confine(x, a, b)
         is_narrow = ~(b > a)
         if is_narrow.any():
             a[is_narrow], b[is_narrow] = self.low, self.high
@@ -110,29 +97,16 @@ def window(
     share: float,
     *,
     whole: bool = False,
-    piles: PointMasses = NO_PILES,
+    point_masses: PointMasses = NO_PILES,
     at: FloatArray | None = None,
 ) -> Window:
     """Find, everywhere on the axis, the interval that holds a share of the rows.
 
-    Parameters
-    ----------
-    axis : FeatureAxis
-        The feature.
-    share : float
-        Share of the weight that the window holds besides the rows at its centre.
-    whole : bool
-        Whether the feature takes whole numbers only.
-    piles : PointMasses
-        Values that many rows share.
-    at : ndarray of shape (n_places,), optional
-        The only places that it will be asked about, increasing; between them it is a guess.
-
-    Notes
-    -----
-    O(n_values). Rows with the same value as the centre do not count: a pile of zeros must not
-    shrink the window to nothing.
+    Rows at the centre are not part of the share. `at` are the only values, increasing, at which the
+    window will be read, where these are known.
     """
+    # O(n_values). Rows with the same value as the centre do not count: a point mass at zero must
+    # not shrink the window to nothing.
     is_ladder = axis.values.size <= MANY_VALUES
     knots = axis.knots if at is None or is_ladder else Knots(at)
     below, above = (
@@ -152,7 +126,7 @@ def window(
         ladder=ladder,
         whole=whole,
         gaps=axis.empty,
-        piles=piles,
+        point_masses=point_masses,
     )
 
 
@@ -162,48 +136,24 @@ def even_window(
     least: float,
     *,
     whole: bool = False,
-    piles: PointMasses = NO_PILES,
+    point_masses: PointMasses = NO_PILES,
 ) -> Window:
-    """Find windows that go as far to the left as to the right.
+    """Find windows that reach as far to the left as to the right.
 
-    Parameters
-    ----------
-    axis : FeatureAxis
-        The feature.
-    share : float
-        Share of the weight inside where rows are evenly dense. Elsewhere half of it is on the
-        denser side, and the other side is as long.
-    least : float
-        Share of the weight that a window holds at least: at the ends of the axis, where an even
-        window would shrink to nothing, it is that of `window` with this share.
-    whole : bool
-        As in `window`.
-    piles : PointMasses
-        As in `window`.
-
-    Notes
-    -----
-    The secant over an even window is off by the third derivative only, over any other window by
-    the second already. Features of few values have no even windows: their neighbours are where
-    they are.
+    Half of `share` is on the denser side, and the other side is as long. At the ends of the axis,
+    where an even window would shrink to nothing, it is that of `window` with the share `least`.
     """
+    # The secant over an even window is off by the third derivative only, over any other window by
+    # the second already. Features of few values have no even windows: their neighbours are where
+    # they are.
     if axis.values.size <= MANY_VALUES:
-        return window(axis, share, whole=whole, piles=piles)
+        return window(axis, share, whole=whole, point_masses=point_masses)
     half = _weight_needed(axis, share) / 2
     knots, (below, above) = axis.knots.places, axis.beside_knots
     starts, stops = _find_values_at_weights(axis, below - half, axis.total - above + half)
     reach = np.minimum(knots - starts, stops - knots)
     narrow = window(axis, min(least, share), whole=whole)
-    return replace(narrow, share=share, reach=reach, piles=piles, least=narrow)
-
-
-def _make_symmetric_windows(
-    x: FloatArray, reach: FloatArray, least: tuple[FloatArray, FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """Windows as long to the left as to the right, or the least ones where these are wider."""
-    a, b = least
-    is_wide = 2 * reach >= b - a
-    return np.where(is_wide, x - reach, a), np.where(is_wide, x + reach, b)
+    return replace(narrow, share=share, reach=reach, point_masses=point_masses, least=narrow)
 
 
 def _weight_needed(axis: FeatureAxis, share: float) -> float:
@@ -250,30 +200,17 @@ class OwnBin:
 
 @dataclass(frozen=True, eq=False)
 class Secant:
-    """Difference quotients over windows of rows around every value of one column.
+    """Difference quotients over windows of rows around every value of one column."""
 
-    Attributes
-    ----------
-    column : int
-        The feature's column in the table.
-    interval : Interval
-        Where the secant of a row begins and ends.
-    wide : Window or None
-        A wider one, which tells how much of the secant is curvature; None where the model is
-        smooth and one is enough.
-    piles : PointMasses
-        Values that many rows share, as in the intervals.
+    # Two predictions per row, and two more for every other row where there is a second window: what
+    # these tell of curvature counts twice (`curvature_share`).
 
-    Notes
-    -----
-    Two predictions per row, and two more for every other row where there is a second window: what
-    these tell of curvature counts twice (`curvature_share`).
-    """
-
-    column: int
-    interval: Interval
+    column: int  # the feature's column in the table
+    interval: Interval  # where the secant of a row begins and ends
+    # a wider one, from which the curvature is estimated; None where the model is smooth
+    # and one is enough
     wide: Window | None = None
-    piles: PointMasses = NO_PILES
+    point_masses: PointMasses = NO_PILES  # values that many rows share, as in the intervals
     needs: ClassVar[Needs] = "nothing"
     n_changes: ClassVar[int] = 2
 
@@ -285,15 +222,15 @@ class Secant:
     def questions(self, rows: MeasuredChunk) -> Questions:
         """Both ends of the windows of every row, as the column's type can hold them."""
         chunk, column = rows.chunk, self.column
-        x = self.piles.split_ties(chunk.column(column), rows.key)
+        x = self.point_masses.split_ties(chunk.column(column), rows.key)
         ends = self.representable(chunk, self.interval, x)
         changes = [(column, end) for end in ends]
         if self.wide is None:
             return Questions(changes, (x, ends))
         some = rows.every_other
         wide = self.representable(chunk, self.wide, x[some])
-        asides = (SubsetQuery(some, [(column, end) for end in wide]),)
-        return Questions(changes, (x, ends, some, wide), asides)
+        subset_queries = (SubsetQuery(some, [(column, end) for end in wide]),)
+        return Questions(changes, (x, ends, some, wide), subset_queries)
 
     def representable(self, chunk: Chunk, interval: Interval, x: FloatArray) -> End:
         """Where the secants of some rows begin and end, as the column's type can hold it."""
@@ -312,7 +249,9 @@ class Secant:
         if more:
             some, wide = more
             share = curvature_share(x[some], (ends[0][some], ends[1][some]), wide)[:, None]
-            found[some] += 2 * share * (found[some] - _secant_quotient(*replies.asides[0], *wide))
+            found[some] += (
+                2 * share * (found[some] - _secant_quotient(*replies.subset_answers[0], *wide))
+            )
         found[np.isnan(x)] = 0.0  # rows without a value fall into no cell
         return np.ascontiguousarray(found.T)
 
@@ -328,34 +267,14 @@ def known_ends(interval: Interval, x: FloatArray) -> End:
 
 
 def curvature_share(x: FloatArray, narrow: End, wide: End) -> FloatArray:
-    """Share of the difference of two secants that is to be added to the narrow one.
+    """Share of the difference of two secants that corrects the narrow one for curvature, (n_rows,).
 
-    Parameters
-    ----------
-    x : ndarray of shape (n_rows,)
-        Feature values.
-    narrow, wide : pairs of ndarray of shape (n_rows,)
-        Where the two windows of each row begin and end.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        1 / (q - 1), q being the squared ratio of the widths; 0 where a window is not even or
-        the widths are too similar.
-
-    Notes
-    -----
-    Over an even window of width w the secant d is off by f''' w² / 24, so the secant e over one
-    of width w √q is off by q times as much, and d + (d - e) / (q - 1) by neither (Richardson).
-    Windows may then be wide enough to even out the steps of a tree, and still follow a curve.
-
-    Examples
-    --------
-    >>> x, narrow, wide = np.array([5.0]), (np.array([4.0]), np.array([6.0])), (
-    ...     np.array([2.0]), np.array([8.0]))
-    >>> float(curvature_share(x, narrow, wide)[0])
-    0.125
+    It is 1 / (q - 1) with the squared ratio q of the widths, and 0 where a window is not even or
+    the widths are too similar.
     """
+    # Over an even window of width w the secant d is off by f''' w² / 24, so the secant e over one
+    # of width w √q is off by q times as much, and d + (d - e) / (q - 1) by neither (Richardson).
+    # Windows may then be wide enough to even out the steps of a tree, and still follow a curve.
     even = np.ones(x.size, dtype=np.bool_)
     for a, b in (narrow, wide):
         even &= np.abs((x - a) - (b - x)) <= UNEVEN * (b - a)

@@ -26,7 +26,7 @@ class Gradient:
     needs: ClassVar[Needs] = "slopes"
     n_changes: ClassVar[int] = 0
     is_stepped: ClassVar[bool] = False
-    piles: ClassVar[PointMasses] = NO_PILES  # a derivative is what it is
+    point_masses: ClassVar[PointMasses] = NO_PILES  # a derivative is what it is
 
     def questions(self, rows: MeasuredChunk) -> Questions:  # noqa: ARG002 - slopes answer for all columns
         """Nothing beyond the slopes of the rows as they are."""
@@ -49,7 +49,7 @@ CHECKED_ROWS, FEWEST_CHECKED = 32, 16
 CHECKED_NUMBERS = 2**26  # of the rows that are asked about: of 1,000 features and more, fewer rows
 STEP_SHARE = 0.01  # of the rows in the window of a row ...
 STEP_PART = 1 / 8  # ... and the part of it that a step is: wide for single precision, else narrow
-FEWEST_CLEAR = 8  # rows that tell something, for a verdict
+FEWEST_CLEAR = 8  # rows with a clear difference, for a verdict
 BENT = 0.25  # slopes left and right of a row that differ by less belong to one line
 FACTOR = 1.5  # a gradient that is off by less is not called wrong
 GRADIENT_CHECK_EPSILON = 2.0**-23  # models that compute in single precision may answer in double
@@ -59,28 +59,18 @@ COARSE_BITS = (8, 11)  # of the two forms of half precision
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A gradient that is not the slope of the predictions along one feature.
+    """A gradient that is not the slope of the predictions along one feature."""
 
-    Attributes
-    ----------
-    feature, output : str
-        The feature and the output.
-    slope, difference : float
-        The gradient in one row, and the difference quotient of predictions around it.
-    row : int
-        The row.
-    between : (str, str)
-        Where these predictions were asked.
-    n_wrong, n_clear : int
-        Rows that disagree, of those in which differences say something.
-    """
-
+    # feature, output: the feature and the output
     feature: str
     output: str
+    # slope, difference: the gradient in one row, and the difference quotient of predictions around
+    # it
     slope: float
     difference: float
     row: int
-    between: tuple[str, str]
+    between: tuple[str, str]  # where these predictions were asked
+    # n_wrong, n_clear: rows that disagree, of those in which differences say something
     n_wrong: int
     n_clear: int
 
@@ -95,17 +85,11 @@ class Disagreement:
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """Predictions around some rows along each of some features.
+    """Predictions around some rows along each of some features."""
 
-    Attributes
-    ----------
-    places : three of ndarray of shape (n_features, n_rows)
-        Where they were asked: left, at the row, right.
-    answers : three of ndarray of shape (n_features, n_rows, n_outputs)
-        What they are.
-    """
-
+    # (n_features, n_rows): where they were asked: left, at the row, right
     places: tuple[FloatArray, FloatArray, FloatArray]
+    # (n_features, n_rows, n_outputs): what they are
     answers: tuple[FloatArray, FloatArray, FloatArray]
 
     @property
@@ -134,7 +118,13 @@ class Differences:
         """
         (a, x, b), width = self.places, self.places[2] - self.places[0]
         answers = np.stack(self.answers)
-        noise = _short_step_quotient(np.abs(answers).max(axis=0) * _precision(answers), width)
+        # relative rounding of the answers about each feature: coarse where all have few digits
+        mantissa = np.frexp(answers)[0]
+        epsilon = np.full((answers.shape[1], 1, 1), GRADIENT_CHECK_ULPS * GRADIENT_CHECK_EPSILON)
+        for bits in sorted(COARSE_BITS, reverse=True):  # the fewest that do count
+            scaled = mantissa * 2**bits
+            epsilon[np.all(scaled == np.rint(scaled), axis=(0, 2, 3))] = 2.0 * 2.0**-bits
+        noise = _short_step_quotient(np.abs(answers).max(axis=0) * epsilon, width)
         far = np.maximum(np.abs(a), np.abs(b))
         lost = ~(width > GRADIENT_CHECK_ULPS * GRADIENT_CHECK_EPSILON * far) | np.isnan(x)
         noise[lost] = np.inf
@@ -142,39 +132,22 @@ class Differences:
 
 
 def check_gradient(
-    asker: BatchedModel,
+    model: BatchedModel,
     probe: Chunk,
     features: Sequence[Feature],
     found: tuple[FloatArray, FloatArray],
 ) -> tuple[list[Disagreement], int]:
     """Compare slopes with differences of predictions, feature by feature.
 
-    Parameters
-    ----------
-    asker : BatchedModel
-        The model.
-    probe : Chunk
-        Some rows.
-    features : sequence of Feature
-        Features on an axis of numbers.
-    found : ndarray of shape (n_rows, n_outputs) and (n_rows, n_outputs, n_columns)
-        Answers and slopes of the model in these rows.
-
-    Returns
-    -------
-    disagreements : list of Disagreement
-        Of each feature that has some, the output in which most rows disagree.
-    asked : int
-        Rows that were predicted.
-
-    Notes
-    -----
-    A row says something if the change over its step is more than rounding can make and the slopes
-    on its left and right agree: rows at a kink or a step do not. If those are more than half of
-    the rows that react, the feature is judged, and the gradient is wrong if it has another sign or
-    another size in more than half of them.
+    `found` has predictions (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns) of the
+    probe. Returns one disagreement for each wrong feature, of the output in which most rows
+    disagree, and the number of rows predicted.
     """
-    fit = CHECKED_NUMBERS // (2 * max(len(features), 1) * len(asker.names))
+    # A row says something if the change over its step is more than rounding can make and the slopes
+    # on its left and right agree: rows at a kink or a step do not. If those are more than half of
+    # the rows that react, the feature is judged, and the gradient is wrong if it has another sign
+    # or another size in more than half of them.
+    fit = CHECKED_NUMBERS // (2 * max(len(features), 1) * len(model.names))
     n_rows = int(np.clip(fit, FEWEST_CHECKED, CHECKED_ROWS))
     rows = np.arange(min(n_rows, probe.n_rows))
     some, (base, slopes) = probe.take(rows), (found[0][rows], found[1][rows])
@@ -184,15 +157,33 @@ def check_gradient(
     columns = [feature.column for feature in features]
     changes = [(column, end) for column, *ends in zip(columns, a, b, strict=True) for end in ends]
     try:
-        answers = asker.ask(some, changes)
+        answers = model.ask(some, changes)
     except (ModelFailedError, BadPredictionError):
-        if not any(asker.reason(some.vary([change]), some.n_rows) for change in changes):
+        if not any(model.reason(some.vary([change]), some.n_rows) for change in changes):
             raise  # it broke by chance
         return [], 0  # it answers for rows as they are, and that is all that it is asked
     low, high = answers[::2], answers[1::2]
     seen = Differences((a, x, b), (low, np.broadcast_to(base, low.shape), high))
     verdicts = judge(seen, np.moveaxis(slopes[:, :, columns], -1, 0))
-    wrong = [_describe(one, seen, features[one.feature], some, asker.outputs) for one in verdicts]
+    wrong = []
+    for one in verdicts:  # in numbers of the row in which the two differ most
+        feature, difference = features[one.feature], seen.slope[one.feature, :, one.output]
+        off = np.where(one.wrong, np.abs(one.slopes - difference), -1.0)
+        row = int(np.argmax(off))
+        ends = (float(place[one.feature, row]) for place in seen.places[::2])
+        first, last = (some.write_value(feature.column, end) for end in ends)
+        wrong.append(
+            Disagreement(
+                feature=feature.name,
+                output=model.outputs[one.output],
+                slope=float(one.slopes[row]),
+                difference=float(difference[row]),
+                row=int(some.row_numbers[row]),
+                between=(first, last),
+                n_wrong=int(one.wrong.sum()),
+                n_clear=int(one.clear.sum()),
+            )
+        )
     return wrong, some.n_rows * len(changes)
 
 
@@ -208,14 +199,9 @@ class Verdict:
 
 
 def judge(seen: Differences, slopes: FloatArray) -> list[Verdict]:
-    """Tell of which features most rows contradict the slopes, and in which output they do most.
+    """Find the features whose slopes most rows contradict, and the output in which most rows do.
 
-    Parameters
-    ----------
-    seen : Differences
-        Predictions around the rows.
-    slopes : ndarray of shape (n_features, n_rows, n_outputs)
-        What is claimed of them.
+    `slopes` (n_features, n_rows, n_outputs) are those of the model.
     """
     size, noise = seen.slope, seen.noise()
     reacts = np.nan_to_num(np.maximum(np.abs(size), np.abs(slopes))) > noise
@@ -231,27 +217,6 @@ def judge(seen: Differences, slopes: FloatArray) -> list[Verdict]:
         for k, o in enumerate(share.argmax(axis=1).tolist())
         if share[k, o] > 0.5
     ]
-
-
-def _describe(
-    verdict: Verdict, seen: Differences, feature: Feature, rows: Chunk, outputs: Sequence[str]
-) -> Disagreement:
-    """Put a verdict into numbers: those of the row in which the two differ most."""
-    difference = seen.slope[verdict.feature, :, verdict.output]
-    off = np.where(verdict.wrong, np.abs(verdict.slopes - difference), -1.0)
-    row = int(np.argmax(off))
-    ends = (float(place[verdict.feature, row]) for place in seen.places[::2])
-    low, high = (rows.write_value(feature.column, end) for end in ends)
-    return Disagreement(
-        feature=feature.name,
-        output=outputs[verdict.output],
-        slope=float(verdict.slopes[row]),
-        difference=float(difference[row]),
-        row=int(rows.row_numbers[row]),
-        between=(low, high),
-        n_wrong=int(verdict.wrong.sum()),
-        n_clear=int(verdict.clear.sum()),
-    )
 
 
 def _short_step_points(rows: Chunk, feature: Feature) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -270,13 +235,3 @@ def _short_step_quotient(change: FloatArray, width: FloatArray) -> FloatArray:
     """Difference quotient; nan where there is no width."""
     wide = np.broadcast_to(width[..., None], change.shape)
     return np.divide(change, wide, out=np.full_like(change, np.nan), where=wide > 0)
-
-
-def _precision(answers: FloatArray) -> FloatArray:
-    """Relative rounding of a model's answers about each feature: coarse where all have few digits."""
-    mantissa, axes = np.frexp(answers)[0], (0, 2, 3)
-    found = np.full((answers.shape[1], 1, 1), GRADIENT_CHECK_ULPS * GRADIENT_CHECK_EPSILON)
-    for bits in sorted(COARSE_BITS, reverse=True):  # the fewest that do count
-        scaled = mantissa * 2**bits
-        found[np.all(scaled == np.rint(scaled), axis=axes)] = 2.0 * 2.0**-bits
-    return found

@@ -1,11 +1,11 @@
-"""What a measure is: it asks about rows, adds up what it hears, and concludes results from sums."""
+"""Measures: they query the model about rows, add up its answers, and turn sums into results."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,7 +13,10 @@ from rhale.data import Chunk
 from rhale.data.table import Change
 from rhale.effects.binning.fit import Unbinned, bin_all
 from rhale.effects.binning.moments import Moments
+from rhale.effects.curve import RowPlaces
+from rhale.effects.effect import Effect
 from rhale.effects.jumps import JumpQuestion, JumpReply, make_jump_rows
+from rhale.effects.level_effect import LevelEffect
 from rhale.effects.local.queries import BatchedModel, Curves
 from rhale.effects.table import Missing
 from rhale.errors import BadPredictionError, ModelFailedError
@@ -22,6 +25,7 @@ from rhale.features.survey import Survey, rows_keys, sample_chunk_rows
 from rhale.models import Predictor
 from rhale.models.dependences import HeldPoints
 from rhale.output.note import Note
+from rhale.output.times import format_axis_value
 from rhale.regions.settings import Target
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray, lay_columns
 from rhale.stats.records import crosses_processes
@@ -31,32 +35,21 @@ Needs = Literal["nothing", "predictions", "slopes"]
 EFFECTS_BINNED_TOGETHER = 32  # effects whose bins are chosen together
 NO_ANSWERS = np.empty((0, 0, 0))
 NO_KEY = np.uint64(0)
-OTHER_BIT = np.uint64(6)  # of a row's key: smaller ones tell groups of rows, and halves
+OTHER_BIT = np.uint64(6)  # of a row's key: smaller bits choose groups of rows, and halves
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredChunk:
-    """A chunk at work.
-
-    Attributes
-    ----------
-    chunk : Chunk
-        The rows.
-    key : ndarray of shape (n_rows,)
-        Their keys.
-    sampled : ndarray of shape (n_sampled,)
-        Which of them something is kept of: all that the result keeps, and more where they are
-        searched for regions.
-    last_key : int
-        Rows with keys up to this one are those that the result keeps.
-    counted : ndarray of shape (n_rows,) or None
-        Which of them count at all, where a region is measured; None for all.
-    """
+    """A chunk of rows, with what its measures share."""
 
     chunk: Chunk
-    key: KeyArray
+    key: KeyArray  # (n_rows,): their keys
+    # (n_sampled,): which of them something is kept of: all that the result keeps, and more where
+    # they are searched for regions
     sampled: IntArray
+    # rows with keys up to this one are those that the result keeps
     last_key: np.uint64 = MAX_ROW_HASH
+    # (n_rows,): which of them count at all, where a region is measured; None for all
     counted: BoolArray | None = None
     found: dict[np.uint64, tuple[IntArray, IntArray]] = field(default_factory=dict, repr=False)
 
@@ -70,21 +63,16 @@ class MeasuredChunk:
         return np.flatnonzero(self.key >> OTHER_BIT & np.uint64(1))
 
     def distinct_up_to(self, last_key: np.uint64) -> tuple[IntArray, IntArray]:
-        """Sampled rows with keys up to one, each of several that are alike once.
+        """Sampled rows with keys up to `last_key`, each of several that are alike once.
 
-        Returns
-        -------
-        rows : ndarray of shape (n_some,)
-            Which rows of the chunk; the same array for the same key, so that questions about them
-            can be put together.
-        among : ndarray of shape (n_sampled,)
-            Which of these each sampled row is like; -1 where its key is larger.
+        Returns these rows of the chunk, the same array for the same key so that queries can be
+        joined, and for each sampled row which of them it is like, -1 where its key is larger.
         """
         if last_key not in self.found:
             key = self.key[self.sampled]
             small = np.flatnonzero(key <= last_key)
             _, first, same = np.unique(key[small], return_index=True, return_inverse=True)
-            order = np.argsort(first)  # rows as they stand in the chunk
+            order = np.argsort(first)  # rows in the order of the chunk
             among = np.full(key.size, -1)
             among[small] = np.argsort(order)[same]
             self.found[last_key] = self.sampled[small[first[order]]], among
@@ -93,95 +81,54 @@ class MeasuredChunk:
 
 @dataclass(frozen=True, eq=False)
 class SubsetQuery:
-    """What is asked about some rows of a chunk only.
+    """A query about some rows of a chunk only."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_some,)
-        Which rows.
-    changes : sequence of (column, values)
-        What to replace in each copy of them; values of shape (n_some,).
-    may_fail : bool
-        Whether the model may refuse: answers are nan then.
-    """
-
-    rows: IntArray
-    changes: Sequence[Change]
-    may_fail: bool = False
+    rows: IntArray  # (n_some,): which rows
+    changes: Sequence[Change]  # what to replace in each copy of them; values of shape (n_some,)
+    may_fail: bool = False  # whether the model may refuse: answers are nan then
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """What one measure asks about a chunk, and what it has to remember until it is answered.
+    """The queries of one measure about a chunk, and what it needs again with the answers."""
 
-    Attributes
-    ----------
-    changes : sequence of (column, values)
-        What to replace in each copy of all rows.
-    memory : object
-        Whatever `add_up` wants back.
-    asides : sequence of SubsetQuery
-        What is asked about some of the rows besides.
-    jumps : sequence of JumpQuestion
-        What is asked about the jumps of a model that is walked.
-    held : HeldPoints or None
-        At which points the column is held in all rows.
-    """
-
-    changes: Sequence[Change] = ()
-    memory: Any = None
-    asides: Sequence[SubsetQuery] = ()
-    jumps: Sequence[JumpQuestion] = ()
-    held: HeldPoints | None = None
+    changes: Sequence[Change] = ()  # what to replace in each copy of all rows
+    memory: Any = None  # whatever `add_up` wants back
+    subset_queries: Sequence[SubsetQuery] = ()  # queries about some of the rows
+    jumps: Sequence[JumpQuestion] = ()  # what is asked about the jumps of a model that is walked
+    held: HeldPoints | None = None  # at which points the column is held in all rows
 
     def n_asked(self, n_rows: int) -> int:
         """Rows that the model is asked about; once, where their jumps are."""
-        some = sum(len(aside.changes) * aside.rows.size for aside in self.asides)
+        some = sum(len(query.changes) * query.rows.size for query in self.subset_queries)
         n_points = 0 if self.held is None else self.held.points.size
         return (len(self.changes) + n_points + len(self.jumps)) * n_rows + some
 
 
 @dataclass(frozen=True, eq=False)
 class Replies:
-    """What the model says about a chunk.
+    """The answers of the model about a chunk, for one measure."""
 
-    Attributes
-    ----------
-    predictions : ndarray of shape (n_rows, n_outputs)
-        Of the rows as they are; no rows where no measure needs them.
-    slopes : mapping of int to ndarray of shape (n_outputs, n_rows)
-        Along the columns for which a measure needs them.
-    changed : ndarray of shape (n_changes, n_rows, n_outputs)
-        Answers to the changes that the measure asked about.
-    asides : sequence of ndarray of shape (n_changes, n_some, n_outputs)
-        Answers to what it asked about some of the rows.
-    jumps : sequence of JumpReply
-        Answers to what it asked about jumps.
-    curves : callable or None
-        Gives answers for some rows with the column held at the points; None where it is not.
-    """
-
+    # (n_rows, n_outputs): of the rows as they are; no rows where no measure needs them
     predictions: FloatArray
+    # (n_outputs, n_rows): along the columns for which a measure needs them
     slopes: Mapping[int, FloatArray]
+    # (n_changes, n_rows, n_outputs): answers to the changes that the measure asked about
     changed: FloatArray
-    asides: Sequence[FloatArray] = ()
-    jumps: Sequence[JumpReply] = ()
+    # (n_changes, n_some, n_outputs): answers to what it asked about some of the rows
+    subset_answers: Sequence[FloatArray] = ()
+    jumps: Sequence[JumpReply] = ()  # answers to what it asked about jumps
+    # gives answers for some rows with the column held at the points; None where it is not
     curves: Curves | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class ChunkResult:
-    """What one measure makes of a chunk.
+    """Sums of one measure over a chunk, and what is kept of its sampled rows."""
 
-    Attributes
-    ----------
-    total : object
-        Adds up with those of other chunks.
-    kept : ndarray of shape (n_sampled, n_kept)
-        What is kept of the sampled rows: where they stand on the feature's axis, then the rest.
-    """
-
-    total: Any
+    total: Any  # adds up with those of other chunks
+    # (n_sampled, n_kept): what is kept of the sampled rows: their positions on the feature's axis,
+    # then the rest
     kept: FloatArray
 
 
@@ -200,98 +147,52 @@ class MeasureSample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MeasureContext:
-    """What a measure may want to know when it concludes.
+    """What a measure may need to conclude."""
 
-    Attributes
-    ----------
-    survey : Survey
-        What the first pass learned.
-    outputs : tuple of str
-        Names of the outputs.
-    notes : tuple of Note
-        What the model has to say.
-    weight : ndarray of shape (n_sample,)
-        Weights of the sampled rows.
-    last_key : int
-        MeasuredChunk with keys up to this one are the sampled ones.
-    searched : MeasureSample or None
-        What the measure kept of the rows that are searched for regions; None where none are.
-    sampled : MeasureSample or None
-        What it kept of all rows: those that the result keeps are the first of them.
-    """
-
-    survey: Survey
-    outputs: tuple[str, ...]
-    notes: tuple[Note, ...]
-    weight: FloatArray
-    last_key: np.uint64
+    survey: Survey  # what the first pass learned
+    outputs: tuple[str, ...]  # names of the outputs
+    notes: tuple[Note, ...]  # notes of the model
+    weight: FloatArray  # (n_sample,): weights of the sampled rows
+    last_key: np.uint64  # rows with keys up to this one are the sampled ones
+    # what the measure kept of the rows that are searched for regions; None where none are
     searched: MeasureSample | None = None
+    # what it kept of all rows: those that the result keeps are the first of them
     sampled: MeasureSample | None = None
 
 
 class PartResult(NamedTuple):
-    """The effect in one group of one division.
-
-    Attributes
-    ----------
-    division, group, output : int
-        Which.
-    effect : Effect, LevelEffect, Unbinned or None
-        `Unbinned` where its bins are to be chosen together with others; None where the group has
-        too few rows.
-    """
+    """The effect in one group of one division."""
 
     division: int
     group: int
     output: int
+    # `Unbinned` where its bins are to be chosen together with others; None where the group has too
+    # few rows
     effect: Any
 
 
 @dataclass(frozen=True, eq=False)
 class Conclusion:
-    """What a measure makes of all rows.
+    """Results of a measure over all rows."""
 
-    Attributes
-    ----------
-    results : tuple
-        One for each output; `Unbinned` where its bins are to be chosen together with others.
-    missing : tuple of Missing or None
-        What happens when the value is removed, one for each output, where that was the question.
-    cells : Moments or None
-        Fine cells from which bins can be chosen anew.
-    more : tuple of Measure
-        What to measure next, in another pass over the rows.
-    targets : tuple of Target
-        Local effects of the rows that are searched for regions, one for each output.
-    parts : tuple of PartResult
-        The effect in groups of rows, where that was the question.
-    groups : ndarray of shape (n_sample, n_divisions) or None
-        Groups of the sampled rows in each division, where that was the question.
-    """
-
+    # one for each output; `Unbinned` where its bins are to be chosen together with others
     results: tuple[Any, ...] = ()
+    # what happens when the value is removed, one for each output, where that was the question
     missing: tuple[Missing | None, ...] = ()
-    cells: Moments | None = None
-    more: tuple[Measure, ...] = ()
+    cells: Moments | None = None  # fine cells from which bins can be chosen anew
+    more: tuple[Measure, ...] = ()  # what to measure next, in another pass over the rows
+    # local effects of the rows that are searched for regions, one for each output
     targets: tuple[Target, ...] = ()
-    parts: tuple[PartResult, ...] = ()
+    parts: tuple[PartResult, ...] = ()  # the effect in groups of rows, where that was the question
+    # (n_sample, n_divisions): groups of the sampled rows in each division, where that was the
+    # question
     groups: IntArray | None = None
 
     @property
     def unbinned(self) -> list[Unbinned]:
-        """What waits for its bins."""
+        """Effects that wait for their bins."""
         every = (*self.results, *(part.effect for part in self.parts))
         return [one for one in every if isinstance(one, Unbinned)]
-
-    def with_effects(self, effects: Iterator[Any]) -> Conclusion:
-        """Put the next of some effects wherever one waits for its bins."""
-
-        def fill(one: Any) -> Any:
-            return next(effects) if isinstance(one, Unbinned) else one
-
-        results = tuple(fill(one) for one in self.results)
-        parts = tuple(part._replace(effect=fill(part.effect)) for part in self.parts)
-        return replace(self, results=results, parts=parts)
 
 
 def with_bins(conclusions: Iterable[Conclusion]) -> Iterator[Conclusion]:
@@ -300,22 +201,29 @@ def with_bins(conclusions: Iterable[Conclusion]) -> Iterator[Conclusion]:
     for made in conclusions:
         waiting.append(made)
         n_unbinned += len(made.unbinned)
-        if (
-            n_unbinned >= EFFECTS_BINNED_TOGETHER
-        ):  # so that cells of few features are in memory more than once
+        # a bound, so that cells of few features are in memory more than once
+        if n_unbinned >= EFFECTS_BINNED_TOGETHER:
             yield from _bin(waiting)
             waiting, n_unbinned = [], 0
     yield from _bin(waiting)
 
 
 def _bin(conclusions: Sequence[Conclusion]) -> Iterator[Conclusion]:
+    """Choose the bins of all results of some conclusions together."""
     unbinned = [one for made in conclusions for one in made.unbinned]
     effects = (effect for (effect,) in bin_all(unbinned))
-    yield from (made.with_effects(effects) for made in conclusions)
+
+    def fill(one: Any) -> Any:
+        return next(effects) if isinstance(one, Unbinned) else one
+
+    for made in conclusions:
+        results = tuple(fill(one) for one in made.results)
+        parts = tuple(part._replace(effect=fill(part.effect)) for part in made.parts)
+        yield replace(made, results=results, parts=parts)
 
 
 class Measure(Protocol):
-    """One kind of measurement of one feature: asked, added up and concluded in one file."""
+    """One kind of measurement of one feature: its queries, its sums and its result."""
 
     @property
     def feature(self) -> Feature:
@@ -327,7 +235,7 @@ class Measure(Protocol):
 
     @property
     def n_changes(self) -> int:
-        """How many changed copies of all rows it asks about."""
+        """Number of changed copies of all rows in a query."""
 
     @property
     def n_points(self) -> int:
@@ -337,33 +245,23 @@ class Measure(Protocol):
         """Numbers that it keeps of a sampled row."""
 
     def questions(self, rows: MeasuredChunk) -> Questions:
-        """Rows as the model is to see them."""
+        """Queries about the rows of a chunk."""
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Turn answers into sums, and into what is kept of the sampled rows."""
 
-    def conclude(self, total: Any, kept: FloatArray, about: MeasureContext) -> Conclusion:
+    def conclude(self, total: Any, kept: FloatArray, context: MeasureContext) -> Conclusion:
         """Turn sums over all rows into results."""
 
 
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class MeasureSums:
-    """What one or more chunks have to say.
+    """Sums and samples of one or more chunks."""
 
-    Attributes
-    ----------
-    totals : tuple
-        One for each measure.
-    sample : Sample
-        Of a bounded number of rows: predictions, then what each measure keeps.
-    asked : int
-        MeasuredChunk that the model was asked about.
-    """
-
-    totals: tuple[Any, ...]
-    sample: Sample
-    asked: int
+    totals: tuple[Any, ...]  # one for each measure
+    sample: Sample  # of a bounded number of rows: predictions, then what each measure keeps
+    asked: int  # rows that the model was asked about
 
     def __add__(self, other: MeasureSums) -> MeasureSums:
         totals = tuple(a + b for a, b in zip(self.totals, other.totals, strict=True))
@@ -372,24 +270,12 @@ class MeasureSums:
 
 @dataclass(frozen=True, eq=False)
 class SampleParts:
-    """The sampled rows, taken apart into what was kept of them.
+    """The sampled rows, taken apart into what was kept of them."""
 
-    Attributes
-    ----------
-    predictions : ndarray of shape (n_sample, n_outputs)
-        Answers.
-    kept : tuple of ndarray of shape (n_sample, n_kept)
-        One for each measure.
-    weight : ndarray of shape (n_sample,)
-        Weights.
-    key : ndarray of shape (n_sample,)
-        Keys, increasing.
-    """
-
-    predictions: FloatArray
-    kept: tuple[FloatArray, ...]
-    weight: FloatArray
-    key: KeyArray
+    predictions: FloatArray  # (n_sample, n_outputs): answers
+    kept: tuple[FloatArray, ...]  # (n_sample, n_kept): one for each measure
+    weight: FloatArray  # (n_sample,): weights
+    key: KeyArray  # (n_sample,): keys, increasing
 
     def up_to(self, last_key: np.uint64) -> SampleParts:
         """The rows with keys up to this one."""
@@ -413,6 +299,7 @@ class SampleParts:
 
 def chances(key: KeyArray) -> FloatArray:
     """Turn the keys of rows into numbers in [0, 1)."""
+    # the upper 53 bits, as many as a double holds
     return np.asarray((key >> np.uint64(11)) / 2.0**53)
 
 
@@ -432,37 +319,22 @@ def split_sample_columns(
 
 @dataclass(frozen=True, eq=False)
 class MeasureTask:
-    """The task of a pass over the rows: ask for all measures, add up for each.
+    """The task of a pass over the rows: query the model for all measures, add up for each."""
 
-    Attributes
-    ----------
-    asker : BatchedModel
-        The model.
-    measures : tuple of Measure
-        What is measured.
-    last_key : int
-        Rows with keys up to this one are kept in the sample of the result.
-    seed : int
-        Of the rows' keys.
-    weight : float
-        What all rows of the table weigh.
-    search_key, moved_key : int
-        Rows with keys up to these are searched for regions, and moved to places near their own,
-        besides.
-    """
-
-    asker: BatchedModel
+    model: BatchedModel
     measures: tuple[Measure, ...]
-    last_key: np.uint64
-    seed: int
-    weight: float = 1.0
+    last_key: np.uint64  # rows with keys up to this one are kept in the sample of the result
+    seed: int  # of the rows' keys
+    weight: float = 1.0  # what all rows of the table weigh
+    # search_key, moved_key: rows with keys up to these are searched for regions, and moved to
+    # places near their own, in addition
     search_key: np.uint64 = NO_KEY
     moved_key: np.uint64 = NO_KEY
 
     @property
     def predictor(self) -> Predictor:
         """The model, for whoever sends the task to other processes."""
-        return self.asker.predictor
+        return self.model.predictor
 
     @property
     def kept_key(self) -> np.uint64:
@@ -473,37 +345,39 @@ class MeasureTask:
         """Ask the model once about every row and measure, and keep sums."""
         key = rows_keys(chunk, self.seed)
         rows = MeasuredChunk(chunk, key, np.flatnonzero(key <= self.kept_key), self.last_key)
-        base, n_asked = self.as_they_are(rows)
-        tallies = list[ChunkResult]()
+        base, n_asked = self.predict_unchanged(rows)
+        chunk_results = list[ChunkResult]()
         for group in self.groups(chunk.n_rows):
             asked = [measure.questions(rows) for measure in group]
             replies = self.replies(rows, asked, base)
             for measure, questions, reply in zip(group, asked, replies, strict=True):
-                tallies.append(measure.add_up(rows, questions, reply))
+                chunk_results.append(measure.add_up(rows, questions, reply))
                 n_asked += questions.n_asked(chunk.n_rows)
             del asked, replies, questions, reply  # their memory serves the next group
-        values = stack_sample_columns(base.sampled, [tally.kept for tally in tallies])
+        values = stack_sample_columns(base.sampled, [result.kept for result in chunk_results])
         sample = sample_chunk_rows(chunk, rows.sampled, key[rows.sampled], values)
-        return MeasureSums(tuple(tally.total for tally in tallies), sample, n_asked)
+        return MeasureSums(tuple(result.total for result in chunk_results), sample, n_asked)
 
-    def as_they_are(self, rows: MeasuredChunk) -> tuple[Base, int]:
-        """What the model says of the rows as they are, and about how many it was asked."""
+    def predict_unchanged(self, rows: MeasuredChunk) -> tuple[BasePredictions, int]:
+        """Predictions and slopes of the rows as they are, and the number of rows predicted."""
         chunk, predictor = rows.chunk, self.predictor
         needs = {m.needs for m in self.measures}
         none = np.empty((0, len(predictor.chosen)))
         if "slopes" in needs:
             if predictor.gives_slopes and "predictions" not in needs:
-                slopes, some = self.asker.slopes_alone(chunk), self.answers_for(rows.sampled, chunk)
-                return Base(none, self.along_columns(slopes), some), chunk.n_rows
-            answers, slopes = self.asker.differentiate(chunk)
-            return Base(answers, self.along_columns(slopes), answers[rows.sampled]), chunk.n_rows
+                slopes, some = self.model.slopes_alone(chunk), self.answers_for(rows.sampled, chunk)
+                return BasePredictions(none, self.along_columns(slopes), some), chunk.n_rows
+            answers, slopes = self.model.differentiate(chunk)
+            return BasePredictions(
+                answers, self.along_columns(slopes), answers[rows.sampled]
+            ), chunk.n_rows
         if "predictions" in needs:
             answers = predictor.predict(chunk.rows, chunk.n_rows)
-            return Base(answers, {}, answers[rows.sampled]), chunk.n_rows
+            return BasePredictions(answers, {}, answers[rows.sampled]), chunk.n_rows
         some = np.full((rows.sampled.size, none.shape[1]), np.nan)
         shown = np.flatnonzero(rows.key[rows.sampled] <= rows.last_key)
         some[shown] = self.answers_for(rows.sampled[shown], chunk)
-        return Base(none, {}, some), shown.size
+        return BasePredictions(none, {}, some), shown.size
 
     def along_columns(self, slopes: FloatArray) -> dict[int, FloatArray]:
         """Slopes of all rows, column by column, where a measure needs them."""
@@ -512,14 +386,14 @@ class MeasureTask:
         return dict(zip(columns, lay_columns(some), strict=True))
 
     def answers_for(self, some: IntArray, chunk: Chunk) -> FloatArray:
-        """What the model says of some rows as they are."""
+        """Predictions of some rows as they are."""
         if not some.size:
             return np.empty((0, len(self.predictor.chosen)))
         return self.predictor.predict(chunk.take(some).rows, some.size)
 
     def groups(self, n_rows: int) -> Iterator[list[Measure]]:
         """Measures whose questions are asked together: as many as fill a call of the model."""
-        most = self.asker.changes_at_once(n_rows, len(self.measures))
+        most = self.model.changes_at_once(n_rows, len(self.measures))
         group, n_changes = list[Measure](), 0
         for measure in self.measures:
             if group and n_changes + measure.n_changes > most:
@@ -529,21 +403,25 @@ class MeasureTask:
             n_changes += measure.n_changes
         yield group
 
-    def replies(self, rows: MeasuredChunk, asked: Sequence[Questions], base: Base) -> list[Replies]:
+    def replies(
+        self, rows: MeasuredChunk, asked: Sequence[Questions], base: BasePredictions
+    ) -> list[Replies]:
         """Ask for some measures at once, and give each its own answers."""
         changes = [change for questions in asked for change in questions.changes]
-        answers = self.asker.ask(rows.chunk, changes) if changes else NO_ANSWERS
+        answers = self.model.ask(rows.chunk, changes) if changes else NO_ANSWERS
         ends = np.cumsum([len(questions.changes) for questions in asked])
         jumps = iter(self.ask_jumps(rows, [one for q in asked for one in q.jumps]))
         held = [questions.held for questions in asked if questions.held is not None]
-        curves = iter(self.asker.ask_curves(rows.chunk, held) if held else ())
-        asides = iter(self.ask_asides(rows.chunk, [one for q in asked for one in q.asides]))
+        curves = iter(self.model.ask_curves(rows.chunk, held) if held else ())
+        subset_queries = iter(
+            self.ask_subsets(rows.chunk, [one for q in asked for one in q.subset_queries])
+        )
         return [
             Replies(
                 base.predictions,
                 base.slopes,
                 own,
-                tuple(next(asides) for _ in questions.asides),
+                tuple(next(subset_queries) for _ in questions.subset_queries),
                 tuple(next(jumps) for _ in questions.jumps),
                 None if questions.held is None else next(curves),
             )
@@ -551,7 +429,7 @@ class MeasureTask:
         ]
 
     def ask_jumps(self, rows: MeasuredChunk, questions: Sequence[JumpQuestion]) -> list[JumpReply]:
-        """Walk once for the jumps along all columns, and again where a column is asked about again."""
+        """Walk once for the jumps along all columns, and again for a second query of a column."""
         if not questions:
             return []
         counted = make_jump_rows(rows.key, rows.chunk.weights, self.weight)
@@ -560,48 +438,181 @@ class MeasureTask:
             first = {questions[place].column: place for place in reversed(left)}
             walk = sorted(first.values())
             asked = [questions[place] for place in walk]
-            found = self.asker.ask_jumps(rows.chunk, asked, counted)
+            found = self.model.ask_jumps(rows.chunk, asked, counted)
             replies |= dict(zip(walk, found, strict=True))
             left = [place for place in left if place not in replies]
         return [replies[place] for place in range(len(questions))]
 
-    def ask_asides(self, chunk: Chunk, asides: Sequence[SubsetQuery]) -> list[FloatArray]:
+    def ask_subsets(self, chunk: Chunk, subset_queries: Sequence[SubsetQuery]) -> list[FloatArray]:
         """Ask about some rows of a chunk: what is asked about the same rows is asked together."""
         alike, found = dict[int, list[int]](), dict[int, FloatArray]()
-        for place, aside in enumerate(asides):
-            alike.setdefault(id(aside.rows), []).append(place)
+        for place, query in enumerate(subset_queries):
+            alike.setdefault(id(query.rows), []).append(place)
         for places in alike.values():
-            rows, sizes = asides[places[0]].rows, [len(asides[k].changes) for k in places]
-            changes = [change for k in places for change in asides[k].changes]
-            answers = np.empty((len(changes), rows.size, len(self.asker.outputs)))
+            rows, sizes = (
+                subset_queries[places[0]].rows,
+                [len(subset_queries[k].changes) for k in places],
+            )
+            changes = [change for k in places for change in subset_queries[k].changes]
+            answers = np.empty((len(changes), rows.size, len(self.model.outputs)))
             if rows.size:
                 some = chunk if rows.size == chunk.n_rows else chunk.take(rows)
-                most = self.asker.changes_at_once(rows.size, 1)
+                most = self.model.changes_at_once(rows.size, 1)
                 for start in range(0, len(changes), most):
                     part = slice(start, start + most)
                     try:
-                        answers[part] = self.asker.ask(some, changes[part])
+                        answers[part] = self.model.ask(some, changes[part])
                     except (ModelFailedError, BadPredictionError):
-                        if not all(asides[k].may_fail for k in places):
+                        if not all(subset_queries[k].may_fail for k in places):
                             raise
                         if len(places) > 1:  # the model may take the changes of other features
-                            found |= {k: self.ask_asides(chunk, [asides[k]])[0] for k in places}
+                            found |= {
+                                k: self.ask_subsets(chunk, [subset_queries[k]])[0] for k in places
+                            }
                             break
                         answers[:] = np.nan
                         break
             if places[0] in found:
                 continue
             found |= zip(places, np.split(answers, np.cumsum(sizes)[:-1]), strict=True)
-        return [found[place] for place in range(len(asides))]
+        return [found[place] for place in range(len(subset_queries))]
 
 
 @dataclass(frozen=True, eq=False)
-class Base:
-    """What the model says of rows as they are: of all where that is needed, and of the sampled.
+class BasePredictions:
+    """Predictions of rows as they are: of all where they are needed, and of the sampled ones.
 
-    Of sampled rows that the result does not keep it may say nothing: nan.
+    They may be nan for sampled rows that the result does not keep.
     """
 
     predictions: FloatArray
     slopes: Mapping[int, FloatArray]
     sampled: FloatArray = field(repr=False)
+
+
+# --- A feature with one value: there is no effect to measure
+
+
+NO_EFFECT = "so no effect can be measured"
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A feature with one value."""
+
+    feature: Feature
+    missing: tuple[Note, ...] = ()  # about rows without a value
+    needs: ClassVar[Needs] = "nothing"
+    n_changes: ClassVar[int] = 0
+    n_points: ClassVar[int] = 1
+
+    def n_kept(self, n_outputs: int) -> int:  # noqa: ARG002
+        """The position of a row."""
+        return 1
+
+    def questions(self, rows: MeasuredChunk) -> Questions:  # noqa: ARG002
+        """None."""
+        return Questions()
+
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
+        """Nothing but the value."""
+        return ChunkResult(0, np.full((rows.sampled.size, 1), self.feature.axis.low))
+
+    def conclude(self, total: int, kept: FloatArray, context: MeasureContext) -> Conclusion:  # noqa: ARG002
+        """Say that there is no effect to measure."""
+        place, seen = self.feature.place, context.survey
+        n_rows, weight = int(seen.n_known[place]), seen.known_weight[place]
+        made = (describe_constant(self.feature, name, n_rows, weight) for name in context.outputs)
+        return Conclusion(
+            tuple(replace(one, local_notes=one.local_notes + self.missing) for one in made)
+        )
+
+
+def describe_constant(
+    feature: Feature, output: str, n_rows: int, weight: float
+) -> Effect | LevelEffect:
+    """An effect without a curve, of rows that all have one value or one level."""
+    if feature.levels is not None:
+        (name,), none = feature.levels.names, np.empty(0)
+        return LevelEffect(
+            name=feature.name,
+            output=output,
+            levels=(name,),
+            level_count=np.array([n_rows]),
+            level_weight=np.array([weight]),
+            edges=np.nan_to_num(feature.levels.edges),
+            count=np.empty(0, dtype=np.intp),
+            rows=none,
+            weight=none,
+            mean=none,
+            std=none,
+            correlation=np.empty((0, 0)),
+            is_number=feature.levels.is_number,
+            pooled=feature.levels.pooled_names,
+            local_notes=(note_constant(feature),),
+            bin_notes=feature.notes,
+        )
+    value, unknown, zero = feature.axis.low, np.full(1, np.nan), np.zeros(1)
+    return Effect(
+        name=feature.name,
+        output=output,
+        edges=np.array([value, value]),
+        count=np.array([n_rows]),
+        rows=np.array([feature.axis.rows]),
+        weight=np.array([weight]),
+        mean_x=np.array([value]),
+        std_x=zero,
+        low_x=np.array([value]),
+        high_x=np.array([value]),
+        level=unknown,
+        slope=zero,
+        std=unknown,
+        std_plain=unknown,
+        level_error=unknown,
+        slope_error=zero,
+        row_places=RowPlaces(np.array([value]), np.ones(1)),
+        local_notes=(note_constant(feature),),
+        kind=feature.axis_kind,
+    )
+
+
+def note_constant(feature: Feature, *, is_traced: bool = False) -> Note:
+    """Say that a feature has one value or one level; `is_traced` if the model saw other values."""
+    if feature.levels is None:
+        shown = format_axis_value(feature.axis.low, feature.axis_kind)
+        so = "so the rest of the curve is away from all rows" if is_traced else NO_EFFECT
+        return Note("constant", f"constant: always {shown}, {so}")
+    if feature.levels.pooled_names:
+        n_levels = len(feature.levels.pooled_names)
+        return Note("constant", f"all {n_levels:,} levels are rare, {NO_EFFECT}")
+    (name,) = feature.levels.names
+    return Note("constant", f"constant: always {name!r}, {NO_EFFECT}")
+
+
+# --- Columns that are not explained: kept of the searched rows as splitters of regions
+
+
+@dataclass(frozen=True, eq=False)
+class SplitterColumn:
+    """Positions of the rows on a column that is not measured."""
+
+    feature: Feature
+    needs: ClassVar[Needs] = "nothing"
+    n_changes: ClassVar[int] = 0
+    n_points: ClassVar[int] = 1
+
+    def n_kept(self, n_outputs: int) -> int:  # noqa: ARG002
+        """The position of a row."""
+        return 1
+
+    def questions(self, rows: MeasuredChunk) -> Questions:  # noqa: ARG002
+        """None."""
+        return Questions()
+
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
+        """No sums; the positions of the sampled rows."""
+        return ChunkResult(0, self.feature.stands(rows.chunk)[rows.sampled, None])
+
+    def conclude(self, total: int, kept: FloatArray, context: MeasureContext) -> Conclusion:  # noqa: ARG002
+        """Nothing."""
+        return Conclusion()

@@ -1,4 +1,4 @@
-"""Sampled rows, moved to places near their own: one question to every model tells how rows differ."""
+"""Sampled rows, moved to places near their own: how the effects of rows differ."""
 
 from __future__ import annotations
 
@@ -39,54 +39,29 @@ MAX_INCREMENTS = 2**24  # increments that are kept of all features and outputs: 
 
 
 class MovedRows(NamedTuple):
-    """MeasuredChunk that were moved along a feature, for one output.
+    """Rows that were moved along a feature, for one output."""
 
-    Attributes
-    ----------
-    row : ndarray of shape (n_rows,)
-        Which of the sampled rows they are.
-    x, place : ndarray of shape (n_rows,)
-        Their values, and their places.
-    increments : ndarray of shape (n_rows, n_increments)
-        Changes of the prediction between the places around their own.
-    weight, key : ndarray of shape (n_rows,)
-        Weights and keys.
-    """
-
-    row: IntArray
+    row: IntArray  # (n_rows,): which of the sampled rows they are
+    # x, place: (n_rows,): their values, and their places
     x: FloatArray
     place: IntArray
+    # (n_rows, n_increments): changes of the prediction between the places around their own
     increments: FloatArray
+    # weight, key: (n_rows,): weights and keys
     weight: FloatArray
     key: KeyArray
 
 
 @dataclass(frozen=True, eq=False)
 class Nearby:
-    """One feature, and the places that sampled rows are moved to.
-
-    Attributes
-    ----------
-    feature : Feature
-        The feature.
-    places : Places
-        The places; of levels, where they stand on the axis.
-    n_outputs : int
-        Outputs of the model.
-    n_rows : int
-        How many rows are moved, of a table that has so many.
-    last_key : int
-        Largest key of these rows.
-    every : bool
-        Whether all rows are moved that something is kept of, besides.
-    """
+    """One feature, and the places that sampled rows are moved to."""
 
     feature: Feature
-    places: Places
-    n_outputs: int
-    n_rows: int = MAX_MOVED_ROWS
-    last_key: np.uint64 = MAX_ROW_HASH
-    every: bool = False
+    places: Places  # the places; of levels, their positions on the axis
+    n_outputs: int  # outputs of the model
+    n_rows: int = MAX_MOVED_ROWS  # how many rows are moved, of a table that has so many
+    last_key: np.uint64 = MAX_ROW_HASH  # largest key of these rows
+    every: bool = False  # whether all rows are moved that something is kept of, in addition
 
     @classmethod
     def of(cls, feature: Feature, columns: Columns, n_outputs: int, *, every: bool) -> Nearby:
@@ -112,12 +87,7 @@ class Nearby:
     def ask(self, rows: MeasuredChunk, *, may_fail: bool = False) -> SubsetQuery:
         """The sampled rows at the places around their own; rows without a value stay as they are.
 
-        Parameters
-        ----------
-        rows : MeasuredChunk
-            The rows.
-        may_fail : bool
-            Whether the model may refuse rows that are moved, as nothing else asks about any.
+        The model may refuse moved rows (`may_fail`) where no other query moves any.
         """
         some, column = self.moved(rows)[0], self.feature.column
         x, levels = rows.chunk.column(column)[some], self.feature.levels
@@ -135,14 +105,9 @@ class Nearby:
         )
 
     def keep(self, rows: MeasuredChunk, answers: FloatArray) -> FloatArray:
-        """Increments of the sampled rows, shape (n_sampled, n_kept).
+        """Increments of the sampled rows between places, (n_sampled, n_kept); nan for unmoved rows.
 
-        Parameters
-        ----------
-        rows : MeasuredChunk
-            The rows.
-        answers : ndarray of shape (n_asked, n_some, n_outputs)
-            Answers to what `ask` asks; rows that were not moved get nan.
+        `answers` (n_asked, n_some, n_outputs) belong to the query of `ask`.
         """
         some, among = self.moved(rows)
         kept = np.full((rows.sampled.size, self.n_kept), np.nan)
@@ -151,15 +116,7 @@ class Nearby:
         return kept
 
     def read(self, sampled: MeasureSample, output: int) -> MovedRows:
-        """The rows that were moved, and lie on the axis, for one output.
-
-        Parameters
-        ----------
-        sampled : MeasureSample
-            What was kept of sampled rows: where they stand first, increments last.
-        output : int
-            The output.
-        """
+        """The rows that were moved, and lie on the axis, for one output."""
         kept, weight, key = sampled
         x, size = kept[:, 0], self.places.n_asked - 1
         own = kept[:, kept.shape[1] - self.n_kept :][:, output * size : (output + 1) * size]
@@ -171,18 +128,18 @@ class Nearby:
         place = self.places.locate(x[row])
         return MovedRows(row, x[row], place, own[row], weight[row], key[row])
 
-    def was_refused(self, about: MeasureContext) -> bool:
+    def was_refused(self, context: MeasureContext) -> bool:
         """Whether the model refused rows that were moved, some of them or all."""
-        assert about.sampled is not None  # noqa: S101 - our own mistake
-        kept = about.sampled.up_to(self.last_key).kept
+        assert context.sampled is not None  # noqa: S101 - our own mistake
+        kept = context.sampled.up_to(self.last_key).kept
         return bool(np.isnan(kept[:, kept.shape[1] - self.n_kept :]).any())
 
-    def conclude(self, about: MeasureContext, output: int) -> RowSpread | None:
+    def conclude(self, context: MeasureContext, output: int) -> RowSpread | None:
         """How rows differ along the feature; None where fewer than two could be moved."""
-        assert about.sampled is not None  # noqa: S101 - our own mistake
+        assert context.sampled is not None  # noqa: S101 - our own mistake
         # the same rows whether or not more of them are searched for regions
-        rows, survey = self.read(about.sampled.up_to(self.last_key), output), about.survey
-        if rows.row.size < 2 or self.was_refused(about):
+        rows, survey = self.read(context.sampled.up_to(self.last_key), output), context.survey
+        if rows.row.size < 2 or self.was_refused(context):
             return None
         found = measure_spread(
             self.places,
@@ -203,16 +160,16 @@ class Nearby:
                 error=float(np.hypot(found.error, PLACING * found.typical)),
                 crossings=measure_crossings(self.places, *own),
             )
-        n_shown = min(N_SHOWN, about.weight.size)
+        n_shown = min(N_SHOWN, context.weight.size)
         some = rows.row < n_shown
         x, shown = np.full(n_shown, np.nan), np.full((n_shown, rows.increments.shape[1]), np.nan)
         x[rows.row[some]], shown[rows.row[some]] = rows.x[some], rows.increments[some]
         return replace(found, x=x, rows=shown)
 
     def target(self, searched: MeasureSample, output: int) -> Target:
-        """What regions are to tell apart in a model with steps: secants over the places around.
+        """Target of the search for regions in a model with steps: secants over the places around.
 
-        What all rows of a place share is taken off.
+        What all rows of a place share is subtracted.
         """
         rows, values = self.read(searched, output), self.places.values
         first, last = self.places.first[rows.place], self.places.last[rows.place]
@@ -251,12 +208,7 @@ def rows_to_move(n_asked: int) -> int:
 def place_levels(levels: Levels, values: FloatArray, weight: FloatArray) -> Places:
     """Levels are places; without an order, all are near each other.
 
-    Parameters
-    ----------
-    levels : Levels
-        The levels.
-    values, weight : ndarray of shape (n_sample,)
-        Of sampled rows: how many rows each level has.
+    `values` and `weight` (n_sample,) of sampled rows give the number of rows of each level.
     """
     if not levels.has_order:
         first = np.zeros(levels.size, dtype=np.intp)

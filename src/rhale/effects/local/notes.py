@@ -1,4 +1,4 @@
-"""What a reader of a result should know, in words."""
+"""Notes: what a reader of a result should know."""
 
 from __future__ import annotations
 
@@ -67,22 +67,13 @@ def describe_implausible(
 ) -> tuple[Note, ...]:
     """Say which effects on one output cannot be, were their features independent of the others.
 
-    Parameters
-    ----------
-    effects : sequence of Result
-        Effects on the output.
-    predictions, weight : ndarray of shape (n_rows,)
-        Of sampled rows.
-    values : ndarray of shape (n_rows, n_effects)
-        Where these rows lie on the axes of the effects, nan where they have no value.
-
-    Notes
-    -----
-    Where features are independent, the variance of a curve, and that of what rows differ from it,
-    are parts of the variance of the predictions (Hoeffding's decomposition). Two errors beyond it
-    it is not chance; an error beyond it says that nothing is known. A curve of probabilities
-    cannot span more than one.
+    `predictions` and `weight` are (n_rows,), `values` (n_rows, n_effects) the positions of these
+    rows on the axes of the effects, nan where they have no value.
     """
+    # Where features are independent, the variance of a curve, and that of what rows differ from it,
+    # are parts of the variance of the predictions (Hoeffding's decomposition). Two errors beyond it
+    # it is not chance; an error beyond it says that nothing is known. A curve of probabilities
+    # cannot span more than one.
     share = weight / weight.sum()
     deviation = float(np.sqrt(share @ (predictions - share @ predictions) ** 2))
     is_probability = bool(np.all((predictions >= 0) & (predictions <= 1))) and deviation > 0
@@ -126,17 +117,7 @@ def describe_implausible(
 def name_partner(
     effects: Sequence[Result], place: int, values: FloatArray, weight: FloatArray
 ) -> str:
-    """Name the feature that goes with one of them most closely, and how closely; "" without others.
-
-    Parameters
-    ----------
-    effects : sequence of Result
-        Effects on one output.
-    place : int
-        Which of them.
-    values, weight : ndarrays
-        As in `describe_implausible`.
-    """
+    """Name the feature most correlated with the one at `place`, and how closely; "" without others."""
     ranks = [rank_values(column) for column in values.T]
     found = [
         0.0 if k == place else correlate(own, ranks[place], weight) for k, own in enumerate(ranks)
@@ -161,19 +142,8 @@ def describe_explained(
 ) -> tuple[Note, ...]:
     """Say what it may mean that curves explain little of some outputs, or less than nothing.
 
-    Parameters
-    ----------
-    shares : mapping of str to float
-        Share of the variance that the curves explain, by output.
-    ways : collection of str
-        How effects were measured: kinds of notes. Only what measured one so can have missed it.
-
-    Examples
-    --------
-    >>> describe_explained({"y0": 0.9})
-    ()
-    >>> describe_explained({"y0": 0.03})[0].partition(":")[0]
-    'the sum of the curves explains 3 % of the variance of the predictions'
+    `shares` are explained shares of the variance by output, `ways` kinds of notes on how effects
+    were measured: only causes that apply to these are named.
     """
     low = {output: share for output, share in shares.items() if share < ENOUGH_EXPLAINED_VARIANCE}
     if not low:
@@ -228,15 +198,7 @@ def describe_ends(
 
 
 def describe_gaps(feature: Feature, how: str = ON_NEIGHBOURS) -> tuple[Note, ...]:
-    """Say where the axis has no rows although there are rows on both sides.
-
-    Parameters
-    ----------
-    feature : Feature
-        The feature.
-    how : str
-        What the curve is there.
-    """
+    """Say where the axis has no rows although there are rows on both sides."""
     gaps, kind = feature.axis.empty, feature.axis_kind
     if not gaps.size:
         return ()
@@ -247,11 +209,11 @@ def describe_gaps(feature: Feature, how: str = ON_NEIGHBOURS) -> tuple[Note, ...
     return (Note("gap", f"no rows between {shown}: the curve there {how}"),)
 
 
-def describe_point_masses(feature: Feature, piles: PointMasses) -> str:
+def describe_point_masses(feature: Feature, point_masses: PointMasses) -> str:
     """Say which values have windows of their own beside them."""
-    if not piles.values.size:
+    if not point_masses.values.size:
         return ""
-    shown = ", ".join(write_short(value, feature.axis_kind) for value in piles.values)
+    shown = ", ".join(write_short(value, feature.axis_kind) for value in point_masses.values)
     return f", none of them across {shown}, where many rows stand"
 
 
@@ -260,23 +222,12 @@ def describe_places(places: JumpCells, n_cuts: int, share: float) -> tuple[Note,
     text = f"jumps at the thresholds of the trees, each the mean over {share:.2g} of the rows"
     if not places.is_merged:
         return (Note("jumps", text),)
-    told = f"{n_cuts:,} thresholds are too many: close ones are taken together at "
-    return Note("jumps", text), Note("merged jumps", f"{told}{places.n_cells:,} places")
+    merged = f"{n_cuts:,} thresholds are too many: close ones are taken together at "
+    return Note("jumps", text), Note("merged jumps", f"{merged}{places.n_cells:,} places")
 
 
 def describe_noisy_jumps(correlation: float) -> tuple[Note, ...]:
-    """Say that single jumps are noise, where two halves of the rows do not agree about them.
-
-    Parameters
-    ----------
-    correlation : float
-        Of what two halves of the rows say (see `halves_agree`).
-
-    Examples
-    --------
-    >>> describe_noisy_jumps(0.9)
-    ()
-    """
+    """Say that single jumps are noise, by the correlation of two halves (see `halves_agree`)."""
     if correlation >= AGREE:
         return ()
     text = (

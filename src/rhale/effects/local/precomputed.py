@@ -15,8 +15,8 @@ from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.fit import bin_cells, fine_grid
 from rhale.effects.binning.moments import measure_moments
 from rhale.effects.effect import Effect, LocalEffects
+from rhale.effects.local.measure import describe_constant
 from rhale.effects.local.notes import describe_outside
-from rhale.effects.local.unmeasured import describe_constant
 from rhale.errors import BadEffectsError, BadTableError
 from rhale.features.feature import (
     SURVEY_ROWS,

@@ -1,4 +1,4 @@
-"""Predictions along a grid of points: partial dependence and individual curves."""
+"""Predictions along a grid of points (partial dependence, ICE), in bins, and without a value."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ from rhale.data.table import Change
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.fixed import Edges
 from rhale.effects.binning.moments import Moments, measure_moments
-from rhale.effects.binning.partition import Partition
 from rhale.effects.curve import RowPlaces, build_quadrature
-from rhale.effects.curve_sums import CurveSums, RowsBetweenPoints, sort_by_point, sum_curves
+from rhale.effects.curve_sums import (
+    CurveMoments,
+    CurveSums,
+    RowsBetweenPoints,
+    measure_curves,
+    sort_by_point,
+    sum_curves,
+)
 from rhale.effects.local.binned import reachable_limits
 from rhale.effects.local.measure import (
     ChunkResult,
@@ -26,6 +32,7 @@ from rhale.effects.local.measure import (
     Questions,
     Replies,
     chances,
+    note_constant,
 )
 from rhale.effects.local.notes import (
     describe_curves,
@@ -34,8 +41,8 @@ from rhale.effects.local.notes import (
     describe_outside,
 )
 from rhale.effects.local.queries import STACKED_ROWS, BatchedModel, Question, in_hand
-from rhale.effects.local.unmeasured import note_constant
 from rhale.effects.profile import Profile
+from rhale.effects.table import Missing
 from rhale.features.feature import Feature
 from rhale.models.dependences import HeldPoints
 from rhale.output.note import Note
@@ -54,21 +61,11 @@ MIN_TRACED_BLOCK_ROWS = 2**9
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class Traces:
-    """Predictions of some rows along a feature.
-
-    Attributes
-    ----------
-    sums : CurveSums
-        Of their curves.
-    cells : Moments
-        Where the rows stand between the points of the grid.
-    n_outside : int
-        MeasuredChunk beyond the ends of the grid.
-    """
+    """Predictions of some rows along a feature."""
 
     sums: CurveSums
-    cells: Moments
-    n_outside: int
+    cells: Moments  # positions of the rows between the points of the grid
+    n_outside: int  # rows beyond the ends of the grid
 
     def __add__(self, other: Traces) -> Traces:
         n_outside = self.n_outside + other.n_outside
@@ -77,21 +74,11 @@ class Traces:
 
 @dataclass(frozen=True, eq=False)
 class Tracing:
-    """Trace predictions along the grid of one feature.
-
-    Attributes
-    ----------
-    feature : Feature
-        The feature.
-    method : {"pdp", "ice"}
-        Whether the curves of single rows are kept.
-    points : ndarray of shape (n_grid,)
-        The grid, increasing.
-    """
+    """Trace predictions along the grid of one feature."""
 
     feature: Feature
-    method: TracedMethod
-    points: FloatArray
+    method: TracedMethod  # whether the curves of single rows are kept
+    points: FloatArray  # (n_grid,): the grid, increasing
     needs: ClassVar[Needs] = "predictions"
 
     @property
@@ -105,7 +92,7 @@ class Tracing:
         return self.points.size if self.method == "ice" else 1
 
     def n_kept(self, n_outputs: int) -> int:
-        """Where a row stands, and its curves."""
+        """The position of a row, and its curves."""
         return 1 + (n_outputs * self.points.size if self.method == "ice" else 0)
 
     def questions(self, rows: MeasuredChunk) -> Questions:
@@ -118,23 +105,12 @@ class Tracing:
         return Questions([(column, levels.at(level, chance)) for level in whole])
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
-        """Moments of the curves, of all rows and by where rows stand."""
+        """Moments of the curves, of all rows and by the positions of the rows."""
         x = self.feature.stands(rows.chunk)
         place = locate_between_points(x, self.points)
-        sums, single = self.add_up_curves(rows, place, replies)
-        total = Traces(
-            sums,
-            measure_moments(self.stretches, place, np.empty((0, x.size)), rows.chunk.weights),
-            n_outside=int(np.sum((x < self.points[0]) | (x > self.points[-1]))),
-        )
-        return ChunkResult(total, np.hstack([x[rows.sampled, None], single]))
-
-    def add_up_curves(
-        self, rows: MeasuredChunk, place: FloatArray, replies: Replies
-    ) -> tuple[CurveSums, FloatArray]:
-        """Sums of the curves, a block of rows at a time, and curves of the sampled rows if kept."""
         n_points, (n_rows, n_outputs) = self.points.size, replies.predictions.shape
         curves, weights = replies.curves or in_hand(replies.changed), rows.chunk.weights
+        # curves of the sampled rows, where single ones are kept
         single = np.empty((rows.sampled.size, n_outputs * n_points if self.method == "ice" else 0))
         number = np.full(n_rows, -1)
         number[rows.sampled] = np.arange(rows.sampled.size)
@@ -147,9 +123,14 @@ class Tracing:
                 single[number[some.row[mine]]] = own.reshape(mine.size, -1)
             return traced
 
+        # a block of rows at a time, so that the curves of all rows are never in memory together
         size = max(BLOCK_NUMBERS // (n_outputs * n_points), MIN_TRACED_BLOCK_ROWS)
-        in_order = sort_by_point(place, n_points, weights)
-        return sum_curves(trace, in_order, size, weights), single
+        total = Traces(
+            sum_curves(trace, sort_by_point(place, n_points, weights), size, weights),
+            measure_moments(self.stretches, place, np.empty((0, x.size)), weights),
+            n_outside=int(np.sum((x < self.points[0]) | (x > self.points[-1]))),
+        )
+        return ChunkResult(total, np.hstack([x[rows.sampled, None], single]))
 
     @property
     def stretches(self) -> Grid:
@@ -158,25 +139,20 @@ class Tracing:
             np.arange(self.points.size, dtype=float) if self.points.size > 1 else np.zeros(2)
         )
 
-    def conclude(self, total: Traces, kept: FloatArray, about: MeasureContext) -> Conclusion:
+    def conclude(self, total: Traces, kept: FloatArray, context: MeasureContext) -> Conclusion:
         """One profile for each output."""
-        notes = self.notes(total, len(kept), about)
-        levels = self.feature.levels.names if self.feature.levels is not None else ()
-        made = (self.profile(total, kept, o, name) for o, name in enumerate(about.outputs))
-        kind = self.feature.axis_kind
-        return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
-
-    def notes(self, total: Traces, n_kept: int, about: MeasureContext) -> tuple[Note, ...]:
-        """What a reader of the profile should know."""
-        feature, n_known = self.feature, about.survey.n_rows - self.feature.n_missing
+        feature, n_known = self.feature, context.survey.n_rows - self.feature.n_missing
         notes: tuple[Note, ...] = ()
         if feature.is_constant:
             notes = (note_constant(feature, is_traced=self.points.size > 1),)
         if self.method == "ice":
-            notes += describe_curves(about.survey, about.last_key, n_kept)
+            notes += describe_curves(context.survey, context.last_key, len(kept))
         ends = (float(self.points[0]), float(self.points[-1]))
         notes += describe_ends(total.n_outside, n_known, ends, feature.axis_kind)
-        return notes + feature.notes + describe_missing(feature, about.survey) + about.notes
+        notes += feature.notes + describe_missing(feature, context.survey) + context.notes
+        levels, kind = () if feature.levels is None else feature.levels.names, feature.axis_kind
+        made = (self.profile(total, kept, o, name) for o, name in enumerate(context.outputs))
+        return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
 
     def profile(self, total: Traces, kept: FloatArray, output: int, name: str) -> Profile:
         """The numbers of one output."""
@@ -210,25 +186,17 @@ class Tracing:
 
 
 def choose_points(settings: Settings, feature: Feature, output: str) -> FloatArray:
-    """Points of a profile, as values that the feature can take.
-
-    Notes
-    -----
-    Points that were given stay as they are. Otherwise they are the limits of the bins that were
-    asked for, of equal width or of equal count, or all values where these are no more.
-    """
+    """Points of a profile, as values that the feature can take."""
+    # Points that were given stay as they are. Otherwise they are the limits of the bins that were
+    # asked for, of equal width or of equal count, or all values where these are no more.
     if feature.levels is not None:
         return feature.levels.edges
     partition, axis = settings.partition(feature.name, output), feature.axis
     limits = np.unique(partition.candidates(axis))
-    if has_few_values(feature, partition, limits.size):
+    # no more values than points were asked for: all of them
+    if not isinstance(partition, Edges) and 1 < axis.values.size <= limits.size:
         limits = np.unique(np.concatenate([[axis.low], axis.values, [axis.high]]))
     return np.unique(reachable_limits(feature, partition, limits))
-
-
-def has_few_values(feature: Feature, partition: Partition, n_points: int) -> bool:
-    """Tell whether all values can be points, since no more points than these were asked for."""
-    return not isinstance(partition, Edges) and 1 < feature.axis.values.size <= n_points
 
 
 # --- Ask a model with some columns held at given values in all rows, and average its answers
@@ -248,57 +216,36 @@ class HeldQuestion:
 
 
 def partial_dependence(
-    asker: BatchedModel, chunk: Chunk, held: Sequence[Change], shares: FloatArray
+    model: BatchedModel, chunk: Chunk, held: Sequence[Change], shares: FloatArray
 ) -> FloatArray:
-    """Mean answers over all rows with columns held at each of some points: partial dependence.
+    """Mean predictions with columns held at each point in all rows, shape (n_outputs, n_points).
 
-    Parameters
-    ----------
-    asker : BatchedModel
-        The model.
-    chunk : Chunk
-        The rows.
-    held : sequence of (column, values)
-        Columns, and their values at the points, shape (n_points,).
-    shares : ndarray of shape (n_rows,)
-        What each row counts for; they add up to 1.
-
-    Returns
-    -------
-    ndarray of shape (n_outputs, n_points)
-
-    Notes
-    -----
-    n_points x n_rows rows are asked, as many points in one call as the batch holds.
+    `held` has columns and their values at the points, `shares` (n_rows,) add up to 1.
     """
+    # n_points x n_rows rows are asked, as many points in one call as the batch holds.
 
     def build(points: IntArray, rows: IntArray) -> Any:
         return chunk.take(rows).substitute([(c, values[points]) for c, values in held])
 
-    question = HeldQuestion(Question(held, asker.names, chunk))
-    return average_predictions(asker, len(held[0][1]), shares, build, question)
+    question = HeldQuestion(Question(held, model.names, chunk))
+    return average_predictions(model, len(held[0][1]), shares, build, question)
 
 
 def complement_dependence(
-    asker: BatchedModel, chunk: Chunk, column: int, shares: FloatArray
+    model: BatchedModel, chunk: Chunk, column: int, shares: FloatArray
 ) -> FloatArray:
-    """Mean answers for each row over the values that a column has in all rows, all else held.
-
-    Returns
-    -------
-    ndarray of shape (n_outputs, n_rows)
-    """
+    """Mean predictions of each row over the values of a column in all rows, (n_outputs, n_rows)."""
     values = chunk.column(column)
 
     def build(points: IntArray, rows: IntArray) -> Any:
         return chunk.take(points).substitute([(column, values[rows])])
 
-    question = HeldQuestion(Question([(column, values)], asker.names, chunk))
-    return average_predictions(asker, chunk.n_rows, shares, build, question)
+    question = HeldQuestion(Question([(column, values)], model.names, chunk))
+    return average_predictions(model, chunk.n_rows, shares, build, question)
 
 
 def average_predictions(
-    asker: BatchedModel,
+    model: BatchedModel,
     n_points: int,
     shares: FloatArray,
     build: Callable[[IntArray, IntArray], Any],
@@ -306,12 +253,12 @@ def average_predictions(
 ) -> FloatArray:
     """Average answers over the rows, for blocks of points; `build` makes rows for points x rows."""
     n_rows = shares.size
-    at_once = asker.copies_at_once(n_rows)
-    means = np.empty((len(asker.outputs), n_points))
+    at_once = model.copies_at_once(n_rows)
+    means = np.empty((len(model.outputs), n_points))
     for start in range(0, n_points, at_once):
         points = np.arange(start, min(start + at_once, n_points))
         rows = build(np.repeat(points, n_rows), np.tile(np.arange(n_rows), points.size))
-        answer = asker.predictor.predict(rows, points.size * n_rows, question)
+        answer = model.predictor.predict(rows, points.size * n_rows, question)
         blocks = answer.reshape(points.size, n_rows, -1)
         means[:, points] = np.einsum("pro,r->op", blocks, shares)
     return means
@@ -322,15 +269,7 @@ def average_predictions(
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
-    """Average the predictions of the rows in each bin of one feature.
-
-    Attributes
-    ----------
-    feature : Feature
-        The feature.
-    grid : Grid
-        The bins.
-    """
+    """Average the predictions of the rows in each bin of one feature."""
 
     feature: Feature
     grid: Grid
@@ -339,7 +278,7 @@ class Marginal:
     n_points: ClassVar[int] = 1
 
     def n_kept(self, n_outputs: int) -> int:  # noqa: ARG002
-        """Where a row stands."""
+        """The position of a row."""
         return 1
 
     def questions(self, rows: MeasuredChunk) -> Questions:  # noqa: ARG002
@@ -352,20 +291,15 @@ class Marginal:
         cells = measure_moments(self.grid, x, replies.predictions.T, rows.chunk.weights)
         return ChunkResult(cells, x[rows.sampled, None])
 
-    def conclude(self, total: Moments, kept: FloatArray, about: MeasureContext) -> Conclusion:  # noqa: ARG002
+    def conclude(self, total: Moments, kept: FloatArray, context: MeasureContext) -> Conclusion:  # noqa: ARG002
         """One profile for each output."""
-        notes = self.notes(total, about)
-        levels = self.feature.levels.names if self.feature.levels is not None else ()
-        made = (self.profile(total, o, name) for o, name in enumerate(about.outputs))
-        kind = self.feature.axis_kind
-        return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
-
-    def notes(self, cells: Moments, about: MeasureContext) -> tuple[Note, ...]:
-        """What a reader of the profile should know."""
-        feature, n_known = self.feature, about.survey.n_rows - self.feature.n_missing
+        feature, n_known = self.feature, context.survey.n_rows - self.feature.n_missing
         notes: tuple[Note, ...] = (note_constant(feature),) if feature.is_constant else ()
-        notes += describe_outside(n_known, cells, kind=feature.axis_kind)
-        return notes + feature.notes + describe_missing(feature, about.survey) + about.notes
+        notes += describe_outside(n_known, total, kind=feature.axis_kind)
+        notes += feature.notes + describe_missing(feature, context.survey) + context.notes
+        levels, kind = () if feature.levels is None else feature.levels.names, feature.axis_kind
+        made = (self.profile(total, o, name) for o, name in enumerate(context.outputs))
+        return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
 
     def profile(self, cells: Moments, output: int, name: str) -> Profile:
         """The numbers of one output; a bin without rows has no point."""
@@ -401,3 +335,80 @@ def surround(values: FloatArray) -> Grid:
     """Give every value a cell of its own, as far as half of the way to the next one."""
     between = values[:-1] + 0.5 * np.diff(values)
     return Grid(np.concatenate([values[:1], between, values[-1:]]))
+
+
+# --- Predictions without a value: the point of missing values
+
+
+Of = Literal["change", "prediction", "own"]
+
+
+@dataclass(frozen=True, eq=False)
+class Removal:
+    """Predictions without the value of a feature."""
+
+    feature: Feature
+    # the change of the prediction over rows that have a value; the prediction of all rows without
+    # it; the prediction of the rows that have none by themselves
+    of: Of
+    needs: ClassVar[Needs] = "predictions"
+    n_points: ClassVar[int] = 1
+
+    @property
+    def n_changes(self) -> int:
+        """One, where values are removed."""
+        return 0 if self.of == "own" else 1
+
+    def n_kept(self, n_outputs: int) -> int:  # noqa: ARG002
+        """Nothing: the measure of the curve keeps the positions."""
+        return 0
+
+    def questions(self, rows: MeasuredChunk) -> Questions:
+        """The rows without the value."""
+        if self.of == "own":
+            return Questions()
+        return Questions([without_value(rows.chunk, self.feature.column)])
+
+    def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
+        """Mean and variance over the rows."""
+        chunk, base = rows.chunk, replies.predictions
+        answers = base if self.of == "own" else replies.changed[0]
+        answers = answers - base if self.of == "change" else answers
+        weights, nothing = chunk.weights, np.empty((rows.sampled.size, 0))
+        if self.of == "prediction":
+            return ChunkResult(measure_curves(answers.T[:, :, None], weights), nothing)
+        is_missing = np.isnan(chunk.column(self.feature.column))
+        mine = is_missing if self.of == "own" else ~is_missing
+        some = None if weights is None else weights[mine]
+        return ChunkResult(measure_curves(answers[mine].T[:, :, None], some), nothing)
+
+    def conclude(
+        self,
+        total: CurveMoments,
+        kept: FloatArray,  # noqa: ARG002
+        context: MeasureContext,
+    ) -> Conclusion:
+        """The point of missing values, for each output."""
+        return Conclusion(missing=tuple(self.point(total, o) for o in range(len(context.outputs))))
+
+    def point(self, total: CurveMoments, output: int) -> Missing | None:
+        """The point of one output; none where no row has an answer."""
+        if total.rows == 0:
+            return None
+        return Missing(
+            self.feature.n_missing,
+            self.feature.missing_share,
+            float(total.mean[output, 0]),
+            float(np.sqrt(total.covariance[output, 0, 0])),
+            total.rows,
+        )
+
+
+def without_value(chunk: Chunk, column: int) -> Change:
+    """The question what the model says without the values of a column."""
+    return column, np.full(chunk.n_rows, np.nan)
+
+
+def refuse_missing(model: BatchedModel, probe: Chunk, column: int) -> str | None:
+    """Why the model has no answer for rows without this value; None if it has one."""
+    return model.reason(probe.substitute([without_value(probe, column)]), probe.n_rows)

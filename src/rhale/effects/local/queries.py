@@ -1,4 +1,4 @@
-"""Ask a model about varied rows, many variants in one stacked call."""
+"""Queries to a model: copies of rows with changed columns, many of them in one stacked call."""
 
 from __future__ import annotations
 
@@ -28,27 +28,13 @@ WALKED_ANSWERS, FEWEST_WALKED = 2**23, 2**9  # of one walk at most; rows of one 
 
 @dataclass(frozen=True, eq=False)
 class BatchedModel:
-    """A model, and how it is asked.
-
-    Attributes
-    ----------
-    predictor : Predictor
-        The model.
-    names : tuple of str
-        Column names, for messages.
-    batch_rows : int
-        Rows in one call, at most; a chunk may hold several batches.
-    n_threads : int
-        Chunks that may be asked about at a time in this process.
-    n_met : int
-        Rows that it was asked about at first, to know it.
-    """
+    """A model whose queries are stacked into batches."""
 
     predictor: Predictor
-    names: tuple[str, ...]
-    batch_rows: int
-    n_threads: int = 1
-    n_met: int = 0
+    names: tuple[str, ...]  # column names, for messages
+    batch_rows: int  # rows in one call, at most; a chunk may hold several batches
+    n_threads: int = 1  # chunks that may be asked about at a time in this process
+    n_met: int = 0  # rows that it was asked about at first, to know it
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -62,13 +48,7 @@ class BatchedModel:
         )
 
     def differentiate(self, chunk: Chunk) -> Answers:
-        """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns) of a chunk.
-
-        Parameters
-        ----------
-        chunk : Chunk
-            The rows.
-        """
+        """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns) of a chunk."""
         if chunk.n_rows <= self.batch_rows:
             return self.predictor.gradient(chunk)
         found = (self.predictor.gradient(chunk.take(rows)) for rows in self.batches(chunk))
@@ -76,32 +56,14 @@ class BatchedModel:
         return np.concatenate(answers), np.concatenate(slopes)
 
     def slopes_alone(self, chunk: Chunk) -> FloatArray:
-        """Slopes (n_rows, n_outputs, n_columns) of a chunk, of a model that `gives_slopes`.
-
-        Parameters
-        ----------
-        chunk : Chunk
-            The rows.
-        """
+        """Slopes (n_rows, n_outputs, n_columns) of a chunk, of a model that `gives_slopes`."""
         if chunk.n_rows <= self.batch_rows:
             return self.predictor.slopes_alone(chunk)
         parts = (self.predictor.slopes_alone(chunk.take(rows)) for rows in self.batches(chunk))
         return np.concatenate(list(parts))
 
     def ask(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
-        """Predict one copy of the rows per change.
-
-        Parameters
-        ----------
-        chunk : Chunk
-            The rows.
-        changes : sequence of (column, values)
-            What to replace in each copy.
-
-        Returns
-        -------
-        ndarray of shape (n_changes, n_rows, n_outputs)
-        """
+        """Predict one copy of the rows for each change, shape (n_changes, n_rows, n_outputs)."""
         walker = self.predictor.walker
         if walker is None:
             return self.ask_stacked(chunk, changes)
@@ -118,22 +80,12 @@ class BatchedModel:
         return answers
 
     def ask_curves(self, chunk: Chunk, held: Sequence[HeldPoints]) -> list[Curves]:
-        """Predict the rows with one column held at each of some points in all of them.
+        """Functions that predict rows with one column held at each of its points.
 
-        Parameters
-        ----------
-        chunk : Chunk
-            The rows.
-        held : sequence of HeldPoints
-            Columns, each once, and their points.
-
-        Returns
-        -------
-        list of callable
-            One for each column: takes numbers of rows and gives their curves, of shape (n_points,
-            n_some, n_outputs). A model that is not walked is asked when these are wanted, so that
-            the curves of all rows are never held at a time; several columns that are asked about
-            together are few rows, and asked at once.
+        One for each column: it takes numbers of rows and returns their curves, (n_points, n_some,
+        n_outputs). Without a walk of trees the model is queried only then, so that the curves of
+        all rows are never in memory together; several columns in one query are few rows, and
+        answered at once.
         """
         walker, answers = self.predictor.walker, dict[int, Curves]()
         seen = [one for one in held if walker is not None and walker.sees(one.column)]
@@ -159,17 +111,7 @@ class BatchedModel:
     def ask_jumps(
         self, chunk: Chunk, questions: Sequence[JumpQuestion], rows: JumpRows
     ) -> list[JumpReply]:
-        """Have trees walked for the jumps of the rows, one reply for each question.
-
-        Parameters
-        ----------
-        chunk : Chunk
-            The rows.
-        questions : sequence of JumpQuestion
-            What is asked, each about another column; for all of them `places` were found.
-        rows : JumpRows
-            How the rows count.
-        """
+        """Walk trees for the jumps of the rows: one reply for each question on its column."""
         walker = self.predictor.walker
         assert walker is not None  # noqa: S101 - our own mistake
         windows = [(q.column, np.concatenate(q.marks.window)) for q in questions]
@@ -199,12 +141,12 @@ class BatchedModel:
         return replace(self, batch_rows=min(self.batch_rows, max(fit, FEWEST_WALKED)))
 
     def copies_at_once(self, n_rows: int) -> int:
-        """Copies of the rows that are stacked for one call: beyond some size that only costs copies."""
+        """Copies of the rows that are stacked for one call: more would only cost memory."""
         most = min(self.batch_rows, STACKED_ROWS, STACKED_NUMBERS // len(self.names))
         return max(1, most // n_rows)
 
     def ask_stacked(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
-        """Predict one copy of the rows per change, as many copies in one call as the batch holds."""
+        """Predict one copy of the rows per change, as many in one call as the batch holds."""
         if chunk.n_rows > self.batch_rows:
             parts = [
                 self.ask_stacked(chunk.take(rows), [(at, values[rows]) for at, values in changes])

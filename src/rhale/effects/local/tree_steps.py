@@ -1,10 +1,10 @@
-"""Jumps of trees that are walked: the curve is the model's own, its bins are of the rows' slopes."""
+"""Jumps of walked trees: the curve is the model's own, its bins are of the rows' slopes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -61,70 +61,48 @@ class JumpTotal:
         return JumpTotal(self.cells + other.cells, self.sums + other.sums)
 
 
-class JumpGrid(NamedTuple):
-    """Stretches of an axis, and what is asked of the rows on each."""
-
-    grid: Grid
-    asked: JumpMarks
-
-
 @dataclass(frozen=True, eq=False)
 class JumpEffects:
-    """The effect of one feature on a model whose thresholds are known.
-
-    Attributes
-    ----------
-    feature : Feature
-        The feature.
-    places : JumpCells
-        Where the model jumps, and the rows near.
-    window : Window
-        Windows of the slopes of each row's own staircase: all rows of a cell have the same one.
-    cells : CellChoice
-        Cells and partitions.
-    nearby : Nearby
-        Places that sampled rows are moved to.
-    share : float or None
-        Share of the rows in a neighbourhood, where the user says so.
-    how, missing : tuple of Note
-        How local effects are found; rows without a value.
-    reach : tuple of float
-        Between which values the rows of a region lie: they have jumps at places between them.
-    """
+    """The effect of one feature on a model whose thresholds are known."""
 
     feature: Feature
-    places: JumpCells
+    places: JumpCells  # where the model jumps, and the rows near
+    # windows of the slopes of each row's own staircase: all rows of a cell have the same one
     window: Window
     cells: CellChoice
-    nearby: Nearby
-    share: float | None = None
+    nearby: Nearby  # places that sampled rows are moved to
+    share: float | None = None  # share of the rows in a neighbourhood, where the user says so
+    # how, missing: how local effects are found; rows without a value
     how: tuple[Note, ...] = ()
     missing: tuple[Note, ...] = ()
+    # between which values the rows of a region lie: they have jumps at places between them
     reach: tuple[float, float] = (-np.inf, np.inf)
     needs: ClassVar[Needs] = "nothing"
     n_changes: ClassVar[int] = 0
     n_points: ClassVar[int] = 1
 
     def n_kept(self, n_outputs: int) -> int:
-        """Where a row stands, its slopes, and its increments between places near."""
+        """The position of a row, its slopes, and its increments between places near."""
         return 1 + n_outputs + self.nearby.n_kept
 
     def questions(self, rows: MeasuredChunk) -> Questions:
         """The jumps in each row's neighbourhoods and windows; sampled rows at places near."""
-        x, marks = rows.chunk.column(self.feature.column), self.marks
+        x, (grid, marks) = rows.chunk.column(self.feature.column), self.marks
         places = rows.count_only(x)
         if x.size > 0 and self.cells.grid.covers_all(places):
-            mark = marks.grid.locate_covered(x)
+            mark = grid.locate_covered(x)
         else:
             counts = self.cells.grid.covers(places)
-            mark = marks.grid.locate_covered(np.where(counts, x, marks.grid.edges[0]))
+            mark = grid.locate_covered(np.where(counts, x, grid.edges[0]))
             mark[~counts] = -1
-        asked = JumpQuestion(self.feature.column, self.places, marks.asked, mark)
-        return Questions(memory=x, jumps=(asked,), asides=(self.nearby.ask(rows),))
+        asked = JumpQuestion(self.feature.column, self.places, marks, mark)
+        return Questions(memory=x, jumps=(asked,), subset_queries=(self.nearby.ask(rows),))
 
     @cached_property
-    def marks(self) -> JumpGrid:
-        """What is asked of rows, wherever they stand: one search finds it."""
+    def marks(self) -> tuple[Grid, JumpMarks]:
+        """Stretches of the axis, and what is asked of the rows on each of them."""
+        # A stretch ends wherever the cell, the neighbourhood or the window of a row changes, so
+        # that one search finds all three.
         grid, places = self.cells.grid, self.places
         limits = grid.edges if grid.closed == "left" else np.nextafter(grid.edges, np.inf)
         changes = [limits, places.places]
@@ -133,7 +111,7 @@ class JumpEffects:
         low, high = grid.edges[0], grid.edges[-1]
         marks = np.unique(np.concatenate([*changes, [low, high, np.nextafter(high, np.inf)]]))
         marks = marks[(marks >= low) & (marks <= np.nextafter(high, np.inf))]
-        at = marks[:-1]  # each stands for all values up to the next one
+        at = marks[:-1]  # each represents all values up to the next one
         near, cell = places.serve(at), grid.locate(at)
         starts, stops = self.window.ends(grid.middles)
         window = starts[cell], stops[cell]
@@ -145,10 +123,10 @@ class JumpEffects:
             part=np.zeros(at.size, dtype=np.intp),
             inner=places.serve_inner(at),
         )
-        found = JumpGrid(Grid(marks), asked)
-        for one in (grid, found.grid):  # tables that all chunks use, however few rows each has
+        stretches = Grid(marks)
+        for one in (grid, stretches):  # tables that all chunks use, however few rows each has
             one.buckets_for(int(self.feature.axis.rows))
-        return found
+        return stretches, asked
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:
         """Moments of the slopes in every cell, and sums of jumps at every place."""
@@ -156,33 +134,34 @@ class JumpEffects:
         cells = measure_moments(
             self.cells.grid, rows.count_only(x), reply.slopes, rows.chunk.weights
         )
-        near = self.nearby.keep(rows, *replies.asides)
+        near = self.nearby.keep(rows, *replies.subset_answers)
         kept = np.column_stack([x[rows.sampled], reply.slopes.T[rows.sampled], near])
         return ChunkResult(JumpTotal(replace(cells, is_stepped=True), reply.sums), kept)
 
     def recall(self, rows: MeasureSample) -> None:
         """Nothing: rows of a region have other neighbours, and are walked again."""
 
-    def conclude(self, total: JumpTotal, kept: FloatArray, about: MeasureContext) -> Conclusion:
-        """Accumulate the jumps; bins among the cells are for the caller to choose, for each output."""
-        notes = gather_local_effect_notes(self, total.cells, about) + describe_gaps(
-            self.feature, BY_JUMPS
+    def conclude(self, total: JumpTotal, kept: FloatArray, context: MeasureContext) -> Conclusion:
+        """Accumulate the jumps of each output; the caller chooses bins among the cells."""
+        notes = gather_local_effect_notes(
+            self.feature, self.cells, total.cells, context, how=self.how, missing=self.missing
         )
+        notes += describe_gaps(self.feature, BY_JUMPS)
         ends = float(self.cells.grid.edges[0]), float(self.cells.grid.edges[-1])
-        outputs = range(len(about.outputs))
+        outputs = range(len(context.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
         nearest = total.sums.inner or total.sums
-        told = [describe_noisy_jumps(halves_agree(nearest, output)) for output in outputs]
+        noise_notes = [describe_noisy_jumps(halves_agree(nearest, output)) for output in outputs]
         made = tuple(
             self.unbinned(
-                total.cells, kept, about, (output, found),
-                notes + (told[output] or self.describe_cuts(total.sums, found, output)),
+                total.cells, kept, context, (output, found),
+                notes + (noise_notes[output] or self.describe_cuts(total.sums, found, output)),
             )
             for output, found in enumerate(stairs)
         )  # fmt: skip
         targets = tuple[Target, ...]()
-        if about.searched is not None:
-            targets = tuple(self.nearby.target(about.searched, output) for output in outputs)
+        if context.searched is not None:
+            targets = tuple(self.nearby.target(context.searched, output) for output in outputs)
         return Conclusion(made, cells=total.cells, targets=targets)
 
     def describe_cuts(self, sums: JumpSums, found: Staircase, output: int) -> tuple[Note, ...]:
@@ -216,7 +195,7 @@ class JumpEffects:
         return replace(self, places=places, reach=(axis.low, axis.high))
 
     def conclude_region(
-        self, total: JumpTotal, kept: FloatArray, about: MeasureContext, output: int
+        self, total: JumpTotal, kept: FloatArray, context: MeasureContext, output: int
     ) -> Unbinned | None:
         """Jumps of the rows of a region, between its cells or given limits; no bins yet."""
         cells = self.cells.between_rows(total.cells, output)
@@ -227,15 +206,15 @@ class JumpEffects:
         places = replace(self.places, places=self.places.places[first:last])
         sums = total.sums.between(int(first), int(last))
         stairs = Staircase.of(places, sums, output, ends)
-        spread = self.nearby.conclude(about, output)
+        spread = self.nearby.conclude(context, output)
         return Unbinned(
             self.feature.name,
-            about.outputs[output],
+            context.outputs[output],
             [ModelCells(cells.series(output), stairs, spread)],
             self.cells.partitions[output],
             known={
                 "kind": self.feature.axis_kind,
-                "sample": sample_effects(kept, about, output),
+                "sample": sample_effects(kept, context, output),
             },
         )
 
@@ -243,7 +222,7 @@ class JumpEffects:
         self,
         cells: Moments,
         kept: FloatArray,
-        about: MeasureContext,
+        context: MeasureContext,
         stairs: tuple[int, Staircase],
         notes: tuple[Note, ...],
     ) -> Unbinned:
@@ -252,12 +231,12 @@ class JumpEffects:
         known = {
             "kind": self.feature.axis_kind,
             "local_notes": notes,
-            "sample": sample_effects(kept, about, output),
+            "sample": sample_effects(kept, context, output),
         }
         return Unbinned(
             self.feature.name,
-            about.outputs[output],
-            [ModelCells(cells.series(output), found, self.nearby.conclude(about, output))],
+            context.outputs[output],
+            [ModelCells(cells.series(output), found, self.nearby.conclude(context, output))],
             self.cells.partitions[output],
             self.feature.axis,
             known,

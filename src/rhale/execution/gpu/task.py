@@ -16,12 +16,12 @@ from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import check_magnitude
 from rhale.effects.local.binned import BinnedEffects
 from rhale.effects.local.measure import (
+    Constant,
     MeasuredChunk,
     MeasureSums,
     MeasureTask,
     stack_sample_columns,
 )
-from rhale.effects.local.unmeasured import Constant
 from rhale.errors import BadSettingError
 from rhale.features.survey import Survey, SurveyTask, sample_chunk_rows
 from rhale.models import Adapter, Predictor
@@ -219,7 +219,7 @@ class DeviceTask:
         """Increments of the sampled rows between places near, by feature; how many rows were asked."""
         rows = MeasuredChunk(chunk.take(sampled), key, np.arange(sampled.size), self.task.last_key)
         asked = [measure.nearby.ask(rows, may_fail=True) for measure in self.slopes]
-        answers = self.task.ask_asides(rows.chunk, asked)
+        answers = self.task.ask_subsets(rows.chunk, asked)
         pairs = zip(self.slopes, answers, strict=True)
         increments = (measure.nearby.keep(rows, own) for measure, own in pairs)
         return increments, sum(len(one.changes) * one.rows.size for one in asked)
