@@ -14,14 +14,13 @@ from rhale.effects.binning.fixed import Fixed
 from rhale.effects.explanation import Explanation
 from rhale.effects.local.choose import choose_measures
 from rhale.effects.local.queries import BatchedModel
-from rhale.errors import BadSettingError
+from rhale.errors import LOG, BadSettingError
 from rhale.execution.fold import SECOND_LOOK, Progress
 from rhale.features.feature import Columns, Feature, FirstPass, require_rows_in_limits
 from rhale.interaction.estimate import (
     PairSums,
     PairTask,
     conclude_pairs,
-    correlate_measured,
     correlate_sampled,
     importances,
     mark_alike,
@@ -34,7 +33,6 @@ from rhale.interaction.plan import (
     ON_THE_MARGIN,
     Manner,
     PairPlan,
-    all_of,
     choose_manner,
     compute_pair_strengths,
     count_asked,
@@ -48,8 +46,6 @@ from rhale.interaction.plan import (
     make_sides,
     require_two,
     screen_pairs,
-    tell_asked,
-    tell_grid,
     tell_price,
     too_many,
 )
@@ -65,6 +61,7 @@ from rhale.pipeline import Run, conclude, describe_run, open_run, sign
 from rhale.settings import Response, Settings, describe_bins
 from rhale.stats.arrays import IntArray
 
+MANY_QUERIES = 10**7  # rows: a warning comes first
 LATER_LOOK = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass, or two
 
 
@@ -254,13 +251,7 @@ def convert_bins_to_cells(bins: Any) -> Any:
 
 
 def pairs_among(features: Any) -> list[Any] | None:
-    """Pairs that stand where features are named; None where there is none.
-
-    Examples
-    --------
-    >>> pairs_among([("age", "income")]), pairs_among(["age", "income"])
-    ([('age', 'income')], None)
-    """
+    """Pairs that stand where features are named; None where there is none."""
     if isinstance(features, str) or not isinstance(features, Sequence):
         return None
     pairs = [one for one in features if isinstance(one, tuple | list)]
@@ -273,27 +264,14 @@ def pairs_among(features: Any) -> list[Any] | None:
 
 @dataclass(frozen=True, eq=False)
 class PairChoice:
-    """Pairs that are measured, by the places of their features; and how they were chosen.
+    """Pairs that are measured, by the places of their features; and how they were chosen."""
 
-    Attributes
-    ----------
-    pairs : ndarray of shape (n_pairs, 2)
-        Places among the features.
-    explanation : Explanation or None
-        Effects by which they were chosen, where that was needed.
-    asked : int
-        Rows that the model was asked about to choose them.
-    next_pass : int
-        Number of the pass in which they are measured.
-    notes : tuple of Note
-        What was left out.
-    """
-
-    pairs: IntArray
+    pairs: IntArray  # (n_pairs, 2): places among the features
+    # Effects by which they were chosen, where that was needed
     explanation: Explanation | None = None
-    asked: int = 0
-    next_pass: int = SECOND_LOOK
-    notes: tuple[Note, ...] = ()
+    asked: int = 0  # rows that the model was asked about to choose them
+    next_pass: int = SECOND_LOOK  # number of the pass in which they are measured
+    notes: tuple[Note, ...] = ()  # what was left out
 
 
 def choose_pairs(
@@ -312,31 +290,14 @@ def choose_pairs(
         return PairChoice(every_pair(len(names)), explanation, notes=few)
     asked, passed = 0, SECOND_LOOK
     if explanation is None:
-        explanation, asked = explain_first(run, columns, asker)
-        passed = LATER_LOOK
-    check_explanation(explanation, names)
-    if most is None:
-        kept = find_most_heterogeneous(explanation, names)
-        text = f"{len(kept)} of {len(names)} features, those whose effect differs most: pairs='all' takes all"
-        return PairChoice(all_of(kept), explanation, asked, passed, (*few, Note("screen", text)))
-    ranking = [(a, b) for a, b, _ in screen_pairs(explanation) if a in names and b in names]
-    pairs = np.array([sorted((names.index(a), names.index(b))) for a, b in ranking[:most]])
-    price = count_pair_queries(manner, n_pairs, n_rows, pairing)
-    notes = (*describe_screen(len(pairs), n_pairs, price), *few)
-    return PairChoice(pairs.reshape(-1, 2), explanation, asked, passed, notes)
-
-
-def explain_first(run: Run, columns: Columns, asker: BatchedModel) -> tuple[Explanation, int]:
-    """Effects of all features, by which pairs are chosen; and rows that were asked for them."""
-    alone = replace(run, asked=replace(run.asked, pairing=None, bins=None))
-    choice = choose_measures(columns, asker, alone.asked)
-    measured = alone.measure(asker, columns, choice.measures)
-    return conclude(alone, columns, asker, choice, measured), measured.asked + choice.asked
-
-
-def check_explanation(explanation: Any, names: Sequence[str]) -> None:
-    """Refuse effects of another table."""
-    if not isinstance(explanation, Explanation):
+        # effects of all features, by which pairs are chosen
+        alone = replace(run, asked=replace(run.asked, pairing=None, bins=None))
+        choice = choose_measures(columns, asker, alone.asked)
+        measured = alone.measure(asker, columns, choice.measures)
+        explanation = conclude(alone, columns, asker, choice, measured)
+        asked, passed = measured.asked + choice.asked, LATER_LOOK
+    given: Any = explanation
+    if not isinstance(given, Explanation):
         msg = f"explanation={explanation!r:.60} is no Explanation; pass what rhale.explain returned"
         raise BadSettingError(msg)
     missing = [name for name in names if name not in explanation]
@@ -346,18 +307,23 @@ def check_explanation(explanation: Any, names: Sequence[str]) -> None:
             "pairs, or name features="
         )
         raise BadSettingError(msg)
-
-
-def find_most_heterogeneous(explanation: Explanation, names: Sequence[str]) -> list[int]:
-    """Places of the features whose effects differ most between rows."""
-    spread = dict.fromkeys(names, 0.0)
-    for effect in explanation:
-        if effect.name in spread:
-            spread[effect.name] = max(
-                spread[effect.name], float(np.nan_to_num(effect.typical_spread))
-            )
-    order = sorted(range(len(names)), key=lambda i: -spread[names[i]])
-    return order[:MAX_PAIRED_FEATURES]
+    if most is None:  # all pairs of the features whose effects are most heterogeneous
+        spread = dict.fromkeys(names, 0.0)
+        for effect in explanation:
+            if effect.name in spread:
+                spread[effect.name] = max(
+                    spread[effect.name], float(np.nan_to_num(effect.typical_spread))
+                )
+        order = sorted(range(len(names)), key=lambda i: -spread[names[i]])
+        kept = np.array(sorted(order[:MAX_PAIRED_FEATURES]), dtype=np.int64)
+        text = f"{len(kept)} of {len(names)} features, those whose effect differs most: pairs='all' takes all"
+        notes = (*few, Note("screen", text))
+        return PairChoice(kept[every_pair(kept.size)], explanation, asked, passed, notes)
+    ranking = [(a, b) for a, b, _ in screen_pairs(explanation) if a in names and b in names]
+    pairs = np.array([sorted((names.index(a), names.index(b))) for a, b in ranking[:most]])
+    price = count_pair_queries(manner, n_pairs, n_rows, pairing)
+    notes = (*describe_screen(len(pairs), n_pairs, price), *few)
+    return PairChoice(pairs.reshape(-1, 2), explanation, asked, passed, notes)
 
 
 def order_pairs(columns: Columns, pairs: IntArray) -> tuple[list[Feature], IntArray]:
@@ -397,7 +363,9 @@ def measure_pair_strengths(
     features, pairs = order_pairs(columns, choice.pairs)
     n_rows = count_whole_rows(asker, columns.probe, features, method)
     if n_rows == ASKED_ROWS:
-        tell_asked(count_asked(features, pairs, min(n_rows, columns.survey.n_rows), method), method)
+        price = count_asked(features, pairs, min(n_rows, columns.survey.n_rows), method)
+        if price >= MANY_QUERIES:
+            LOG.warning("method=%r asks the model about %s rows", method, f"{price:,}")
     rows = run.keep_rows(columns, n_rows, choice.next_pass)
     found = compute_pair_strengths(asker, rows, features, pairs, method)
     asked = asker.n_met + choice.asked + found.n_asked
@@ -426,7 +394,10 @@ def trace_pairs(
         assert pairs is not None  # noqa: S101 - our own mistake: settings refuse all else
         plan = plan_pairs(found, run.asked, Manner("corners"), pairs)
         task = PairTracing(asker, plan, asked.seed)
-        tell_grid(task.n_points, n_rows, pairing)
+        if pairing.pairs == "all":
+            text = "pairs='all' asks the model about %s points of grids x %s rows = %s rows"
+            price = task.n_points * n_rows
+            LOG.warning(text, f"{task.n_points:,}", f"{n_rows:,}", f"{price:,}")
         sums = run.measure_pairs(task, found, SECOND_LOOK)
     asked_rows = asker.n_met + sums.asked
     record = describe_pair_run(run, found, asker, len(plan.pairs))
@@ -449,7 +420,7 @@ def gather_interactions(
         if main is not None and not main.weight.any():  # cells= of the user, beside all rows
             ends = (float(side.axis.nodes[0]), float(side.axis.nodes[-1]))
             require_rows_in_limits(side.feature, 0, ends, columns.survey)
-    pairing, plan, asker = require(run.asked.pairing), task.plan, task.asker
+    pairing, plan, asker = require(run.asked.pairing), task.plan, task.model
     n_rows, n_outputs, predictor = columns.survey.n_rows, len(asker.outputs), asker.predictor
     still = bool(np.all(sums.answers.variance == 0))
     same = (Note("constant", "all predictions are the same"),) if still else ()
@@ -460,7 +431,8 @@ def gather_interactions(
         "rows_asked": walked if predictor.walks else asked,
     }
     pairs = conclude_pairs(plan, sums, asker.outputs, pairing, n_rows)
-    correlations, fx = correlate_measured(pairs[::n_outputs]), choice.explanation
+    correlations = {frozenset(pair.names): pair.rank_correlation for pair in pairs[::n_outputs]}
+    fx = choice.explanation
     if fx is not None:  # not all pairs are measured
         sampled = correlate_sampled(pairs, fx.features, fx.sample_x, fx.sample_weight)
         correlations = sampled | correlations

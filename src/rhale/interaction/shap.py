@@ -19,49 +19,25 @@ SHAP_ROUNDING = 1e-10  # of the variance of the predictions: smaller squares are
 
 @dataclass(frozen=True, eq=False)
 class ShapPairs:
-    """What SHAP interaction values say about pairs.
+    """What SHAP interaction values say about pairs."""
 
-    Attributes
-    ----------
-    features, outputs : tuple of str
-        Their names.
-    pairs : tuple of PairIndex
-        Pairs first, outputs within them.
-    importance : ndarray of shape (n_features, n_outputs)
-        Deviation over the rows of the main effects, the diagonal.
-    variance : ndarray of shape (n_outputs,)
-        Of the predictions, which the values of a row add up to but for a constant.
-    n_rows : int
-        Rows that were explained.
-    """
-
+    # features, outputs: their names
     features: tuple[str, ...]
     outputs: tuple[str, ...]
-    pairs: tuple[PairIndex, ...]
+    pairs: tuple[PairIndex, ...]  # pairs first, outputs within them
+    # (n_features, n_outputs): deviation over the rows of the main effects, the diagonal
     importance: FloatArray
+    # (n_outputs,): of the predictions, which the values of a row add up to but for a constant
     variance: FloatArray
-    n_rows: int
+    n_rows: int  # rows that were explained
 
 
 def pairs_from_shap(
     values: Any, features: Sequence[str], outputs: Sequence[str] | None = None
 ) -> ShapPairs:
-    """Read SHAP interaction values.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_rows, n_features, n_features) or with n_outputs behind
-        Interaction values of each row; a list of arrays is one for each output.
-    features : sequence of str
-        Names of the features.
-    outputs : sequence of str, optional
-        Names of the outputs; y0, y1, ... by default.
-
-    Notes
-    -----
-    The strength of a pair is the deviation over the rows of what it adds to a prediction, both
-    halves of it, 2 Φ_jk.
-    """
+    """Read SHAP interaction values."""
+    # The strength of a pair is the deviation over the rows of what it adds to a prediction, both
+    # halves of it, 2 Φ_jk.
     names = check_shap_features(features)
     shap = read_values(values, len(names))
     known = name_outputs(outputs, shap.shape[-1])

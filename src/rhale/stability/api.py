@@ -314,27 +314,16 @@ class Training:
 
 @dataclass(eq=False)
 class Done:
-    """What came of all trainings so far.
+    """What came of all trainings so far."""
 
-    Attributes
-    ----------
-    own : Explanation or None
-        Effects of the user's own model.
-    models, explanations, pairs : dict
-        By the number of the training, from 0 on; no models of trainings that a folder had kept,
-        and no pairs where they are measured later.
-    failures : list of Failure
-        Trainings that gave nothing.
-    is_interrupted : bool
-        Whether some were not waited for.
-    """
-
-    own: Explanation | None = None
+    own: Explanation | None = None  # effects of the user's own model
+    # models, explanations, pairs: by the number of the training, from 0 on; no models of
+    # trainings that a folder had kept, and no pairs where they are measured later
     models: dict[int, Any] = field(default_factory=dict)
     explanations: dict[int, Explanation] = field(default_factory=dict)
     pairs: dict[int, Interactions] = field(default_factory=dict)
-    failures: list[Failure] = field(default_factory=list)
-    is_interrupted: bool = False
+    failures: list[Failure] = field(default_factory=list)  # trainings that gave nothing
+    is_interrupted: bool = False  # whether some were not waited for
 
 
 class FirstLook:
@@ -358,50 +347,20 @@ class FirstLook:
 
 @dataclass(frozen=True, eq=False)
 class RefitRun:
-    """One call at work: the same questions to every model.
+    """One call at work: the same questions to every model."""
 
-    Attributes
-    ----------
-    data : table
-        Rows that are explained.
-    asked : Settings
-        What is asked of every model.
-    n_trainings : int
-        How many there are to be.
-    n_jobs : int or None
-        How many at a time, each in one thread.
-    progress : bool, callable or None
-        Who is told.
-    pairs : object
-        Pairs of features that are measured, too.
-    are_given : bool
-        Whether models are the user's: none of them may fail.
-    first_look : FirstLook
-        What is known of the columns.
-    kept : KeptTrainings or None
-        Where finished trainings are kept.
-    """
-
-    data: Any
-    asked: Settings
-    n_trainings: int
-    n_jobs: int | None = None
-    progress: bool | Progress | None = None
-    pairs: Any = None
-    are_given: bool = False
-    first_look: FirstLook = field(default_factory=FirstLook)
-    kept: Any = None
+    data: Any  # rows that are explained
+    asked: Settings  # what is asked of every model
+    n_trainings: int  # how many there are to be
+    n_jobs: int | None = None  # how many at a time, each in one thread
+    progress: bool | Progress | None = None  # who is told
+    pairs: Any = None  # pairs of features that are measured, too
+    are_given: bool = False  # whether models are the user's: none of them may fail
+    first_look: FirstLook = field(default_factory=FirstLook)  # what is known of the columns
+    kept: Any = None  # where finished trainings are kept
 
     def explain_all(self, make: Callable[[int], Any], own: Any = None) -> Done:
-        """Explain every model as soon as it is there; keep what is done, whatever happens.
-
-        Parameters
-        ----------
-        make : callable
-            From the number of a training to its model.
-        own : model, optional
-            The user's own, explained first.
-        """
+        """Explain every model as soon as it is there; keep what is done, whatever happens."""
         if self.pairs is not None:
             self._check_pairs()
         done = Done()
@@ -750,21 +709,11 @@ def read_same_pairs(pairs: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Models that can still be asked about pairs.
+    """Models that can still be asked about pairs."""
 
-    Attributes
-    ----------
-    models : list
-        Those that were explained, in order.
-    work : RefitRun
-        What they were asked.
-    overlap : Overlap
-        Which rows they share.
-    """
-
-    models: list[Any] = field(repr=False)
-    work: RefitRun
-    overlap: Overlap
+    models: list[Any] = field(repr=False)  # those that were explained, in order
+    work: RefitRun  # what they were asked
+    overlap: Overlap  # which rows they share
 
     def try_to_measure(self, pairs: Any) -> tuple[tuple[RefitPair, ...], tuple[Note, ...]]:
         """Measure pairs; what stops that must not cost the trainings."""

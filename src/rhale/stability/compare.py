@@ -37,19 +37,7 @@ class AxisSample(NamedTuple):
 def compare_trainings(
     results: Sequence[Result], overlap: Overlap, rows: AxisSample, own: Result | None = None
 ) -> RefitEffect:
-    """Compare one effect in several trainings, and in each group of rows if groups were given.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        One a training, all of the same feature, output and rows.
-    overlap : Overlap
-        Which rows the trainings share.
-    rows : AxisSample
-        Rows at which curves are compared.
-    own : Result, optional
-        The effect in the user's own model.
-    """
+    """Compare one effect in several trainings, and in each group of rows if groups were given."""
     counted = move_sample_to_axis(rows, results[0])
     return RefitEffect(
         effects=tuple(results),
@@ -155,13 +143,7 @@ RULE_COLUMNS = (
 
 
 def rule_rows(effects: Sequence[RefitEffect]) -> Columns:
-    """One row per feature, output and splitter: in how many trainings it tells rows apart.
-
-    Parameters
-    ----------
-    effects : sequence of RefitEffect
-        In the order of the rows; those of one effect have the splitter of most trainings first.
-    """
+    """One row per feature, output and splitter: in how many trainings it tells rows apart."""
     columns: Columns = {name: [] for name in RULE_COLUMNS}
     for effect in effects:
         found = find_splits(effect)
@@ -187,13 +169,10 @@ def find_splits(effect: RefitEffect) -> dict[str, list[Split]]:
 
 
 def describe_splits(splits: Sequence[Split], n_trainings: int) -> dict[str, object]:
-    """How often a splitter was found, where rows part, and how much of the spread it explains.
-
-    Notes
-    -----
-    `at` is the mean threshold in words, the mean limits where most trainings found an interval, or
-    the levels that go first in most of them; a deviation between trainings needs two thresholds.
-    """
+    """How often a splitter was found, where rows part, and how much of the spread it explains."""
+    # `at` is the mean threshold in words, the mean limits where most trainings found an interval,
+    # or the levels that go first in most of them; a deviation between trainings needs two
+    # thresholds.
     thresholds = np.array([s.threshold for s in splits if s.threshold is not None])
     above = np.array([s.above for s in splits if s.above is not None])
     shares = np.array([split.share for split in splits])

@@ -55,21 +55,7 @@ class Overlap:
     def of(cls, train: Sequence[IntArray], n_rows: int, units: IntArray | None = None) -> Overlap:
         """Count what trainings have in common.
 
-        Parameters
-        ----------
-        train : sequence of ndarray
-            Numbers of the rows of each training, some perhaps several times.
-        n_rows : int
-            Rows of the table.
-        units : ndarray of shape (n_rows,), optional
-            Number of the group of each row, where rows of a group belong together.
-
-        Examples
-        --------
-        >>> halves = [np.arange(0, 100), np.arange(100, 200)]
-        >>> Overlap.of(halves, 200).shared.round(4)
-        array([[0.01, 0.  ],
-               [0.  , 0.01]])
+        Shapes: `units` (n_rows,).
         """
         n_units = n_rows if units is None else int(units.max()) + 1
         shares = np.empty((len(train), n_units))
@@ -123,16 +109,7 @@ class Overlap:
 def as_deviations(products: FloatArray) -> FloatArray:
     """Products of every two of some things, as if each were its deviation from their mean.
 
-    Parameters
-    ----------
-    products : ndarray of shape (n, n)
-        Symmetric.
-
-    Examples
-    --------
-    >>> as_deviations(np.outer([1.0, 3.0], [1.0, 3.0]))
-    array([[ 1., -1.],
-           [-1.,  1.]])
+    Shapes: `products` (n, n).
     """
     means = products.mean(axis=0)
     return np.asarray(products - means - means[:, None] + means.mean())
@@ -147,18 +124,7 @@ DOUBT = 6.0  # squares that the rows of trainings must tell before the curves ar
 def mean_factor(gram: FloatArray, overlap: Overlap) -> float:
     """Variance of the mean curve of the trainings, in squared deviations between them.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (n_trainings, n_trainings)
-        Mean over the rows of the product of every two curves.
-    overlap : Overlap
-        Which rows the trainings share.
-
-    Returns
-    -------
-    float
-        `overlap.factor` where all that differs goes with the rows of the trainings, 1/m where it
-        is chance of every training by itself (the steps of trees, seeds); nan if it is not known.
+    Shapes: `gram` (n_trainings, n_trainings).
     """
     if overlap.is_same:
         return float("nan")
@@ -167,27 +133,16 @@ def mean_factor(gram: FloatArray, overlap: Overlap) -> float:
 
 
 def row_share(gram: FloatArray, overlap: Overlap) -> float:
-    """Share of the squared deviations between trainings that goes with the rows they share, 0 to 1.
-
-    Notes
-    -----
-    If an effect is a mean over the training rows, deviations of two trainings have products in
-    proportion to those of their shares of rows: complementary halves deviate in opposite ways.
-    Chance of every training by itself has products of zero, but for the mean that is taken off.
-    The share a is that of least squares, D = a L + (1 - a) H, with D the products of the curves, L
-    those of the rows and H those of chance alone, all with the same trace. Designs tell it more or
-    less well: L - H has a sum of squares of 18 for ten pairs of halves, 4 for four rounds of five
-    folds, below 1 for bootstraps, and 0 for one round of folds. It counts by that number beside
-    `DOUBT`; where nothing is told, all goes with the rows, which makes intervals too wide rather
-    than too narrow.
-
-    Examples
-    --------
-    >>> halves = Overlap.of([np.arange(50), np.arange(50, 100)] * 5, 100)
-    >>> apart = np.array([1.0, -1.0] * 5)  # what one half has more, the other has less
-    >>> row_share(np.outer(apart, apart), halves)
-    1.0
-    """
+    """Share of the squared deviations between trainings that goes with the rows they share, 0 to 1."""
+    # If an effect is a mean over the training rows, deviations of two trainings have products in
+    # proportion to those of their shares of rows: complementary halves deviate in opposite ways.
+    # Chance of every training by itself has products of zero, but for the mean that is taken off.
+    # The share a is that of least squares, D = a L + (1 - a) H, with D the products of the
+    # curves, L those of the rows and H those of chance alone, all with the same trace. Designs
+    # tell it more or less well: L - H has a sum of squares of 18 for ten pairs of halves, 4 for
+    # four rounds of five folds, below 1 for bootstraps, and 0 for one round of folds. It counts
+    # by that number beside `DOUBT`; where nothing is told, all goes with the rows, which makes
+    # intervals too wide rather than too narrow.
     rows = _standardise(overlap.shared)
     curves = _standardise(gram)
     if rows is None or curves is None:

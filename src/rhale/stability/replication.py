@@ -42,34 +42,16 @@ NOT_KNOWN = Replication(float("nan"), float("nan"))
 def replicate(gram: FloatArray, overlap: Overlap, drawn: float = 0.0) -> Replication:
     """Compare the mean curve of the trainings with what chance would make of it.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (n_trainings, n_trainings)
-        Mean over the rows of the product of every two curves.
-    overlap : Overlap
-        Which rows the trainings share.
-    drawn : float
-        Mean square of what the draw of the rows that are explained adds to a curve. All trainings
-        are explained on the same ones and have it in common, so their deviations do not show it.
-
-    Notes
-    -----
-    Trainings differ by the draw of their rows. Without an effect the mean curve has a mean square
-    over the rows of F S², with S² the mean square of the deviations between trainings and F the
-    factor of the overlap; with one it has the square of the effect besides. Curves may differ in
-    several ways, which `estimate_effective_rank` tells from the deviations; the ratio of both mean squares is
-    compared with Fisher's F, with that many degrees of freedom above, and as many times those of
-    the deviations below.
-    For a straight line and complementary halves that is exact. What rows add counts the same way,
-    and can only make p larger.
-
-    Examples
-    --------
-    >>> slopes = np.array([1.0, 1.2, 0.9, 1.1])
-    >>> found = replicate(np.outer(slopes, slopes), Overlap.independent(4))
-    >>> round(found.size, 3), round(found.p_value, 4)
-    (1.048, 0.0005)
+    Shapes: `gram` (n_trainings, n_trainings).
     """
+    # Trainings differ by the draw of their rows. Without an effect the mean curve has a mean
+    # square over the rows of F S², with S² the mean square of the deviations between trainings
+    # and F the factor of the overlap; with one it has the square of the effect besides. Curves
+    # may differ in several ways, which `estimate_effective_rank` tells from the deviations; the
+    # ratio of both mean squares is compared with Fisher's F, with that many degrees of freedom
+    # above, and as many times those of the deviations below. For a straight line and
+    # complementary halves that is exact. What rows add counts the same way, and can only make p
+    # larger.
     scale = float(np.abs(gram).max())
     if scale == 0 and not overlap.is_same:
         return Replication(0.0, 1.0)
@@ -92,23 +74,16 @@ def replicate(gram: FloatArray, overlap: Overlap, drawn: float = 0.0) -> Replica
 def estimate_effective_rank(deviations: FloatArray, degrees: float) -> float:
     """In how many independent ways curves differ, judged by their products; 1 or more.
 
-    Parameters
-    ----------
-    deviations : ndarray of shape (n_trainings, n_trainings)
-        Products of the deviations of every two curves from their mean.
-    degrees : float
-        Degrees of freedom of these deviations.
-
-    Notes
-    -----
-    (tr C)² / tr C², C the covariance of the curves, from the squared sum of the diagonal and the
-    sum of all squares of the products, both without their bias (moments of Wishart's distribution).
-    With one degree of freedom all deviations are multiples of one curve: one way. With a few, two or
-    three deviations that happen to be perpendicular look like ways without end, and p would be
-    nothing; so no more ways are believed than the square of the degrees. Without that, of effects
-    that are none up to 24 of 100 came back in 3 to 6 trainings, and up to 19 with p below .001; with
-    it up to 8, and 1. It changes nothing from 20 trainings on, but for 90 ways and more.
+    Shapes: `deviations` (n_trainings, n_trainings).
     """
+    # (tr C)² / tr C², C the covariance of the curves, from the squared sum of the diagonal and
+    # the sum of all squares of the products, both without their bias (moments of Wishart's
+    # distribution). With one degree of freedom all deviations are multiples of one curve: one
+    # way. With a few, two or three deviations that happen to be perpendicular look like ways
+    # without end, and p would be nothing; so no more ways are believed than the square of the
+    # degrees. Without that, of effects that are none up to 24 of 100 came back in 3 to 6
+    # trainings, and up to 19 with p below .001; with it up to 8, and 1. It changes nothing from
+    # 20 trainings on, but for 90 ways and more.
     most = float(min(degrees**WAYS_TOLD, MOST_WAYS))
     if degrees <= 1:
         return 1.0

@@ -562,16 +562,7 @@ def load(path: str | PathLike[str]) -> Explanation | Interactions | Refits:
 
 
 def restore_result(content: Any, source: str) -> Explanation | Interactions | Refits:
-    """Make a result of the plain values in a file or a message, which may be hostile.
-
-    Parameters
-    ----------
-    content : dict
-        What `store.pack`, `store.pack_interactions` or `store.pack_refits` gave, with the version
-        of its format. It is used up.
-    source : str
-        Where it came from, for messages.
-    """
+    """Make a result of the plain values in a file or a message, which may be hostile."""
     held, found = store.unpack_any(content, source)
     if held == "explanation":
         return Explanation(**found)

@@ -23,33 +23,16 @@ ASKED = "give one array of row numbers, or one mask, for each training"
 
 @dataclass(frozen=True)
 class Scheme:
-    """How rows are drawn for the trainings of one learner.
+    """How rows are drawn for the trainings of one learner."""
 
-    Parameters
-    ----------
-    name : {"half-samples", "subsamples", "folds", "bootstraps"}
-        Half-samples come in pairs: trainings 0 and 1, 2 and 3, ... are the two halves of one random
-        split. Folds train on all parts but one, in rounds. Bootstraps repeat rows. The singular is
-        understood, too.
-    n_refits : int
-        Number of trainings, at least 2; of folds, a multiple of `folds`.
-    share : float, optional
-        Share of the rows in each of the subsamples, 2/3 by default; other schemes have none.
-    folds : int
-        Parts of a round of folds.
-
-    Examples
-    --------
-    >>> Scheme(n_refits=2).draw(6, seed=1)
-    (array([2, 4, 5]), array([0, 1, 3]))
-    >>> Scheme("fold", n_refits=4, folds=2).name
-    'folds'
-    """
-
+    # Half-samples come in pairs: trainings 0 and 1, 2 and 3, ... are the two halves of one random
+    # split. Folds train on all parts but one, in rounds. Bootstraps repeat rows. The singular is
+    # understood, too
     name: str = "half-samples"
-    n_refits: int = 20
+    n_refits: int = 20  # number of trainings, at least 2; of folds, a multiple of `folds`
+    # Share of the rows in each of the subsamples, 2/3 by default; other schemes have none
     share: float | None = None
-    folds: int = 5
+    folds: int = 5  # parts of a round of folds
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", _read_name(self.name))
@@ -84,29 +67,12 @@ class Scheme:
     ) -> tuple[IntArray, ...]:
         """Draw the rows of every training.
 
-        Parameters
-        ----------
-        n_rows : int
-            Rows of the table.
-        groups : array-like of shape (n_rows,), optional
-            Labels; rows with the same label are in or out together.
-        strata : array-like of shape (n_rows,), optional
-            Labels; rows with the same label are divided as all rows are, within one row. Whole
-            groups cannot be divided so: where there are groups, strata are not looked at.
-        seed : int
-            The same seed gives the same rows, and more trainings keep the first ones.
-
-        Returns
-        -------
-        tuple of ndarray of shape (n_trained,)
-            Row numbers of each training, increasing; those of bootstraps repeat.
-
-        Notes
-        -----
-        Units (rows or groups) are put in random order, stratum by stratum, and dealt like cards:
-        every second one is in the first half, every fifth one in a part of five. So all strata, and
-        all rows, are divided evenly, whatever their number. O(n_rows) a training without strata.
+        Shapes: `groups` (n_rows,), `strata` (n_rows,).
         """
+        # Units (rows or groups) are put in random order, stratum by stratum, and dealt like
+        # cards: every second one is in the first half, every fifth one in a part of five. So all
+        # strata, and all rows, are divided evenly, whatever their number. O(n_rows) a training
+        # without strata.
         unit, n_units = (None, n_rows) if groups is None else as_units(groups, n_rows)
         self._require_units(n_units, "rows" if groups is None else "groups")
         stratum = np.zeros(n_units, dtype=np.intp)
@@ -224,28 +190,7 @@ def _draw_bootstraps(stratum: IntArray, rng: np.random.Generator) -> Iterator[In
 
 
 def as_units(groups: Any, n_rows: int, *, argument: str = "groups") -> tuple[IntArray, int]:
-    """Number the groups of rows that belong together, in order of appearance.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n_rows,)
-        A label of any type for each row; None makes every row a unit.
-    n_rows : int
-        Rows of the table.
-    argument : str
-        What the user knows the labels as.
-
-    Returns
-    -------
-    unit : ndarray of shape (n_rows,)
-        Number of each row's group, from 0.
-    n_units : int
-
-    Examples
-    --------
-    >>> as_units(["b", "a", "b"], 3)
-    (array([0, 1, 0]), 2)
-    """
+    """Number the groups of rows that belong together, in order of appearance."""
     if groups is None:
         return np.arange(n_rows), n_rows
     labels = read_labels(groups)
@@ -292,13 +237,7 @@ def read_labels(values: Any) -> npt.NDArray[Any] | None:
 
 
 def find_missing(values: npt.NDArray[Any]) -> BoolArray:
-    """Tell which rows have a value that is missing: None, nan, NaT, NA.
-
-    Examples
-    --------
-    >>> find_missing(np.array([1.0, np.nan])), find_missing(np.array(["a", None]))
-    (array([False,  True]), array([False,  True]))
-    """
+    """Tell which rows have a value that is missing: None, nan, NaT, NA."""
     if values.dtype.names:
         missing = np.any([find_missing(values[name]) for name in values.dtype.names], axis=0)
     elif values.dtype.kind == "O":
@@ -325,26 +264,7 @@ def _is_missing_group(value: Any) -> bool:
 
 
 def check_indices(train: Any, test: Any, n_rows: int) -> tuple[IntArray, ...]:
-    """Read the rows of trainings that the user has chosen or made.
-
-    Parameters
-    ----------
-    train, test : sequence of array-like, or None
-        Row numbers, or masks of shape (n_rows,), of each training: those that it was trained on,
-        those that it was not, or both. Row numbers to train on may repeat.
-    n_rows : int
-        Rows of the table.
-
-    Returns
-    -------
-    tuple of ndarray of shape (n_trained,)
-        Rows that each training had, in the user's order.
-
-    Examples
-    --------
-    >>> check_indices(None, [[0], [3, 1]], 4)
-    (array([1, 2, 3]), array([0, 2]))
-    """
+    """Read the rows of trainings that the user has chosen or made."""
     if train is None and test is None:
         msg = "neither train nor test was given; " + ASKED
         raise BadSettingError(msg)

@@ -23,15 +23,7 @@ CORRELATED = 0.8  # from here on, a learner may take one feature for the other
 def tabulate_refit_effects(
     effects: Sequence[RefitEffect], correlated: Mapping[str, Sequence[str]]
 ) -> Columns:
-    """One row per feature and output: what would come back.
-
-    Parameters
-    ----------
-    effects : sequence of RefitEffect
-        In the order of the rows.
-    correlated : mapping of str to sequence of str
-        Features that each feature can hardly be told from (`find_correlated`).
-    """
+    """One row per feature and output: what would come back."""
     ends = [effect.importance_ci() for effect in effects]
     columns: Columns = {
         "feature": [effect.name for effect in effects],
@@ -122,21 +114,7 @@ def refits_as_text(
     correlated: Mapping[str, Sequence[str]] | None = None,
     pairs: Sequence[RefitPair] = (),
 ) -> str:
-    """Write what would come back, in the order of the effects; and pairs, by what comes back.
-
-    Parameters
-    ----------
-    effects : sequence of RefitEffect
-        The largest replicated importance first.
-    provenance : mapping
-        What was trained and explained, how, on how many rows.
-    remarks : sequence of str
-        What follows the table.
-    correlated : mapping of str to sequence of str, optional
-        Features that each feature can hardly be told from.
-    pairs : sequence of RefitPair
-        Pairs that were measured, in any order.
-    """
+    """Write what would come back, in the order of the effects; and pairs, by what comes back."""
     shown = effects[:MAX_LISTED_ROWS]
     columns = {"feature": [shorten_name(e.captions.feature(e.name)) for e in shown]}
     if len({e.output for e in effects}) > 1:
@@ -197,12 +175,7 @@ def refit_head(effects: Sequence[RefitEffect], provenance: Mapping[str, Any]) ->
 
 
 def write_rules(effect: RefitEffect) -> str:
-    """Name the features that tell rows apart, and in how many trainings: the verdict on regions.
-
-    Examples
-    --------
-    "sex (20 of 20), age (3 of 20)" where most trainings agree; nothing where none has regions.
-    """
+    """Name the features that tell rows apart, and in how many trainings: the verdict on regions."""
     found = find_splits(effect)
     named = sorted(found, key=lambda name: -len(found[name]))
     return name_few(

@@ -17,7 +17,7 @@ def chunk_of(rows):
 def number(chunk, column, axis=CELLS):
     standing = axis.locate(chunk.column(column))
     return PairSide(
-        column, axis, standing, axis.nodes[standing.stand], axis.nodes[standing.stand + 1]
+        column, axis, standing, axis.nodes[standing.cell], axis.nodes[standing.cell + 1]
     )
 
 

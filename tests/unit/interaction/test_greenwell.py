@@ -11,7 +11,6 @@ from rhale.interaction.greenwell import (
     GridSide,
     choose_grid_points,
     conclude_greenwell,
-    count_points,
     greenwell_indices,
     tell_greenwell,
 )

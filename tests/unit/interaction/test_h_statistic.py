@@ -102,7 +102,7 @@ def test_the_rows_that_are_asked_are_counted():
     n_asked = 0
     found = h_statistics(asker, chunk, [0, 1, 2], PAIRS[:2])
     assert found.n_asked == n_asked == count_h_rows(30, 3, 2) == 30 + 900 * (6 + 2)
-    assert found.way == "rows"
+    assert found.source == "rows"
     assert "unnormalised" in tell_h(found)[0]
 
 

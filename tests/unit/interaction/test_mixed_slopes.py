@@ -33,7 +33,7 @@ def test_slopes_at_both_ends_of_a_cell_are_the_corners_of_a_bilinear_function(ch
     crossed = cross_cell(asker.predictor, chunk, second, (None, None))
     mixed, *_ = ask_corners(asker, chunk, first, second)
     assert crossed.change_along(first) == pytest.approx(mixed)
-    area = first.axis.widths[first.standing.stand] * second.axis.widths[second.standing.stand]
+    area = first.axis.widths[first.standing.cell] * second.axis.widths[second.standing.cell]
     assert mixed[0, :, 0] == pytest.approx(area * (1 + chunk.column(2)))
 
 

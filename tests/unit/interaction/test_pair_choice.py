@@ -8,7 +8,6 @@ from rhale.effects.local.queries import BatchedModel
 from rhale.errors import BadSettingError
 from rhale.interaction.plan import (
     Manner,
-    all_of,
     choose_manner,
     count_pair_queries,
     describe_rows,
@@ -141,7 +140,3 @@ def test_one_feature_makes_no_pair():
     require_two(features)
     with pytest.raises(BadSettingError, match="'x0'"):
         require_two(features[:1])
-
-
-def test_pairs_of_some_features():
-    assert all_of([4, 1, 2]).tolist() == [[1, 2], [1, 4], [2, 4]]
