@@ -1,4 +1,4 @@
-"""Refits: the effects of a learner in several trainings. What the user holds; its verbs call the rooms below."""
+"""Refits: the effects of a learner in several trainings; the result of `rhale.refit`."""
 
 from __future__ import annotations
 
@@ -294,19 +294,15 @@ class Refits:
         if pairs is None:
             rows = tabulate_refit_effects(self.ranked(), self._correlated)
         else:
-            rows = tabulate_refit_pairs(self._pairs_asked(pairs))
+            if pairs is True and self.pairs:
+                found = self.pairs
+            elif self.trained is not None:
+                found = self.trained.measure("all" if pairs is True else pairs)
+            else:
+                columns = self.provenance.get("columns", self.features)
+                found = tuple(select_pairs(self.pairs, pairs, columns))
+            rows = tabulate_refit_pairs(rank_pairs(found))
         return summary.as_frame(rows, backend, self._backend)
-
-    def _pairs_asked(self, pairs: Any) -> list[RefitPair]:
-        """Pairs that were measured before, or are measured now."""
-        if pairs is True and self.pairs:
-            found = self.pairs
-        elif self.trained is not None:
-            found = self.trained.measure("all" if pairs is True else pairs)
-        else:
-            columns = self.provenance.get("columns", self.features)
-            found = tuple(select_pairs(self.pairs, pairs, columns))
-        return rank_pairs(found)
 
     def regions(
         self,
@@ -508,7 +504,7 @@ def lighten(fx: Explanation) -> Explanation:
 
 
 def select_pairs(known: Sequence[RefitPair], asked: Any, columns: Sequence[str]) -> list[RefitPair]:
-    """Pairs that were measured, of those that are asked for; refuse others."""
+    """Measured pairs of those that are requested; refuse others."""
     wanted = read_pairs("all" if asked is True else asked)
     if isinstance(wanted, tuple):
         named = [frozenset(columns[find_feature(one, columns)] for one in pair) for pair in wanted]
@@ -563,14 +559,11 @@ def load(path: str | PathLike[str]) -> Explanation | Interactions | Refits:
 
 def restore_result(content: Any, source: str) -> Explanation | Interactions | Refits:
     """Make a result of the plain values in a file or a message, which may be hostile."""
-    held, found = store.unpack_any(content, source)
-    if held == "explanation":
+    kind, found = store.unpack_any(content, source)
+    if kind == "explanation":
         return Explanation(**found)
-    return Interactions(**found) if held == "interactions" else make_refits(found)
-
-
-def make_refits(found: Mapping[str, Any]) -> Refits:
-    """Make refits of the fields that a file holds."""
+    if kind == "interactions":
+        return Interactions(**found)
     own = found["own"]
     return Refits(
         explanations=tuple(Explanation(**one) for one in found["explanations"]),

@@ -48,7 +48,7 @@ def label_refits(columns: Columns, effects: Sequence[RefitEffect]) -> Columns:
 
 
 def read_replication_verdict(result: RefitEffect | RefitPair) -> bool | None:
-    """Whether it comes back; None where nobody knows."""
+    """Whether it comes back; None where that is not known."""
     return None if np.isnan(result.p_value) else result.comes_back
 
 
@@ -120,7 +120,11 @@ def refits_as_text(
     if len({e.output for e in effects}) > 1:
         columns["output"] = [shorten_name(e.captions.output(e.output)) for e in shown]
     n_left = len(columns)
-    columns["importance [95 %]"] = [write_interval(e) for e in shown]
+    ends = [effect.importance_ci() for effect in shown]  # nan where they are not known
+    columns["importance [95 %]"] = [
+        write_known(e.importance) if np.isnan(low) else write_between(e.importance, low, high)
+        for e, (low, high) in zip(shown, ends, strict=True)
+    ]
     columns["replicated"] = [write_known(e.replicated) for e in shown]
     columns["p"] = [write_p(e.p_value) or "?" for e in shown]
     columns["comes back"] = [write_answer(e) for e in shown]
@@ -184,7 +188,7 @@ def write_rules(effect: RefitEffect) -> str:
 
 
 def write_answer(effect: RefitEffect | RefitPair) -> str:
-    """Say whether an effect comes back; "?" where nobody knows."""
+    """Write whether an effect comes back; "?" where that is not known."""
     if np.isnan(effect.p_value):
         return "?"
     return "yes" if effect.comes_back else "no"
@@ -193,14 +197,6 @@ def write_answer(effect: RefitEffect | RefitPair) -> str:
 def write_known(number: float) -> str:
     """Write a number; "?" where it is not known."""
     return "?" if np.isnan(number) else write_number(number)
-
-
-def write_interval(effect: RefitEffect) -> str:
-    """Importance with its interval between trainings, where that is known."""
-    low, high = effect.importance_ci()
-    if np.isnan(low):
-        return write_known(effect.importance)
-    return write_between(effect.importance, low, high)
 
 
 def refit_title(provenance: Mapping[str, Any]) -> str:
