@@ -18,7 +18,7 @@ from rhale.stats.arrays import BoolArray, FloatArray
 MIXED_DIFFERENCE_ROUNDING = 2.0**-46
 
 
-class Ways(NamedTuple):
+class SideValues(NamedTuple):
     """Values that one side takes, and the steps between them that rows count for."""
 
     values: list[FloatArray]  # what the column is set to, each (n_rows,)
@@ -26,17 +26,17 @@ class Ways(NamedTuple):
     steps: list[tuple[int, int, BoolArray]]
 
 
-def list_ways(side: PairSide, chunk: Chunk) -> Ways:
+def list_side_values(side: PairSide, chunk: Chunk) -> SideValues:
     """Limits of a cell; the level below, the row's own and the one above, two of two levels."""
     cell = side.standing.cell
     if not side.axis.is_levels:
-        return Ways([side.low, side.high], [(0, 1, cell >= 0)])
+        return SideValues([side.low, side.high], [(0, 1, cell >= 0)])
     own, last = chunk.column(side.column), side.axis.n_steps
     below, above = cell > 0, (cell >= 0) & (cell < last)
     if last == 1:
         first, second = np.where(below, side.low, own), np.where(below, own, side.high)
-        return Ways([first, second], [(0, 1, below), (0, 1, above)])
-    return Ways([side.low, own, side.high], [(0, 1, below), (1, 2, above)])
+        return SideValues([first, second], [(0, 1, below), (0, 1, above)])
+    return SideValues([side.low, own, side.high], [(0, 1, below), (1, 2, above)])
 
 
 def n_corners(first: PairSide, second: PairSide) -> int:
@@ -46,7 +46,7 @@ def n_corners(first: PairSide, second: PairSide) -> int:
     )
 
 
-def ask_corners(
+def predict_corners(
     asker: BatchedModel, chunk: Chunk, first: PairSide, second: PairSide
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Predict all corners of the cells of one pair.
@@ -54,7 +54,7 @@ def ask_corners(
     Return the mixed differences, 0 within rounding of the predictions, and the differences along each
     side with the other one at the row's value; each (n_outputs, n_rows, n_ways).
     """
-    rows, columns = list_ways(first, chunk), list_ways(second, chunk)
+    rows, columns = list_side_values(first, chunk), list_side_values(second, chunk)
     places = list(product(range(len(rows.values)), range(len(columns.values))))
     answers = np.empty((len(places), chunk.n_rows, len(asker.outputs)))
     at_once = asker.copies_at_once(chunk.n_rows)
@@ -86,7 +86,7 @@ def ask_corners(
 
 
 def _along(
-    own: Ways, other: PairSide, others: Ways, at: dict[tuple[int, int], FloatArray]
+    own: SideValues, other: PairSide, others: SideValues, at: dict[tuple[int, int], FloatArray]
 ) -> FloatArray:
     """Differences along one side, the other at the row's own value: (n_outputs, n_rows, n_ways)."""
     found = []

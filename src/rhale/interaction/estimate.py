@@ -15,7 +15,7 @@ from rhale.effects.listing import MAX_NAMED_IN_SENTENCE
 from rhale.effects.local.queries import BatchedModel
 from rhale.errors import BadEffectsError
 from rhale.features.survey import rows_keys
-from rhale.interaction.differences import ask_corners, cross_cell, n_corners
+from rhale.interaction.differences import cross_cell, n_corners, predict_corners
 from rhale.interaction.moments import (
     MainEffect,
     MainMoments,
@@ -36,7 +36,9 @@ from rhale.stats.records import crosses_processes
 
 MAX_PAIR_CHUNK_NUMBERS, MIN_PAIR_CHUNK_ROWS = 2**23, 2**9  # differences or slopes; rows at least
 Sums_co = TypeVar("Sums_co", covariant=True)
-WORTH_COMPILING = 2**21  # rows times all pairs of a chunk: less is added up while numba is loaded
+MIN_COMPILED_PAIR_ROWS = (
+    2**21
+)  # rows times all pairs of a chunk: less is added up while numba is loaded
 
 
 @crosses_processes
@@ -73,7 +75,7 @@ class Answers:
         return np.hypot(self.mean, np.sqrt(self.variance))
 
 
-def measure_answers(found: FloatArray, weights: FloatArray | None) -> Answers:
+def measure_predictions(found: FloatArray, weights: FloatArray | None) -> Answers:
     """Add up predictions of some rows, shape (n_rows, n_outputs)."""
     weight = np.ones(len(found)) if weights is None else weights
     with np.errstate(over="ignore"):
@@ -174,7 +176,7 @@ class PairTask:
         if found.answers is None:  # neither walk nor gradients gave the predictions of the rows
             found.answers = self.predictor.predict(chunk.rows, chunk.n_rows)
             n_asked += chunk.n_rows
-        answers = measure_answers(found.answers, chunk.weights)
+        answers = measure_predictions(found.answers, chunk.weights)
         n_asked += self.gather_corners(chunk, found)
         # pairs in which a feature has one value: rows are counted, nothing is predicted
         for place in self.plan.places("still").tolist():
@@ -241,7 +243,7 @@ class PairTask:
         for place in self.plan.places("corners").tolist():
             pair = self.plan.pairs[place]
             first, second = (found.question.sides[side] for side in pair)
-            mixed, *along = ask_corners(self.model, chunk, first, second)
+            mixed, *along = predict_corners(self.model, chunk, first, second)
             found.add([place], found.measure(pair[None], [mixed]))
             for side, differences in zip(pair.tolist(), along, strict=True):
                 found.add_main(side, differences)
@@ -265,7 +267,7 @@ class PairChunk:
         """Sums of some pairs, in a compiled loop where that is worth it."""
         asked = replace(self.question, pairs=pairs)
         n_rows = self.question.sides[0].low.size
-        is_worth_it = n_rows * len(self.question.pairs) >= WORTH_COMPILING
+        is_worth_it = n_rows * len(self.question.pairs) >= MIN_COMPILED_PAIR_ROWS
         if is_fast or (is_worth_it and find_spec("numba")):
             from rhale.models.trees.pair_links import measure_pairs
 
@@ -295,7 +297,7 @@ class PairChunk:
 
 
 PAIR_SINGLE_PRECISION = 2.0**-20  # of predictions: the rounding of their differences, at most
-STILL = "one of the two has one value only: nothing can change with it"
+CONSTANT_FEATURE = "one of the two has one value only: nothing can change with it"
 NOT_RANKED = Note(
     CORRELATED_NOTE_KIND,
     "cannot be ranked by this model: a feature of the pair goes together with another one, and a "
@@ -315,7 +317,7 @@ def conclude_pairs(
     for place, (first, second) in enumerate(plan.pairs.tolist()):
         features = [plan.sides[side].feature for side in (first, second)]
         n_left_out = n_rows - int(sums.pairs[place].count.sum())
-        notes = [Note("constant", STILL)] if plan.ways[place] == "still" else []
+        notes = [Note("constant", CONSTANT_FEATURE)] if plan.ways[place] == "still" else []
         if n_left_out:
             names = " or ".join(repr(feature.name) for feature in features)
             text = f"{n_left_out:,} of {n_rows:,} rows have no value of {names} there, and are left out"
@@ -418,7 +420,7 @@ def correlate_sampled(
     return found
 
 
-def mark_alike(
+def mark_correlated(
     pairs: Sequence[PairEffect], correlations: Correlations
 ) -> tuple[tuple[PairEffect, ...], tuple[Note, ...]]:
     """Mark the pairs that one model cannot rank, and note which features are correlated."""

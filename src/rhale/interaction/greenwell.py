@@ -137,7 +137,7 @@ def conclude_greenwell(
     )
 
 
-def tell_greenwell(found: GreenwellIndices) -> tuple[Note, ...]:
+def note_greenwell(found: GreenwellIndices) -> tuple[Note, ...]:
     """What a reader should know about all of them."""
     text = (
         f"Greenwell's index, of {found.n_rows:,} rows: how much the variation along one feature "

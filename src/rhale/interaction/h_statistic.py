@@ -26,7 +26,7 @@ MAX_DEPENDENCE_NUMBERS = 2**21  # of the dependences of pairs that are held in m
 ROUNDING_VARIANCE_SHARE = (
     1e-10  # of the variance of the predictions: smaller numerators are rounding
 )
-WEAKEST = 1e-6  # of that variance: smaller denominators make no ratio
+MIN_H_DENOMINATOR = 1e-6  # of that variance: smaller denominators make no ratio
 NO_RATIO = Note(
     "no ratio",
     "the two features together hardly change the predictions: the normalised H² is a ratio of two "
@@ -63,7 +63,7 @@ class HStatistics:
     @property
     def h2(self) -> FloatArray:
         """Normalised H² of the pairs; nan where both features together hardly do anything."""
-        return divide_or_nan(self.numerator, self.denominator, WEAKEST * self.variance)
+        return divide_or_nan(self.numerator, self.denominator, MIN_H_DENOMINATOR * self.variance)
 
     @property
     def overall_h2(self) -> FloatArray:
@@ -184,7 +184,7 @@ def conclude_h(
     )
 
 
-def tell_h(found: HStatistics) -> tuple[Note, ...]:
+def note_h(found: HStatistics) -> tuple[Note, ...]:
     """What a reader should know about all of them."""
     how = "counted in the leaves of the trees" if found.source == "leaves" else "asked of the model"
     text = (

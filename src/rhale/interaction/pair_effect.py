@@ -29,7 +29,7 @@ from rhale.stats.records import freeze, same_fields
 
 PairMethod = Literal["ale", "pdp", "h", "greenwell", "shap"]
 Way = Literal["corners", "gradient", "walk", "still"]
-HOW = {  # strengths were found, by way or by method
+ESTIMATOR_NAMES = {  # strengths were found, by way or by method
     "corners": "four predictions a row and pair",
     "gradient": "two gradients a row and feature",
     "walk": "all splits of the trees",
@@ -219,7 +219,7 @@ class PairEffect:
     @property
     def how(self) -> str:
         """How mixed differences were found, in words; empty where nothing was asked."""
-        return HOW[self.way]
+        return ESTIMATOR_NAMES[self.way]
 
     @property
     def n_cells(self) -> int:
@@ -691,7 +691,7 @@ class PairIndex:
     @property
     def how(self) -> str:
         """What the strength is, in words."""
-        return HOW[self.method]
+        return ESTIMATOR_NAMES[self.method]
 
     @property
     def strength_error(self) -> float:

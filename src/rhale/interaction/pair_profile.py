@@ -13,7 +13,7 @@ from rhale.effects.table import UNDEFINED, Columns
 from rhale.interaction.cells import PairAxis
 from rhale.interaction.moments import PairMoments
 from rhale.interaction.pair_effect import (
-    HOW,
+    ESTIMATOR_NAMES,
     PairEffect,
     PairMethod,
     PairResult,
@@ -121,7 +121,7 @@ class PairProfile:
     @property
     def how(self) -> str:
         """How the surface was found, in words."""
-        return HOW[self.method]
+        return ESTIMATOR_NAMES[self.method]
 
     @property
     def edges(self) -> tuple[FloatArray, FloatArray]:
@@ -414,7 +414,11 @@ class PairProfile:
 
 PairSurface = PairEffect | PairProfile
 
-SHARES = (1 / 6, 1 / 2, 5 / 6)  # of the rows below: the middles of low, middle and high thirds
+SECTION_SHARES = (
+    1 / 6,
+    1 / 2,
+    5 / 6,
+)  # of the rows below: the middles of low, middle and high thirds
 MAX_SECTION_LEVELS = 4  # more curves cannot be told apart
 
 
@@ -486,7 +490,7 @@ def choose_section_cells(axis: PairAxis, weight: FloatArray) -> IntArray:
     if axis.is_levels:
         most = np.argsort(-weight, kind="stable")[:MAX_SECTION_LEVELS]
         return np.sort(most[weight[most] > 0])
-    wanted = np.array(SHARES) * float(weight.sum())
+    wanted = np.array(SECTION_SHARES) * float(weight.sum())
     return np.unique(np.searchsorted(np.cumsum(weight), wanted * (1 - 1e-12)))
 
 

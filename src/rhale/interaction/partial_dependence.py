@@ -13,7 +13,7 @@ from rhale.effects.local.measure import chances
 from rhale.effects.local.profiles import HeldQuestion, average_predictions
 from rhale.effects.local.queries import BatchedModel, Question
 from rhale.features.survey import rows_keys
-from rhale.interaction.estimate import STILL, Answers, measure_answers
+from rhale.interaction.estimate import CONSTANT_FEATURE, Answers, measure_predictions
 from rhale.interaction.moments import MainMoments, PairMoments, measure_main, measure_pair
 from rhale.interaction.pair_profile import PairProfile
 from rhale.interaction.plan import FeatureOnPairAxis, PairPlan
@@ -91,7 +91,7 @@ class PairTracing:
         """Ask about all nodes, and keep averages."""
         plan, weights = self.plan, chunk.weights
         key = rows_keys(chunk, self.seed)
-        answers = measure_answers(self.predictor.predict(chunk.rows, chunk.n_rows), weights)
+        answers = measure_predictions(self.predictor.predict(chunk.rows, chunk.n_rows), weights)
         asked = plan.question(chunk, key).sides
         single = tuple(self.ask(chunk, [side], key)[..., 0] for side in plan.sides)
         both = tuple(
@@ -159,7 +159,7 @@ def conclude_profiles(
             text = f"every row is asked about in all {n_cells:,} cells of the grid, wherever its other features would keep it"
         notes = [Note("leaves the data", text)]
         if plan.ways[place] == "still":
-            notes.append(Note("constant", STILL))
+            notes.append(Note("constant", CONSTANT_FEATURE))
         n_left_out = n_rows - int(moments.count.sum())
         if n_left_out:
             names = " or ".join(repr(feature.name) for feature in features)

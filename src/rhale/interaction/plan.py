@@ -22,11 +22,11 @@ from rhale.interaction.greenwell import (
     choose_grid_points,
     conclude_greenwell,
     greenwell_indices,
-    tell_greenwell,
+    note_greenwell,
 )
-from rhale.interaction.h_statistic import WholeRows, conclude_h, count_h_rows, h_statistics, tell_h
+from rhale.interaction.h_statistic import WholeRows, conclude_h, count_h_rows, h_statistics, note_h
 from rhale.interaction.pair_effect import PairIndex, Way
-from rhale.interaction.settings import FEW_PAIR_ROWS, PairMethod, PairSettings
+from rhale.interaction.settings import FEW_PAIR_ROWS, MeasuredPairMethod, PairSettings
 from rhale.models.dependences import DependenceQuestion, normalise_row_weights
 from rhale.models.questions import PairQuestion, PairSide
 from rhale.naming import find_feature, find_output
@@ -130,7 +130,7 @@ def every_pair(n_features: int) -> IntArray:
     return np.array(list(combinations(range(n_features), 2)), dtype=np.int64).reshape(-1, 2)
 
 
-SCREENED = 10  # pairs of a black box, where the user names none
+MAX_SCREENED_PAIRS = 10  # pairs of a black box, where the user names none
 MAX_PAIRS_BY_DEFAULT = 500
 MAX_PAIRED_FEATURES = 30  # beyond so many pairs: the features with the most heterogeneous effects
 ON_THE_MARGIN = Note(
@@ -146,7 +146,7 @@ ON_PROBABILITIES = Note(
 
 
 @dataclass(frozen=True, eq=False)
-class Manner:
+class PairEstimation:
     """How the differences of pairs are found."""
 
     usual: Way  # where nothing speaks against it
@@ -180,26 +180,28 @@ class Manner:
         return tuple(found)
 
 
-def choose_manner(columns: Columns, asker: BatchedModel, settings: Settings) -> Manner:
+def choose_pair_estimation(
+    columns: Columns, asker: BatchedModel, settings: Settings
+) -> PairEstimation:
     """Trees are walked, slopes taken where they are to be trusted, all others asked."""
     predictor, features = asker.predictor, columns.features
     if predictor.walker is not None and predictor.walks_pairs:
         mixed = [f.place for f in features if not predictor.walker.sees(f.column)]
-        return Manner("walk", frozenset(mixed))
+        return PairEstimation("walk", frozenset(mixed))
     if not predictor.adapter.is_differentiable:
-        return Manner("corners", notes=predictor.notes)
+        return PairEstimation("corners", notes=predictor.notes)
     numbers = [f for f in features if f.levels is None and not f.is_constant]
     if not numbers:
-        return Manner("corners")
+        return PairEstimation("corners")
     why, ways, n_asked = judge_gradient(settings, asker, columns.probe, numbers)
     if why:
         text = f"{why}pairs are found from predictions at the corners of cells"
-        return Manner("corners", asked=n_asked, notes=(Note("gradient", text),))
+        return PairEstimation("corners", asked=n_asked, notes=(Note("gradient", text),))
     flat = [f.place for f, way in zip(numbers, ways, strict=True) if way is FLAT_GRADIENT]
-    return Manner("gradient", frozenset(flat), n_asked)
+    return PairEstimation("gradient", frozenset(flat), n_asked)
 
 
-def limit_pairs(n_features: int, manner: Manner, asked: PairSettings) -> int | None:
+def limit_pairs(n_features: int, manner: PairEstimation, asked: PairSettings) -> int | None:
     """How many pairs the screen chooses; None where all are measured.
 
     Where measuring all pairs costs no more than a few, all are, and the strongest so many are kept.
@@ -210,10 +212,10 @@ def limit_pairs(n_features: int, manner: Manner, asked: PairSettings) -> int | N
         return None if is_cheap or asked.pairs >= n_pairs else asked.pairs
     if asked.pairs is not None:
         return None
-    return SCREENED if manner.is_dear and n_pairs > SCREENED else None
+    return MAX_SCREENED_PAIRS if manner.is_dear and n_pairs > MAX_SCREENED_PAIRS else None
 
 
-def too_many(n_features: int, asked: PairSettings) -> bool:
+def has_too_many_pairs(n_features: int, asked: PairSettings) -> bool:
     """Whether there are more pairs than are measured by default."""
     return asked.pairs is None and n_features * (n_features - 1) // 2 > MAX_PAIRS_BY_DEFAULT
 
@@ -226,7 +228,7 @@ def require_two(features: Sequence[Feature]) -> None:
         raise BadSettingError(msg)
 
 
-def tell_price(manner: Manner, n_pairs: int, n_rows: int, asked: PairSettings) -> None:
+def warn_of_cost(manner: PairEstimation, n_pairs: int, n_rows: int, asked: PairSettings) -> None:
     """Warn of what all pairs of a black box cost."""
     price = count_pair_queries(manner, n_pairs, n_rows, asked)
     if price and asked.pairs == "all":
@@ -254,7 +256,9 @@ def describe_rows(n_rows: int, asked: PairSettings) -> tuple[Note, ...]:
     return (Note("few rows", f"{n_rows} rows tell little about pairs{cells}"),)
 
 
-def count_pair_queries(manner: Manner, n_pairs: int, n_rows: int, asked: PairSettings) -> int:
+def count_pair_queries(
+    manner: PairEstimation, n_pairs: int, n_rows: int, asked: PairSettings
+) -> int:
     """Rows that a model is asked about for all pairs; 0 where pairs have no price of their own."""
     return 4 * n_pairs * n_rows if manner.is_dear and asked.method == "ale" else 0
 
@@ -262,7 +266,7 @@ def count_pair_queries(manner: Manner, n_pairs: int, n_rows: int, asked: PairSet
 # --- Strengths by other definitions, which combine every row of a sample with every other one
 
 
-COUNTED_ROWS, ASKED_ROWS = 2_000, 500  # of trees whose leaves are counted; of other models
+MAX_LEAF_ROWS, MAX_PREDICTED_ROWS = 2_000, 500  # of trees whose leaves are counted; of other models
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,21 +282,21 @@ class PairStrengths:
 
 
 def count_whole_rows(
-    asker: BatchedModel, probe: Chunk, features: Sequence[Feature], method: PairMethod
+    asker: BatchedModel, probe: Chunk, features: Sequence[Feature], method: MeasuredPairMethod
 ) -> int:
     """Rows that are combined with each other: more where the leaves of trees can be counted."""
     if method != "h":
-        return ASKED_ROWS
+        return MAX_PREDICTED_ROWS
     few = probe.take(np.arange(min(2, probe.n_rows)))
     columns = tuple(feature.column for feature in features)
     nothing = np.empty((0, 2), dtype=np.intp)
     asked = DependenceQuestion(columns, nothing, normalise_row_weights(few.n_rows, None))
     found = asker.predictor.partial_dependences(few, asked)
-    return ASKED_ROWS if found is None else COUNTED_ROWS
+    return MAX_PREDICTED_ROWS if found is None else MAX_LEAF_ROWS
 
 
-def count_asked(
-    features: Sequence[Feature], pairs: IntArray, n_rows: int, method: PairMethod
+def count_strength_queries(
+    features: Sequence[Feature], pairs: IntArray, n_rows: int, method: MeasuredPairMethod
 ) -> int:
     """Rows that a model will be asked about, at most: where its leaves cannot be counted."""
     if method == "h":
@@ -307,20 +311,20 @@ def compute_pair_strengths(
     rows: WholeRows,
     features: Sequence[Feature],
     pairs: IntArray,
-    method: PairMethod,
+    method: MeasuredPairMethod,
 ) -> PairStrengths:
     """Find strengths of pairs by H, or by Greenwell's index."""
     columns = [feature.column for feature in features]
     by_column = [(columns[a], columns[b]) for a, b in pairs.tolist()]
     if method == "h":
         h = h_statistics(asker, rows.chunk, columns, by_column, rows.weight)
-        made, told = conclude_h(h, asker.names, asker.outputs), tell_h(h)
+        made, told = conclude_h(h, asker.names, asker.outputs), note_h(h)
         return PairStrengths(made, h.importance, h.variance, h.n_rows, h.n_asked, told)
     sides = [
         choose_grid_points(rows.chunk, f.column, is_levels=f.levels is not None) for f in features
     ]
     found = greenwell_indices(asker, rows.chunk, sides, by_column, rows.weight)
-    made, told = conclude_greenwell(found, asker.names, asker.outputs), tell_greenwell(found)
+    made, told = conclude_greenwell(found, asker.names, asker.outputs), note_greenwell(found)
     return PairStrengths(made, found.importance, found.variance, found.n_rows, found.n_asked, told)
 
 

@@ -15,7 +15,7 @@ from rhale.effects import store, summary
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError, UnknownOutputError
 from rhale.interaction import table
 from rhale.interaction.pair_effect import PAIR_NAME_SEPARATOR, PairMethod, PairResult
-from rhale.interaction.shap import pairs_from_shap, tell_shap
+from rhale.interaction.shap import note_shap, pairs_from_shap
 from rhale.naming import find_feature, find_output, near_names
 from rhale.output.labels import Captions, caption, captions_of
 from rhale.output.note import as_notes
@@ -100,7 +100,7 @@ class Interactions:
             importance=found.importance,
             variance=found.variance,
             provenance={"method": "shap", "rows": found.n_rows, "pairs": len(found.pairs)},
-            notes=tell_shap(found),
+            notes=note_shap(found),
         )
 
     @cached_property

@@ -14,10 +14,10 @@ from rhale.errors import BadSettingError
 from rhale.interaction.strength import Reading
 from rhale.naming import read_word
 
-PairMethod = Literal["ale", "h", "greenwell", "pdp"]
-Named = str | int
+MeasuredPairMethod = Literal["ale", "h", "greenwell", "pdp"]
+FeatureKey = str | int
 PRESET_PARTITIONS = (Fixed, Quantile, Edges)  # partitions that need no effects to be chosen
-MIN_PAIR_CELLS, MAX_DEFAULT_PAIR_CELLS, ROWS_A_CELL = 5, 20, 5
+MIN_PAIR_CELLS, MAX_DEFAULT_PAIR_CELLS, ROWS_PER_PAIR_CELL = 5, 20, 5
 FEW_PAIR_ROWS = 50  # below these a note is due
 MAX_PAIR_CELLS = 64  # a side: errors need a number for each two cells of a pair, 1.5 GB with these
 
@@ -27,7 +27,7 @@ class PairSettings:
     """Arguments of `rhale.interactions` that `rhale.explain` does not have; see there."""
 
     pairs: Any = None  # which pairs
-    method: PairMethod = "ale"  # what is measured
+    method: MeasuredPairMethod = "ale"  # what is measured
     cells: Any = None  # cells of numbers
     reading: Reading = "rows"  # where rows count
     smooth: bool = False  # whether slopes of neighbouring cells are evened out
@@ -36,7 +36,10 @@ class PairSettings:
     explanation: str = ""
 
     def __post_init__(self) -> None:
-        for name, known in (("method", get_args(PairMethod)), ("reading", get_args(Reading))):
+        for name, known in (
+            ("method", get_args(MeasuredPairMethod)),
+            ("reading", get_args(Reading)),
+        ):
             object.__setattr__(self, name, read_word(name, getattr(self, name), known))
         smooth: Any = self.smooth
         if not isinstance(smooth, bool):
@@ -103,10 +106,12 @@ class PairSettings:
             return int(self.cells)
         if self.method == "pdp":  # points of a grid need no rows of their own
             return MAX_DEFAULT_PAIR_CELLS
-        return int(np.clip(np.sqrt(n_rows / ROWS_A_CELL), MIN_PAIR_CELLS, MAX_DEFAULT_PAIR_CELLS))
+        return int(
+            np.clip(np.sqrt(n_rows / ROWS_PER_PAIR_CELL), MIN_PAIR_CELLS, MAX_DEFAULT_PAIR_CELLS)
+        )
 
 
-def read_pairs(pairs: Any) -> str | int | tuple[tuple[Named, Named], ...] | None:
+def read_pairs(pairs: Any) -> str | int | tuple[tuple[FeatureKey, FeatureKey], ...] | None:
     """Check which pairs are asked for."""
     if pairs is None or (isinstance(pairs, str) and pairs == "all"):
         return pairs
@@ -122,7 +127,7 @@ def read_pairs(pairs: Any) -> str | int | tuple[tuple[Named, Named], ...] | None
     raise BadSettingError(msg)
 
 
-def _parse_pair(pair: Any) -> tuple[Named, Named]:
+def _parse_pair(pair: Any) -> tuple[FeatureKey, FeatureKey]:
     if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
         msg = f"pairs= lists {pair!r:.60}, which is no pair of features; write ('a', 'b')"
         raise BadSettingError(msg)

@@ -274,7 +274,7 @@ def _divide_or_zero(part: FloatArray, whole: FloatArray) -> FloatArray:
 # --- Smoothing: the slopes of neighbouring cells, penalised by their squared differences
 
 
-PRICES = np.logspace(3, -5, 17)  # of roughness, beside rows that count 1 on average
+SMOOTHING_PRICES = np.logspace(3, -5, 17)  # of roughness, beside rows that count 1 on average
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,5 +352,7 @@ def _cross_validate(weight: FloatArray, rough: FloatArray, slopes: FloatArray) -
         free = n_known - float(np.sum(share * kept))
         return left / free**2 if free > 1e-9 * n_known else np.inf
 
-    price = min(PRICES.tolist(), key=misfit)  # of equal ones the first, which is the smoothest
+    price = min(
+        SMOOTHING_PRICES.tolist(), key=misfit
+    )  # of equal ones the first, which is the smoothest
     return np.asarray((basis / (kept + price * (1 - kept))) @ basis.T * weight)

@@ -72,7 +72,7 @@ def cell_rows(pairs: Sequence[PairResult]) -> Columns:
 
 
 MAX_LISTED_PAIRS = 20
-EVIDENCE = (
+EVIDENCE_NOTE = (
     "strengths and errors are of this model; rhale.refit(..., pairs='all') tells "
     "which pairs come back after another training, and ranks them by that"
 )
@@ -94,11 +94,11 @@ def pairs_as_text(
     )
     footer += [f"{number}  {note}" for number, note in enumerate(remarks, start=1)]
     footer += note_evidence(ranked)
-    head = f"pairs by {title(provenance)}{tell_how(ranked)}{tell_output(ranked)}"
+    head = f"pairs by {title(provenance)}{describe_estimators(ranked)}{name_single_output(ranked)}"
     return "\n".join([head, *table, *footer, *notes])
 
 
-def tell_how(pairs: Sequence[PairResult]) -> str:
+def describe_estimators(pairs: Sequence[PairResult]) -> str:
     """Say how strengths were found; nothing about features that have one value."""
     ways = list(dict.fromkeys(pair.how for pair in pairs if pair.how))
     return f"; from {' or '.join(ways)}" if ways else ""
@@ -125,10 +125,10 @@ def pair_ranking(ranked: Sequence[PairResult]) -> tuple[dict[str, list[str]], in
 
 def note_evidence(pairs: Sequence[PairResult]) -> list[str]:
     """Say what strengths are evidence of, where there are any."""
-    return [EVIDENCE] if any(p.method == "ale" and p.strength > 0 for p in pairs) else []
+    return [EVIDENCE_NOTE] if any(p.method == "ale" and p.strength > 0 for p in pairs) else []
 
 
-def tell_output(pairs: Sequence[PairResult]) -> str:
+def name_single_output(pairs: Sequence[PairResult]) -> str:
     """Name the one output of pairs; nothing where a column does."""
     outputs = {pair.output for pair in pairs}
     return (

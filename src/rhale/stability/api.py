@@ -62,19 +62,19 @@ from rhale.stability.result import Failure, Refits, lighten
 from rhale.stability.splits import Scheme, check_indices
 from rhale.stats.arrays import IntArray
 
-ENOUGH_RETRAININGS = 10  # trainings
+MIN_USUAL_TRAININGS = 10  # trainings
 KEPT_BYTES = 2**30  # of all models together, for questions about pairs
 SAME_TRAINING_ROWS_NOTE = Note(
     "same rows",
     "all trainings had the same rows: what differs between them is the learner's own chance, and "
     "nothing is known about training on other rows, so there is no interval",
 )
-LEFT = Note(
+MODELS_TOO_LARGE = Note(
     "models",
     f"the models take more than {KEPT_BYTES // 2**30} GiB and were not kept: interactions are "
     "measured with the trainings only, by pairs=",
 )
-RESUMED = Note(
+MODELS_NOT_IN_CHECKPOINT = Note(
     "models",
     "some trainings come from the folder of a call before, which keeps no models: interactions are "
     "measured with the trainings only, by pairs=",
@@ -87,7 +87,7 @@ PAIR_OPTIONS = (
 NOT_OPTIONS = (*("checkpoint", "progress", "pairing", "partners", "n_jobs", "seed", "gradient"),)
 REFIT_OPTIONS = tuple(one.name for one in fields(Settings) if one.name not in NOT_OPTIONS)
 # errors that every training would raise
-WRONG = (
+FATAL_ERRORS = (
     *(BadSettingError, BadTableError, UnknownNameError, MissingExtraError),
     *(NotDifferentiableError, UnknownModelError),
 )
@@ -210,7 +210,7 @@ def refit(
     with keep_trainings(work, lesson, parts, checkpoint) as keeping:
         done = keeping.explain_all(lambda number: lesson.train(parts[number]), own=model)
     told = {"learner": lesson.trainer.name, "scheme": drawn.name if train is None else "own rows"}
-    return gather_refits(work, done, Overlap.of(parts, n_rows, rows.units), told)
+    return assemble_refits(work, done, Overlap.of(parts, n_rows, rows.units), told)
 
 
 @answering_unknown(*REFIT_OPTIONS)
@@ -283,7 +283,7 @@ def refits(
     done = work.explain_all(models.__getitem__, own=model)
     names = [type(unbind(one, "auto")[0]).__name__ for one in models]
     learner = Counter(names).most_common(1)[0][0]
-    return gather_refits(work, done, overlap, {"learner": learner, "scheme": "models as given"})
+    return assemble_refits(work, done, overlap, {"learner": learner, "scheme": "models as given"})
 
 
 def read_options(options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Settings:
@@ -311,7 +311,7 @@ class Training:
 
 
 @dataclass(eq=False)
-class Done:
+class TrainingResults:
     """Results of all trainings so far."""
 
     own: Explanation | None = None  # effects of the user's own model
@@ -324,7 +324,7 @@ class Done:
     is_interrupted: bool = False  # whether the user stopped before the last one
 
 
-class FirstLook:
+class SharedFirstPass:
     """The first pass over the columns, made by the training that comes first, for all of them."""
 
     def __init__(self) -> None:
@@ -354,17 +354,19 @@ class RefitRun:
     progress: bool | Progress | None = None  # who is told
     pairs: Any = None  # pairs of features that are measured, too
     are_given: bool = False  # whether models are the user's: none of them may fail
-    first_look: FirstLook = field(default_factory=FirstLook)  # what is known of the columns
+    first_look: SharedFirstPass = field(
+        default_factory=SharedFirstPass
+    )  # what is known of the columns
     kept: Any = None  # where finished trainings are kept
 
-    def explain_all(self, make: Callable[[int], Any], own: Any = None) -> Done:
+    def explain_all(self, make: Callable[[int], Any], own: Any = None) -> TrainingResults:
         """Explain every model as soon as it is there; keep what is done, whatever happens."""
         if self.pairs is not None:  # refuse what cannot be measured before anything is trained
             asked = read_same_pairs(self.pairs)
             if isinstance(self.data, TableInMemory) and not isinstance(asked, str):
                 for name in chain.from_iterable(asked):
                     find_feature(name, self.data.names)
-        done = Done()
+        done = TrainingResults()
         with limit_libraries(count_jobs(self.n_jobs)), self._telling() as tell:
             try:
                 if own is not None:
@@ -439,7 +441,7 @@ class RefitRun:
                 columns = self.first_look.columns(run)
         return {feature.name: feature.axis for feature in columns.features}
 
-    def _take(self, done: Done, training: Training) -> None:
+    def _take(self, done: TrainingResults, training: Training) -> None:
         """Keep the result of a training; raise errors that concern all of them."""
         number, fx = training.number, training.explanation
         if training.error is not None:
@@ -460,12 +462,12 @@ class RefitRun:
             done.pairs[number] = training.pairs
         done.explanations[number] = fx
 
-    def _fail(self, done: Done, number: int, error: Exception) -> None:
+    def _fail(self, done: TrainingResults, number: int, error: Exception) -> None:
         """Note a training that failed; raise errors that every training would have."""
         if isinstance(error, CheckpointError):
             raise error
         is_first = not done.explanations and done.own is None
-        if isinstance(error, WRONG) and is_first and not (self.are_given and number):
+        if isinstance(error, FATAL_ERRORS) and is_first and not (self.are_given and number):
             raise error
         if self.are_given:
             with name_failed_model(f"model {number + 1}"):
@@ -565,9 +567,11 @@ def check_own(own: Explanation | None, fx: Explanation) -> None:
 # --- the whole -------------------------------------------------------------------------------------
 
 
-def gather_refits(work: RefitRun, done: Done, overlap: Overlap, told: Mapping[str, Any]) -> Refits:
+def assemble_refits(
+    work: RefitRun, done: TrainingResults, overlap: Overlap, told: Mapping[str, Any]
+) -> Refits:
     """Give all trainings the same bins, and assemble the result with its record and notes."""
-    numbers = list_alike(done)
+    numbers = keep_same_outputs(done)
     overlap = overlap.take(numbers)
     found = [done.explanations[number] for number in numbers]
     found += [] if done.own is None else [done.own]
@@ -580,14 +584,14 @@ def gather_refits(work: RefitRun, done: Done, overlap: Overlap, told: Mapping[st
             bins = {feature: named.get(feature, usual) for feature in found[0].features}
         found = list(rebin_alike(found, usual if bins is None else bins, axes=axes))
     own = None if done.own is None else lighten(found.pop())
-    source = Trained([done.models[n] for n in numbers if n in done.models], work, overlap)
+    source = KeptModels([done.models[n] for n in numbers if n in done.models], work, overlap)
     # why models cannot be asked about pairs later; None if they can
     left: Note | None = None
     lost = tuple[Note, ...]()
     if len(source.models) < overlap.n_trainings:
-        left = RESUMED
+        left = MODELS_NOT_IN_CHECKPOINT
     elif not work.are_given and is_larger(source.models, KEPT_BYTES):
-        left = LEFT
+        left = MODELS_TOO_LARGE
     columns = (note for note in as_notes(found[0].notes) if note.kind == "columns")
     if work.pairs is None or done.pairs:
         pairs = compare_refit_pairs([done.pairs[n] for n in numbers if n in done.pairs], overlap)
@@ -603,13 +607,13 @@ def gather_refits(work: RefitRun, done: Done, overlap: Overlap, told: Mapping[st
         own=own,
         pairs=pairs,
         failures=tuple(sorted(done.failures)),
-        provenance=record(found[0], work, overlap, told),
-        notes=(*columns, *tell(work, done, overlap, left), *lost),
+        provenance=describe_refits(found[0], work, overlap, told),
+        notes=(*columns, *note_trainings(work, done, overlap, left), *lost),
         trained=source if left is None else None,
     )
 
 
-def list_alike(done: Done) -> list[int]:
+def keep_same_outputs(done: TrainingResults) -> list[int]:
     """Numbers of the trainings whose models have the same outputs; note the others as failed."""
     usual = Counter(fx.outputs for fx in done.explanations.values()).most_common(1)[0][0]
     kept = []
@@ -626,7 +630,7 @@ def list_alike(done: Done) -> list[int]:
     return kept
 
 
-def record(
+def describe_refits(
     first: Explanation, work: RefitRun, overlap: Overlap, told: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Record what was trained and explained, and how."""
@@ -644,18 +648,20 @@ def record(
     }
 
 
-def tell(work: RefitRun, done: Done, overlap: Overlap, left: Note | None) -> tuple[Note, ...]:
+def note_trainings(
+    work: RefitRun, done: TrainingResults, overlap: Overlap, left: Note | None
+) -> tuple[Note, ...]:
     """Notes about the trainings, and why their models are not kept."""
     n_done, notes = overlap.n_trainings, list[Note]()
     if done.is_interrupted:
         text = f"interrupted: {n_done} of {work.n_trainings} trainings are done"
         notes.append(Note("interrupted", text))
-    if n_done < ENOUGH_RETRAININGS:
+    if n_done < MIN_USUAL_TRAININGS:
         text = f"{n_done} trainings tell little about how trainings differ; 20 are usual"
         notes.append(Note("few trainings", text))
     if overlap.is_same:
         notes.append(SAME_TRAINING_ROWS_NOTE)
-    if left is not None and not (left is RESUMED and done.pairs):
+    if left is not None and not (left is MODELS_NOT_IN_CHECKPOINT and done.pairs):
         notes.append(left)
     return tuple(notes)
 
@@ -676,7 +682,7 @@ def read_same_pairs(pairs: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class KeptModels:
     """Models that can still be asked about pairs."""
 
     models: list[Any] = field(repr=False)  # those that were explained, in order

@@ -135,7 +135,7 @@ RULE_COLUMNS = (
 )
 
 
-def rule_rows(effects: Sequence[RefitEffect]) -> Columns:
+def tabulate_rules(effects: Sequence[RefitEffect]) -> Columns:
     """One row per feature, output and splitter: in how many trainings it tells rows apart."""
     columns: Columns = {name: [] for name in RULE_COLUMNS}
     for effect in effects:

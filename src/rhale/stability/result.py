@@ -20,7 +20,7 @@ from rhale.naming import find_feature, find_output, near_names
 from rhale.output.labels import Captions, caption
 from rhale.output.note import as_notes
 from rhale.stability import table
-from rhale.stability.compare import AxisSample, compare_trainings, lighten_result, rule_rows
+from rhale.stability.compare import AxisSample, compare_trainings, lighten_result, tabulate_rules
 from rhale.stability.overlap import Overlap
 from rhale.stability.refit_effect import RefitEffect, RefitPair, rank_pairs
 from rhale.stability.table import (
@@ -354,7 +354,7 @@ class Refits:
             raise BadSettingError(msg)
         name = None if feature is None else self.features[self._feature(feature)]
         wanted = [one for one in self._of_output(output) if name in (None, one.name)]
-        return summary.as_frame(rule_rows(wanted), backend, self._backend)
+        return summary.as_frame(tabulate_rules(wanted), backend, self._backend)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output and bin (level or point), with what differs between trainings.

@@ -16,8 +16,8 @@ from rhale.stats.arrays import BoolArray, IntArray
 
 REFIT_SCHEMES = ("half-samples", "subsamples", "folds", "bootstraps")
 USUAL_SHARE = 2 / 3  # of the units, in a subsample
-FEWEST_UNITS = 4  # halves of two
-FEWEST_TRAINED = 2
+MIN_UNITS = 4  # halves of two
+MIN_TRAINED_UNITS = 2
 ROWS_HINT = "give one array of row numbers, or one mask, for each training"
 
 
@@ -108,7 +108,7 @@ class Scheme:
 
     def _require_units(self, n_units: int, called: str) -> None:
         """Refuse to divide what leaves too little to train on, or nothing to leave out."""
-        fewest = max(FEWEST_UNITS, self.folds) if self.name == "folds" else FEWEST_UNITS
+        fewest = max(MIN_UNITS, self.folds) if self.name == "folds" else MIN_UNITS
         if n_units < fewest:
             msg = (
                 f"{self.name} were asked for, and the table has {n_units} {called}; they need at "
@@ -118,10 +118,10 @@ class Scheme:
         if self.name != "subsamples":
             return
         n_shared = self._n_shared(n_units)
-        if not FEWEST_TRAINED <= n_shared < n_units:
+        if not MIN_TRAINED_UNITS <= n_shared < n_units:
             msg = (
                 f"share={self.share:g} of {n_units} {called} is {n_shared}; subsamples train on "
-                f"{FEWEST_TRAINED} to {n_units - 1} of them: choose another share"
+                f"{MIN_TRAINED_UNITS} to {n_units - 1} of them: choose another share"
             )
             raise BadSettingError(msg)
 

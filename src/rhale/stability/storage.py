@@ -47,8 +47,8 @@ from rhale.stats.arrays import FloatArray
 # --- Refits as files hold them: what all trainings share once, and no models
 
 
-MOST_TRAININGS = 10_000
-MOST_HEIGHTS = 2**26  # of all curves at the sampled rows: half a gigabyte to compare them
+MAX_STORED_TRAININGS = 10_000
+MAX_STORED_HEIGHTS = 2**26  # of all curves at the sampled rows: half a gigabyte to compare them
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +82,10 @@ def describe_excess(n_trainings: int, n_rows: int) -> str | None:
     >>> describe_excess(20_000, 2_000)
     '20000 trainings, more than 10000'
     """
-    if n_trainings > MOST_TRAININGS:
-        return f"{n_trainings} trainings, more than {MOST_TRAININGS}"
-    if n_trainings * n_rows > MOST_HEIGHTS:
-        return f"{n_trainings} trainings at {n_rows} rows, more than {MOST_HEIGHTS} numbers"
+    if n_trainings > MAX_STORED_TRAININGS:
+        return f"{n_trainings} trainings, more than {MAX_STORED_TRAININGS}"
+    if n_trainings * n_rows > MAX_STORED_HEIGHTS:
+        return f"{n_trainings} trainings at {n_rows} rows, more than {MAX_STORED_HEIGHTS} numbers"
     return None
 
 
@@ -101,7 +101,7 @@ TRAININGS = ArrayDimension("trainings", least=2)
 
 
 @dataclass(frozen=True)
-class Miss:
+class FailureKind:
     """A training that failed: its number, and why."""
 
     def read(self, value: Any, where: str, lengths: Lengths) -> tuple[int, str]:
@@ -182,12 +182,17 @@ def _build_refits(**found: Any) -> dict[str, Any]:
 
 # Samples are written in full, and nothing is made up from other fields as for files of old formats:
 # what is read takes no more memory than what is written, however often an array is named.
-FULL: dict[str, Kind] = {"sample": RecordUnion({"local_effects": SAMPLE})}
-NOW = {name: kind for name, kind in EFFECT_FIELDS.items() if name != "mean"}
-REFIT_REGION_RECORDS = region_records(effect_records({**FULL, "regions": Nothing()}, NOW))
+FULL_SAMPLE: dict[str, Kind] = {"sample": RecordUnion({"local_effects": SAMPLE})}
+CURRENT_FIELDS = {name: kind for name, kind in EFFECT_FIELDS.items() if name != "mean"}
+REFIT_REGION_RECORDS = region_records(
+    effect_records({**FULL_SAMPLE, "regions": Nothing()}, CURRENT_FIELDS)
+)
 REFIT_EFFECT_RECORDS = effect_records(
-    {**FULL, "regions": Maybe(RecordUnion({"region_tree": REFIT_REGION_RECORDS["region_tree"]}))},
-    NOW,
+    {
+        **FULL_SAMPLE,
+        "regions": Maybe(RecordUnion({"region_tree": REFIT_REGION_RECORDS["region_tree"]})),
+    },
+    CURRENT_FIELDS,
 )
 TRAINING = Record(
     dict,
@@ -226,7 +231,7 @@ REFITS = Record(
         "explanations": Several(RecordUnion({"explanation": TRAINING}), TRAININGS),
         "own": Maybe(RecordUnion({"explanation": TRAINING})),
         "pairs": Several(RecordUnion({"refit_pair": STORED_REFIT_PAIR})),
-        "failures": Several(Miss(), ArrayDimension("failures", most=MOST_TRAININGS)),
+        "failures": Several(FailureKind(), ArrayDimension("failures", most=MAX_STORED_TRAININGS)),
         "provenance": Named(Anything(), OF_ALL),
         "notes": NOTE_LIST,
     },

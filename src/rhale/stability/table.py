@@ -101,7 +101,7 @@ def find_correlated(
 # --- Results of refits as text: the table that `print` shows
 
 
-LEGEND = (
+REFIT_LEGEND = (
     "importance: mean of the trainings [95 % interval]; replicated: the same without chance; "
     "p: that chance alone agrees so well"
 )
@@ -141,7 +141,7 @@ def refits_as_text(
     n_more = len(effects) - len(shown)
     more = [f"and {n_more:,} more: rx.replication() has all"] if n_more else []
     head = refit_head(effects, provenance)
-    return "\n".join([head, *table, *more, *list_refit_pairs(pairs), LEGEND, *remarks])
+    return "\n".join([head, *table, *more, *list_refit_pairs(pairs), REFIT_LEGEND, *remarks])
 
 
 def list_refit_pairs(pairs: Sequence[RefitPair]) -> list[str]:

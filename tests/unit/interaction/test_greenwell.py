@@ -12,7 +12,7 @@ from rhale.interaction.greenwell import (
     choose_grid_points,
     conclude_greenwell,
     greenwell_indices,
-    tell_greenwell,
+    note_greenwell,
 )
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
@@ -109,4 +109,4 @@ def test_results_have_pairs_first_and_outputs_within():
     ]
     assert pairs[1].strength == pytest.approx(2 * pairs[0].strength)
     assert np.isnan(pairs[0].h2)
-    assert tell_greenwell(found)[0].kind == "greenwell"
+    assert note_greenwell(found)[0].kind == "greenwell"
