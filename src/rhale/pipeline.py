@@ -198,8 +198,8 @@ class Run:
             raise self.memory.damaged(read, why) from error
 
     def measure_pairs(self, task: PairPass[Sums], columns: Columns, number: int) -> Sums:
-        """Pass over the rows once for all pairs."""
-        n_rows, asker = columns.survey.n_rows, task.asker
+        """Go through the rows once for all pairs."""
+        n_rows, asker = columns.survey.n_rows, task.model
         size = task.chunk_rows(self.batch_rows)
         if asker.predictor.walks:
             size = min(size, max(_walked_chunk_rows(n_rows), FEWEST_WALKED))

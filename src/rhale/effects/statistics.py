@@ -85,8 +85,8 @@ def read_cells(
 ) -> Heights:
     """Read the surface of a pair in its cells, as package ale does; its range is that of these.
 
-    `surface` (n_nodes, n_nodes): at the limits of the cells, or at the levels; `weight` (n_stands,
-    n_stands): rows of the cells or levels; `is_levels`: which sides have levels: there the surface
+    `surface` (n_nodes, n_nodes): at the limits of the cells, or at the levels; `weight` (n_cells,
+    n_cells): rows of the cells or levels; `is_levels`: which sides have levels: there the surface
     is read at these.
 
     Examples

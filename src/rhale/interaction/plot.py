@@ -22,7 +22,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.effects.curve import middles
 from rhale.effects.result import Trace
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.pair_effect import PairMethod
 from rhale.naming import find_feature
 from rhale.output.labels import NO_CAPTIONS, Captions
@@ -142,7 +142,7 @@ class DrawnPairFeature(NamedTuple):
         The feature.
     axis : PairAxis
         Its cells or levels.
-    weight : ndarray of shape (n_stands,)
+    weight : ndarray of shape (n_cells,)
         Weight of the rows in each.
     main : ndarray of shape (n_nodes,)
         Its own effect.
@@ -185,7 +185,7 @@ class DrawnPairFeature(NamedTuple):
 
     @property
     def limits(self) -> FloatArray:
-        """Where stands end in a picture, (n_stands + 1,)."""
+        """Where stands end in a picture, (n_cells + 1,)."""
         if not self.axis.is_levels:
             return self.axis.nodes
         return np.arange(float(self.axis.nodes.size + 1)) - 0.5

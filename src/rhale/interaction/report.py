@@ -35,10 +35,9 @@ from rhale.interaction.pair_profile import (
     choose_section_cells,
     cut_sections,
     lay_along,
-    with_errors,
     with_surface,
 )
-from rhale.interaction.table import captioned, tell_evidence, tell_output
+from rhale.interaction.table import captioned, name_single_output, note_evidence
 from rhale.output import colours
 from rhale.output.note import as_notes
 from rhale.output.number_format import UNKNOWN_DASH
@@ -125,8 +124,7 @@ class Contrast(NamedTuple):
 
 def tell_surface(pair: PairSurface, n_pairs: int) -> str:
     """Say what a pair does, if errors tell how sure that is; arguments as in `tell_pair`."""
-    known = with_errors(pair)
-    return UNSURE if known is None else tell_pair(known, n_pairs)
+    return tell_pair(pair, n_pairs) if isinstance(pair, PairEffect) else UNSURE
 
 
 def tell_pair(pair: PairEffect, n_pairs: int) -> str:
@@ -683,11 +681,11 @@ def pairs_as_html(
         for note in as_notes(pair.notes)
         if note.kind == CORRELATED_NOTE_KIND
     ]
-    told = (*marked[:1], *tell_evidence(ranked), *notes)
+    told = (*marked[:1], *note_evidence(ranked), *notes)
     after += [clean(note, LONGEST_NOTE) for note in told]
     method = PAIR_METHODS[shown[0].method] if shown else ""
     model = provenance.get("model", "model")
-    title = f"{model}: {method}{tell_output(ranked)}"
+    title = f"{model}: {method}{name_single_output(ranked)}"
     return table(title, heads, words, body, after)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhale.interaction.cells import CellPositions, PairAxis
+from rhale.interaction.moments import CellPositions, PairAxis
 from rhale.stats.arrays import FloatArray, IntArray
 
 
@@ -40,7 +40,7 @@ class PairSide:
     @cached_property
     def width(self) -> FloatArray:
         """Width of each row's cell, of numbers; 0 for rows that stand nowhere."""
-        stand = self.standing.stand
+        stand = self.standing.cell
         return np.where(stand >= 0, self.axis.widths[np.maximum(stand, 0)], 0.0)
 
 

@@ -30,8 +30,7 @@ from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note
 from rhale.output.number_format import write_between, write_number
 from rhale.output.times import ColumnKind
-from rhale.stability.overlap import Overlap, mean_factor
-from rhale.stability.replication import Replication, replicate
+from rhale.stability.replication import Overlap, Replication, mean_factor, replicate
 from rhale.stats.arrays import FloatArray
 from rhale.stats.distributions import student_quantile
 from rhale.stats.records import freeze, same_fields
@@ -743,7 +742,7 @@ class RefitPair:
         Examples
         --------
         >>> import numpy as np, rhale
-        >>> from rhale.stability.overlap import Overlap
+        >>> from rhale.stability.replication import Overlap
         >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(100, 2))
         >>> found = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
         >>> RefitPair.of([found, found], Overlap.independent(2)).strength_between
@@ -825,17 +824,15 @@ def rank_pairs(pairs: Iterable[RefitPair]) -> list[RefitPair]:
 
 
 def compare_surfaces(pairs: Sequence[PairEffect]) -> FloatArray:
-    """Mean over the rows of the product of every two surfaces, (n_surfaces, n_surfaces).
-
-    Notes
-    -----
-    By their sums and differences, whose mean squares over the rows are known in closed form.
-    """
-    ground = pairs[0].fit.ground
+    """Mean over the rows of the product of every two surfaces, (n_surfaces, n_surfaces)."""
+    # By their sums and differences, whose mean squares over the rows are known in closed form.
+    cell_weights = pairs[0].fit.cell_weights
     surfaces = [pair.fit.surface for pair in pairs]
     gram = np.empty((len(pairs), len(pairs)))
     for i, own in enumerate(surfaces):
         for j, other in enumerate(surfaces[: i + 1]):
-            both = float(ground.mean_square(own + other)) - float(ground.mean_square(own - other))
+            both = float(cell_weights.mean_square(own + other)) - float(
+                cell_weights.mean_square(own - other)
+            )
             gram[i, j] = gram[j, i] = both / 4
     return gram

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.plot import (
     DrawnPairFeature,
     draw_row_density,
@@ -23,7 +23,7 @@ def ax():
 
 def side(nodes, weight=None, **fields):
     axis = PairAxis(np.asarray(nodes, float), **fields)
-    weight = np.ones(axis.n_stands) if weight is None else np.asarray(weight, float)
+    weight = np.ones(axis.n_cells) if weight is None else np.asarray(weight, float)
     return DrawnPairFeature("age", axis, weight, np.zeros(axis.nodes.size))
 
 
