@@ -209,18 +209,10 @@ def hashed(value: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Names of a column, numbered.
+    """Names of a column, numbered."""
 
-    Attributes
-    ----------
-    values : tuple
-        As they stand in the table.
-    missing : object
-        What stands in the table for a missing one: None, nan, NA.
-    """
-
-    values: tuple[Any, ...]
-    missing: Any = None
+    values: tuple[Any, ...]  # as they stand in the table
+    missing: Any = None  # what stands in the table for a missing one: None, nan, NA
 
     @cached_property
     def place(self) -> dict[Any, int]:
@@ -243,13 +235,7 @@ class Labels:
 
 
 def make_distinct_texts(values: Sequence[Any]) -> tuple[str, ...]:
-    """Names of values for people, no two the same.
-
-    Examples
-    --------
-    >>> make_distinct_texts(["a", 1, "1"])
-    ('a', '1 (int)', '1 (str)')
-    """
+    """Names of values for people, no two the same."""
     texts = [str(v) for v in values]
     twice = {text for text, count in Counter(texts).items() if count > 1}
     return tuple(

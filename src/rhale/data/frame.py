@@ -54,29 +54,15 @@ Show = Callable[[Any], Any]  # from rows as they are stored to rows as the model
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class FrameChunk:
-    """Some rows of a data frame.
+    """Some rows of a data frame."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        The rows.
-    row_numbers : ndarray of shape (n_rows,)
-        Their places in the user's table.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters.
-    labels : mapping of int to Labels
-        Columns of names that are read as numbers.
-    where : str
-        The file or the partition that they come from; nothing for a table in memory.
-    show : callable or None
-        Makes the model's kind of table of the rows, where it sees another than they are stored as.
-    """
-
-    frame: Frame
-    row_numbers: IntArray
-    weights: FloatArray | None = None
+    frame: Frame  # the rows
+    row_numbers: IntArray  # (n_rows,): their places in the user's table
+    weights: FloatArray | None = None  # (n_rows,): how much each row matters
+    # Columns of names that are read as numbers
     labels: Mapping[int, Labels] = field(default_factory=dict)
-    where: str = ""
+    where: str = ""  # the file or the partition that they come from; nothing for a table in memory
+    # Makes the model's kind of table of the rows, where it sees another than they are stored as
     show: Show | None = None
 
     @property

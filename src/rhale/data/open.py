@@ -22,12 +22,7 @@ from rhale.stats.arrays import FloatArray
 def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableInMemory:
     """Open a table in memory; rows of weight zero are left out.
 
-    Parameters
-    ----------
-    data : NumPy array, pandas, polars or pyarrow table, or anything narwhals reads
-        The rows. Never modified. Also a table from elsewhere that answers `TableInMemory`.
-    weights : array-like of shape (n_rows,) or str, optional
-        How much each row matters; or the column that says so, which is taken out of the table.
+    Shapes: weights (n_rows,).
     """
     table = _open_in_memory(data)
     if isinstance(weights, str):

@@ -49,21 +49,7 @@ class Work(NamedTuple):
 def list_work(
     latest: AdaptiveTask, table: Table, size: int, *, first: int = 0, n_threads: int = 1
 ) -> Generator[Work]:
-    """The work on all rows in order: chunk by chunk, or part by part where an engine has them.
-
-    Parameters
-    ----------
-    latest : AdaptiveTask
-        The task, from a chunk to a term that adds up.
-    table : Table
-        The rows.
-    size : int
-        Rows in a chunk.
-    first : int
-        How many terms are known already.
-    n_threads : int
-        How many chunks may be worked on at a time in this process.
-    """
+    """The work on all rows in order: chunk by chunk, or part by part where an engine has them."""
     engine = table.storage.engine
     if engine is not None:
         pieced = cast(PiecedTable, table)

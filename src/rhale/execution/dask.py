@@ -97,17 +97,6 @@ class Dask:
     def map_parts(self, part_task: PartTask, source: Any, first: int) -> Iterator[Summary]:
         """Summarise every partition from number `first` on, in order.
 
-        Parameters
-        ----------
-        part_task : PartTask
-            What to do with a partition.
-        source : dask.dataframe.DataFrame or dask.array.Array
-            The table.
-        first : int
-            Partitions before this one are not computed.
-
-        Notes
-        -----
         All partitions are in one graph: what several of them are made of, such as a shuffle, is
         computed once a pass. The task travels as one key of that graph. Its bytes stay with the
         scheduler, so that it can be made anew wherever the workers that had it die, and a worker gets

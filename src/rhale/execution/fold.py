@@ -53,30 +53,14 @@ def name_pass(number: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Passes:
-    """A table that is read in chunks as often as needed.
+    """A table that is read in chunks as often as needed."""
 
-    Attributes
-    ----------
-    table : Table
-        The rows.
-    batch_rows : int
-        Rows in a chunk: those of one call of the model, or of several.
-    progress : bool, callable or None
-        How to tell how far the work is.
-    n_rows : int or None
-        How many rows there are, as far as that is known.
-    n_threads : int
-        Chunks that are worked on at a time in this process.
-    memory : Checkpoint or None
-        Where finished work is kept.
-    """
-
-    table: Table
-    batch_rows: int
-    progress: bool | Progress | None = None
-    n_rows: int | None = None
-    n_threads: int = 1
-    memory: Checkpoint | None = None
+    table: Table  # the rows
+    batch_rows: int  # rows in a chunk: those of one call of the model, or of several
+    progress: bool | Progress | None = None  # how to tell how far the work is
+    n_rows: int | None = None  # how many rows there are, as far as that is known
+    n_threads: int = 1  # chunks that are worked on at a time in this process
+    memory: Checkpoint | None = None  # where finished work is kept
 
     def fold(self, task: Callable[[Chunk], Term], number: int) -> Term:
         """Apply a task to all rows and add up what comes back, in order."""

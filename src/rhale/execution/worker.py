@@ -48,21 +48,11 @@ class AsksModel(Protocol):
 
 @dataclass(frozen=True)
 class Parcel:
-    """A task as bytes, opened once in every process that gets it.
+    """A task as bytes, opened once in every process that gets it."""
 
-    Attributes
-    ----------
-    content : bytes
-        The pickled task.
-    digest : str
-        Name of exactly these bytes.
-    what : str
-        What is inside, for messages.
-    """
-
-    content: bytes = field(repr=False)
-    digest: str
-    what: str = "task"
+    content: bytes = field(repr=False)  # the pickled task
+    digest: str  # name of exactly these bytes
+    what: str = "task"  # what is inside, for messages
 
     def open(self) -> Any:
         """Give the task; a process unpickles it at the first call and keeps the last two."""
@@ -89,25 +79,7 @@ class Parcel:
 
 
 def pack(task: Any, dumps: Callable[[Any], bytes]) -> Parcel:
-    """Pickle a task for other processes, inside the session of its model.
-
-    Parameters
-    ----------
-    task : callable
-        What workers are to do; `AsksModel` tells whether there is a model in it.
-    dumps : callable
-        Pickles an object: `cloudpickle.dumps` of the engine at hand.
-
-    Returns
-    -------
-    Parcel
-
-    Examples
-    --------
-    >>> parcel = pack(len, pickle.dumps)
-    >>> parcel.open()("abc")
-    3
-    """
+    """Pickle a task for other processes, inside the session of its model."""
     predictor = task.predictor if isinstance(task, AsksModel) else None
     what = "task" if predictor is None else f"model ({predictor.adapter.kind})"
     try:
@@ -130,21 +102,11 @@ KEPT_FREE = 2**25 - 2**16  # bytes: glibc learns nothing from a block of more th
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What some rows of a table have to say.
+    """What some rows of a table have to say."""
 
-    Attributes
-    ----------
-    n_rows : int
-        How many rows.
-    term : object or None
-        Adds up with the terms of other rows; None where there were none.
-    failure : ErrorRecord or None
-        What went wrong.
-    """
-
-    n_rows: int
-    term: Any = None
-    failure: ErrorRecord | None = None
+    n_rows: int  # how many rows
+    term: Any = None  # adds up with the terms of other rows; None where there were none
+    failure: ErrorRecord | None = None  # what went wrong
 
     def open(self) -> Any:
         """The term, or the error in it."""
@@ -192,21 +154,11 @@ def summarise(task: Task, chunk: Chunk) -> Summary:
 
 @dataclass(frozen=True, eq=False)
 class PartTask:
-    """Summarise one part of a table, chunk by chunk; travels to workers.
+    """Summarise one part of a table, chunk by chunk; travels to workers."""
 
-    Attributes
-    ----------
-    task : callable
-        From a chunk to a term that adds up.
-    table : PiecedTable
-        How pieces become chunks; it has no rows.
-    size : int
-        Rows in a chunk.
-    """
-
-    task: Task
-    table: PiecedTable
-    size: int
+    task: Task  # from a chunk to a term that adds up
+    table: PiecedTable  # how pieces become chunks; it has no rows
+    size: int  # rows in a chunk
 
     @property
     def predictor(self) -> Predictor | None:
@@ -289,17 +241,7 @@ ERROR_LINE_PATTERN = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception): .+)$", 
 
 
 def describe_loss(engine: str, trace: str, *, is_dead: bool) -> RhaleError:
-    """The error to raise for one of an engine, which has done what it could by then.
-
-    Parameters
-    ----------
-    engine : str
-        Its name.
-    trace : str
-        Its words, often pages of them.
-    is_dead : bool
-        Whether workers died; else they found something that they could not do.
-    """
+    """The error to raise for one of an engine, which has done what it could by then."""
     if "No module named 'rhale" in trace:
         msg = f"the workers of {engine} do not have rhale; install the version that is used here"
         return BadSettingError(msg)
@@ -314,13 +256,7 @@ def describe_loss(engine: str, trace: str, *, is_dead: bool) -> RhaleError:
 
 
 def find_error_line(trace: str) -> str:
-    r"""The line of a trace that says what went wrong first.
-
-    Examples
-    --------
-    >>> find_error_line("Traceback ...\n  line 3\nValueError: no such day\n\nStage 4 failed")
-    'ValueError: no such day'
-    """
+    r"""The line of a trace that says what went wrong first."""
     said = ERROR_LINE_PATTERN.search(trace)
     lines = [line.strip() for line in trace.splitlines() if line.strip()]
     return said.group(1).strip() if said else (lines or ["no reason was given"])[-1]

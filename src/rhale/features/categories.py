@@ -22,31 +22,18 @@ from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Levels of a feature in order, some of them perhaps pooled into one.
+    """Levels of a feature in order, some of them perhaps pooled into one."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        What to call them.
-    places : ndarray of shape (n_levels,)
-        The number that `Chunk.column` has for each; nan for the pooled ones together.
-    is_number : bool
-        Whether these numbers are values.
-    has_order : bool
-        Whether the order means something: declared, given or that of numbers.
-    pooled, pooled_weight : ndarray of shape (n_pooled,)
-        Numbers and weights of the levels that stand together as one.
-    pooled_names : tuple of str
-        What to call those.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # what to call them
+    # (n_levels,): the number that `Chunk.column` has for each; nan for the pooled ones together
     places: FloatArray
-    is_number: bool = False
-    has_order: bool = True
+    is_number: bool = False  # whether these numbers are values
+    has_order: bool = True  # whether the order means something: declared, given or that of numbers
+    # pooled, pooled_weight: (n_pooled,): numbers and weights of the levels that stand together as
+    # one
     pooled: FloatArray | None = None
     pooled_weight: FloatArray | None = None
-    pooled_names: tuple[str, ...] = ()
+    pooled_names: tuple[str, ...] = ()  # what to call those
 
     @property
     def size(self) -> int:
@@ -90,12 +77,7 @@ class Levels:
     def at(self, level: IntArray, chance: FloatArray) -> FloatArray:
         """Numbers that stand for levels; for the pooled ones one of them, as often as it is.
 
-        Parameters
-        ----------
-        level : ndarray of shape (n_rows,)
-            Levels.
-        chance : ndarray of shape (n_rows,)
-            Numbers in [0, 1) that choose among the pooled ones.
+        Shapes: level (n_rows,), chance (n_rows,).
         """
         places = self.places[level]
         if self.pooled is None or self.pooled_weight is None:
@@ -129,27 +111,15 @@ def column_axis_kind(table: Table, column: int) -> AxisKind:
 
 @dataclass(frozen=True, eq=False)
 class LevelReader:
-    """Find the levels of a feature.
-
-    Attributes
-    ----------
-    table : Table
-        The table.
-    survey : Survey
-        What a first pass learned.
-    columns, beside : sequence of int
-        The explained columns, and others that were sampled with them.
-    said : bool, tuple or None
-        What the user said about this feature: an order is a tuple.
-    wanted : tuple of str
-        The levels in the order in which another explanation has them; none if there is no other.
-    """
+    """Find the levels of a feature."""
 
     table: Table
-    survey: Survey
+    survey: Survey  # what a first pass learned
+    # columns, beside: the explained columns, and others that were sampled with them
     columns: Sequence[int]
     beside: Sequence[int]
-    said: Said | None
+    said: Said | None  # what the user said about this feature: an order is a tuple
+    # The levels in the order in which another explanation has them; none if there is no other
     wanted: tuple[str, ...] = ()
 
     def steps(self, place: int) -> tuple[Levels, tuple[Note, ...]]:
@@ -307,13 +277,7 @@ def _as_wanted(feature: str, names: Sequence[str], wanted: Sequence[str]) -> Int
 
 
 def split_rare(rows: IntArray, weight: FloatArray) -> tuple[IntArray, IntArray]:
-    """Positions of the levels to keep, and of those to pool; one alone is not pooled.
-
-    Examples
-    --------
-    >>> split_rare(np.array([9, 1, 2, 8]), np.array([9.0, 1.0, 2.0, 8.0]))
-    (array([0, 3]), array([1, 2]))
-    """
+    """Positions of the levels to keep, and of those to pool; one alone is not pooled."""
     rank = np.empty(rows.size, dtype=np.int64)
     rank[np.argsort(-weight, kind="stable")] = np.arange(rows.size)
     rare = (rows < MIN_ROWS_PER_LEVEL) | (rank >= MAX_UNORDERED_LEVELS)
@@ -323,13 +287,7 @@ def split_rare(rows: IntArray, weight: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def plain_key(value: Any) -> tuple[type, Any]:
-    """Tell values apart as a model does, but NumPy's from Python's not.
-
-    Examples
-    --------
-    >>> plain_key(np.str_("a")) == plain_key("a"), plain_key(1) == plain_key(True)
-    (True, False)
-    """
+    """Tell values apart as a model does, but NumPy's from Python's not."""
     if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         value = value.item()
     return type(value), value
@@ -343,13 +301,7 @@ def _unlike(name: str, texts: Sequence[str]) -> str:
 
 
 def write_number_in_full(value: float) -> str:
-    """Write a number in full.
-
-    Examples
-    --------
-    >>> write_number_in_full(3.0), write_number_in_full(1e7), write_number_in_full(0.25)
-    ('3', '10000000', '0.25')
-    """
+    """Write a number in full."""
     return str(int(value)) if value == int(value) else repr(float(value))
 
 
@@ -370,15 +322,6 @@ CASTS = {
 
 def describe_numbers(name: str, levels: Sequence[Any], table: str) -> tuple[Note, ...]:
     """Say how to make numbers of a column whose levels all read as numbers.
-
-    Parameters
-    ----------
-    name : str
-        The column.
-    levels : sequence
-        Its distinct values.
-    table : str
-        Kind of the table, which has its own words for a cast.
 
     Examples
     --------

@@ -46,43 +46,20 @@ FEWEST_EFFECTIVE = 2  # rows, by their weights: fewer do not tell how rows diffe
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """One explained feature: where it is, and what is known of it.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    column, place : int
-        Its column in the table, and its place among the explained ones.
-    kind : {"number", "date", "duration", "steps", "categories"}
-        How it is explained.
-    axis : FeatureAxis
-        Range and quantiles; of the levels' places, where there are levels.
-    whole : bool
-        Whether it takes whole numbers only.
-    is_complete : bool
-        Whether the axis knows every row.
-    levels : Levels or None
-        The levels of steps and categories, in order.
-    n_missing : int
-        Rows without a value.
-    missing_share : float
-        Their share of the weight.
-    notes : tuple of Note
-        What a reader should know.
-    """
+    """One explained feature: where it is, and what is known of it."""
 
     name: str
+    # column, place: its column in the table, and its place among the explained ones
     column: int
     place: int
-    kind: ColumnKind
-    axis: FeatureAxis
-    whole: bool
-    is_complete: bool
-    levels: Levels | None = None
-    n_missing: int = 0
-    missing_share: float = 0.0
-    notes: tuple[Note, ...] = ()
+    kind: ColumnKind  # how it is explained: "number", "date", "duration", "steps", "categories"
+    axis: FeatureAxis  # range and quantiles; of the levels' places, where there are levels
+    whole: bool  # whether it takes whole numbers only
+    is_complete: bool  # whether the axis knows every row
+    levels: Levels | None = None  # the levels of steps and categories, in order
+    n_missing: int = 0  # rows without a value
+    missing_share: float = 0.0  # their share of the weight
+    notes: tuple[Note, ...] = ()  # what a reader should know
 
     @property
     def is_constant(self) -> bool:
@@ -173,27 +150,11 @@ def has_no_order(table: Table, column: int, said: Said | None) -> bool:
 
 
 def are_steps(census: Census, *, whole: bool) -> bool:
-    """Tell whether the values of a column of numbers are few enough to be levels.
-
-    Parameters
-    ----------
-    census : Census
-        The distinct values and their rows; none where there are many.
-    whole : bool
-        Whether all of them are whole numbers.
-
-    Notes
-    -----
-    Two values are two levels, whatever they are. Whole numbers are levels up to 20 of them; up to
-    60 (hours, days of the month, minutes) where each pair of neighbours has 10 rows or more. A
-    step is measured from the rows of both its levels: with fewer it is mostly chance, and bins,
-    which share rows, are better. A pair may hold a rare value beside a frequent one.
-
-    Examples
-    --------
-    >>> are_steps(Census({-1.5: (3, 3.0), 1.5: (1, 1.0)}, most=60), whole=False)
-    True
-    """
+    """Tell whether the values of a column of numbers are few enough to be levels."""
+    # Two values are two levels, whatever they are. Whole numbers are levels up to 20 of them; up
+    # to 60 (hours, days of the month, minutes) where each pair of neighbours has 10 rows or more.
+    # A step is measured from the rows of both its levels: with fewer it is mostly chance, and
+    # bins, which share rows, are better. A pair may hold a rare value beside a frequent one.
     values = sorted(census.found)
     if len(values) <= 2 or not whole:
         return len(values) == 2
@@ -203,28 +164,15 @@ def are_steps(census: Census, *, whole: bool) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Turn what a first pass learned into features.
-
-    Attributes
-    ----------
-    table : Table
-        The table.
-    survey : Survey
-        What was learned.
-    columns, beside : sequence of int
-        The explained columns, and others that were sampled with them.
-    said : mapping of int to bool or tuple
-        From `read_categorical`.
-    settings : Settings
-        What the user asked for: bins, limits, an order of levels.
-    """
+    """Turn what a first pass learned into features."""
 
     table: Table
-    survey: Survey
+    survey: Survey  # what was learned
+    # columns, beside: the explained columns, and others that were sampled with them
     columns: Sequence[int]
     beside: Sequence[int]
-    said: Mapping[int, Said]
-    settings: Settings
+    said: Mapping[int, Said]  # from `read_categorical`
+    settings: Settings  # what the user asked for: bins, limits, an order of levels
 
     def labels(self) -> dict[int, Labels]:
         """Names of the explained columns of names, numbered in the order of their texts."""
@@ -369,26 +317,14 @@ MOST_COMBINED = 100  # columns of a table whose combinations of levels are looke
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What the first pass learned.
+    """What the first pass learned."""
 
-    Attributes
-    ----------
-    table : Table
-        The table, as it is read from now on: names have numbers.
-    survey : Survey
-        Facts about all rows.
-    features : tuple of Feature
-        The explained features, in order.
-    splitters : tuple of Feature
-        Features that regions may be told by, in the order of the table.
-    sampled : tuple of int
-        Columns of the table that the sample has values of, as they stand there.
-    """
-
-    table: Table
-    survey: Survey
-    features: tuple[Feature, ...]
+    table: Table  # the table, as it is read from now on: names have numbers
+    survey: Survey  # facts about all rows
+    features: tuple[Feature, ...]  # the explained features, in order
+    # Features that regions may be told by, in the order of the table
     splitters: tuple[Feature, ...] = ()
+    # Columns of the table that the sample has values of, as they stand there
     sampled: tuple[int, ...] = ()
 
     @property
@@ -399,28 +335,16 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class FirstPass:
-    """Which columns are looked at, and what the user says about them.
-
-    Attributes
-    ----------
-    table : Table
-        The table.
-    settings : Settings
-        What the user asked for.
-    columns, beside : list of int
-        The explained columns, and others that are sampled with them.
-    said : mapping of int to bool or tuple
-        What the user says of columns: categories or not, an order of levels.
-    splitters : list of int
-        Columns that regions may be told by.
-    """
+    """Which columns are looked at, and what the user says about them."""
 
     table: Table
-    settings: Settings
+    settings: Settings  # what the user asked for
+    # columns, beside: the explained columns, and others that are sampled with them
     columns: list[int]
     beside: list[int]
+    # What the user says of columns: categories or not, an order of levels
     said: Mapping[int, Said]
-    splitters: list[int] = field(default_factory=list)
+    splitters: list[int] = field(default_factory=list)  # columns that regions may be told by
 
     @property
     def surveyed(self) -> list[int]:

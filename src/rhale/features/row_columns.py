@@ -26,20 +26,11 @@ from rhale.stats.arrays import IntArray
 
 @dataclass(frozen=True, eq=False)
 class ExplainedRows:
-    """Rows that are explained, and what is known of them beside their features.
+    """Rows that are explained, and what is known of them beside their features."""
 
-    Attributes
-    ----------
-    table : TableInMemory
-        All rows, with the columns that models see.
-    asked : Settings
-        What is asked of every model; weights are numbers.
-    target, groups : array-like or None
-        What is learned, and which rows belong together, one entry a row.
-    """
-
-    table: TableInMemory
-    asked: Settings
+    table: TableInMemory  # all rows, with the columns that models see
+    asked: Settings  # what is asked of every model; weights are numbers
+    # target, groups: what is learned, and which rows belong together, one entry a row
     target: Any = None
     groups: Any = None
 

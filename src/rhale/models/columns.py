@@ -30,14 +30,7 @@ NAMES_IN: dict[str, Callable[[Any], Any]] = {
 
 
 def columns_of(model: Any) -> tuple[str, ...] | None:
-    """Names of the columns that a model takes, in its order; None if it does not say.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> columns_of(SimpleNamespace(feature_names_in_=["age", "bmi"]))
-    ('age', 'bmi')
-    """
+    """Names of the columns that a model takes, in its order; None if it does not say."""
     if isinstance(model, Adapter):
         found: Any = model.columns
     else:
@@ -51,21 +44,7 @@ def columns_of(model: Any) -> tuple[str, ...] | None:
 
 
 def columns_for(model: Any, have: Sequence[str]) -> list[str] | None:
-    """Columns of a table that a model takes, in its order; None if it does not say.
-
-    Parameters
-    ----------
-    model : object
-        The model.
-    have : sequence of str
-        Columns of the table.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> columns_for(SimpleNamespace(feature_names_in_=["age", "bmi"]), ["id", "bmi", "age"])
-    ['age', 'bmi']
-    """
+    """Columns of a table that a model takes, in its order; None if it does not say."""
     wanted = columns_of(model)
     if wanted is None:
         return None
@@ -81,13 +60,6 @@ def match_columns(model: Any, have: Sequence[str]) -> list[str] | None:
 
     Also where the model names some that are not there: it may do without, or know better what to
     say; see `describe_absent_columns`.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> model = SimpleNamespace(feature_names_in_=["age", "bmi"])
-    >>> match_columns(model, ["bmi", "age", "target"]), match_columns(model, ["age", "BMI"])
-    (['age', 'bmi'], None)
     """
     wanted = columns_of(model)
     found = [] if wanted is None else respell(wanted, have)
@@ -117,13 +89,7 @@ def describe_absent_columns(missing: Sequence[str], have: Sequence[str]) -> str:
 
 
 def tell_left_out(left: Sequence[str]) -> Note:
-    """Say which columns of a table the model does not see.
-
-    Examples
-    --------
-    >>> tell_left_out(["id", "target"])
-    "columns left out, as the model was not fitted on them: 'id', 'target'"
-    """
+    """Say which columns of a table the model does not see."""
     shown = ", ".join(repr(name) for name in left[:MAX_ABSENT_COLUMNS_NAMED])
     more = (
         f" and {len(left) - MAX_ABSENT_COLUMNS_NAMED} more"
@@ -143,15 +109,7 @@ ABOUT_GAPS = re.compile(r"\b(nans?|missing|null|finite|inf|infinity)\b", re.IGNO
 
 @contextmanager
 def telling_why(wanted: Sequence[str] | None, table: Table) -> Iterator[None]:
-    """Begin what is said of a failure with what is wrong with the table.
-
-    Parameters
-    ----------
-    wanted : sequence of str or None
-        Columns that the model was fitted on, where it says so.
-    table : Table
-        What it was asked about.
-    """
+    """Begin what is said of a failure with what is wrong with the table."""
     try:
         yield
     except (ModelFailedError, BadPredictionError, BadTableError) as error:

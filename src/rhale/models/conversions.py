@@ -39,27 +39,15 @@ PIPELINE = (
 
 @dataclass(frozen=True, eq=False)
 class Conversions:
-    """How rows in people's units become rows of the model, and its answers those for people.
+    """How rows in people's units become rows of the model, and its answers those for people."""
 
-    Attributes
-    ----------
-    columns : tuple of (tuple of int, UnitMap)
-        Columns that are mapped, each once, together with others where one map is of several.
-    outputs : mapping of str to UnitMap
-        Maps of the answers, by what the user calls the outputs.
-    types : RowTypes
-        Types of the model's rows.
-    words : str, sequence, mapping or None
-        What people read for outputs, as in `rhale.explain`.
-    names : tuple of str
-        Columns of the table.
-    """
-
+    # Columns that are mapped, each once, together with others where one map is of several
     columns: tuple[tuple[tuple[int, ...], UnitMap], ...]
-    outputs: Mapping[str, UnitMap]
+    outputs: Mapping[str, UnitMap]  # maps of the answers, by what the user calls the outputs
+    # Types of the model's rows
     types: RowTypes = field(default_factory=lambda: RowTypes(np.dtype(np.float64), {}))
-    words: Any = None
-    names: tuple[str, ...] = ()
+    words: Any = None  # what people read for outputs, as in `rhale.explain`
+    names: tuple[str, ...] = ()  # columns of the table
 
     def model_numbers(self, rows: Any) -> list[FloatArray]:
         """Numbers of the model for each of `columns`, shape (n_rows, n_columns)."""
@@ -127,17 +115,7 @@ class Outputs(NamedTuple):
 
 
 def convert(table: Table, transform: Any, words: Any = None) -> tuple[TableInMemory, Conversions]:
-    """Bring a table from the model's units to people's, and learn the way back.
-
-    Parameters
-    ----------
-    table : Table
-        Rows as the model takes them; in memory, and never modified.
-    transform : fitted scaler or mapping
-        What the user gave; see `rhale.explain`.
-    words : str, sequence, mapping or None
-        Its `output_names`.
-    """
+    """Bring a table from the model's units to people's, and learn the way back."""
     if not isinstance(table, TableInMemory) or not table.storage.is_memory:
         msg = (
             f"transform= needs a table in memory, and this is one of {table.kind}; for others, "
@@ -317,23 +295,13 @@ WHY_ASKED = (
 
 @dataclass(frozen=True, eq=False)
 class ConvertedModel(Adapter):
-    """A model of any kind, asked and answering in people's units.
+    """A model of any kind, asked and answering in people's units."""
 
-    Attributes
-    ----------
-    inner : Adapter
-        The model, in units of its own.
-    ways : Conversions
-        The way to these, and from its answers to people's.
-    scale : ndarray of shape (n_outputs,) or float
-        Size of its answers, by which steps of differences are measured.
-    walker : Walker or None
-        Walks the trees of the model behind the way to its units; None where that is not possible.
-    """
-
-    inner: Adapter
-    ways: Conversions
+    inner: Adapter  # the model, in units of its own
+    ways: Conversions  # the way to these, and from its answers to people's
+    # (n_outputs,): size of its answers, by which steps of differences are measured
     scale: FloatArray | float = 1.0
+    # Walks the trees of the model behind the way to its units; None where that is not possible
     walker: Walker | None = None
 
     @property

@@ -11,37 +11,19 @@ from rhale.stats.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class HeldPoints:
-    """One column, held at each of some points in all rows: what curves along it are made of.
+    """One column, held at each of some points in all rows: what curves along it are made of."""
 
-    Attributes
-    ----------
-    column : int
-        The column in the table.
-    points : ndarray of shape (n_points,)
-        Its values, increasing.
-    """
-
-    column: int
-    points: FloatArray
+    column: int  # the column in the table
+    points: FloatArray  # (n_points,): its values, increasing
 
 
 @dataclass(frozen=True, eq=False)
 class DependenceQuestion:
-    """Which partial dependences are asked for.
+    """Which partial dependences are asked for."""
 
-    Attributes
-    ----------
-    columns : tuple of int
-        The features, by their columns in the table.
-    pairs : ndarray of shape (n_pairs, 2)
-        Which two of them, by their places in `columns`.
-    shares : ndarray of shape (n_rows,)
-        What each row counts for; they add up to 1.
-    """
-
-    columns: tuple[int, ...]
-    pairs: IntArray
-    shares: FloatArray
+    columns: tuple[int, ...]  # the features, by their columns in the table
+    pairs: IntArray  # (n_pairs, 2): which two of them, by their places in `columns`
+    shares: FloatArray  # (n_rows,): what each row counts for; they add up to 1
 
     def in_blocks(self, n_pairs: int) -> list[DependenceQuestion]:
         """The same question, some pairs at a time; at least one."""
@@ -51,23 +33,15 @@ class DependenceQuestion:
 
 @dataclass(frozen=True, eq=False)
 class Dependences:
-    """Partial dependences of some features and pairs, read at the rows themselves.
+    """Partial dependences of some features and pairs, read at the rows themselves."""
 
-    Attributes
-    ----------
-    single : ndarray of shape (n_columns, n_outputs, n_rows)
-        Mean answer with one feature held at the row's value, less its mean over the rows.
-    rest : ndarray of shape (n_columns, n_outputs, n_rows)
-        The same with all other features held.
-    pairs : ndarray of shape (n_pairs, 2)
-        Which two of the columns, by their places in `single`.
-    pure : ndarray of shape (n_pairs, n_outputs, n_rows)
-        Mean answer with both held, less the two of `single` and its mean: what additive features lack.
-    """
-
+    # (n_columns, n_outputs, n_rows): mean answer with one feature held at the row's value, less
+    # its mean over the rows
     single: FloatArray
-    rest: FloatArray
-    pairs: IntArray
+    rest: FloatArray  # (n_columns, n_outputs, n_rows): the same with all other features held
+    pairs: IntArray  # (n_pairs, 2): which two of the columns, by their places in `single`
+    # (n_pairs, n_outputs, n_rows): mean answer with both held, less the two of `single` and its
+    # mean: what additive features lack
     pure: FloatArray
 
 

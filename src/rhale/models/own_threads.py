@@ -16,19 +16,10 @@ MAX_ESTIMATOR_NESTING = 8  # estimators in estimators
 
 @contextmanager
 def limit_own_threads(function: Any) -> Iterator[None]:
-    """Let models behind a function answer in the thread that asks; afterwards they are as before.
-
-    Parameters
-    ----------
-    function : callable
-        A model's method, or a partial function that holds the model.
-
-    Notes
-    -----
-    CatBoost takes a number of threads with every question and no other limit. Estimators that hold
-    such a model pass none on, so the model itself is given one: its questions are covered by
-    partial ones, in its own attributes, and uncovered again.
-    """
+    """Let models behind a function answer in the thread that asks; afterwards they are as before."""
+    # CatBoost takes a number of threads with every question and no other limit. Estimators that
+    # hold such a model pass none on, so the model itself is given one: its questions are covered
+    # by partial ones, in its own attributes, and uncovered again.
     found = [m for m in parts_of(function) if "catboost.CatBoost" in classes_of(m)]
     for model in found:
         for name in QUESTIONS:

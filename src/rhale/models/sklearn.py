@@ -30,19 +30,7 @@ def estimator_model(
     gradient: Callable[[Any], Any] | None = None,
     model: Any = None,
 ) -> FunctionModel:
-    """Turn an estimator into a function that gives one of its answers.
-
-    Parameters
-    ----------
-    estimator : object with `predict`
-        A fitted estimator.
-    response : {"auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"}
-        Which answer, see `choose_response`.
-    gradient : callable, optional
-        Derivative of that answer.
-    model : object, optional
-        What the user knows the estimator as, where it only stands before another one.
-    """
+    """Turn an estimator into a function that gives one of its answers."""
     chosen = choose_response(estimator, response)
     by_class = chosen in BY_CLASS
     ask = _answer_of(estimator, chosen)
@@ -62,16 +50,7 @@ def estimator_model(
 
 
 def choose_response(estimator: Any, response: Response = "auto") -> Response:
-    """Choose which of an estimator's answers is explained.
-
-    Parameters
-    ----------
-    estimator : object with `predict`
-        A fitted estimator.
-    response : {"auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"}
-        "auto" is predict for regressors and predict_proba for classifiers; "margin" is the answer
-        before the link function, "log_odds" is log(p / (1 - p)) of each probability.
-    """
+    """Choose which of an estimator's answers is explained."""
     read_word("response", response, get_args(Response))
     if response != "auto":
         return response
@@ -100,13 +79,7 @@ def _log_odds(predict_proba: Callable[[Any], Any], rows: Any) -> Any:
 
 
 def log_odds(probability: Any) -> FloatArray:
-    """Turn probabilities into log(p / (1 - p)).
-
-    Examples
-    --------
-    >>> log_odds([0.5, 0.9]).round(3)
-    array([0.   , 2.197])
-    """
+    """Turn probabilities into log(p / (1 - p))."""
     p = np.asarray(probability, dtype=np.float64)
     if np.any((p <= 0) | (p >= 1)):
         msg = (

@@ -127,17 +127,7 @@ def recognise_kind(model: Any) -> str:
 
 
 def unbind(model: Any, response: Response) -> tuple[Any, Response]:
-    """Give the estimator and the response that `clf.predict_proba` stands for; others as they are.
-
-    Examples
-    --------
-    >>> class Line:
-    ...     def predict(self, rows):
-    ...         return rows[:, 0]
-    >>> line = Line()
-    >>> unbind(line.predict, "auto") == (line, "predict")
-    True
-    """
+    """Give the estimator and the response that `clf.predict_proba` stands for; others as they are."""
     owner, name = getattr(model, "__self__", None), getattr(model, "__name__", "")
     if not ismethod(model) or name not in RESPONSE_METHODS or isinstance(owner, type | Adapter):
         return model, response

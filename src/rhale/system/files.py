@@ -23,17 +23,8 @@ NO_SUCH_CALL = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)  # of disks that do no
 def whole(path: str | PathLike[str]) -> Iterator[Path]:
     """Give a place to write to; the file appears when it is complete, or not at all.
 
-    Parameters
-    ----------
-    path : path-like
-        The file; one that is there is replaced, whoever else writes it at the same time.
-
-    Raises
-    ------
-    MissingFolderError
-        If its folder is not there.
-    OSError
-        If the disk says no; it names `path`, whichever step failed.
+    Raise `MissingFolderError` if its folder is not there; `OSError` if the disk says no; it names
+    `path`, whichever step failed.
     """
     target = as_path(path)
     require_folder(target)
@@ -124,13 +115,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of names and values, for `json.loads`; ValueError for a name that comes twice.
-
-    Examples
-    --------
-    >>> once_each([("a", 1), ("b", 2)])
-    {'a': 1, 'b': 2}
-    """
+    """Make an object of names and values, for `json.loads`; ValueError for a name that comes twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         msg = "an object has a name twice"

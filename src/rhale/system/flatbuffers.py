@@ -17,17 +17,10 @@ class FlatTable:
     """A table of a flatbuffer: numbered fields, each of which may be absent.
 
     Whatever leads beyond the bytes is a ValueError.
-
-    Attributes
-    ----------
-    content : bytes
-        The whole buffer.
-    place : int
-        Where the table begins.
     """
 
-    content: bytes
-    place: int
+    content: bytes  # the whole buffer
+    place: int  # where the table begins
 
     @staticmethod
     def root(content: bytes) -> FlatTable:

@@ -25,21 +25,11 @@ from rhale.errors import RhaleError
 
 @dataclass(frozen=True)
 class ErrorRecord:
-    """An error as plain text: others wrap exceptions, try again what cannot succeed, or run code.
+    """An error as plain text: others wrap exceptions, try again what cannot succeed, or run code."""
 
-    Attributes
-    ----------
-    kind : str
-        Name of its class, one of ours.
-    message : str
-        One sentence.
-    trace : str
-        Where it came from, for those who look for mistakes.
-    """
-
-    kind: str
-    message: str
-    trace: str = ""
+    kind: str  # name of its class, one of ours
+    message: str  # one sentence
+    trace: str = ""  # where it came from, for those who look for mistakes
 
     @staticmethod
     def of(error: RhaleError) -> ErrorRecord:
@@ -90,15 +80,7 @@ class NotUnderstoodError(Exception):
 
 @contextmanager
 def started(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """A child in a group of its own: Ctrl-C reaches this process, which ends the whole group.
-
-    Parameters
-    ----------
-    command : sequence of str
-        What to run.
-    **options
-        Passed on to `subprocess.Popen`.
-    """
+    """A child in a group of its own: Ctrl-C reaches this process, which ends the whole group."""
     child = subprocess.Popen(  # noqa: S603 - our own modules
         list(command),
         stdin=subprocess.PIPE,
@@ -160,14 +142,8 @@ def keep_last_output(child: subprocess.Popen[bytes]) -> Iterator[bytearray]:
 def heard(child: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, Any]]:
     """What a child says, line by line, for as long as one listens.
 
-    Raises
-    ------
-    SilentError
-        If it says no more.
-    TooLongError
-        If it is still silent after so many seconds from now.
-    NotUnderstoodError
-        If it says something that is no JSON, or far too much.
+    Raise `SilentError` if it says no more; `TooLongError` if it is still silent after so many
+    seconds from now; `NotUnderstoodError` if it says something that is no JSON, or far too much.
     """
     lines: queue.Queue[bytes] = queue.Queue(maxsize=1)
     deadline = time.monotonic() + seconds
@@ -251,13 +227,9 @@ def stream_of(stream: IO[bytes] | None) -> IO[bytes]:
 
 
 def end_with_parent() -> None:
-    """End this process when its parent is gone, even while a model holds Python's lock.
-
-    Notes
-    -----
-    Linux sends a signal. Elsewhere, and for a parent that is gone already, a thread sees that the
-    input ends: the parent holds its other end and never writes again.
-    """
+    """End this process when its parent is gone, even while a model holds Python's lock."""
+    # Linux sends a signal. Elsewhere, and for a parent that is gone already, a thread sees that
+    # the input ends: the parent holds its other end and never writes again.
     if sys.platform == "linux":
         import ctypes
 
@@ -315,21 +287,9 @@ def can_limit() -> bool:
 
 
 def limit_this_process(max_memory: int, max_seconds: float) -> None:
-    """Limit memory and processor time of this process, where the system can.
-
-    Parameters
-    ----------
-    max_memory : int
-        Bytes.
-    max_seconds : float
-        The parent ends the process after so many seconds; should the parent be gone by then,
-        processor time does.
-
-    Notes
-    -----
-    Data is what a process really writes to. Addresses also count what it only maps, of which
-    large libraries have gigabytes, so their limit is wider; it holds where data has none.
-    """
+    """Limit memory and processor time of this process, where the system can."""
+    # Data is what a process really writes to. Addresses also count what it only maps, of which
+    # large libraries have gigabytes, so their limit is wider; it holds where data has none.
     if not can_limit():
         return
     import resource

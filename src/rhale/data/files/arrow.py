@@ -63,13 +63,9 @@ def _count_rows(file: RegularFile | HeldBytes, heads: Iterable[tuple[int, bytes,
 
 
 def read_arrow_batches(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[Any]:
-    """Read rows in record batches of at most `size` rows; only these columns are touched.
-
-    Notes
-    -----
-    Arrow trusts the offsets and indices in a file, and reads whatever memory they lead to. They
-    are checked in full before anything looks at the values.
-    """
+    """Read rows in record batches of at most `size` rows; only these columns are touched."""
+    # Arrow trusts the offsets and indices in a file, and reads whatever memory they lead to. They
+    # are checked in full before anything looks at the values.
     import pyarrow as pa
 
     place = {name: place for place, name in enumerate(_open_arrow_reader(file, kind).schema.names)}
@@ -228,21 +224,11 @@ def _require_inside(file: RegularFile | HeldBytes, place: int, size: int) -> Non
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """What stands before the bytes of a batch.
+    """What stands before the bytes of a batch."""
 
-    Attributes
-    ----------
-    n_rows : int
-        How many rows; none for a dictionary.
-    is_compressed : bool
-        Whether its buffers are.
-    buffers : ndarray
-        Their places in the body, and sizes.
-    """
-
-    n_rows: int
-    is_compressed: bool
-    buffers: Records
+    n_rows: int  # how many rows; none for a dictionary
+    is_compressed: bool  # whether its buffers are
+    buffers: Records  # their places in the body, and sizes
 
 
 def read_head(message: bytes) -> Head | None:

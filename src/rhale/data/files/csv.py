@@ -20,14 +20,10 @@ FAILED = re.compile(r"In CSV column #(\d+):")  # how Arrow says which column has
 
 
 def measure_delimited(file: RegularFile) -> tuple[Any, int]:
-    """Types of all columns and the number of rows; reads the whole file, at most twice.
-
-    Notes
-    -----
-    Arrow tells the types from the first block. Where a later row does not convert, the file is
-    read once more as text, and each block strikes out the types that one of its values is not of.
-    Of those that are left Arrow would take the first with all rows in memory.
-    """
+    """Types of all columns and the number of rows; reads the whole file, at most twice."""
+    # Arrow tells the types from the first block. Where a later row does not convert, the file is
+    # read once more as text, and each block strikes out the types that one of its values is not
+    # of. Of those that are left Arrow would take the first with all rows in memory.
     _require_likely_width(file)
     try:
         found = open_delimited(file)
@@ -116,13 +112,6 @@ def _infer_types_from_text(file: RegularFile, names: list[str]) -> tuple[Any, in
 
 def possible(cells: Any, types: list[Any]) -> list[Any]:
     """Those of some types that all cells of a column can be read as.
-
-    Parameters
-    ----------
-    cells : pyarrow.Array of binary
-        The cells as they are written.
-    types : list of pyarrow.DataType
-        The types to try, in the order of guesses; the last one is binary.
 
     Examples
     --------

@@ -28,21 +28,13 @@ LONG_LIST_MARK = 15  # elements of a list whose number stands in its first byte
 
 @dataclass(frozen=True)
 class Stored:
-    """A column as it is stored in a row group.
+    """A column as it is stored in a row group."""
 
-    Attributes
-    ----------
-    path : tuple of bytes
-        Name of the column, and of what is inside it.
-    kind, codec : int
-        What the values are, and how they are packed.
-    place, size : int
-        Where its pages are, and how many bytes they have.
-    """
-
-    path: tuple[bytes, ...]
+    path: tuple[bytes, ...]  # name of the column, and of what is inside it
+    # kind, codec: what the values are, and how they are packed
     kind: int
     codec: int
+    # place, size: where its pages are, and how many bytes they have
     place: int
     size: int
 
@@ -253,23 +245,7 @@ def _require_narrow_rows(batches: Iterable[Any], size: int, n_bytes: int) -> Ite
 def safe_rows(
     file: RegularFile, group: RowGroup, place: int, names: set[str], whole: set[str], size: int
 ) -> int:
-    """How many rows of a group can be read at a time, however long their text may turn out to be.
-
-    Parameters
-    ----------
-    file : RegularFile
-        The file.
-    group : RowGroup
-        One of its row groups.
-    place : int
-        Which one.
-    names : set of str
-        The columns that are read.
-    whole : set of str
-        Those that stay dictionaries: their text is not repeated for every row.
-    size : int
-        Rows that are wanted at a time.
-    """
+    """How many rows of a group can be read at a time, however long their text may turn out to be."""
     rows = size
     for column in group.columns:
         name = column.path[0].decode(errors="replace") if column.path else ""

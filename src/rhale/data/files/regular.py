@@ -192,13 +192,7 @@ ROWS_IN_BYTE = 2**20  # a column of one value takes some hundred bytes for 67 mi
 
 
 def most_from(n_bytes: int) -> int:
-    """How many bytes so many compressed ones may become.
-
-    Examples
-    --------
-    >>> most_from(1000) == 2**28, most_from(2**30) == 2**38
-    (True, True)
-    """
+    """How many bytes so many compressed ones may become."""
     return max(HELD, MAX_TABLE_EXPANSION * n_bytes)
 
 

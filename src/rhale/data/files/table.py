@@ -59,40 +59,16 @@ DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 @dataclass(frozen=True, eq=False)
 class TableFile:
-    """A file that was opened once, and is read as often as needed.
+    """A file that was opened once, and is read as often as needed."""
 
-    Attributes
-    ----------
-    path : str
-        As the user wrote it.
-    kind : str
-        "parquet", "csv", "arrow" (Feather, too) or "stream".
-    stamp : (int, int)
-        Size in bytes and time of the last change in nanoseconds.
-    schema : pyarrow.Schema
-        Its columns, without what pandas calls an index.
-    n_rows : int
-        How many rows it has.
-    """
-
-    path: str
-    kind: str
-    stamp: Stamp
-    schema: Any
-    n_rows: int
+    path: str  # as the user wrote it
+    kind: str  # "parquet", "csv", "arrow" (Feather, too) or "stream"
+    stamp: Stamp  # size in bytes and time of the last change in nanoseconds
+    schema: Any  # its columns, without what pandas calls an index
+    n_rows: int  # how many rows it has
 
     def batches(self, schema: Any, size: int, skip: int = 0) -> Iterator[Any]:
-        """Read rows in record batches of at most about `size` rows.
-
-        Parameters
-        ----------
-        schema : pyarrow.Schema
-            The columns to read, no others are touched; and their types in the whole table.
-        size : int
-            Rows in a batch.
-        skip : int
-            Rows to leave out at the start.
-        """
+        """Read rows in record batches of at most about `size` rows."""
         self.require_unchanged()
         n_rows = min(skip, self.n_rows)
         with naming_file(self.path, self.kind), RegularFile(self.path) as file:
@@ -231,24 +207,12 @@ DATASET_READ_AHEAD = 1  # batches and fragments that pyarrow reads before they a
 
 @dataclass(frozen=True, eq=False)
 class Fragment:
-    """One file of a dataset, with the columns that its folder gives it.
+    """One file of a dataset, with the columns that its folder gives it."""
 
-    Attributes
-    ----------
-    fragment : pyarrow.dataset.Fragment
-        Where its rows are.
-    stamp : (int, int)
-        Size in bytes and time of the last change in nanoseconds.
-    schema : pyarrow.Schema
-        Columns of the whole dataset.
-    n_rows : int
-        How many rows it has.
-    """
-
-    fragment: Any
-    stamp: Stamp
-    schema: Any
-    n_rows: int
+    fragment: Any  # where its rows are
+    stamp: Stamp  # size in bytes and time of the last change in nanoseconds
+    schema: Any  # columns of the whole dataset
+    n_rows: int  # how many rows it has
 
     @property
     def path(self) -> str:
@@ -328,13 +292,7 @@ Part = TableFile | Fragment
 
 
 def names_files(data: Any) -> bool:
-    """Tell whether the user passed paths, a dataset of files, or files that are open already.
-
-    Examples
-    --------
-    >>> names_files("rows/*.parquet"), names_files(["a.csv", Path("b.csv")]), names_files([1, 2])
-    (True, True, False)
-    """
+    """Tell whether the user passed paths, a dataset of files, or files that are open already."""
     if isinstance(data, list | tuple):
         return bool(data) and all(isinstance(item, str | Path) for item in data)
     is_open = isinstance(data, PiecedTable) and isinstance(data.source, Files)
@@ -342,19 +300,9 @@ def names_files(data: Any) -> bool:
 
 
 def open_files(data: Any) -> PiecedTable:
-    """Open files without holding their rows.
-
-    Parameters
-    ----------
-    data : str, Path, sequence of these, or pyarrow.dataset.Dataset
-        Paths of files and folders, and patterns such as `rows/*.parquet`; the rows of all files
-        follow each other. Of a folder, all tables below it are read in the order of their names.
-
-    Notes
-    -----
-    Columns and numbers of rows of Parquet and Arrow files stand in their footers. CSV files are
-    read once here, because the type of a column is known after its last row only.
-    """
+    """Open files without holding their rows."""
+    # Columns and numbers of rows of Parquet and Arrow files stand in their footers. CSV files are
+    # read once here, because the type of a column is known after its last row only.
     if isinstance(data, PiecedTable):
         return data
     if find_spec("pyarrow") is None:
@@ -514,18 +462,10 @@ def empty_table(schema: Any, path: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Files:
-    """Files that are one table: its rows are theirs, one file after the other.
+    """Files that are one table: its rows are theirs, one file after the other."""
 
-    Attributes
-    ----------
-    parts : tuple of TableFile or Fragment
-        The files.
-    schema : pyarrow.Schema
-        Columns and types of all files together.
-    """
-
-    parts: tuple[Part, ...]
-    schema: Any
+    parts: tuple[Part, ...]  # the files
+    schema: Any  # columns and types of all files together
 
     @cached_property
     def part_rows(self) -> tuple[int, ...]:
@@ -538,17 +478,7 @@ class Files:
         return [part.identity for part in self.parts]
 
     def chunks(self, table: PiecedTable, size: int, first: int = 0) -> Iterator[Chunk]:
-        """Read all rows in chunks.
-
-        Parameters
-        ----------
-        table : PiecedTable
-            Which columns and rows, and how they become chunks.
-        size : int
-            Rows in a chunk; small files are read together until there are about as many.
-        first : int
-            How many chunks to leave out at the start; most of them are not read.
-        """
+        """Read all rows in chunks."""
         if table.weights is not None:  # a chunk whose weights are all zero does not come
             yield from islice(self._chunks(table, size, 0), first, None)
         else:
@@ -656,18 +586,7 @@ def read_some(table: PiecedTable, n_rows: int, settings: Mapping[str, Any]) -> A
 
 
 def read_all(table: PiecedTable) -> Any:
-    """Read all rows into memory, as models see them.
-
-    Parameters
-    ----------
-    table : PiecedTable
-        Files that are open, with the columns that are wanted.
-
-    Returns
-    -------
-    pandas data frame
-        A table of Arrow where pandas is not installed.
-    """
+    """Read all rows into memory, as models see them."""
     (chunk,) = table.chunks(sum(table.source.part_rows))
     return table.settle(chunk.facts()).settle_chunk(chunk).rows
 

@@ -135,14 +135,9 @@ class PandasView:
 
     Left alone, a piece where a whole number is missing would come with other types than the next.
     Types are those that pandas would give to the whole table at once.
-
-    Attributes
-    ----------
-    facts : ColumnFacts
-        What all rows together tell about the columns.
     """
 
-    facts: ColumnFacts
+    facts: ColumnFacts  # what all rows together tell about the columns
 
     def __call__(self, piece: Any) -> Any:
         """Convert a piece: a table of Arrow, or already one of pandas."""

@@ -40,13 +40,7 @@ CHUNKS_READ_AHEAD = 1  # chunks, and one more that waits for its place
 
 
 def read_ahead(items: Iterable[Item], n_ahead: int = CHUNKS_READ_AHEAD) -> Generator[Item]:
-    """Pass items on in order, and fetch a few more in a thread meanwhile.
-
-    Examples
-    --------
-    >>> list(read_ahead(range(5)))
-    [0, 1, 2, 3, 4]
-    """
+    """Pass items on in order, and fetch a few more in a thread meanwhile."""
     queue: Queue[tuple[str, Any]] = Queue(maxsize=n_ahead)
     is_over = Event()
 
@@ -93,42 +87,21 @@ ENGINE_MEMBERS = ("name", "no_resume", "map_parts")
 
 @dataclass(frozen=True, eq=False)
 class PiecedTable:
-    """Columns that are known, and rows that come in pieces, as often as needed.
+    """Columns that are known, and rows that come in pieces, as often as needed."""
 
-    Attributes
-    ----------
-    head : FrameTable or ArrayTable
-        The columns that the model sees; no rows.
-    everything : tuple of str
-        All columns of the pieces.
-    source : object
-        Where the pieces come from: files, or the user's Dask, Spark or Ray table.
-    engine : Engine or None
-        Who works on the parts of the source; None for files, which are read in this process.
-    n_rows : int or None
-        Number of rows, where it is known before they are read.
-    weights : str or None
-        The column that says how much each row matters.
-    labels : mapping of int to Labels
-        Columns of names that are read as numbers.
-    facts : ColumnFacts or None
-        What a first pass learned about the columns; None before.
-    drawn : ndarray or None
-        Places of the rows to use in the whole table, increasing; None for all.
-    starts : tuple of int
-        Places of the first rows of all parts, where rows are drawn.
-    """
-
-    head: FrameTable | ArrayTable
-    everything: tuple[str, ...]
-    source: Any = None
+    head: FrameTable | ArrayTable  # the columns that the model sees; no rows
+    everything: tuple[str, ...]  # all columns of the pieces
+    source: Any = None  # where the pieces come from: files, or the user's Dask, Spark or Ray table
+    # Who works on the parts of the source; None for files, which are read in this process
     engine: Engine | None = None
-    n_rows: int | None = None
-    weights: str | None = None
+    n_rows: int | None = None  # number of rows, where it is known before they are read
+    weights: str | None = None  # the column that says how much each row matters
+    # Columns of names that are read as numbers
     labels: Mapping[int, Labels] = field(default_factory=dict)
-    facts: ColumnFacts | None = None
+    facts: ColumnFacts | None = None  # what a first pass learned about the columns; None before
+    # Places of the rows to use in the whole table, increasing; None for all
     drawn: IntArray | None = None
-    starts: tuple[int, ...] = ()
+    starts: tuple[int, ...] = ()  # places of the first rows of all parts, where rows are drawn
 
     # --- what the table is ---------------------------------------------------------------------
 
@@ -256,21 +229,7 @@ class PiecedTable:
         first_row: int = 0,
         start: int = 0,
     ) -> Iterator[Chunk]:
-        """Cut pieces into chunks.
-
-        Parameters
-        ----------
-        pieces : iterable of data frames, record batches or arrays
-            They follow each other.
-        size : int
-            Rows in a chunk.
-        where : str
-            The file or the partition, for messages.
-        first_row : int
-            Number of the first row, for messages.
-        start : int
-            Its place in the whole table, for a draw of rows.
-        """
+        """Cut pieces into chunks."""
         with naming_source(where):
             for rows, numbers in cut(self._rows(pieces, first_row, start), size):
                 chunk = self._weigh(rows, numbers)

@@ -30,28 +30,10 @@ class NoPlainFormError(ValueError):
 def encode_checkpoint_value(value: Any) -> bytes:
     """Turn a value into bytes.
 
-    Parameters
-    ----------
-    value : object
-        A record that `rhale.stats.records.crosses_processes` knows, an array of numbers, rows
-        of pandas or pyarrow, or a plain value: None, truth, number, text, bytes, a type of these;
-        tuples, lists and dictionaries of them.
-
-    Raises
-    ------
-    NoPlainFormError
-        If there is anything else in it.
-
-    Notes
-    -----
-    JSON says what it is; the bytes of all arrays follow. Nothing is pickled: reading a file of
-    an unknown origin makes wrong numbers at worst.
-
-    Examples
-    --------
-    >>> decode_checkpoint_value(encode_checkpoint_value({"a": (1, float("inf"))}))
-    {'a': (1, inf)}
+    Raise `NoPlainFormError` if there is anything else in it.
     """
+    # JSON says what it is; the bytes of all arrays follow. Nothing is pickled: reading a file of
+    # an unknown origin makes wrong numbers at worst.
     packer = Packer()
     tree = packer.plain(value)
     head = json.dumps([[len(blob) for blob in packer.blobs], tree]).encode()
@@ -205,10 +187,7 @@ class Unpacker:
 def arrow_bytes(frame: nw.DataFrame[Any]) -> bytes:
     """Write rows of pandas or pyarrow as a stream of Arrow.
 
-    Raises
-    ------
-    NoPlainFormError
-        If a column would not come back as it is.
+    Raise `NoPlainFormError` if a column would not come back as it is.
     """
     library, native = str(frame.implementation.value), frame.to_native()
     try:

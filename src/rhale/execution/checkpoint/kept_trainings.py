@@ -28,28 +28,12 @@ class KeptTraining:
 
 @dataclass(frozen=True, eq=False)
 class KeptTrainings:
-    """Finished trainings of one call; models are not among them.
+    """Finished trainings of one call; models are not among them."""
 
-    Attributes
-    ----------
-    memory : Checkpoint
-        The folder.
-    """
-
-    memory: Checkpoint
+    memory: Checkpoint  # the folder
 
     def save(self, number: int, explanation: Any, pairs: Any = None) -> None:
-        """Keep a training; a file that is there is whole, whatever happens.
-
-        Parameters
-        ----------
-        number : int
-            Of the training, from 0 on.
-        explanation : Explanation
-            Its effects, with all that bins are chosen from.
-        pairs : Interactions, optional
-            Pairs that were measured, too.
-        """
+        """Keep a training; a file that is there is whole, whatever happens."""
         content = {
             KEPT_EFFECTS_KEY: _written(store.pack_explanation(explanation)),
             KEPT_PAIRS_KEY: None if pairs is None else _written(store.pack_interactions(pairs)),
@@ -60,10 +44,7 @@ class KeptTrainings:
     def load(self, number: int) -> KeptTraining | None:
         """What was kept of a training; None if nothing was.
 
-        Raises
-        ------
-        CheckpointError
-            If the file is damaged.
+        Raise `CheckpointError` if the file is damaged.
         """
         name = name_training(number)
         found = self.memory.load(name)
@@ -92,34 +73,15 @@ def _written(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def name_training(number: int) -> str:
-    """Name of the file of a training, which counts from 1.
-
-    Examples
-    --------
-    >>> name_training(0)
-    'training-1'
-    """
+    """Name of the file of a training, which counts from 1."""
     return f"training-{number + 1}"
 
 
 def identify_trainings(
     lesson: TrainingSet, parts: Sequence[IntArray], said: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Describe a call, so that another one can be told from it.
-
-    Parameters
-    ----------
-    lesson : TrainingSet
-        Who learns what from which table.
-    parts : sequence of ndarray
-        Rows of each training.
-    said : mapping of str to object
-        What every training is asked, and versions.
-
-    Notes
-    -----
-    An estimator is known by its class and parameters, a function by its name alone.
-    """
+    """Describe a call, so that another one can be told from it."""
+    # An estimator is known by its class and parameters, a function by its name alone.
     rows = b"".join(np.asarray(part, dtype="<i8").tobytes() for part in parts)
     sizes = np.array([part.size for part in parts], dtype="<i8").tobytes()
     own = {

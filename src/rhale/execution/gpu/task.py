@@ -34,24 +34,7 @@ HOST_ROWS = 2**18  # rows that come to the host at a time
 
 
 def move_to_device(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, Any]:
-    """Bring a model and a table to one device.
-
-    Parameters
-    ----------
-    adapter : Adapter
-        The model; the user's own stays where it is.
-    table : Table
-        The rows.
-    device : str, torch.device, JAX device or None
-        Where to compute; None for where the model is.
-
-    Returns
-    -------
-    adapter : Adapter
-        On the device.
-    table : Table
-        An array that a module on a CUDA device is to see is read there; others as they are.
-    """
+    """Bring a model and a table to one device."""
     if device is not None:
         adapter = adapter.move_to(device)
     here = table.storage.device
@@ -120,14 +103,9 @@ class UnusableError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class DeviceTask:
-    """Measure the slopes of some features in a chunk, where the module computes them.
+    """Measure the slopes of some features in a chunk, where the module computes them."""
 
-    Attributes
-    ----------
-    task : Asking
-        What to measure; it measures chunks where something is wrong, and says what.
-    """
-
+    # What to measure; it measures chunks where something is wrong, and says what
     task: MeasureTask
 
     @property

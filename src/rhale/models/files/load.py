@@ -30,13 +30,7 @@ LIBRARY_OF = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm", ".cbm":
 
 
 def load_model(path: str | Path) -> Any:
-    """Load a model that XGBoost, LightGBM or CatBoost has saved, with that library.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file ending in .json or .ubj (XGBoost), .txt (LightGBM) or .cbm (CatBoost).
-    """
+    """Load a model that XGBoost, LightGBM or CatBoost has saved, with that library."""
     place = Path(path)
     library = LIBRARY_OF[place.suffix.lower()]
     if not place.is_file():
@@ -214,13 +208,7 @@ def _read_model(kind: str, place: Path, content: bytes, trust: Sequence[str]) ->
 
 
 def kind_of_file(path: Path, content: bytes) -> str:
-    """Say what a model file is; its content and its name must agree.
-
-    Examples
-    --------
-    >>> kind_of_file(Path("m.cbm"), b"CBM1...")
-    'CatBoost'
-    """
+    """Say what a model file is; its content and its name must agree."""
     by_name, by_content = MODEL_FORMATS.get(path.suffix.lower()), kind_of_content(content)
     if b'"rhale_format"' in content[:200]:
         msg = f"{path} is a saved explanation, not a model: rhale report {path} shows it"
@@ -270,13 +258,7 @@ def _kind_of_archive(content: bytes) -> str | None:
 
 
 def list_kinds() -> str:
-    """The kinds of model files, for messages.
-
-    Examples
-    --------
-    >>> list_kinds().startswith("ONNX (.onnx), XGBoost JSON (.json)")
-    True
-    """
+    """The kinds of model files, for messages."""
     return ", ".join(f"{kind} ({suffix})" for suffix, kind in MODEL_FORMATS.items())
 
 
@@ -292,13 +274,7 @@ def is_named_object(model: str) -> bool:
 
 
 def load_named(model: str) -> Any:
-    """Import an object, from the folder of work too.
-
-    Parameters
-    ----------
-    model : str
-        `package.module:object`.
-    """
+    """Import an object, from the folder of work too."""
     module, _, name = model.partition(":")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))

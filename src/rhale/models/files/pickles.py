@@ -40,15 +40,7 @@ ARCHIVE_ERRORS = (
 def find_pickle(content: bytes) -> str | None:
     r"""Say who wrote a pickle: pickle, joblib or torch; None for what is no pickle.
 
-    Parameters
-    ----------
-    content : bytes
-        The whole file, if it is an archive; else its beginning will do.
-
-    Examples
-    --------
-    >>> find_pickle(pickle.dumps([1])), find_pickle(b"tree\nversion=v4")
-    ('pickle', None)
+    An archive is needed whole; of other files the beginning is enough.
     """
     if content[:2] == b"PK":
         return _find_in_zip(content)

@@ -61,73 +61,35 @@ IS_CHILD_PROCESS = False  # whether this process is the one that may be ended
 
 @dataclass(frozen=True)
 class ChildLimits:
-    """What a child may use, and what to tell those who reach a limit.
+    """What a child may use, and what to tell those who reach a limit."""
 
-    Attributes
-    ----------
-    max_memory : int
-        Bytes.
-    max_seconds : float
-        From now to its answer.
-    more_memory, more_seconds : str
-        How more is allowed, for messages.
-    model : str
-        What to call the model.
-    """
-
-    max_memory: int
-    max_seconds: float
+    max_memory: int  # bytes
+    max_seconds: float  # from now to its answer
+    # more_memory, more_seconds: how more is allowed, for messages
     more_memory: str
     more_seconds: str
-    model: str = "the model"
+    model: str = "the model"  # what to call the model
 
 
 # --- a child at work ------------------------------------------------------------------------------
 
 
 def run_child(
-    serve: str,
-    request: Mapping[str, Any],
+    serve: str,  # the module whose `main` serves the request
+    request: Mapping[str, Any],  # what to do, as plain values
     limits: ChildLimits,
-    hear: Hear,
+    hear: Hear,  # gets the messages of the child: what it is doing, progress, notes
     *,
+    # What the child may read, list and write, as `closed.close_off` takes it; None: all that we may
     opened: Mapping[str, Any] | None,
-    rows: Callable[[IO[bytes]], object] = lambda _: None,
-    keeps: bool = False,
+    rows: Callable[[IO[bytes]], object] = lambda _: None,  # writes what follows the request
+    keeps: bool = False,  # whether the first Ctrl-C goes to the child, which returns what it has
+    # Ending of the model file, and the call: which loops to compile again outside the sandbox
     compiles: tuple[str, str] = ("", ""),
-    path: Sequence[str] = (),
-    debug: bool = False,
+    path: Sequence[str] = (),  # where the child finds modules, if not where Python does
+    debug: bool = False,  # show what the child and its model print, and tracebacks
 ) -> dict[str, Any]:
-    """Have a request done by a process of its own.
-
-    Parameters
-    ----------
-    serve : str
-        The module whose `main` does it.
-    request : mapping
-        What to do, as plain values.
-    limits : ChildLimits
-        What it may use.
-    hear : callable
-        Gets what the child says on its way: what it is doing, how far, notes.
-    opened : mapping or None
-        What it may read, list and write, as `closed.close_off` takes it; None: all that we may.
-    rows : callable
-        Writes what the child reads after the request.
-    keeps : bool
-        Whether the first Ctrl-C is the child's, which gives what it has.
-    compiles : pair of str
-        Ending of the model file, and the call: what is to be compiled again where it was compiled.
-    path : sequence of str
-        Where it finds modules, if not where Python does.
-    debug : bool
-        Show what the child and its model print, and tracebacks.
-
-    Returns
-    -------
-    dict
-        The child's answer, which may be hostile.
-    """
+    """Run a request in a process of its own; return its answer, which may be hostile."""
     # A frozen program would start itself again.
     if not sys.executable or getattr(sys, "frozen", False):
         msg = (

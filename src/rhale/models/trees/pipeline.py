@@ -27,20 +27,7 @@ Sources = list[frozenset[int]]  # for each column that comes out, those that wen
 def where_columns_go(steps: Sequence[Any], n_columns: int, names: Sequence[str]) -> IntArray:
     """Follow the columns of a table through some steps.
 
-    Parameters
-    ----------
-    steps : sequence of transformers
-        Fitted, in order.
-    n_columns : int
-        Columns of the table.
-    names : sequence of str
-        Their names.
-
-    Returns
-    -------
-    ndarray of shape (n_columns,)
-        The column that each one becomes: NOWHERE if it is dropped, MIXED if it becomes several
-        or is mixed with others.
+    Shapes: result (n_columns,).
     """
     sources: Sources = [frozenset([i]) for i in range(n_columns)]
     for step in steps:

@@ -34,23 +34,12 @@ RAW = ("margin", "decision_function")
 
 @dataclass(frozen=True, eq=False)
 class TreeWalker:
-    """Trees, and what is done before and after walking them.
+    """Trees, and what is done before and after walking them."""
 
-    Attributes
-    ----------
-    reading : Reading
-        The trees and their link.
-    response : str
-        Which answer: raw sums, or after the link.
-    is_pair : bool
-        Whether one probability becomes two outputs.
-    after : callable or None
-        Maps answers (..., n_outputs) number by number to other units, where they are wanted so.
-    """
-
-    reading: Reading
-    response: str
-    is_pair: bool
+    reading: Reading  # the trees and their link
+    response: str  # which answer: raw sums, or after the link
+    is_pair: bool  # whether one probability becomes two outputs
+    # Maps answers (..., n_outputs) number by number to other units, where they are wanted so
     after: Callable[[FloatArray], FloatArray] | None = None
 
     def walk(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
@@ -141,20 +130,7 @@ class TreeWalker:
     def places(self, column: int, chunk: Chunk, values: FloatArray) -> FloatArray | None:
         """Thresholds of a column in the user's units, never falling; None if it has no such.
 
-        Parameters
-        ----------
-        column : int
-            The column.
-        chunk : Chunk
-            Some rows.
-        values : ndarray of shape (n_values,)
-            Values of the column, increasing.
-
-        Returns
-        -------
-        ndarray of shape (n_cuts,) or None
-            A value at or above one is behind the threshold. None where the trees do not see the
-            values in their own order: categories, values that count as missing, mixed columns.
+        Shapes: values (n_values,), result (n_cuts,).
         """
         found = self.reading
         feature = column if found.columns is None else int(found.columns[column])
