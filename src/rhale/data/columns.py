@@ -140,44 +140,36 @@ def factorize(column: Series) -> Distinct:
         numbers = native.replace_strict(values, range(len(values)), default=None)
         return values.to_list(), numbers.fill_null(-1).to_numpy().astype(np.int64)
     if library.is_pyarrow() and column.dtype in (nw.String, nw.Categorical):
-        return _factorize_arrow(native)
+        # the dictionary of the column, or one made of its text
+        import pyarrow as pa
+
+        encoded = native if pa.types.is_dictionary(native.type) else native.dictionary_encode()
+        whole = encoded.unify_dictionaries().combine_chunks() if len(native) else None
+        if whole is None:
+            return [], np.empty(0, dtype=np.int64)
+        codes = whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        return whole.dictionary.to_pylist(), codes
     try:
-        return _factorize_objects(column)
+        any_type, place = is_object(column), dict[Any, int]()
+        values, codes = list[Any](), np.empty(len(column), dtype=np.int64)
+        empty = column.is_null().to_numpy()
+        for row, value in enumerate(column.to_list()):
+            if empty[row]:
+                codes[row] = -1
+                continue
+            # 1, 1.0 and True are equal to Python, but not to a model
+            key = (type(value), value) if any_type else value
+            found = place.setdefault(key, len(values))
+            if found == len(values):
+                values.append(value)
+            codes[row] = found
+        return values, codes
     except TypeError as error:
         msg = (
             f"column {column.name!r} holds values that are neither numbers nor names ({error}); "
             "name the columns to explain in features= (the model still gets all columns)"
         )
         raise BadTableError(msg) from error
-
-
-def _factorize_arrow(native: Any) -> Distinct:
-    """Dictionaries of a column, or one made of its text."""
-    import pyarrow as pa
-
-    encoded = native if pa.types.is_dictionary(native.type) else native.dictionary_encode()
-    whole = encoded.unify_dictionaries().combine_chunks() if len(native) else None
-    if whole is None:
-        return [], np.empty(0, dtype=np.int64)
-    codes = whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return whole.dictionary.to_pylist(), codes
-
-
-def _factorize_objects(column: Series) -> Distinct:
-    any_type, place = is_object(column), dict[Any, int]()
-    values, codes = list[Any](), np.empty(len(column), dtype=np.int64)
-    empty = column.is_null().to_numpy()
-    for row, value in enumerate(column.to_list()):
-        if empty[row]:
-            codes[row] = -1
-            continue
-        # 1, 1.0 and True are equal to Python, but not to a model
-        key = (type(value), value) if any_type else value
-        found = place.setdefault(key, len(values))
-        if found == len(values):
-            values.append(value)
-        codes[row] = found
-    return values, codes
 
 
 def missing_value(column: Series) -> Any:
@@ -331,13 +323,44 @@ def make_like(like: Series, values: Any, missing: BoolArray | None = None) -> Se
     """Make a column of the same library, name and type."""
     missing = missing if missing is not None and missing.any() else None
     if like.implementation.is_pandas_like():
-        return _make_like_pandas(like, values, missing)
+        # one of pandas' several types for the same values: NumPy, nullable, Arrow-backed
+        pandas, dtype = like.implementation.to_native_namespace(), like.to_native().dtype
+        zone = getattr(dtype_of(like), "time_zone", None)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+            values = values.copy()
+            if missing is not None:
+                values[missing] = "NaT"
+            column = pandas.Series(values)
+            column = column.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else column
+            return nw.from_native(column.astype(dtype).rename(like.name), series_only=True)
+        if missing is not None:
+            if dtype.kind == "f" and isinstance(dtype, np.dtype):
+                values = np.where(missing, np.nan, values)
+            else:
+                values = [None if m else v for m, v in zip(missing, values.tolist(), strict=True)]
+        column = pandas.Series(values, dtype=dtype, name=like.name)
+        return nw.from_native(column, series_only=True)
     if like.implementation.is_polars() and like.dtype == nw.Decimal:
-        values = _inside_ticks(values, like.to_native().dtype.scale)
+        # polars 1.32 truncates to the scale of the column: a quarter of a unit of the last digit,
+        # added away from zero, makes truncation give the nearest decimal
+        scale = like.to_native().dtype.scale
+        ticks = np.rint(values * 10.0**scale)
+        inside = (ticks + np.copysign(0.25, ticks)) / 10.0**scale
+        values = np.where(np.abs(ticks) < MAX_EXACT_INTEGER, inside, values)
     if missing is not None:
         values = [None if m else v for m, v in zip(missing, values.tolist(), strict=True)]
     if like.implementation.is_pyarrow():
-        return _make_like_arrow(like, values)
+        # Arrow needs its exact type, dictionaries and time zones included
+        import pyarrow as pa
+
+        wanted = like.to_native().type
+        array = pa.array(values)
+        if pa.types.is_dictionary(wanted):
+            array = array.cast(wanted.value_type).dictionary_encode()
+        if pa.types.is_timestamp(wanted) and wanted.tz is not None:
+            array = array.cast(pa.timestamp("us", tz=wanted.tz))
+        found: Series = nw.from_native(pa.chunked_array([array.cast(wanted)]), series_only=True)
+        return found.alias(like.name)
     zone = getattr(like.dtype, "time_zone", None)
     dtype = nw.Datetime("us") if zone else like.dtype
     column = nw.new_series(like.name, values, dtype=dtype, backend=like.implementation)
@@ -346,45 +369,3 @@ def make_like(like: Series, values: Any, missing: BoolArray | None = None) -> Se
     native, wanted = column.to_native(), like.to_native().dtype  # knows more than narwhals
     made = native if native.dtype == wanted else native.cast(wanted)
     return nw.from_native(made, series_only=True)
-
-
-def _inside_ticks(values: FloatArray, scale: int) -> FloatArray:
-    """Numbers whose nearest decimals come also where digits are cut off, as polars 1.32 does."""
-    ticks = np.rint(values * 10.0**scale)
-    inside = (ticks + np.copysign(0.25, ticks)) / 10.0**scale
-    return np.where(np.abs(ticks) < MAX_EXACT_INTEGER, inside, values)
-
-
-def _make_like_pandas(like: Series, values: Any, missing: BoolArray | None) -> Series:
-    """One of pandas' several types for the same values: NumPy, nullable, Arrow-backed."""
-    pandas, dtype = like.implementation.to_native_namespace(), like.to_native().dtype
-    zone = getattr(dtype_of(like), "time_zone", None)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
-        values = values.copy()
-        if missing is not None:
-            values[missing] = "NaT"
-        column = pandas.Series(values)
-        column = column.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else column
-        return nw.from_native(column.astype(dtype).rename(like.name), series_only=True)
-    if missing is not None:
-        if dtype.kind == "f" and isinstance(dtype, np.dtype):
-            values = np.where(missing, np.nan, values)
-        else:
-            values = [None if m else v for m, v in zip(missing, values.tolist(), strict=True)]
-    column = pandas.Series(values, dtype=dtype, name=like.name)
-    return nw.from_native(column, series_only=True)
-
-
-def _make_like_arrow(like: Series, values: Any) -> Series:
-    """Arrow knows its type exactly, dictionaries and time zones included."""
-    import pyarrow as pa
-
-    wanted = like.to_native().type
-    array = pa.array(values)
-    if pa.types.is_dictionary(wanted):
-        array = array.cast(wanted.value_type).dictionary_encode()
-    if pa.types.is_timestamp(wanted) and wanted.tz is not None:
-        array = array.cast(pa.timestamp("us", tz=wanted.tz))
-    made = pa.chunked_array([array.cast(wanted)])
-    column: Series = nw.from_native(made, series_only=True)
-    return column.alias(like.name)

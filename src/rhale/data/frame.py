@@ -193,16 +193,13 @@ class FrameChunk:
             return vary_array(self.view.frame.to_native(), array, changes)
         stacked = stack_copies(self.view.frame, len(changes))
         if isinstance(changes, HeldColumn):
-            return self._put(stacked, self._hold(changes))
+            # one point in each copy; rows whose value is missing keep their own
+            values = np.repeat(changes.points, self.n_rows)
+            own = np.isnan(values)
+            if own.any():
+                own &= np.tile(np.isnan(self.view.column(changes.column)), len(changes))
+            return self._put(stacked, {changes.column: (values, own)})
         return self._put(stacked, self._vary_columns(changes))
-
-    def _hold(self, held: HeldColumn) -> dict[int, Values]:
-        """Values of a column that is held, in one copy after the other."""
-        values = np.repeat(held.points, self.n_rows)
-        own = np.isnan(values)
-        if own.any():
-            own &= np.tile(np.isnan(self.view.column(held.column)), len(held))
-        return {held.column: (values, own)}
 
     def _vary_columns(self, changes: Sequence[Change]) -> dict[int, Values]:
         """Values of the columns that change in some of the copies, and where they do not."""

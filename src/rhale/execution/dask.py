@@ -56,34 +56,27 @@ def open_dask_table(data: Any) -> PiecedTable | None:
         return None
     kinds = [kind.__name__ for kind in type(data).__mro__]
     if "Array" in kinds:
-        return _open_dask_array(data)
+        blocks = data._meta  # noqa: SLF001 - Dask's name for it
+        if type(blocks) is not np.ndarray:
+            msg = (
+                f"the Dask array is made of {type(blocks).__name__}; .map_blocks(np.asarray) makes "
+                "plain arrays of them, where that is possible"
+            )
+            raise BadTableError(msg)
+        require_two_dimensions("Dask array", data.shape)
+        if np.isnan(data.shape[1]):
+            msg = "the number of columns of the Dask array is not known; .compute_chunk_sizes() finds it"
+            raise BadTableError(msg)
+        head = recognise(np.empty((0, data.shape[1]), data.dtype))
+        whole = data if data.numblocks[1] == 1 else data.rechunk({1: -1})
+        n_rows = None if np.isnan(data.shape[0]) else int(data.shape[0])
+        return PiecedTable(head, head.names, whole, Dask(), n_rows)
     if "DataFrame" not in kinds:
         kind = next((kind for kind in kinds if kind in ADVICE), kinds[0])
         msg = f"a Dask {kind} is no table; {ADVICE.get(kind, '.compute() it')}"
         raise BadTableError(msg)
     head = recognise(data._meta.iloc[:0])  # noqa: SLF001 - Dask's name for it
     return PiecedTable(head, head.names, data, Dask())
-
-
-def _open_dask_array(data: Any) -> PiecedTable:
-    """Open an array; a row stays in one piece."""
-    blocks = data._meta  # noqa: SLF001 - Dask's name for it
-    if type(blocks) is not np.ndarray:
-        msg = (
-            f"the Dask array is made of {type(blocks).__name__}; .map_blocks(np.asarray) makes "
-            "plain arrays of them, where that is possible"
-        )
-        raise BadTableError(msg)
-    require_two_dimensions("Dask array", data.shape)
-    if np.isnan(data.shape[1]):
-        msg = (
-            "the number of columns of the Dask array is not known; .compute_chunk_sizes() finds it"
-        )
-        raise BadTableError(msg)
-    head = recognise(np.empty((0, data.shape[1]), data.dtype))
-    whole = data if data.numblocks[1] == 1 else data.rechunk({1: -1})
-    n_rows = None if np.isnan(data.shape[0]) else int(data.shape[0])
-    return PiecedTable(head, head.names, whole, Dask(), n_rows)
 
 
 # --- the work ----------------------------------------------------------------------------------

@@ -180,7 +180,9 @@ def map_in_threads(
     # end before their next question to the model.
     stop = Event()
     with ExitStack() as stack:
-        begin = partial(_begin, dict(np.geterr()), _settings_of_sklearn(), once(find_pools))
+        library = sys.modules.get("sklearn")  # each thread has settings of its own
+        of_sklearn = {} if library is None else library.get_config()
+        begin = partial(_begin, dict(np.geterr()), of_sklearn, once(find_pools))
         pool = stack.enter_context(ThreadPoolExecutor(n_threads, "rhale", begin))
         waiting: deque[Future[Result]] = deque()
         stack.callback(lambda: [one.cancel() for one in waiting])  # before the pool is left
@@ -198,12 +200,6 @@ def _context(stop: Event) -> Context:
     context = copy_context()
     context.run(STOP.set, stop)
     return context
-
-
-def _settings_of_sklearn() -> dict[str, Any]:
-    """Settings of scikit-learn, which each thread has for itself."""
-    library = sys.modules.get("sklearn")
-    return {} if library is None else library.get_config()
 
 
 def once(find: Callable[[], Result]) -> Callable[[], Result]:

@@ -170,23 +170,21 @@ class PartTask:
         """Work through the pieces of a part; errors of ours come back as a summary."""
         try:
             with session_of(self.predictor):
-                return self._fold(index, pieces)
+                starts, found, where = self.table.starts, Summary(0), f"partition {index}"
+                start = starts[min(index, len(starts) - 1)] if starts else 0
+                pieces = self._count(index, pieces) if starts else pieces
+                now = AdaptiveTask(self.task)
+                keep_freed_memory()
+                for chunk in self.table.cut(pieces, self.size, where=where, start=start):
+                    found = unite(found, now.summarise(chunk))
+                    now.learn(found.term)
+                # a task that need not send back all it knows
+                trim = getattr(self.task, "trim", None)
+                if found.term is None or trim is None:
+                    return found
+                return replace(found, term=trim(found.term, index))
         except RhaleError as error:
             return Summary(0, failure=ErrorRecord.of(error))
-
-    def _fold(self, index: int, pieces: Iterable[Any]) -> Summary:
-        starts, found, where = self.table.starts, Summary(0), f"partition {index}"
-        start = starts[min(index, len(starts) - 1)] if starts else 0
-        pieces = self._count(index, pieces) if starts else pieces
-        now = AdaptiveTask(self.task)
-        keep_freed_memory()
-        for chunk in self.table.cut(pieces, self.size, where=where, start=start):
-            found = unite(found, now.summarise(chunk))
-            now.learn(found.term)
-        trim = getattr(self.task, "trim", None)  # a task that need not send back all it knows
-        if found.term is None or trim is None:
-            return found
-        return replace(found, term=trim(found.term, index))
 
     def _count(self, index: int, pieces: Iterable[Any]) -> Iterator[Any]:
         """Pass pieces on; rows are drawn by their places, so parts must have as many as before."""

@@ -17,7 +17,7 @@ from rhale.errors import BadSettingError
 from rhale.features.survey import Survey
 from rhale.output.note import Note
 from rhale.output.times import AxisKind, as_axis_kind, as_numbers, format_axis_value, in_full
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,11 @@ class LevelReader:
     def categories(self, place: int) -> tuple[Levels, tuple[Note, ...]]:
         """Categories in the order that was given or declared, or else by similarity."""
         column, found = self.columns[place], self.survey.census[place].found
-        keys = self._keys(column) if holds_names(self.table, column) else sorted(found)
+        keys = (
+            [(type(v), v) for v in self.table.labels_of(column).values]
+            if holds_names(self.table, column)
+            else sorted(found)
+        )
         order = self.said if isinstance(self.said, tuple) else self.table.declared_order(column)
         if order is None:
             return self._in_no_order(place, keys)
@@ -138,10 +142,6 @@ class LevelReader:
         places, texts = self._places(column, keys)[chosen], self._texts(column, keys)
         increasing = not holds_names(self.table, column) and bool(np.all(np.diff(places) > 0))
         return Levels(tuple(texts[i] for i in chosen), places, increasing), ()
-
-    def _keys(self, column: int) -> list[Any]:
-        """Keys of a column's names in the order in which they are numbered."""
-        return [(type(v), v) for v in self.table.labels_of(column).values]
 
     def _places(self, column: int, keys: Sequence[Any]) -> FloatArray:
         """What `Chunk.column` reads for each of these keys."""
@@ -198,7 +198,10 @@ class LevelReader:
         kept, pooled = split_rare(rows, weight)
         names = [texts[i] for i in kept]
         if pooled.size:
-            names.append(_unlike(name_others(pooled.size), texts))
+            name = name_others(pooled.size)  # none of the levels may have it
+            while name in texts:
+                name += " "
+            names.append(name)
         order, how = self._ordered(place, keys, kept, names)
         spots = np.append(places[kept], [np.nan] if pooled.size else [])[order]
         notes: tuple[Note, ...] = ()
@@ -221,27 +224,41 @@ class LevelReader:
         """Order of the levels, and how it was found."""
         feature = self.table.names[self.columns[place]]
         if self.wanted:
-            return _as_wanted(feature, names, self.wanted), "as in the other explanation"
+            new = [name for name in names if name not in self.wanted]
+            if new:
+                msg = (
+                    f"the other explanation has no levels {', '.join(map(repr, new[:5]))} of {feature!r}; "
+                    f"give their order with categorical={{{feature!r}: [...]}}"
+                )
+                raise BadSettingError(msg)
+            ordered = sorted(range(len(names)), key=lambda i: self.wanted.index(names[i]))
+            return np.array(ordered), "as in the other explanation"
         group = np.full(len(keys), len(kept))
         group[kept] = np.arange(len(kept))
         is_named = holds_names(self.table, self.columns[place])
         own = {hashed(k[1]) if is_named else k: g for k, g in zip(keys, group, strict=True)}
         sampled = self.survey.sample.values[:, place]
         level = np.array([own.get(v, -1) for v in sampled], dtype=np.int64)
-        return self._by_similarity(place, level, len(names))
-
-    def _by_similarity(self, place: int, level: IntArray, n_levels: int) -> tuple[IntArray, str]:
-        """Order of the levels by the other columns of the sampled rows."""
+        # By similarity: distances between levels in the other columns of the sampled rows
+        n_levels = len(names)
         rows, sample = level >= 0, self.survey.sample
-        numbers, names = self._others(place, rows)
-        if not (numbers or names):
+        numbers, codes = list[FloatArray](), list[IntArray]()  # columns of numbers, and of names
+        for i, column in enumerate((*self.columns, *self.beside)):
+            values = self.survey.sample.values[rows, i]
+            if i == place or self.table.holds(column) is None:
+                continue
+            if holds_names(self.table, column):
+                codes.append(np.unique(values, return_inverse=True)[1])
+            else:
+                numbers.append(values)
+        if not (numbers or codes):
             return np.arange(n_levels), "by name, for want of other columns to compare them by"
         if not rows.any():
             return np.arange(n_levels), "by name, as none of their rows are in the sample"
-        found, own = np.unique(level[rows], return_inverse=True)
+        found, group = np.unique(level[rows], return_inverse=True)
         lacking = np.setdiff1d(np.arange(n_levels), found)
         weight = sample.weight[rows] * (self.survey.weight / self.survey.weight_squares)
-        order = order_levels_by_distance(level_distances(own, found.size, numbers, names, weight))
+        order = order_levels_by_distance(level_distances(group, found.size, numbers, codes, weight))
         how = "by similarity of the other columns"
         if not sample.is_complete:
             how += f" in a sample of {len(level):,} rows"
@@ -249,31 +266,6 @@ class LevelReader:
             are = "level that it lacks comes" if lacking.size == 1 else "levels that it lacks come"
             how += f"; {lacking.size} {are} last"
         return np.concatenate([found[order], lacking]), how
-
-    def _others(self, place: int, rows: BoolArray) -> tuple[list[FloatArray], list[IntArray]]:
-        """The other sampled columns: numbers, and names as codes."""
-        numbers, names = list[FloatArray](), list[IntArray]()
-        for i, column in enumerate((*self.columns, *self.beside)):
-            values = self.survey.sample.values[rows, i]
-            if i == place or self.table.holds(column) is None:
-                continue
-            if holds_names(self.table, column):
-                names.append(np.unique(values, return_inverse=True)[1])
-            else:
-                numbers.append(values)
-        return numbers, names
-
-
-def _as_wanted(feature: str, names: Sequence[str], wanted: Sequence[str]) -> IntArray:
-    """Order of levels that another explanation has."""
-    new = [name for name in names if name not in wanted]
-    if new:
-        msg = (
-            f"the other explanation has no levels {', '.join(map(repr, new[:5]))} of {feature!r}; "
-            f"give their order with categorical={{{feature!r}: [...]}}"
-        )
-        raise BadSettingError(msg)
-    return np.array(sorted(range(len(names)), key=lambda i: wanted.index(names[i])))
 
 
 def split_rare(rows: IntArray, weight: FloatArray) -> tuple[IntArray, IntArray]:
@@ -291,13 +283,6 @@ def plain_key(value: Any) -> tuple[type, Any]:
     if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         value = value.item()
     return type(value), value
-
-
-def _unlike(name: str, texts: Sequence[str]) -> str:
-    """A name that none of the levels has."""
-    while name in texts:
-        name += " "
-    return name
 
 
 def write_number_in_full(value: float) -> str:

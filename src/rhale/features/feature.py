@@ -100,28 +100,23 @@ def read_categorical(categorical: Any, names: Sequence[str]) -> dict[int, Said]:
         if isinstance(value, bool | np.bool_):
             said[find_feature(feature, names)] = bool(value)
             continue
-        said[find_feature(feature, names)] = _order(feature, value)
+        if isinstance(value, str | Mapping | AbstractSet) or not isinstance(value, Iterable):
+            msg = (
+                f"categorical={{{feature!r}: {value!r:.60}}} is neither True, False nor an order of "
+                "levels (a list)"
+            )
+            raise BadSettingError(msg)
+        order = tuple(value)
+        try:
+            n_levels = len({plain_key(v) for v in order})
+        except TypeError as error:
+            msg = f"categorical= lists what is no level of {feature!r} ({error}); list names or numbers"
+            raise BadSettingError(msg) from error
+        if n_levels < len(order):
+            msg = f"categorical= names a level of {feature!r} twice: {list(order)}"
+            raise BadSettingError(msg)
+        said[find_feature(feature, names)] = order
     return said
-
-
-def _order(feature: Any, value: Any) -> tuple[Any, ...]:
-    """Check an order of levels."""
-    if isinstance(value, str | Mapping | AbstractSet) or not isinstance(value, Iterable):
-        msg = (
-            f"categorical={{{feature!r}: {value!r:.60}}} is neither True, False nor an order of "
-            "levels (a list)"
-        )
-        raise BadSettingError(msg)
-    order = tuple(value)
-    try:
-        n_levels = len({plain_key(v) for v in order})
-    except TypeError as error:
-        msg = f"categorical= lists what is no level of {feature!r} ({error}); list names or numbers"
-        raise BadSettingError(msg) from error
-    if n_levels < len(order):
-        msg = f"categorical= names a level of {feature!r} twice: {list(order)}"
-        raise BadSettingError(msg)
-    return order
 
 
 def check_columns(table: Table, columns: Sequence[int], said: Mapping[int, Any]) -> None:
@@ -394,18 +389,15 @@ class FirstPass:
         survey = replace(survey, probe=replace(probe, chunk=table.settle_chunk(probe.chunk)))
         reader = replace(reader, table=table, survey=survey)
         features = list_features(reader, len(self.columns))
-        splitters, sampled = self.list_splitters(reader, features), (*self.surveyed, *self.beside)
-        return Columns(table, survey, tuple(features), splitters, sampled)
-
-    def list_splitters(self, reader: Reader, features: Sequence[Feature]) -> tuple[Feature, ...]:
-        """Features that regions may be told by: those that some row has a value of."""
         known = {feature.column: feature for feature in features}
         for place, column in enumerate(reader.columns):
             if column in known or not reader.survey.n_known[place]:
                 continue
             if column not in self.offered or reader.is_readable(place):
                 known[column] = reader.feature(place, None)
-        return tuple(known[column] for column in self.splitters if column in known)
+        splitters = tuple(known[column] for column in self.splitters if column in known)
+        sampled = (*self.surveyed, *self.beside)
+        return Columns(table, survey, tuple(features), splitters, sampled)
 
 
 def find_splitters(table: Table, settings: Settings, said: Mapping[int, Said]) -> list[int]:
@@ -459,30 +451,22 @@ def parse_limits_setting(
     if limits is None:
         return {}
     if not isinstance(limits, Mapping):
-        limits = {_only_name(limits, names, columns): limits}
+        if len(columns) != 1:
+            msg = f"limits={limits!r} for {len(columns)} features; pass a mapping from feature to (low, high)"
+            raise BadSettingError(msg)
+        limits = {names[columns[0]]: limits}
     found = {}
     for feature, pair in limits.items():
         column = find_feature(feature, names)
-        found[column] = _parse_limit_pair(feature, pair, reader.axis_kind(column))
+        kind = reader.axis_kind(column)
+        try:
+            low, high = (float(as_numbers(v, kind)) for v in pair)
+        except (TypeError, ValueError) as error:
+            what = "dates" if kind == "date" else "numbers"
+            msg = f"limits of {feature!r} must be two {what} (low, high); found {pair!r}"
+            raise BadSettingError(msg) from error
+        if not (np.isfinite(low) and np.isfinite(high) and low < high):
+            msg = f"limits of {feature!r} must be finite with low < high; found ({low}, {high})"
+            raise BadSettingError(msg)
+        found[column] = (low, high)
     return found
-
-
-def _only_name(limits: Any, names: Sequence[str], columns: Sequence[int]) -> str:
-    """The one feature whose limits can be meant without a name."""
-    if len(columns) != 1:
-        msg = f"limits={limits!r} for {len(columns)} features; pass a mapping from feature to (low, high)"
-        raise BadSettingError(msg)
-    return names[columns[0]]
-
-
-def _parse_limit_pair(feature: Any, pair: Any, kind: AxisKind) -> tuple[float, float]:
-    try:
-        low, high = (float(as_numbers(v, kind)) for v in pair)
-    except (TypeError, ValueError) as error:
-        what = "dates" if kind == "date" else "numbers"
-        msg = f"limits of {feature!r} must be two {what} (low, high); found {pair!r}"
-        raise BadSettingError(msg) from error
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        msg = f"limits of {feature!r} must be finite with low < high; found ({low}, {high})"
-        raise BadSettingError(msg)
-    return low, high

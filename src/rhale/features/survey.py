@@ -204,17 +204,6 @@ class RowWeights:
         return RowWeights(own, int(np.count_nonzero(some)))
 
 
-def require_names(values: Sequence[Any], name: str) -> None:
-    """Refuse texts that are too long for names of categories: each becomes many rows of it."""
-    longest = max((len(value) for value in values if isinstance(value, str | bytes)), default=0)
-    if longest > MAX_CATEGORY_LETTERS:
-        msg = (
-            f"column {name!r} holds a text of {longest:,} letters; as a category it may have "
-            f"{MAX_CATEGORY_LETTERS:,}. Shorten it, or leave the column out with features="
-        )
-        raise BadTableError(msg)
-
-
 def known_facts(values: FloatArray, weights: RowWeights) -> Facts:
     """Rows with a value, their weight and its squares, smallest and largest, whether all are whole.
 
@@ -289,7 +278,17 @@ class SurveyTask:
         try:
             distinct = chunk.distinct(column)
             if distinct is not None:
-                require_names(distinct[0], self.names[column])
+                # texts that are too long for names of categories: each is written into many rows
+                values, name = distinct[0], self.names[column]
+                longest = max(
+                    (len(value) for value in values if isinstance(value, str | bytes)), default=0
+                )
+                if longest > MAX_CATEGORY_LETTERS:
+                    msg = (
+                        f"column {name!r} holds a text of {longest:,} letters; as a category it may have "
+                        f"{MAX_CATEGORY_LETTERS:,}. Shorten it, or leave the column out with features="
+                    )
+                    raise BadTableError(msg)
         except BadTableError:
             if column in self.unchecked:
                 return Census({}, None, is_many=True)

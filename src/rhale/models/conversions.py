@@ -125,8 +125,23 @@ def convert(table: Table, transform: Any, words: Any = None) -> tuple[TableInMem
     asked, outputs = read_transform(transform, table.names, is_array=isinstance(table, ArrayTable))
     columns, new = list[tuple[tuple[int, ...], UnitMap]](), dict[int, FloatArray]()
     for places, one in asked:
-        values = read_model_numbers(table, places)
-        settled, people = complete_unit_map(one, values, precision_of(table, places))
+        # only numbers have units
+        for place in places:
+            if table.holds(place) != "number" or table.is_truth(place):
+                what = "truth values" if table.is_truth(place) else f"{table.holds(place)}s"
+                msg = f"transform= names {table.names[place]!r}, which holds {what}; it is for numbers"
+                raise BadSettingError(msg)
+        chunk = table.chunk(0, table.n_rows)
+        values = np.stack([chunk.column(place) for place in places], axis=1)
+        # relative precision of the numbers: that of float32 where a column holds such
+        if isinstance(table, FrameTable):
+            singles = [column_at(table.frame, place).dtype == nw.Float32 for place in places]
+        else:
+            singles = [isinstance(table, ArrayTable) and table.array.dtype.itemsize <= 4] * len(
+                places
+            )
+        precision = np.where(singles, FLOAT32_EPS, FLOAT64_EPS)
+        settled, people = complete_unit_map(one, values, precision)
         columns.append((places, settled))
         new |= {place: people[:, i] for i, place in enumerate(places)}
     types = RowTypes.of(table, list(new))
@@ -142,26 +157,6 @@ def describe_conversions(table: TableInMemory, transform: Any) -> dict[str, Any]
     columns = {made.names[place]: chunk.column(place).tolist() for place in places}
     some = np.linspace(-1.0, 1.0, FEW_PROBE_ROWS)
     return columns | {name: one.people(some).tolist() for name, one in ways.outputs.items()}
-
-
-def read_model_numbers(table: TableInMemory, places: Sequence[int]) -> FloatArray:
-    """Columns of a table as floats; others than numbers have no units."""
-    for place in places:
-        if table.holds(place) != "number" or table.is_truth(place):
-            what = "truth values" if table.is_truth(place) else f"{table.holds(place)}s"
-            msg = f"transform= names {table.names[place]!r}, which holds {what}; it is for numbers"
-            raise BadSettingError(msg)
-    chunk = table.chunk(0, table.n_rows)
-    return np.stack([chunk.column(place) for place in places], axis=1)
-
-
-def precision_of(table: TableInMemory, places: Sequence[int]) -> FloatArray:
-    """Relative precision of the numbers in some columns: that of float32 where they are such."""
-    if isinstance(table, FrameTable):
-        singles = [column_at(table.frame, place).dtype == nw.Float32 for place in places]
-    else:
-        singles = [isinstance(table, ArrayTable) and table.array.dtype.itemsize <= 4] * len(places)
-    return np.where(singles, FLOAT32_EPS, FLOAT64_EPS)
 
 
 def read_transform(
@@ -255,7 +250,10 @@ def places_of(scaler: Any, names: Sequence[str], *, is_array: bool) -> tuple[int
 
 def scaler_map(scaler: Any, what: str, n_columns: int) -> UnitMap:
     """The map of a fitted scaler, which must treat every column by itself."""
-    nameless = forget_names(scaler)
+    # a copy that takes arrays: scikit-learn warns of those where a scaler has seen names
+    nameless = deepcopy(scaler)
+    for part in (nameless, *(step for _, step in getattr(nameless, "steps", ()))):
+        getattr(part, "__dict__", {}).pop("feature_names_in_", None)
     back = getattr(nameless, "transform", None)
     found = UnitMap(what, nameless.inverse_transform, back, is_block=True)
     rng = np.random.default_rng(0)
@@ -273,14 +271,6 @@ def scaler_map(scaler: Any, what: str, n_columns: int) -> UnitMap:
         msg = f"transform={what} mixes columns, which have no units of their own then; {PIPELINE}"
         raise BadSettingError(msg)
     return found
-
-
-def forget_names(scaler: Any) -> Any:
-    """A copy that takes arrays: scikit-learn warns of those where a scaler has seen names."""
-    copied = deepcopy(scaler)
-    for part in (copied, *(step for _, step in getattr(copied, "steps", ()))):
-        getattr(part, "__dict__", {}).pop("feature_names_in_", None)
-    return copied
 
 
 # --- A model in people's units: rows are turned into its own before it is asked, answers after it
@@ -383,7 +373,14 @@ class ConvertedModel(Adapter):
             return answer
         own = check_answer(answer, len(rows))
         mapped = self.ways.people_answers(Outputs.of(self.inner, own.shape[1]), own)
-        _require_finite(own, mapped)
+        # maps that lose answers of the model, which is not to blame for that
+        lost = np.isfinite(own) & ~np.isfinite(mapped)
+        if lost.any():
+            msg = (
+                f"transform= of an output turns the model's answer {own[lost][0]:.6g} into "
+                f"{mapped[lost][0]}; it goes from the model's units to people's: np.exp for log(y)"
+            )
+            raise BadSettingError(msg)
         return mapped
 
     def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
@@ -443,14 +440,3 @@ def _in_turn(ways: Conversions, transform: Any, rows: Any) -> Any:
     """Rows as the trees see them: in the model's units, and through its own steps."""
     seen = ways.model_rows(rows)
     return seen if transform is None else transform(seen)
-
-
-def _require_finite(own: FloatArray, mapped: FloatArray) -> None:
-    """Refuse maps that lose answers of the model, which is not to blame for that."""
-    lost = np.isfinite(own) & ~np.isfinite(mapped)
-    if lost.any():
-        msg = (
-            f"transform= of an output turns the model's answer {own[lost][0]:.6g} into "
-            f"{mapped[lost][0]}; it goes from the model's units to people's: np.exp for log(y)"
-        )
-        raise BadSettingError(msg)

@@ -513,20 +513,18 @@ def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor,
     answer, repeated = check_answer(raw, first.n_rows), check_answer(again, half.n_rows)
     check_repeatable(answer[: half.n_rows], repeated)
     everything = Predictor(adapter, (), tuple(range(answer.shape[1])), answer.shape[1])
-    return choose_outputs(everything, output), first.n_rows + half.n_rows
-
-
-def choose_outputs(predictor: Predictor, output: Any) -> Predictor:
-    """Name all outputs and keep those that were asked for."""
-    labels, usual = predictor.adapter.labels, predictor.adapter.usual_outputs
-    if labels is None or len(labels) != predictor.n_all:  # several labels at a time, own objectives
-        labels, usual = tuple(f"y{i}" for i in range(predictor.n_all)), None
+    # Name all outputs, and keep those that were asked for
+    labels, usual = everything.adapter.labels, everything.adapter.usual_outputs
+    # several labels at a time, own objectives
+    if labels is None or len(labels) != everything.n_all:
+        labels, usual = tuple(f"y{i}" for i in range(everything.n_all)), None
     if output is None:
-        chosen = list(range(predictor.n_all)) if usual is None else list(usual)
+        chosen = list(range(everything.n_all)) if usual is None else list(usual)
     else:
         asked = list_asked(output, "output")
         chosen = [find_output(o, labels) for o in asked]
         if len(set(chosen)) < len(chosen):
             msg = f"output={output!r} names an output twice"
             raise BadSettingError(msg)
-    return replace(predictor, outputs=tuple(labels[i] for i in chosen), chosen=tuple(chosen))
+    names = tuple(labels[i] for i in chosen)
+    return replace(everything, outputs=names, chosen=tuple(chosen)), first.n_rows + half.n_rows

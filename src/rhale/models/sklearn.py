@@ -63,8 +63,12 @@ def choose_response(estimator: Any, response: Response = "auto") -> Response:
 
 def _answer_of(estimator: Any, response: str) -> Callable[[Any], Any]:
     """The method that gives a response."""
-    if response == "margin":
-        return _margin(estimator)
+    if response == "margin":  # before the link function; pipelines pass arguments on to their end
+        for base in type(last_step(estimator)).__mro__:
+            arguments = MARGIN_ARGUMENTS.get(base.__module__.partition(".")[0])
+            if arguments:
+                return partial(_call_method, estimator, "predict", **arguments)
+        return _find_response_method(estimator, "decision_function")
     if response == "log_odds":
         return partial(_log_odds, _find_response_method(estimator, "predict_proba"))
     return _find_response_method(estimator, response)
@@ -144,12 +148,3 @@ def _find_response_method(estimator: Any, name: str) -> Callable[[Any], Any]:
 def _call_method(estimator: Any, name: str, rows: Any, **arguments: Any) -> Any:
     """Call a method as it is now: it may be covered by another one for a while."""
     return getattr(estimator, name)(rows, **arguments)
-
-
-def _margin(estimator: Any) -> Callable[[Any], Any]:
-    """Find the answer before the link function; pipelines pass the arguments on to their end."""
-    for base in type(last_step(estimator)).__mro__:
-        arguments = MARGIN_ARGUMENTS.get(base.__module__.partition(".")[0])
-        if arguments:
-            return partial(_call_method, estimator, "predict", **arguments)
-    return _find_response_method(estimator, "decision_function")

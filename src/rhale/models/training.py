@@ -18,7 +18,7 @@ from rhale.errors import BadSettingError, BadTableError, ModelFailedError, Unkno
 from rhale.models.columns import columns_of
 from rhale.models.libraries import classes_of
 from rhale.stability.splits import as_units, check_indices, find_missing, read_labels
-from rhale.stats.arrays import BoolArray, IntArray
+from rhale.stats.arrays import IntArray
 
 FITS = "fit(rows, target) -> model"
 
@@ -56,7 +56,8 @@ def as_trainer(estimator: Any) -> Trainer:
     """Make a trainer of whatever can be trained."""
     _require_trainable(estimator)
     if hasattr(estimator, "fit"):
-        renew = _clone if _has_params(estimator) else _copy_estimator
+        has_params = hasattr(estimator, "get_params") and hasattr(estimator, "set_params")
+        renew = _clone if has_params else _copy_estimator
         return Trainer(estimator, type(estimator).__name__, is_classifier(estimator), renew)
     return Trainer(estimator, _function_name(estimator))
 
@@ -115,10 +116,6 @@ def _function_name(function: Any) -> str:
 
 
 # --- new learners ----------------------------------------------------------------------------------
-
-
-def _has_params(estimator: Any) -> bool:
-    return hasattr(estimator, "get_params") and hasattr(estimator, "set_params")
 
 
 def _clone(estimator: Any) -> Any:
@@ -211,7 +208,9 @@ def check_target(target: Any, n_rows: int) -> Any:
     if len(values) != n_rows:
         msg = f"target has {len(values)} values, the table has {n_rows} rows; give one per row"
         raise BadTableError(msg)
-    missing = find_missing(values) | find_masked(target, n_rows)
+    # below the mask of a NumPy array there may be any number
+    masked = np.ma.getmaskarray(target) if np.ma.isMaskedArray(target) else np.zeros(n_rows, bool)
+    missing = find_missing(values) | np.asarray(masked.reshape(n_rows, -1).any(axis=1))
     if missing.any():
         msg = (
             f"target is missing in row {int(np.argmax(missing))} ({int(missing.sum())} of {n_rows} "
@@ -227,12 +226,6 @@ def check_target(target: Any, n_rows: int) -> Any:
         msg = f"target is {values[0]!s:.60} in all {n_rows} rows; there is nothing to learn"
         raise BadTableError(msg)
     return target
-
-
-def find_masked(target: Any, n_rows: int) -> BoolArray:
-    """Tell which rows of NumPy's masked arrays are masked, below which there may be any number."""
-    masked = np.ma.getmaskarray(target) if np.ma.isMaskedArray(target) else np.zeros(n_rows, bool)
-    return np.asarray(masked.reshape(n_rows, -1).any(axis=1))
 
 
 # --- A learner with the rows it learns from: trainings on part of them
@@ -296,7 +289,18 @@ MIN_PREFITTED_MODELS = 2  # trainings that can be compared
 def read_models(models: Any, train: Any, test: Any) -> tuple[list[Any], Any, Any]:
     """Read models, or what scikit-learn's `cross_validate` returned."""
     if isinstance(models, Mapping):
-        return read_validated(models, train, test)
+        # The dictionary of scikit-learn's `cross_validate`; rows that the user gives come first
+        wanted = {"estimator": "return_estimator"}
+        if train is None and test is None:
+            wanted["indices"] = "return_indices"
+        for name, option in wanted.items():
+            if name not in models:
+                known = ", ".join(repr(key) for key in list(models)[:6])
+                msg = f"models= is a dict of {known} without {name!r}; call cross_validate(..., {option}=True)"
+                raise BadSettingError(msg)
+        if "indices" in wanted:
+            train, test = (models["indices"].get(name) for name in ("train", "test"))
+        return read_models(models["estimator"], train, test)
     is_one = callable(models) or hasattr(models, "predict")
     if is_one or isinstance(models, str) or not isinstance(models, Iterable):
         what = "one model" if is_one else "no sequence of models"
@@ -311,21 +315,6 @@ def read_models(models: Any, train: Any, test: Any) -> tuple[list[Any], Any, Any
         raise BadSettingError(msg)
     require_same_columns(models)
     return models, train, test
-
-
-def read_validated(found: Mapping[str, Any], train: Any, test: Any) -> tuple[list[Any], Any, Any]:
-    """Read what scikit-learn's `cross_validate` returned; rows that the user gives come first."""
-    wanted = {"estimator": "return_estimator"}
-    if train is None and test is None:
-        wanted["indices"] = "return_indices"
-    for name, option in wanted.items():
-        if name not in found:
-            known = ", ".join(repr(key) for key in list(found)[:6])
-            msg = f"models= is a dict of {known} without {name!r}; call cross_validate(..., {option}=True)"
-            raise BadSettingError(msg)
-    if "indices" in wanted:
-        train, test = (found["indices"].get(name) for name in ("train", "test"))
-    return read_models(found["estimator"], train, test)
 
 
 def require_same_columns(models: Sequence[Any]) -> None:

@@ -255,7 +255,12 @@ def safe_rows(
             longest, total = look_at_pages(file, column, group.n_rows)
             if is_text:
                 n_rows = min(size, group.n_rows)
-                rows = min(rows, _rows_of_text(file, column, place, n_rows, longest, total))
+                # Each text could be as long as the longest one of the column
+                most, (entry, page) = most_from(file.size), longest
+                if entry * n_rows > most:
+                    entry = min(entry, longest_entry(file, column, place))
+                fits = entry * n_rows + total <= most
+                rows = min(rows, n_rows if fits else HELD // max(entry, page))
     return max(rows, 1)
 
 
@@ -277,16 +282,6 @@ def look_at_pages(file: RegularFile, column: Stored, n_rows: int) -> tuple[tuple
     if n_values > n_rows:
         require_likely(NUMBER_BYTES * n_values, file.size, what)
     return (dictionary, largest), total
-
-
-def _rows_of_text(
-    file: RegularFile, column: Stored, place: int, n_rows: int, longest: tuple[int, int], total: int
-) -> int:
-    """Rows of text that can be read at a time: each could be as long as the longest there is."""
-    most, (entry, page) = most_from(file.size), longest
-    if entry * n_rows > most:
-        entry = min(entry, longest_entry(file, column, place))
-    return n_rows if entry * n_rows + total <= most else HELD // max(entry, page)
 
 
 def longest_entry(file: RegularFile, column: Stored, place: int) -> int:

@@ -152,17 +152,13 @@ def naming_failure(what: str) -> Iterator[None]:
     except RhaleError:
         raise
     except Exception as error:
-        if not is_damage(error):
+        # damaged bytes raise these; pyarrow need not be installed to recognise its own
+        is_of_arrow = any(kind.__name__ == "ArrowException" for kind in type(error).__mro__)
+        if not (is_of_arrow or isinstance(error, DAMAGED_TABLE_ERRORS)):
             raise
         said = excerpt(getattr(error, "strerror", None) or error) or type(error).__name__
         msg = f"{what}: {said}"
         raise BadTableError(msg) from error
-
-
-def is_damage(error: Exception) -> bool:
-    """Tell whether an error is one that damaged bytes give; pyarrow need not be there for that."""
-    is_of_arrow = any(kind.__name__ == "ArrowException" for kind in type(error).__mro__)
-    return is_of_arrow or isinstance(error, DAMAGED_TABLE_ERRORS)
 
 
 def shown_names(names: Sequence[str]) -> str:

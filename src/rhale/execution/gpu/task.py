@@ -135,7 +135,10 @@ class DeviceTask:
         try:
             return reduce(add, self.measure(chunk))
         except UnusableError:
-            return self.by_the_host(chunk)
+            # the host says where slopes are no numbers; those along missing values do not count
+            starts = range(0, chunk.n_rows, HOST_ROWS)
+            rows = (np.arange(s, min(s + HOST_ROWS, chunk.n_rows)) for s in starts)
+            return reduce(add, (self.task(chunk.take(some)) for some in rows))
 
     def measure(self, chunk: Chunk) -> Iterator[MeasureSums]:
         """Measure one slab of a chunk after the other."""
@@ -184,12 +187,6 @@ class DeviceTask:
         sample = sample_chunk_rows(chunk, sampled, key, self.select(kept, most.size - 1, near))
         totals = tuple(0 if isinstance(m, Constant) else next(moments) for m in self.task.measures)
         return MeasureSums(totals, sample, n_rows + n_asked)
-
-    def by_the_host(self, chunk: Chunk) -> MeasureSums:
-        """Say where slopes are no numbers; those along missing values are none, and do not count."""
-        starts = range(0, chunk.n_rows, HOST_ROWS)
-        rows = (np.arange(s, min(s + HOST_ROWS, chunk.n_rows)) for s in starts)
-        return reduce(add, (self.task(chunk.take(some)) for some in rows))
 
     def move_rows(
         self, chunk: Chunk, sampled: IntArray, key: KeyArray

@@ -165,7 +165,11 @@ def load_file(
     if library and find_spec(library) is None:
         msg = f"{path} is a file of kind {kind}, which {library} reads: {install}"
         raise MissingExtraError(msg)
-    return _read_model(kind, place, content, trust)
+    if kind == "ONNX":
+        return import_module("rhale.models.onnx").load_onnx(place)
+    if kind == "skops":
+        return import_module("rhale.models.files.skops").load_skops(place, content, trust)
+    return load_model(place)
 
 
 def files_beside(place: Path) -> list[str]:
@@ -196,15 +200,6 @@ def _beginning(place: Path) -> bytes:
     with place.open("rb") as file:
         head = file.read(pickles.MODEL_HEADER_BYTES)
         return head + file.read() if head[:2] == b"PK" else head
-
-
-def _read_model(kind: str, place: Path, content: bytes, trust: Sequence[str]) -> Any:
-    """Pass a file on to the reader of its kind."""
-    if kind == "ONNX":
-        return import_module("rhale.models.onnx").load_onnx(place)
-    if kind == "skops":
-        return import_module("rhale.models.files.skops").load_skops(place, content, trust)
-    return load_model(place)
 
 
 def kind_of_file(path: Path, content: bytes) -> str:
@@ -240,20 +235,16 @@ def kind_of_content(content: bytes) -> str | None:
     if content[:1] == b"\x08":
         return "ONNX"
     if content[:2] == b"PK":
-        return _kind_of_archive(content)
-    return None
-
-
-def _kind_of_archive(content: bytes) -> str | None:
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            names = archive.namelist()
-    except pickles.ARCHIVE_ERRORS:
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                names = archive.namelist()
+        except pickles.ARCHIVE_ERRORS:
+            return None
+        if "schema.json" in names:
+            return "skops"
+        if any(name.endswith("archive_format") for name in names):
+            return PROGRAM
         return None
-    if "schema.json" in names:
-        return "skops"
-    if any(name.endswith("archive_format") for name in names):
-        return PROGRAM
     return None
 
 

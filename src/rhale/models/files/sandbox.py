@@ -344,18 +344,13 @@ def containing(call: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
         except TypeError:  # the call itself says what is missing
             return call(*given, **options)
         named |= named.pop("options", {})
-        files = _files_among(named)
+        several = named.get("models")
+        models = [named.get("model"), *(several if isinstance(several, list | tuple) else ())]
+        paths = [model for model in models if isinstance(model, str | Path)]
+        files = [str(path) for path in paths if not is_named_object(str(path))]
         return _contained(call.__name__, files, named) if files else call(*given, **options)
 
     return asked
-
-
-def _files_among(named: Mapping[str, Any]) -> list[str]:
-    """Paths of model files among the arguments of a call."""
-    several = named.get("models")
-    models = [named.get("model"), *(several if isinstance(several, list | tuple) else ())]
-    paths = [model for model in models if isinstance(model, str | Path)]
-    return [str(path) for path in paths if not is_named_object(str(path))]
 
 
 def _contained(call: str, files: Sequence[str], named: dict[str, Any]) -> Any:

@@ -45,7 +45,11 @@ def find_step_sources(step: Any, n_columns: int, names: Sequence[str]) -> Source
     """For each column that a step gives, the columns that it depends on."""
     same: Sources = [frozenset([i]) for i in range(n_columns)]
     name = type(step).__name__
-    if step is None or step == "passthrough" or not _is_sklearn(step):
+    if (
+        step is None
+        or step == "passthrough"
+        or type(step).__module__.partition(".")[0] != "sklearn"
+    ):
         return same if step is None or isinstance(step, str) else _unknown(step, n_columns)
     if name == "Pipeline":
         for _, inner in step.steps:
@@ -112,7 +116,3 @@ def _unknown(step: Any, n_columns: int) -> Sources:
     if hasattr(step, "get_feature_names_out"):
         n_out = len(step.get_feature_names_out())
     return [frozenset(range(n_columns))] * n_out
-
-
-def _is_sklearn(step: Any) -> bool:
-    return type(step).__module__.partition(".")[0] == "sklearn"

@@ -161,7 +161,10 @@ def choose_changes(found: Reading, chunk: Chunk) -> list[Change]:
         if table.holds(column) != "number":
             continue
         feature = column if found.columns is None else int(found.columns[column])
-        if feature < 0 or cannot_change(chunk, column):
+        # A copy of a column of whole numbers in a data frame cannot hold its missing values
+        if feature < 0 or (
+            bool(np.isnan(chunk.column(column)).any()) and not can_miss(chunk, column)
+        ):
             continue
         cuts = forest.cuts[forest.cut_starts[feature] : forest.cut_starts[feature + 1]]
         cuts = cuts[np.abs(cuts) < MAX_FLOAT32]  # infinite where only missing values part
@@ -208,11 +211,6 @@ def can_miss(chunk: Chunk, column: int) -> bool:
     except (TypeError, ValueError):  # whole numbers
         return False
     return bool(np.isnan(copied).all())
-
-
-def cannot_change(chunk: Chunk, column: int) -> bool:
-    """Whether a copy of the column cannot hold its missing values: whole numbers of data frames."""
-    return bool(np.isnan(chunk.column(column)).any()) and not can_miss(chunk, column)
 
 
 def compare_with_library(walker: TreeWalker, expected: FloatArray, found: FloatArray) -> None:

@@ -210,7 +210,12 @@ def read_xgboost(model: Any) -> Reading:
         if categories is None and objective not in WITHOUT_LINK:
             found = treelite.frontend.from_xgboost(booster)
         else:
-            found = treelite.frontend.from_xgboost_json(_for_treelite(booster))
+            # As JSON without names of categories, and with an objective that treelite knows
+            exported = json.loads(booster.save_raw("json"))
+            _tree_part(exported).pop("cats", None)
+            if exported["learner"]["objective"]["name"] in WITHOUT_LINK:
+                exported["learner"]["objective"] = {"name": "reg:squarederror"}  # no link either
+            found = treelite.frontend.from_xgboost_json(json.dumps(exported))
     except treelite.TreeliteError as error:
         msg = f"treelite refuses it: {first_line(error)}"
         raise CannotReadError(msg) from error
@@ -257,15 +262,6 @@ def _tree_part(exported: Any) -> Any:
     """Where the JSON of a Booster keeps its trees: one level deeper for dart."""
     part = exported["learner"]["gradient_booster"]
     return part.get("gbtree", part)["model"]
-
-
-def _for_treelite(booster: Any) -> str:
-    """The model as JSON without names of categories, and with an objective that treelite knows."""
-    exported = json.loads(booster.save_raw("json"))
-    _tree_part(exported).pop("cats", None)
-    if exported["learner"]["objective"]["name"] in WITHOUT_LINK:
-        exported["learner"]["objective"] = {"name": "reg:squarederror"}  # no link either
-    return json.dumps(exported)
 
 
 def _add_recoding(reading: Reading, categories: list[list[Any] | None]) -> Reading:
