@@ -346,7 +346,7 @@ class FrameTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
 
-    def settle(self, facts: ColumnFacts) -> FrameTable:  # noqa: ARG002
+    def with_column_types(self, facts: ColumnFacts) -> FrameTable:  # noqa: ARG002
         """The same table: its types are known."""
         return self
 

@@ -258,7 +258,7 @@ class Table(Protocol):
     def label(self, labels: Mapping[int, Labels]) -> Table:
         """The same table, with these columns of names read as numbers."""
 
-    def settle(self, facts: ColumnFacts) -> Table:
+    def with_column_types(self, facts: ColumnFacts) -> Table:
         """The same table, now that all rows were seen."""
 
     def settle_chunk(self, chunk: Any) -> Chunk:
@@ -288,7 +288,7 @@ class TableInMemory(Table, Protocol):
     def label(self, labels: Mapping[int, Labels]) -> TableInMemory:
         """The same table, with these columns of names read as numbers."""
 
-    def settle(self, facts: ColumnFacts) -> TableInMemory:
+    def with_column_types(self, facts: ColumnFacts) -> TableInMemory:
         """The same table, now that all rows were seen."""
 
 
@@ -318,7 +318,7 @@ class NumbersAlone:
         """The same table: it has no names."""
         return self
 
-    def settle(self, facts: ColumnFacts) -> Self:  # noqa: ARG002
+    def with_column_types(self, facts: ColumnFacts) -> Self:  # noqa: ARG002
         """The same table: it hides nothing."""
         return self
 

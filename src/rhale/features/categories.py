@@ -70,7 +70,7 @@ class Levels:
         found = np.minimum(np.searchsorted(places, x), places.size - 1)
         return np.where(places[found] == x, level[found], -1)
 
-    def stand(self, level: IntArray) -> FloatArray:
+    def level_positions(self, level: IntArray) -> FloatArray:
         """Where levels stand on the axis; nan for none."""
         return np.where(level < 0, np.nan, self.edges[level])
 
@@ -115,9 +115,9 @@ class LevelReader:
 
     table: Table
     survey: Survey  # what a first pass learned
-    # columns, beside: the explained columns, and others that were sampled with them
+    # columns, auxiliary_columns: the explained columns, and others that were sampled with them
     columns: Sequence[int]
-    beside: Sequence[int]
+    auxiliary_columns: Sequence[int]
     said: Said | None  # what the user said about this feature: an order is a tuple
     # The levels in the order in which another explanation has them; none if there is no other
     wanted: tuple[str, ...] = ()
@@ -243,7 +243,7 @@ class LevelReader:
         n_levels = len(names)
         rows, sample = level >= 0, self.survey.sample
         numbers, codes = list[FloatArray](), list[IntArray]()  # columns of numbers, and of names
-        for i, column in enumerate((*self.columns, *self.beside)):
+        for i, column in enumerate((*self.columns, *self.auxiliary_columns)):
             values = self.survey.sample.values[rows, i]
             if i == place or self.table.holds(column) is None:
                 continue

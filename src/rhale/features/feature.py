@@ -71,10 +71,10 @@ class Feature:
         """What its numbers are."""
         return as_axis_kind(self.kind)
 
-    def stands(self, chunk: Chunk) -> FloatArray:
+    def axis_positions(self, chunk: Chunk) -> FloatArray:
         """Where rows stand on its axis, shape (n_rows,); nan for rows without a value."""
         x = chunk.column(self.column)
-        return x if self.levels is None else self.levels.stand(self.levels.locate(x))
+        return x if self.levels is None else self.levels.level_positions(self.levels.locate(x))
 
 
 # --- what the user says ------------------------------------------------------------------------
@@ -163,9 +163,9 @@ class Reader:
 
     table: Table
     survey: Survey  # what was learned
-    # columns, beside: the explained columns, and others that were sampled with them
+    # columns, auxiliary_columns: the explained columns, and others that were sampled with them
     columns: Sequence[int]
-    beside: Sequence[int]
+    auxiliary_columns: Sequence[int]
     said: Mapping[int, Said]  # from `read_categorical`
     settings: Settings  # what the user asked for: bins, limits, an order of levels
 
@@ -258,7 +258,7 @@ class Reader:
                 self.table,
                 seen,
                 self.columns,
-                self.beside,
+                self.auxiliary_columns,
                 self.said.get(column),
                 self.settings.level_order(name),
             )
@@ -334,9 +334,9 @@ class FirstPass:
 
     table: Table
     settings: Settings  # what the user asked for
-    # columns, beside: the explained columns, and others that are sampled with them
+    # columns, auxiliary_columns: the explained columns, and others that are sampled with them
     columns: list[int]
-    beside: list[int]
+    auxiliary_columns: list[int]
     # What the user says of columns: categories or not, an order of levels
     said: Mapping[int, Said]
     splitters: list[int] = field(default_factory=list)  # columns that regions may be told by
@@ -362,8 +362,8 @@ class FirstPass:
         # levels are put in order by the other columns, and only moved to where these have rows
         looks = len(table.names) <= MOST_COMBINED
         looks = looks or any(has_no_order(table, c, said.get(c)) for c in surveyed)
-        beside = [c for c in range(len(table.names)) if c not in surveyed] if looks else []
-        return cls(table, settings, columns, beside, said, splitters)
+        auxiliary = [c for c in range(len(table.names)) if c not in surveyed] if looks else []
+        return cls(table, settings, columns, auxiliary, said, splitters)
 
     @property
     def task(self) -> SurveyTask:
@@ -373,17 +373,19 @@ class FirstPass:
             names=self.table.names,
             sizes=(SURVEY_ROWS, PROBE_ROW_RANGE[1]),
             seed=self.settings.seed,
-            beside=self.beside,
+            auxiliary_columns=self.auxiliary_columns,
             counted=[c for c in self.surveyed if self.said.get(c)],
             unchecked=self.offered,
             is_pieced=not self.table.storage.is_memory,
         )
 
-    def settle(self, survey: Survey) -> Columns:
+    def resolve_columns(self, survey: Survey) -> Columns:
         """Number the names of columns of names, and say what each feature is."""
         require_two_rows(survey.n_rows)
-        table = self.table.settle(survey.facts)
-        reader = Reader(table, survey, self.surveyed, self.beside, self.said, self.settings)
+        table = self.table.with_column_types(survey.facts)
+        reader = Reader(
+            table, survey, self.surveyed, self.auxiliary_columns, self.said, self.settings
+        )
         table = table.label(reader.labels())
         probe = survey.probe.first(int(np.clip(survey.n_rows // 20, *PROBE_ROW_RANGE)))
         survey = replace(survey, probe=replace(probe, chunk=table.settle_chunk(probe.chunk)))
@@ -396,7 +398,7 @@ class FirstPass:
             if column not in self.offered or reader.is_readable(place):
                 known[column] = reader.feature(place, None)
         splitters = tuple(known[column] for column in self.splitters if column in known)
-        sampled = (*self.surveyed, *self.beside)
+        sampled = (*self.surveyed, *self.auxiliary_columns)
         return Columns(table, survey, tuple(features), splitters, sampled)
 
 

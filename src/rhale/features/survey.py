@@ -234,7 +234,7 @@ class SurveyTask:
     names: Sequence[str]  # names of all columns
     sizes: tuple[int, int]  # distinct rows to keep in the sample, and rows to keep for the probe
     seed: int  # of the rows' keys
-    beside: Sequence[int] = ()  # further columns to keep in the sample
+    auxiliary_columns: Sequence[int] = ()  # further columns to keep in the sample
     # Columns of numbers whose distinct values are counted however many there are
     counted: Collection[int] = ()
     # Columns that may hold what cannot be explained: whoever looks at them finds out
@@ -307,7 +307,7 @@ class SurveyTask:
         """Rows with small keys: values of the explained columns, and of those beside them."""
         small = np.flatnonzero(key <= self.last_key)
         small = small[small_keys(key[small], self.sizes[0])]
-        values = [held[c][small] for c in (*self.columns, *self.beside)]
+        values = [held[c][small] for c in (*self.columns, *self.auxiliary_columns)]
         found = collect(key[small], np.stack(values, axis=1), weight[small], size=self.sizes[0])
         is_complete = found.is_complete and small.size == key.size
         return replace(found, seen=key.size, is_complete=is_complete)

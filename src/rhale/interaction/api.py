@@ -176,7 +176,7 @@ def interactions(
         return trace_pairs(model, data, asked, told)
     with open_run(model, data, asked) as run:
         first = FirstPass.plan(run.table, run.asked)
-        found = first.settle(run.survey(first.task))
+        found = first.resolve_columns(run.survey(first.task))
         require_two(found.features)
         asker = run.meet(found)
         manner = choose_manner(found, asker, run.asked)
@@ -419,7 +419,7 @@ def trace_pairs(
     """Two-way partial dependence of the pairs that the user names, or of all."""
     with open_run(model, data, asked) as run:
         first = FirstPass.plan(run.table, run.asked)
-        found = first.settle(run.survey(first.task))
+        found = first.resolve_columns(run.survey(first.task))
         require_two(found.features)
         asker, pairing, n_rows = run.meet(found), require(run.asked.pairing), found.survey.n_rows
         pairs = list_requested_pairs([feature.name for feature in found.features], pairing)

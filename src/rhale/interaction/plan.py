@@ -63,7 +63,7 @@ class FeatureOnPairAxis:
             Their keys, which choose among rare levels that stand together.
         """
         column, axis = self.feature.column, self.axis
-        standing = axis.locate(self.feature.stands(chunk))
+        standing = axis.locate(self.feature.axis_positions(chunk))
         own, known, levels = chunk.column(column), standing.stand >= 0, self.feature.levels
         stand = np.where(known, standing.stand, 0)
         if levels is None:

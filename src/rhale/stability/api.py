@@ -351,7 +351,7 @@ class FirstLook:
         with self._lock:
             if self.seen is None or self.seen.table.names != run.table.names:
                 first = FirstPass.plan(run.table, run.asked)
-                self.seen = first.settle(run.survey(first.task))
+                self.seen = first.resolve_columns(run.survey(first.task))
                 self.bins = run.asked.bins
             return self.seen
 

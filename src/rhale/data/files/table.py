@@ -582,13 +582,13 @@ def read_some(table: PiecedTable, n_rows: int, settings: Mapping[str, Any]) -> A
     places = np.sort(rng.choice(n_all, min(n_rows, n_all), replace=False))
     drawn = table.take(places, table.source.part_rows)
     (chunk,) = drawn.chunks(n_rows)
-    return drawn.settle(chunk.facts()).settle_chunk(chunk).rows
+    return drawn.with_column_types(chunk.facts()).settle_chunk(chunk).rows
 
 
 def read_all(table: PiecedTable) -> Any:
     """Read all rows into memory, as models see them."""
     (chunk,) = table.chunks(sum(table.source.part_rows))
-    return table.settle(chunk.facts()).settle_chunk(chunk).rows
+    return table.with_column_types(chunk.facts()).settle_chunk(chunk).rows
 
 
 def least_size(table: PiecedTable) -> int:

@@ -178,7 +178,7 @@ class PiecedTable:
         """The same table, with these columns of names read as numbers."""
         return replace(self, labels=labels)
 
-    def settle(self, facts: ColumnFacts) -> PiecedTable:
+    def with_column_types(self, facts: ColumnFacts) -> PiecedTable:
         """The same table, after a first pass: the model's kind of table and its types are known."""
         return replace(self, facts=facts)
 

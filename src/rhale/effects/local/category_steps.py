@@ -318,7 +318,7 @@ class LevelDifferences:
             steps.up[:, known],
             None if weights is None else weights[known],
         )
-        stands = self.levels.stand(level)[sampled, None]
+        stands = self.levels.level_positions(level)[sampled, None]
         kept = np.hstack([stands, steps.down[:, sampled].T, steps.up[:, sampled].T, near])
         return ChunkResult(total, kept)
 

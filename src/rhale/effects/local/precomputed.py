@@ -55,7 +55,7 @@ class PrecomputedEffects:
     def bin(self, settings: Settings) -> Effect:
         """Choose bins, and fit them."""
         first = FirstPass.plan(self.table, replace(settings, categorical={0: False}))
-        columns = first.settle(first.task(self.chunk))
+        columns = first.resolve_columns(first.task(self.chunk))
         (feature,), survey = columns.features, columns.survey
         if feature.is_constant:
             constant = cast(Effect, describe_constant(feature, OUTPUT, survey))

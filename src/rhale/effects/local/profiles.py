@@ -119,7 +119,7 @@ class Tracing:
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
         """Moments of the curves, of all rows and by where rows stand."""
-        x = self.feature.stands(rows.chunk)
+        x = self.feature.axis_positions(rows.chunk)
         place = locate_between_points(x, self.points)
         sums, single = self.add_up_curves(rows, place, replies)
         total = Traces(
@@ -348,7 +348,7 @@ class Marginal:
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
         """Moments of the predictions in each bin."""
-        x = self.feature.stands(rows.chunk)
+        x = self.feature.axis_positions(rows.chunk)
         cells = measure_moments(self.grid, x, replies.predictions.T, rows.chunk.weights)
         return ChunkResult(cells, x[rows.sampled, None])
 

@@ -167,7 +167,7 @@ class SplitterColumn:
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
         """Nothing but where the rows stand."""
-        return ChunkResult(0, self.feature.stands(rows.chunk)[rows.sampled, None])
+        return ChunkResult(0, self.feature.axis_positions(rows.chunk)[rows.sampled, None])
 
     def conclude(self, total: int, kept: FloatArray, about: MeasureContext) -> Conclusion:  # noqa: ARG002
         """Nothing."""

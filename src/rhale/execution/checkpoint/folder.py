@@ -97,7 +97,7 @@ class Checkpoint:
             raise CheckpointError(msg) from error
         point = cls(place, plain, lock)
         try:
-            point._meet()
+            point._claim_folder()
         except BaseException:
             point.close()
             raise
@@ -189,7 +189,7 @@ class Checkpoint:
 
     # --- the run -------------------------------------------------------------------------------
 
-    def _meet(self) -> None:
+    def _claim_folder(self) -> None:
         """See whose folder it is; a new one is ours."""
         path = self._path(RUN_FILE)
         if not path.exists():

@@ -166,7 +166,7 @@ class TensorChunk:
             if index in task.unchecked:
                 continue
             check_column(self.column(index), task.names[index], self.row_numbers)
-        rows, sample = self._sample(key, (*chosen, *task.beside), sizes[0], weight)
+        rows, sample = self._sample(key, (*chosen, *task.auxiliary_columns), sizes[0], weight)
         near = rows[as_ordered(key[rows]).topk(min(sizes[1], len(rows)), largest=False).indices]
         near = near.sort().values
         held = squares = n_known = (self.n_rows - missing).astype(np.intp)

@@ -144,7 +144,7 @@ def test_an_ordered_type_is_known_before_its_levels_are():
         table = pieced(data)
         assert (table.has_order(0), table.has_order(1)) == (True, False)
         (chunk,) = read(table, data)
-        settled = table.settle(chunk.facts())
+        settled = table.with_column_types(chunk.facts())
         assert (settled.declared_order(0), settled.declared_order(1)) == (("S", "M"), None)
 
 
