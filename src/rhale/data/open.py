@@ -24,7 +24,13 @@ def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableIn
 
     Shapes: weights (n_rows,).
     """
-    table = _open_in_memory(data)
+    table: TableInMemory
+    if isinstance(data, TableInMemory):  # it is open already
+        table = data
+    elif getattr(data, "is_cuda", False):
+        table = import_module("rhale.execution.gpu.table").open_tensor(data)
+    else:
+        table = recognise(data)
     if isinstance(weights, str):
         column = find_weights(weights, table)
         weights = table.chunk(0, table.n_rows).column(column)
@@ -67,16 +73,6 @@ def as_matrix(rows: Any) -> FloatArray:
             msg = f"the model takes a matrix of numbers, but column {name!r} holds {dtype}"
             raise BadTableError(msg)
     return np.stack([read_column_floats(s) for s in frame.iter_columns()], axis=1)
-
-
-def _open_in_memory(data: Any) -> TableInMemory:
-    """A table in the memory of this machine or of its device; one that is open stays as it is."""
-    if isinstance(data, TableInMemory):
-        return data
-    if getattr(data, "is_cuda", False):
-        found: TableInMemory = import_module("rhale.execution.gpu.table").open_tensor(data)
-        return found
-    return recognise(data)
 
 
 def recognise(data: Any) -> ArrayTable | FrameTable:

@@ -154,21 +154,16 @@ def _on_cluster(client: Any, graph: Graph, keys: list[Any], n_bytes: int) -> Ite
     try:
         while waiting:
             with naming_partition(int(waiting[0].key[1])):
-                found = _fetch(client, waiting)
+                # the next summaries that are there; the next one, or its error, if none is
+                done = takewhile(lambda future: future.status == "finished", waiting)
+                ready = list(islice(done, SUMMARIES_PER_FETCH))
+                found = client.gather(ready) or [waiting[0].result()]
             for _ in found:
                 waiting.popleft().release()
             yield from found
     finally:
         if waiting:
             client.cancel(list(waiting))
-
-
-def _fetch(client: Any, waiting: deque[Any]) -> list[Summary]:
-    """The next summaries that are there; the next one, or its error, if none is."""
-    ready = islice(
-        takewhile(lambda future: future.status == "finished", waiting), SUMMARIES_PER_FETCH
-    )
-    return client.gather(list(ready)) or [waiting[0].result()]
 
 
 def _on_this_machine(get: Get, graph: Graph, keys: list[Any]) -> Iterator[Summary]:

@@ -32,13 +32,6 @@ class RunningSum(NamedTuple):
     done: int
     total: Any
 
-    def with_one(self, term: Any) -> RunningSum:
-        """One more term; a part without rows adds nothing."""
-        if term is None:
-            return RunningSum(self.done + 1, self.total)
-        total = term if self.total is None else self.total + term
-        return RunningSum(self.done + 1, total)
-
 
 def name_pass(number: int) -> str:
     """What to call a pass: its checkpoints, and its bar.
@@ -85,7 +78,12 @@ class Passes:
                     with naming_source(part.where):
                         term = part.do()
                     with self._fitting(kept_as, kept):
-                        so_far = so_far.with_one(term)
+                        if term is None:  # a part without rows adds nothing
+                            so_far = RunningSum(so_far.done + 1, so_far.total)
+                        elif so_far.total is None:
+                            so_far = RunningSum(so_far.done + 1, term)
+                        else:
+                            so_far = RunningSum(so_far.done + 1, so_far.total + term)
                         now.learn(so_far.total)
                     if self.memory and self.memory.is_due():
                         self._keep(kept_as, so_far)

@@ -390,7 +390,14 @@ class FirstPass:
         probe = survey.probe.first(int(np.clip(survey.n_rows // 20, *PROBE_ROW_RANGE)))
         survey = replace(survey, probe=replace(probe, chunk=table.settle_chunk(probe.chunk)))
         reader = replace(reader, table=table, survey=survey)
-        features = list_features(reader, len(self.columns))
+        # the explained features are the first columns of the survey
+        wanted = parse_limits_setting(reader.settings.limits, reader, len(self.columns))
+        features = []
+        for place, column in enumerate(self.columns):
+            feature = reader.feature(place, wanted.get(column))
+            ends = feature.axis.low, feature.axis.high
+            require_rows_in_limits(feature, feature.axis.values.size, ends, reader.survey)
+            features.append(feature)
         known = {feature.column: feature for feature in features}
         for place, column in enumerate(reader.columns):
             if column in known or not reader.survey.n_known[place]:
@@ -430,19 +437,6 @@ def name_splitters(names: Sequence[str], settings: Settings) -> list[int]:
             )
             raise BadSettingError(msg)
     return columns
-
-
-def list_features(reader: Reader, n_features: int) -> list[Feature]:
-    """Gather what the first pass learned about each feature: they are the first columns."""
-    wanted = parse_limits_setting(reader.settings.limits, reader, n_features)
-    features = []
-    for place in range(n_features):
-        column = reader.columns[place]
-        feature = reader.feature(place, wanted.get(column))
-        axis = feature.axis
-        require_rows_in_limits(feature, axis.values.size, (axis.low, axis.high), reader.survey)
-        features.append(feature)
-    return features
 
 
 def parse_limits_setting(

@@ -396,10 +396,15 @@ class ConvertedModel(Adapter):
         if not self.ways.outputs:
             return answer, slopes
         own = check_answer(answer, len(rows))
-        steepness = self._steepness(own)[:, list(outputs), None]
-        return self.ways.people_answers(
-            Outputs.of(self.inner, own.shape[1]), own
-        ), slopes * steepness
+        # how steeply people's answers follow the model's, shape (n_rows, n_outputs)
+        named = Outputs.of(self.inner, own.shape[1])
+        steepness, scale = np.ones_like(own), np.broadcast_to(self.scale, own.shape[1:])
+        for place, output_map in self.ways.find_outputs(named).items():
+            scaled = replace(output_map, scale=float(scale[place]))
+            with np.errstate(all="ignore"):  # what is not finite is refused, with its row
+                steepness[:, place] = scaled.slope(own[:, place])
+        mapped = self.ways.people_answers(named, own)
+        return mapped, slopes * steepness[:, list(outputs), None]
 
     def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
         """Let the model see an answer of its own, and learn how large its answers are."""
@@ -425,15 +430,6 @@ class ConvertedModel(Adapter):
         transform = partial(_in_turn, self.ways, reading.transform)
         reading = replace(reading, columns=columns, transform=transform)
         return replace(walker, reading=reading, after=after)
-
-    def _steepness(self, answers: FloatArray) -> FloatArray:
-        """How steeply people's answers follow the model's, shape (n_rows, n_outputs)."""
-        found, scale = np.ones_like(answers), np.broadcast_to(self.scale, answers.shape[1:])
-        for place, one in self.ways.find_outputs(Outputs.of(self.inner, answers.shape[1])).items():
-            own = replace(one, scale=float(scale[place]))
-            with np.errstate(all="ignore"):  # what is not finite is refused, with its row
-                found[:, place] = own.slope(answers[:, place])
-        return found
 
 
 def _in_turn(ways: Conversions, transform: Any, rows: Any) -> Any:

@@ -456,7 +456,11 @@ def check_slopes(chunk: Chunk, slopes: Any) -> FloatArray:
     checked = np.asarray(slopes, dtype=np.float64)
     if not has_bad_numbers(checked):
         return checked
-    checked = zero_gaps(chunk, checked)
+    # slopes of rows along values that they do not have count for nothing
+    bad = np.flatnonzero(~np.isfinite(checked).all(axis=(0, 1)))
+    checked = np.array(checked)
+    for gap in bad.tolist():
+        checked[np.isnan(chunk.key(gap)), :, gap] = 0.0
     if has_bad_numbers(checked):
         row, _, column = np.argwhere(~np.isfinite(checked))[0]
         msg = (
@@ -465,15 +469,6 @@ def check_slopes(chunk: Chunk, slopes: Any) -> FloatArray:
         )
         raise BadPredictionError(msg)
     return checked
-
-
-def zero_gaps(chunk: Chunk, slopes: FloatArray) -> FloatArray:
-    """Slopes of rows along values that they do not have are none: they count for nothing."""
-    bad = np.flatnonzero(~np.isfinite(slopes).all(axis=(0, 1)))
-    filled = np.array(slopes)
-    for column in bad.tolist():
-        filled[np.isnan(chunk.key(column)), :, column] = 0.0
-    return filled
 
 
 def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor, int]:

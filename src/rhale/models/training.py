@@ -263,21 +263,17 @@ class TrainingSet:
         """
         # A learner that never sees a class answers other outputs than the others, or fails with
         # words of its own.
-        self._require_classes(rows)
+        labels, unit = self._classes
+        if len(labels):  # every class needs rows
+            lacking = labels[np.bincount(unit[rows], minlength=len(labels)) == 0]
+            if len(lacking):
+                names = ", ".join(repr(str(label)) for label in lacking[:3])
+                msg = f"none of its {rows.size} rows is of class {names}; give more rows of it, or leave it out"
+                raise ModelFailedError(msg)
         part = self.table.take(rows)
         seen = part.chunk(0, part.n_rows).rows
         params = take_params(self.params, rows, self.table.n_rows)
         return self.trainer.train(seen, take_training_rows(self.target, rows), params)
-
-    def _require_classes(self, rows: IntArray) -> None:
-        labels, unit = self._classes
-        if not len(labels):
-            return
-        lacking = labels[np.bincount(unit[rows], minlength=len(labels)) == 0]
-        if len(lacking):
-            names = ", ".join(repr(str(label)) for label in lacking[:3])
-            msg = f"none of its {rows.size} rows is of class {names}; give more rows of it, or leave it out"
-            raise ModelFailedError(msg)
 
 
 # --- Models that were trained elsewhere, and the rows that each was trained on

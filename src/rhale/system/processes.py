@@ -162,7 +162,11 @@ def heard(child: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, 
                 raise TooLongError from None
             if not line:
                 raise _ending_of(child)
-            yield _understood(line)
+            try:
+                words = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise NotUnderstoodError from error
+            yield words if isinstance(words, dict) else {}
 
 
 @contextmanager
@@ -193,14 +197,6 @@ def read_aside(
 def _reader_of(stream: IO[bytes]) -> str:
     """What the thread is called that reads a stream aside."""
     return f"reads {stream.fileno()}"
-
-
-def _understood(line: bytes) -> dict[str, Any]:
-    try:
-        words = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise NotUnderstoodError from error
-    return words if isinstance(words, dict) else {}
 
 
 def _ending_of(child: subprocess.Popen[bytes]) -> SilentError:

@@ -58,7 +58,14 @@ def _count_rows(file: RegularFile | HeldBytes, heads: Iterable[tuple[int, bytes,
         batch = read_head(head)
         if batch is not None:
             n_rows += batch.n_rows
-            _require_likely(file, batch, place, body)
+            # A compressed batch must not claim to become far larger than the bytes it is made of;
+            # buffers that are not compressed are parts of the body
+            if batch.is_compressed:
+                expanded = 0
+                for start, size in batch.buffers[batch.buffers["size"] > PREFIX].tolist():
+                    (found,) = LONG.unpack(file.read_at(place + start, PREFIX))
+                    expanded += max(found, size - PREFIX)  # -1 stands for a buffer as it is
+                require_likely(expanded, body, f"the batch at byte {place}")
     return n_rows
 
 
@@ -155,17 +162,6 @@ def _open_arrow_reader(file: RegularFile, kind: str, **options: Any) -> Any:
 
     read_kind = pa.ipc.open_file if kind == "arrow" else pa.ipc.open_stream
     return read_kind(file.native(), **options)
-
-
-def _require_likely(file: RegularFile | HeldBytes, batch: Head, place: int, body: int) -> None:
-    """Refuse a batch that says it becomes far larger than the bytes it is made of."""
-    if not batch.is_compressed:
-        return  # then its buffers are parts of the body
-    expanded = 0
-    for start, size in batch.buffers[batch.buffers["size"] > PREFIX].tolist():
-        (found,) = LONG.unpack(file.read_at(place + start, PREFIX))
-        expanded += max(found, size - PREFIX)  # -1 stands for a buffer as it is
-    require_likely(expanded, body, f"the batch at byte {place}")
 
 
 # --- where the batches are -----------------------------------------------------------------------

@@ -109,7 +109,12 @@ def open_file(path: str) -> TableFile:
     with naming_file(path, "table"), RegularFile(path) as file:
         kind = kind_of_table(file, path)
         with naming_file(path, kind):
-            schema, n_rows = _measure_table(file, kind)
+            if kind == "csv":
+                schema, n_rows = csv.measure_delimited(file)
+            elif kind == "parquet":
+                schema, n_rows = parquet.measure_parquet(file)
+            else:
+                schema, n_rows = arrow.measure_arrow(file, kind)
             schema = without_index(schema, path)
             repeated = repeated_in(schema.names)
         if repeated:
@@ -118,13 +123,6 @@ def open_file(path: str) -> TableFile:
         if kind != "csv":
             require_likely_rows(path, n_rows, file.size)
         return TableFile(path, kind, file.stamp, schema, n_rows)
-
-
-def _measure_table(file: RegularFile, kind: str) -> tuple[Any, int]:
-    """Columns and number of rows."""
-    if kind == "csv":
-        return csv.measure_delimited(file)
-    return parquet.measure_parquet(file) if kind == "parquet" else arrow.measure_arrow(file, kind)
 
 
 def footer_digest(path: str) -> str:
@@ -485,7 +483,11 @@ class Files:
             yield from self._chunks(table, size, first)
 
     def _chunks(self, table: PiecedTable, size: int, first: int) -> Iterator[Chunk]:
-        rows = self._wanted_rows(table)
+        # how many rows of each file are wanted
+        if table.drawn is None:
+            rows = list(self.part_rows)
+        else:
+            rows = [int(n) for n in np.diff(np.searchsorted(table.drawn, self._starts))]
         for group in group_small_files(rows, size):
             n_chunks = -(-sum(rows[place] for place in group) // size)
             if first < n_chunks:
@@ -498,7 +500,14 @@ class Files:
         """Read some files as if they were one, without the first wanted rows."""
         parts = [self.parts[place] for place in group]
         if table.drawn is not None:
-            drawn = self._places_in(table.drawn, group)
+            # positions of the drawn rows among the rows of these files alone
+            found, before = list[IntArray](), 0
+            for place in group:
+                start, stop = self._starts[place], self._starts[place + 1]
+                low, high = np.searchsorted(table.drawn, [start, stop])
+                found.append(table.drawn[low:high] - start + before)
+                before += stop - start
+            drawn = np.concatenate(found)
             table, n_known = replace(table, drawn=drawn), int(drawn[n_known]) if n_known else 0
         schema = self._schema_of(table.wanted)
         pieces = _pieces(parts, schema, size, n_known)
@@ -520,22 +529,6 @@ class Files:
     def _starts(self) -> list[int]:
         """Places of the first rows of all files."""
         return list(accumulate(self.part_rows, initial=0))
-
-    def _wanted_rows(self, table: PiecedTable) -> list[int]:
-        """How many rows of every file are wanted."""
-        if table.drawn is None:
-            return list(self.part_rows)
-        return [int(n) for n in np.diff(np.searchsorted(table.drawn, self._starts))]
-
-    def _places_in(self, drawn: IntArray, group: Sequence[int]) -> IntArray:
-        """Places of drawn rows among the rows of some files alone."""
-        found, before = list[IntArray](), 0
-        for place in group:
-            start, stop = self._starts[place], self._starts[place + 1]
-            low, high = np.searchsorted(drawn, [start, stop])
-            found.append(drawn[low:high] - start + before)
-            before += stop - start
-        return np.concatenate(found)
 
 
 def _describe_files(parts: Sequence[Part], more: str = "") -> str:

@@ -145,7 +145,11 @@ def load_file(
     """
     place = Path(path)
     require_file(place)
-    content = _beginning(place)
+    # the bytes that tell what a file is: the first ones, and the whole of an archive
+    with place.open("rb") as file:
+        content = file.read(pickles.MODEL_HEADER_BYTES)
+        if content[:2] == b"PK":
+            content += file.read()
     writer = pickles.find_pickle(content)
     is_program = place.suffix.lower() == ".pt2" or kind_of_content(content) == PROGRAM
     if is_program and writer is None:
@@ -193,13 +197,6 @@ def require_file(place: Path) -> None:
     hint = "; it is no regular file" if place.exists() and not hint else hint
     msg = f"there is no model file {str(place)!r}{hint}; give the path of a saved model"
     raise BadFileError(msg)
-
-
-def _beginning(place: Path) -> bytes:
-    """The bytes that tell what a file is: the first ones, and the whole of an archive."""
-    with place.open("rb") as file:
-        head = file.read(pickles.MODEL_HEADER_BYTES)
-        return head + file.read() if head[:2] == b"PK" else head
 
 
 def kind_of_file(path: Path, content: bytes) -> str:

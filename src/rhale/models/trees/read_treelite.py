@@ -128,7 +128,10 @@ def read_lightgbm(model: Any) -> Reading:
         msg = "its leaves hold linear models"
         raise CannotReadError(msg)
     try:
-        found = _load_text(treelite, _write_directions(text))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.txt"
+            path.write_text(_write_directions(text), encoding="utf-8")
+            found = treelite.frontend.load_lightgbm_model(path)
     except treelite.TreeliteError as error:
         msg = f"treelite refuses it: {first_line(error)}"
         raise CannotReadError(msg) from error
@@ -160,13 +163,6 @@ def _write_directions(text: str) -> str:
         return "decision_type=" + " ".join(str(k ^ 12 if (k >> 2) & 3 == 1 else k) for k in kinds)
 
     return re.sub(r"^decision_type=(.*)$", rewrite, text, flags=re.MULTILINE)
-
-
-def _load_text(treelite: Any, text: str) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.txt"
-        path.write_text(text, encoding="utf-8")
-        return treelite.frontend.load_lightgbm_model(path)
 
 
 def _zero_is_missing(text: str) -> list[int]:
