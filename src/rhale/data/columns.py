@@ -39,10 +39,13 @@ def holds(column: Series) -> Holds | None:
         return "date"
     if dtype in (nw.Categorical, nw.Enum):
         return "category"
-    if dtype == nw.Object and has_decimals(column):
-        return "number"
-    known: dict[Any, Holds] = {nw.String: "name", nw.Duration: "duration", nw.Object: "object"}
-    return known.get(type(dtype))
+    if dtype == nw.Object:  # decimals alone, as databases give them to pandas, are numbers
+        empty = column.is_null().to_numpy()
+        known = [v for v, e in zip(column.to_list(), empty, strict=True) if not e]
+        if known and all(isinstance(v, Decimal) for v in known):
+            return "number"
+    kinds: dict[Any, Holds] = {nw.String: "name", nw.Duration: "duration", nw.Object: "object"}
+    return kinds.get(type(dtype))
 
 
 def is_numeric_dtype(dtype: Any) -> bool:
@@ -89,13 +92,6 @@ def is_object(column: Series) -> bool:
     narwhals calls a column of pandas' objects text if the first of them are.
     """
     return column.dtype == nw.Object or getattr(column.to_native(), "dtype", None) == object
-
-
-def has_decimals(column: Series) -> bool:
-    """Tell whether a column of objects holds decimals alone, as databases give them to pandas."""
-    empty = column.is_null().to_numpy()
-    known = [v for v, e in zip(column.to_list(), empty, strict=True) if not e]
-    return bool(known) and all(isinstance(v, Decimal) for v in known)
 
 
 # --- reading -----------------------------------------------------------------------------------
@@ -289,23 +285,19 @@ def keep_own(own: Series, made: Series, rows: BoolArray) -> Series:
         old = own.to_native().reset_index(drop=True)
         return nw.from_native(old.where(rows, made.to_native()), series_only=True)
     if library.is_pyarrow():
-        column: Series = nw.from_native(
-            _choose_arrow(rows, own.to_native(), made.to_native()), series_only=True
-        )
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        old, new = own.to_native(), made.to_native()
+        if not pa.types.is_float16(old.type):
+            chosen = pc.if_else(pa.array(rows), old, new)
+        else:  # Arrow 18 chooses no half floats
+            places = np.arange(len(rows)) + np.where(rows, 0, len(rows))
+            chosen = pa.chunked_array([*old.chunks, *new.chunks]).take(pa.array(places))
+        column: Series = nw.from_native(chosen, series_only=True)
         return column.alias(own.name)
     mask = nw.new_series("rows", rows, dtype=nw.Boolean, backend=library)
     return own.zip_with(mask, made)
-
-
-def _choose_arrow(rows: BoolArray, own: Any, made: Any) -> Any:
-    """Take these rows from one column and the others from another one of the same type."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not pa.types.is_float16(own.type):
-        return pc.if_else(pa.array(rows), own, made)
-    places = np.arange(len(rows)) + np.where(rows, 0, len(rows))  # Arrow 18 chooses no half floats
-    return pa.chunked_array([*own.chunks, *made.chunks]).take(pa.array(places))
 
 
 def is_exact(column: Series, values: FloatArray) -> bool:

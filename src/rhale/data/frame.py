@@ -199,17 +199,14 @@ class FrameChunk:
             if own.any():
                 own &= np.tile(np.isnan(self.view.column(changes.column)), len(changes))
             return self._put(stacked, {changes.column: (values, own)})
-        return self._put(stacked, self._vary_columns(changes))
-
-    def _vary_columns(self, changes: Sequence[Change]) -> dict[int, Values]:
-        """Values of the columns that change in some of the copies, and where they do not."""
+        # values of the columns that change in some of the copies, and rows that keep their own
         columns = {i: np.tile(self.view.column(i), len(changes)) for i, _ in changes}
-        owns = {i: np.ones(values.size, dtype=np.bool_) for i, values in columns.items()}
-        for copy, (index, values) in enumerate(changes):
+        owns = {i: np.ones(old.size, dtype=np.bool_) for i, old in columns.items()}
+        for copy, (index, new) in enumerate(changes):
             part = slice(copy * self.n_rows, (copy + 1) * self.n_rows)
-            owns[index][part] = np.isnan(values) & np.isnan(columns[index][part])
-            columns[index][part] = values
-        return {i: (values, owns[i]) for i, values in columns.items()}
+            owns[index][part] = np.isnan(new) & np.isnan(columns[index][part])
+            columns[index][part] = new
+        return self._put(stacked, {i: (held, owns[i]) for i, held in columns.items()})
 
     def substitute(self, changes: Sequence[Change]) -> Any:
         """One copy of the rows with all these columns replaced."""

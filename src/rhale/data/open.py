@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rhale.data.array import ArrayTable
 from rhale.data.columns import holds, is_numeric_dtype, read_column_floats, repeated_in
-from rhale.data.frame import Frame, FrameTable
+from rhale.data.frame import FrameTable
 from rhale.data.table import TableInMemory
 from rhale.data.weights import MIN_TABLE_ROWS, check_weights, find_weights
 from rhale.errors import BadTableError
@@ -85,19 +85,17 @@ def recognise(data: Any) -> ArrayTable | FrameTable:
     if isinstance(frame, nw.LazyFrame):
         msg = f"{type(data).__name__} is lazy; call .collect() (or the like) and pass the result"
         raise BadTableError(msg)
-    return _frame(frame) if isinstance(frame, nw.DataFrame) else ArrayTable(_as_checked_array(data))
-
-
-def _frame(frame: Frame) -> FrameTable:
-    if getattr(getattr(frame.to_native(), "columns", None), "nlevels", 1) > 1:
-        msg = "the table has several levels of column names; join them into one name each"
-        raise BadTableError(msg)
-    table = FrameTable(frame)
-    repeated = repeated_in(table.names)
-    if repeated:
-        msg = f"column names must differ, also as text; repeated: {repeated}"
-        raise BadTableError(msg)
-    return table
+    if isinstance(frame, nw.DataFrame):
+        if getattr(getattr(frame.to_native(), "columns", None), "nlevels", 1) > 1:
+            msg = "the table has several levels of column names; join them into one name each"
+            raise BadTableError(msg)
+        table = FrameTable(frame)
+        repeated = repeated_in(table.names)
+        if repeated:
+            msg = f"column names must differ, also as text; repeated: {repeated}"
+            raise BadTableError(msg)
+        return table
+    return ArrayTable(_as_checked_array(data))
 
 
 def _as_checked_array(data: Any) -> npt.NDArray[Any]:

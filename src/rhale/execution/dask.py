@@ -236,17 +236,12 @@ def _partition_of(error: BaseException, graph: Graph, keys: Sequence[Any]) -> in
     """The one partition that a failed task of a local scheduler belongs to; None if unknown."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     failed = [f.f_locals.get("key") for f in frames if f.f_code.co_name == "execute_task"]
-    reached = _find_dependent_tasks(graph, failed[:1])
+    # the failed task, and all that need it
+    after = reverse_dict({key: get_dependencies(graph, key) for key in graph})
+    reached, new = set(failed[:1]), failed[:1]
+    while new:
+        more = set(after.get(new.pop(), ())) - reached
+        reached |= more
+        new += more
     found = [int(key[1]) for key in keys if key in reached]
     return found[0] if len(found) == 1 else None
-
-
-def _find_dependent_tasks(graph: Graph, some: list[Any]) -> set[Any]:
-    """These tasks, and all that need them."""
-    after = reverse_dict({key: get_dependencies(graph, key) for key in graph})
-    found, new = set(some), some
-    while new:
-        more = set(after.get(new.pop(), ())) - found
-        found |= more
-        new += more
-    return found

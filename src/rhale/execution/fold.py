@@ -70,7 +70,9 @@ class Passes:
             now.learn(so_far.total)
         keep_freed_memory()
         work = list_work(now, self.table, size, first=so_far.done, n_threads=self.n_threads)
-        before = 0 if self.has_parts else so_far.done * size
+        # summaries of an engine are of parts, not of chunks
+        has_parts = self.table.storage.engine is not None
+        before = 0 if has_parts else so_far.done * size
         try:
             # closed whatever happens: an error would keep files open and engines at work
             with closing(work), self._telling(number, before) as tell:
@@ -120,18 +122,14 @@ class Passes:
         return number == FIRST_LOOK and self.table.storage.is_memory
 
     @property
-    def has_parts(self) -> bool:
-        """Whether an engine has the rows: its summaries are of parts, not of chunks."""
-        return self.table.storage.engine is not None
-
-    @property
     def chunk_rows(self) -> int:
         """Rows in a chunk: as many as were asked for, fewer where progress is watched.
 
         A slow model answers for minutes about one large chunk. Small ones cost little: changes of
         several features are stacked until the model's batch is full.
         """
-        if not self.progress or self.n_rows is None or self.has_parts:
+        has_parts = self.table.storage.engine is not None
+        if not self.progress or self.n_rows is None or has_parts:
             return self.batch_rows
         return min(max(self.n_rows // N_STEPS, MIN_ROWS_PER_PROGRESS_STEP), self.batch_rows)
 
@@ -141,7 +139,18 @@ class Passes:
         if not self.progress or self.is_silent(number):
             yield lambda _: None
         elif callable(self.progress):
-            yield self._teller(number, done, self.progress)
+            # Call back with rows done and rows in all: those of all passes that are known to come
+            progress, is_memory = self.progress, self.table.storage.is_memory
+            before = number - 1 if is_memory else max(number, FIRST_LOOK)  # passes shown so far
+            n_passes = max(before + 1, 1 if is_memory else 2)
+
+            def tell(n_rows: int) -> None:
+                nonlocal done
+                done += n_rows
+                n_all = max(self.n_rows or 0, done)
+                progress(before * (self.n_rows or 0) + done, n_passes * n_all)
+
+            yield tell
         else:
             from tqdm.auto import tqdm
 
@@ -149,17 +158,3 @@ class Passes:
             total = self.n_rows
             with tqdm(total=total, initial=done, unit="row", unit_scale=True, desc=label) as bar:
                 yield bar.update
-
-    def _teller(self, number: int, done: int, progress: Progress) -> Callable[[int], object]:
-        """Call back with rows done and rows in all: those of all passes that are known to come."""
-        is_memory = self.table.storage.is_memory
-        before = number - 1 if is_memory else max(number, FIRST_LOOK)  # passes shown so far
-        n_passes = max(before + 1, 1 if is_memory else 2)
-
-        def tell(n_rows: int) -> None:
-            nonlocal done
-            done += n_rows
-            n_all = max(self.n_rows or 0, done)
-            progress(before * (self.n_rows or 0) + done, n_passes * n_all)
-
-        return tell

@@ -71,7 +71,8 @@ class Ray:
         is_arrow = part_task.table.head.kind == "pyarrow"
         # The dataset's own tasks and actors keep their cores while nobody takes their blocks: tasks
         # that asked for a core to take them with might wait forever. We count cores ourselves.
-        task, n_tasks = ray.remote(num_cpus=0)(summarise_ray_block), _cores()
+        task = ray.remote(num_cpus=0)(summarise_ray_block)
+        n_tasks = max(1, min(int(ray.cluster_resources().get("CPU", 1)), MOST_TASKS))
         waiting, running = deque[Any](), list[Any]()
         with _running():
             try:
@@ -102,13 +103,6 @@ def _end_unneeded_tasks(tasks: Iterable[Any]) -> None:
         _, tasks = ray.wait(tasks, num_returns=len(tasks), timeout=GRACE, fetch_local=False)
     for task in tasks:
         ray.cancel(task, force=True)  # an interrupted import would spoil a worker
-
-
-def _cores() -> int:
-    """How many tasks may run at a time."""
-    import ray
-
-    return max(1, min(int(ray.cluster_resources().get("CPU", 1)), MOST_TASKS))
 
 
 def _blocks(table: PiecedTable, source: Any) -> Iterator[Any]:

@@ -7,7 +7,7 @@ import pickle
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from operator import add
@@ -60,22 +60,19 @@ class Parcel:
             if self.digest not in _open_tasks:
                 while len(_open_tasks) >= MAX_OPEN_TASKS:  # before the next one takes its room
                     _open_tasks.popitem(last=False)
-                _open_tasks[self.digest] = self._unpickle()
+                try:
+                    _open_tasks[self.digest] = pickle.loads(self.content)  # noqa: S301 - our own bytes
+                except RhaleError:
+                    raise
+                except Exception as error:
+                    msg = (
+                        f"a worker cannot open the {self.what}: {type(error).__name__}: {error}. Workers "
+                        "need the libraries and modules behind the model, in the same versions; install "
+                        "them there"
+                    )
+                    raise ModelFailedError(msg) from error
             _open_tasks.move_to_end(self.digest)
             return _open_tasks[self.digest]
-
-    def _unpickle(self) -> Any:
-        try:
-            return pickle.loads(self.content)  # noqa: S301 - our own bytes, from our own process
-        except RhaleError:
-            raise
-        except Exception as error:
-            msg = (
-                f"a worker cannot open the {self.what}: {type(error).__name__}: {error}. Workers "
-                "need the libraries and modules behind the model, in the same versions; install "
-                "them there"
-            )
-            raise ModelFailedError(msg) from error
 
 
 def pack(task: Any, dumps: Callable[[Any], bytes]) -> Parcel:
@@ -169,7 +166,8 @@ class PartTask:
     def __call__(self, index: int, pieces: Iterable[Any]) -> Summary:
         """Work through the pieces of a part; errors of ours come back as a summary."""
         try:
-            with session_of(self.predictor):
+            predictor = self.predictor  # a model may need something around its predictions
+            with nullcontext() if predictor is None else predictor.adapter.session():
                 starts, found, where = self.table.starts, Summary(0), f"partition {index}"
                 start = starts[min(index, len(starts) - 1)] if starts else 0
                 pieces = self._count(index, pieces) if starts else pieces
@@ -215,11 +213,6 @@ def work(parcel: Parcel, index: int, pieces: Iterable[Any]) -> Summary:
     except RhaleError as error:
         return Summary(0, failure=ErrorRecord.of(error))
     return task(index, pieces)
-
-
-def session_of(predictor: Predictor | None) -> AbstractContextManager[None]:
-    """What a model needs around its questions, wherever it is asked."""
-    return nullcontext() if predictor is None else predictor.adapter.session()
 
 
 def count_task(table: PiecedTable) -> PartTask:

@@ -173,7 +173,7 @@ class Reader:
         """Names of the explained columns of names, numbered in the order of their texts."""
         found = {}
         for census, column in zip(self.survey.census, self.columns, strict=True):
-            if self.is_named(column):
+            if holds_names(self.table, column):
                 values = [value for _, value in census.found]
                 values.sort(key=lambda v: (str(v), str(type(v))))
                 found[column] = Labels(tuple(values), self.table.missing_value(column))
@@ -183,7 +183,7 @@ class Reader:
         """Whether a column that nobody asked for holds what can be told apart."""
         seen, column = self.survey, self.columns[place]
         low, high, name = float(seen.low[place]), float(seen.high[place]), self.table.names[column]
-        if self.is_named(column):
+        if holds_names(self.table, column):
             return not seen.census[place].is_many
         try:
             if self.holds_integers(column):
@@ -193,25 +193,17 @@ class Reader:
             return False
         return max(-low, high) <= MAX_FEATURE_VALUE
 
-    def is_named(self, column: int) -> bool:
-        """Whether a column holds names."""
-        return holds_names(self.table, column)
-
-    def axis_kind(self, column: int) -> AxisKind:
-        """What the numbers of a column are."""
-        return column_axis_kind(self.table, column)
-
     def kind(self, place: int) -> ColumnKind:
         """How a feature is explained."""
         column = self.columns[place]
         held, said = self.table.holds(column), self.said.get(column)
-        if self.is_named(column) or (said is not None and said is not False):
+        if holds_names(self.table, column) or (said is not None and said is not False):
             return "categories"
         few = are_steps(self.survey.census[place], whole=bool(self.survey.whole[place]))
         is_open = few and held == "number" and said is None
         if is_open and not self.settings.wants_numbers(self.table.names[column]):
             return "steps"
-        return self.axis_kind(column)
+        return column_axis_kind(self.table, column)
 
     def holds_integers(self, column: int) -> bool:
         """Whether a column's own type holds whole numbers only: it cannot hold one half."""
@@ -248,7 +240,7 @@ class Reader:
             raise BadTableError(msg)
         kind, levels = self.kind(place), None
         notes = self.describe_weights(place)
-        if not self.is_named(column) and self.holds_integers(column):
+        if not holds_names(self.table, column) and self.holds_integers(column):
             check_exact(name, float(seen.low[place]), float(seen.high[place]))
         if kind in ("steps", "categories"):
             if limits is not None:
@@ -454,7 +446,7 @@ def parse_limits_setting(
     found = {}
     for feature, pair in limits.items():
         column = find_feature(feature, names)
-        kind = reader.axis_kind(column)
+        kind = column_axis_kind(reader.table, column)
         try:
             low, high = (float(as_numbers(v, kind)) for v in pair)
         except (TypeError, ValueError) as error:

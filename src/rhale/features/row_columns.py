@@ -53,7 +53,9 @@ def read_explained_rows(
     kept = keep_features(table.names, taken, asked)
     asked = replace(asked, weights=given["weights"], columns=None)
     table = table if kept is None else table.select(kept)
-    check_question(table, asked)
+    # refuse what no training could answer, before one is paid for
+    weighed = name_columns(open_table(table, asked.weights), asked)
+    FirstPass.plan(weighed, asked.by_name(weighed.names))
     return ExplainedRows(table, asked, given["target"], given["groups"])
 
 
@@ -105,10 +107,3 @@ def keep_features(
         msg = f"the table has no column beside {', '.join(taken)}; a model needs features"
         raise BadTableError(msg)
     return None if kept == list(range(len(names))) else kept
-
-
-def check_question(table: TableInMemory, asked: Settings) -> None:
-    """Refuse what no training could answer, before one is paid for."""
-    weighed = name_columns(open_table(table, asked.weights), asked)
-    asked = asked.by_name(weighed.names)
-    FirstPass.plan(weighed, asked)

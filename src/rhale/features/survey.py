@@ -80,13 +80,9 @@ class Census:
         for value, (count, weight) in other.found.items():
             n, w = found.get(value, (0, 0.0))
             found[value] = (n + count, w + weight)
-        if _beyond(len(found), self.most):
+        if self.most is not None and len(found) > self.most:
             return Census({}, self.most, is_many=True)
         return replace(self, found=found)
-
-
-def _beyond(n_values: int, most: int | None) -> bool:
-    return most is not None and n_values > most
 
 
 def count_values(
@@ -97,12 +93,13 @@ def count_values(
         distinct, codes = values
     else:
         first = values[:FIRST_VALUES]
-        if _beyond(np.unique(first[~np.isnan(first)]).size, most):
+        # most columns with many values show that in their first rows: no need to sort all
+        if most is not None and np.unique(first[~np.isnan(first)]).size > most:
             return Census({}, most, is_many=True)
         known, codes = np.unique(values, return_inverse=True, equal_nan=True)
         n_known = int(np.sum(~np.isnan(known)))
         distinct, codes = known[:n_known].tolist(), np.where(codes < n_known, codes, -1)
-    if _beyond(len(distinct), most):
+    if most is not None and len(distinct) > most:
         return Census({}, most, is_many=True)
     rows = codes >= 0
     count = np.bincount(codes[rows], minlength=len(distinct))
@@ -218,12 +215,9 @@ def known_facts(values: FloatArray, weights: RowWeights) -> Facts:
     if np.isnan(low):  # one is missing
         known = ~np.isnan(values)
         return known_facts(values[known], weights.only(known))
-    whole = _is_whole(values[:FIRST_VALUES]) and _is_whole(values)
+    first = values[:FIRST_VALUES]  # most columns of fractions show one early
+    whole = bool(np.all(first == np.rint(first))) and bool(np.all(values == np.rint(values)))
     return values.size, *weights.sums, float(low), float(high), whole
-
-
-def _is_whole(values: FloatArray) -> bool:
-    return bool(np.all(values == np.rint(values)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,23 +45,15 @@ def as_estimator(model: Any) -> Any:
 
 def check_column_order(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Ask LightGBM only with the columns of its training: it goes by position, in silence."""
-    names = _lightgbm_names(model)
-    return ask if names is None else partial(_ask_in_order, names, ask)
-
-
-def _lightgbm_names(model: Any) -> tuple[str, ...] | None:
-    """Columns that a LightGBM model was trained on; None if it has no names for them."""
-    steps, model = split_pipeline(model)
-    classes = classes_of(model)
-    if steps:
-        return None
-    if "lightgbm.LGBMModel" in classes:
-        names = getattr(model, "feature_name_", None)
-    else:
-        names = model.feature_name() if "lightgbm.Booster" in classes else None
+    steps, inner = split_pipeline(model)
+    classes, names = classes_of(inner), None
+    if not steps and "lightgbm.LGBMModel" in classes:
+        names = getattr(inner, "feature_name_", None)
+    elif not steps and "lightgbm.Booster" in classes:
+        names = inner.feature_name()
     if names is None or all(re.fullmatch(r"Column_\d+", n) for n in names):
-        return None
-    return tuple(names)
+        return ask  # it has no names for them
+    return partial(_ask_in_order, tuple(names), ask)
 
 
 def _ask_in_order(names: tuple[str, ...], ask: Callable[[Any], Any], rows: Any) -> Any:

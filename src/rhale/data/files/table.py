@@ -510,7 +510,10 @@ class Files:
             drawn = np.concatenate(found)
             table, n_known = replace(table, drawn=drawn), int(drawn[n_known]) if n_known else 0
         schema = self._schema_of(table.wanted)
-        pieces = _pieces(parts, schema, size, n_known)
+        assert len(parts) == 1 or not n_known  # noqa: S101 - several files together are one chunk
+        batches = (batch for part in parts for batch in part.batches(schema, size, n_known))
+        # what pandas noted in them about types is left out
+        pieces = (batch.replace_schema_metadata(None) for batch in batches)
         where = _describe_files(parts, ", rows counted through")
         yield from table.cut(pieces, size, where=where, first_row=n_known, start=n_known)
 
@@ -555,14 +558,6 @@ def group_small_files(rows: Sequence[int], size: int) -> Iterator[list[int]]:
             n_held += n_rows
     if held:
         yield held
-
-
-def _pieces(parts: Sequence[Part], schema: Any, size: int, skip: int) -> Iterator[Any]:
-    """Batches of some files; what pandas noted in them about types is left out."""
-    assert len(parts) == 1 or not skip  # noqa: S101 - several files together are one chunk
-    for part in parts:
-        for batch in part.batches(schema, size, skip):
-            yield batch.replace_schema_metadata(None)
 
 
 def read_some(table: PiecedTable, n_rows: int, settings: Mapping[str, Any]) -> Any:

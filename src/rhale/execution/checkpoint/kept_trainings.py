@@ -12,7 +12,7 @@ import numpy as np
 from rhale.effects import store
 from rhale.errors import BadFileError
 from rhale.execution.checkpoint.folder import Checkpoint, digest_of, identify, make_plain_setting
-from rhale.models.training import Trainer, TrainingSet
+from rhale.models.training import TrainingSet
 from rhale.stats.arrays import IntArray
 
 KEPT_EFFECTS_KEY, KEPT_PAIRS_KEY = "explanation", "pairs"
@@ -84,8 +84,15 @@ def identify_trainings(
     # An estimator is known by its class and parameters, a function by its name alone.
     rows = b"".join(np.asarray(part, dtype="<i8").tobytes() for part in parts)
     sizes = np.array([part.size for part in parts], dtype="<i8").tobytes()
+    trainer = lesson.trainer
+    learner = trainer.learner
+    ask = getattr(learner, "get_params", None)
+    params = ask(deep=True) if callable(ask) else {}
+    kind = learner if trainer.renew is None else type(learner)
+    where = getattr(kind, "__module__", "")
+    found = {name: fingerprint_value(held) for name, held in sorted(params.items())}
     own = {
-        "learner": describe_learner(lesson.trainer),
+        "learner": {"name": f"{where}.{trainer.name}", "parameters": found},
         "target": fingerprint_value(lesson.target),
         "fit_params": {
             name: fingerprint_value(held) for name, held in (lesson.params or {}).items()
@@ -94,17 +101,6 @@ def identify_trainings(
         "rows of trainings": digest_of(sizes + rows),
     }
     return identify(lesson.table, {**said, **own})
-
-
-def describe_learner(trainer: Trainer) -> dict[str, Any]:
-    """Class and parameters of an estimator; a function by its name."""
-    learner = trainer.learner
-    ask = getattr(learner, "get_params", None)
-    params = ask(deep=True) if callable(ask) else {}
-    kind = learner if trainer.renew is None else type(learner)
-    where = getattr(kind, "__module__", "")
-    found = {name: fingerprint_value(held) for name, held in sorted(params.items())}
-    return {"name": f"{where}.{trainer.name}", "parameters": found}
 
 
 def fingerprint_value(value: Any) -> Any:

@@ -439,13 +439,10 @@ def _hearing(progress: Any, unit: str) -> Iterator[Hear]:
             if isinstance(note, str):
                 LOG.warning("%s", excerpt(note, 1000))
             if isinstance(warning, list) and list(map(type, warning)) == [str, str]:
-                _warn(*warning)
+                kind, text = warning
+                found = getattr(errors, kind, getattr(builtins, kind, None))
+                if not (isinstance(found, type) and issubclass(found, Warning)):
+                    found = UserWarning
+                warn_caller(excerpt(text, 2000), found)
 
         yield hear
-
-
-def _warn(kind: str, text: str) -> None:
-    """Warn of what the child was warned of."""
-    found = getattr(errors, kind, getattr(builtins, kind, None))
-    category = found if isinstance(found, type) and issubclass(found, Warning) else UserWarning
-    warn_caller(excerpt(text, 2000), category)

@@ -41,7 +41,23 @@ def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
     try:
         is_classifier = classes is not None and len(classes) and hasattr(ensemble, "predict_proba")
         found = reader(ensemble)
-        found = prepend_steps(steps, found) if steps else found
+        if steps:  # they come before the trees, if each column goes its own way
+            n_columns = int(steps[0].n_features_in_)
+            known = getattr(steps[0], "feature_names_in_", None)
+            names = [str(n) for n in (range(n_columns) if known is None else known)]
+            places = where_columns_go(steps, n_columns, names)
+            if found.columns is not None:
+                is_known = places >= 0
+                places[is_known] = found.columns[places[is_known]]
+            transforms = [step.transform for step in steps]
+            if found.transform is not None:
+                transforms.append(found.transform)
+            found = replace(
+                found,
+                columns=places,
+                transform=partial(_transform_in_turn, transforms),
+                names=None if known is None else tuple(names),
+            )
     except CannotReadError:
         raise
     except Exception as error:
@@ -56,26 +72,6 @@ def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
         raise CannotReadError(msg)
     is_pair = response in BY_CLASS and found.forest.n_outputs == 1
     return TreeWalker(follow_names(found, table), response, is_pair)
-
-
-def prepend_steps(steps: Sequence[Any], found: Reading) -> Reading:
-    """Put the steps of a pipeline before the trees, if each column goes its own way."""
-    n_columns = int(steps[0].n_features_in_)
-    known = getattr(steps[0], "feature_names_in_", None)
-    names = [str(n) for n in (range(n_columns) if known is None else known)]
-    places = where_columns_go(steps, n_columns, names)
-    if found.columns is not None:
-        is_known = places >= 0
-        places[is_known] = found.columns[places[is_known]]
-    transforms = [step.transform for step in steps]
-    if found.transform is not None:
-        transforms.append(found.transform)
-    return replace(
-        found,
-        columns=places,
-        transform=partial(_transform_in_turn, transforms),
-        names=None if known is None else tuple(names),
-    )
 
 
 def _transform_in_turn(transforms: Sequence[Callable[[Any], Any]], rows: Any) -> Any:

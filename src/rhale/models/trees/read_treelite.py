@@ -194,7 +194,7 @@ def read_xgboost(model: Any) -> Reading:
     categories = _xgboost_categories(booster_of(model))  # a slice of a Booster forgets them
     if hasattr(model, "get_booster"):
         booster, missing = booster_of(model), float(np.float32(model.missing))
-        best = getattr(model, "best_iteration", None) if _has_best(model) else None
+        best = getattr(model, "best_iteration", None)  # XGBoost raises without early stopping
         if best is not None and best + 1 < booster.num_boosted_rounds():
             booster = booster[: best + 1]
     learner = json.loads(booster.save_config())["learner"]
@@ -221,7 +221,11 @@ def read_xgboost(model: Any) -> Reading:
         objective == "multi:softmax" and not hasattr(model, "predict_proba")
     ):
         reading = replace(reading, link=CLASS_LABEL)
-    return reading if categories is None else _add_recoding(reading, categories)
+    if categories is None:
+        return reading
+    # categories of a data frame become the numbers that the trees know them by
+    columns = np.arange(reading.forest.n_features)
+    return replace(reading, columns=columns, transform=partial(recode, categories=categories))
 
 
 def booster_of(model: Any) -> Any:
@@ -258,17 +262,3 @@ def _tree_part(exported: Any) -> Any:
     """Where the JSON of a Booster keeps its trees: one level deeper for dart."""
     part = exported["learner"]["gradient_booster"]
     return part.get("gbtree", part)["model"]
-
-
-def _add_recoding(reading: Reading, categories: list[list[Any] | None]) -> Reading:
-    """Turn categories of a data frame into the numbers that the trees know them by."""
-    columns = np.arange(reading.forest.n_features)
-    return replace(reading, columns=columns, transform=partial(recode, categories=categories))
-
-
-def _has_best(model: Any) -> bool:
-    """XGBoost raises where there was no early stopping."""
-    try:
-        return model.best_iteration is not None
-    except AttributeError:
-        return False

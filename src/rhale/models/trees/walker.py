@@ -91,7 +91,9 @@ class TreeWalker:
     def matrix(self, rows: Any) -> FloatArray:
         """The user's rows as the trees see them."""
         transform = self.reading.transform
-        matrix = read_step_output(rows if transform is None else transform(rows))
+        given = rows if transform is None else transform(rows)
+        dense = given.toarray() if hasattr(given, "toarray") else given  # of a sparse matrix
+        matrix = np.ascontiguousarray(as_matrix(dense), dtype=np.float64)
         is_missing = self.stands_for_missing(matrix)
         return matrix if is_missing is None else np.where(is_missing, np.nan, matrix)
 
@@ -209,16 +211,13 @@ class TreeWalker:
 
     def link(self, sums: FloatArray) -> FloatArray:
         """Turn sums of leaves into the answers that are wanted."""
-        answers = self.own_answers(sums)
-        return answers if self.after is None else self.after(answers)
-
-    def own_answers(self, sums: FloatArray) -> FloatArray:
-        """Turn sums of leaves into the model's answers."""
         if self.response in RAW:
-            return sums if self.reading.raw_factor == 1 else sums * self.reading.raw_factor
-        answers = LINKS[self.reading.link](sums, self.reading.alpha)
-        answers = np.concatenate([1 - answers, answers], axis=-1) if self.is_pair else answers
-        return log_odds(answers) if self.response == "log_odds" else answers
+            answers = sums if self.reading.raw_factor == 1 else sums * self.reading.raw_factor
+        else:
+            answers = LINKS[self.reading.link](sums, self.reading.alpha)
+            answers = np.concatenate([1 - answers, answers], axis=-1) if self.is_pair else answers
+            answers = log_odds(answers) if self.response == "log_odds" else answers
+        return answers if self.after is None else self.after(answers)
 
     def partial_dependences(
         self, chunk: Chunk, question: DependenceQuestion, chosen: tuple[int, ...]
@@ -235,9 +234,3 @@ class TreeWalker:
         return compute_leaf_dependences(
             found.forest, self.matrix(chunk.rows), wanted, question.shares
         )
-
-
-def read_step_output(rows: Any) -> FloatArray:
-    """What a step gives, as a matrix of floats."""
-    dense = rows.toarray() if hasattr(rows, "toarray") else rows
-    return np.ascontiguousarray(as_matrix(dense), dtype=np.float64)
