@@ -14,7 +14,7 @@ import numpy as np
 
 from rhale.data import Table, TableInMemory, open_table
 from rhale.data.files.table import names_files, open_files
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.data.table import find_columns
 from rhale.effects import store
 from rhale.effects.binning.moments import Moments

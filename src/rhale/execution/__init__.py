@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, cast
 
 from rhale.data import Chunk, Table, TableInMemory
-from rhale.data.pieces.table import PiecedTable, open_parts, read_ahead, with_numbers
+from rhale.data.pieces import PiecedTable, open_parts, read_ahead, with_numbers
 from rhale.data.table import Engine, read_chunks
 from rhale.execution.threads import map_in_threads
 from rhale.execution.worker import AdaptiveTask, PartTask, Summary, count_task, pack, work

@@ -28,7 +28,7 @@ from dask.threaded import get as get_in_threads
 from dask.utils import parse_bytes
 
 from rhale.data.open import recognise, require_two_dimensions
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.errors import BadTableError, ModelStoppedError, RhaleError
 from rhale.execution.worker import Parcel, PartTask, Summary, pack, work
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar, cast
 
 from rhale.data import Chunk, Table
-from rhale.data.pieces.reader import naming_source
+from rhale.data.pieces import naming_source
 from rhale.errors import BadTableError, RhaleError
 from rhale.execution import list_work
 from rhale.execution.checkpoint.folder import Checkpoint

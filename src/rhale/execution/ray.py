@@ -16,7 +16,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from rhale.data.frame import FrameTable
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.errors import BadTableError
 from rhale.execution.worker import Parcel, PartTask, Summary, describe_loss, pack, work
 

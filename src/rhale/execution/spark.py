@@ -20,7 +20,7 @@ from uuid import uuid4
 import narwhals.stable.v2 as nw
 
 from rhale.data.frame import FrameTable
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.errors import BadSettingError, BadTableError
 from rhale.execution.worker import Parcel, PartTask, Summary, describe_loss, pack, work
 

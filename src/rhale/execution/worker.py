@@ -17,8 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from rhale.data import Chunk
-from rhale.data.pieces.reader import naming_source
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable, naming_source
 from rhale.errors import (
     BadSettingError,
     BadTableError,

@@ -12,7 +12,7 @@ from rhale.effects.local.profiles import partial_dependence
 from rhale.effects.local.queries import BatchedModel
 from rhale.interaction.h_statistic import ROUNDING_VARIANCE_SHARE
 from rhale.interaction.pair_effect import PairIndex
-from rhale.models.dependences import centre, normalise_row_weights
+from rhale.models.questions import centre, normalise_row_weights
 from rhale.output.note import Note
 from rhale.stats.arrays import FloatArray
 

@@ -27,8 +27,7 @@ from rhale.interaction.greenwell import (
 from rhale.interaction.h_statistic import WholeRows, conclude_h, count_h_rows, h_statistics, tell_h
 from rhale.interaction.pair_effect import PairIndex
 from rhale.interaction.settings import FEW_PAIR_ROWS, PairMethod, PairSettings
-from rhale.models.dependences import DependenceQuestion, normalise_row_weights
-from rhale.models.questions import PairQuestion, PairSide
+from rhale.models.questions import DependenceQuestion, PairQuestion, PairSide, normalise_row_weights
 from rhale.naming import find_feature, find_output
 from rhale.output.note import Note
 from rhale.settings import Settings, partition_for

@@ -43,7 +43,7 @@ class FunctionModel(Adapter):
     @contextmanager
     def answer_alone(self) -> Iterator[Adapter]:
         """Answer in the thread that asks, for a while."""
-        from rhale.models.own_threads import limit_own_threads
+        from rhale.models.boosters import limit_own_threads
 
         with limit_own_threads(self.function):
             yield self

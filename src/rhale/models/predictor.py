@@ -22,9 +22,14 @@ from rhale.models.answers import (
     has_bad_numbers,
     wrap_model_errors,
 )
-from rhale.models.dependences import DependenceQuestion, Dependences, HeldPoints
 from rhale.models.libraries import word_class, word_number
-from rhale.models.questions import PairQuestion, PairReply
+from rhale.models.questions import (
+    DependenceQuestion,
+    Dependences,
+    HeldPoints,
+    PairQuestion,
+    PairReply,
+)
 from rhale.naming import find_output, list_asked
 from rhale.output.note import Note
 from rhale.stats.arrays import FloatArray

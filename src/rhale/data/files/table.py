@@ -35,8 +35,7 @@ from rhale.data.files.regular import (
 )
 from rhale.data.frame import FrameTable
 from rhale.data.open import require_two_rows
-from rhale.data.pieces.reader import naming_source
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable, naming_source
 from rhale.data.table import Chunk
 from rhale.errors import BadTableError, MissingExtraError, excerpt
 from rhale.stats.arrays import IntArray

@@ -20,7 +20,7 @@ from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey, rows_keys, sample_chunk_rows
 from rhale.models import Predictor
-from rhale.models.dependences import HeldPoints
+from rhale.models.questions import HeldPoints
 from rhale.output.note import Note
 from rhale.regions.settings import Target
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray, lay_columns

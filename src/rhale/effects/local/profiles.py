@@ -37,7 +37,7 @@ from rhale.effects.local.unmeasured import note_constant
 from rhale.effects.profile import Profile
 from rhale.effects.quadrature import RowPlaces, build_quadrature
 from rhale.features.feature import Feature
-from rhale.models.dependences import HeldPoints
+from rhale.models.questions import HeldPoints
 from rhale.output.note import Note
 from rhale.settings import MARGINAL_BINS, Settings
 from rhale.stats.arrays import FloatArray, IntArray

@@ -22,7 +22,7 @@ import numpy as np
 
 from rhale.data import Table, TableInMemory
 from rhale.data.files.regular import NONBLOCKING_FLAG
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.data.table import read_chunks
 from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
 from rhale.execution.checkpoint.bytes import (

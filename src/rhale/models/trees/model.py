@@ -11,8 +11,8 @@ from typing import Any
 from rhale.data import open_table
 from rhale.errors import RhaleError
 from rhale.models.adapter import Adapter
+from rhale.models.boosters import limit_own_threads
 from rhale.models.libraries import RESPONSE_WORDS, Answer
-from rhale.models.own_threads import limit_own_threads
 from rhale.models.trees.read_model import Ask, check_walker, read_walker
 from rhale.models.trees.reading import CannotReadError
 from rhale.models.trees.walker import TreeWalker

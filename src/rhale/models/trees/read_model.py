@@ -15,10 +15,15 @@ from rhale.data.table import Change
 from rhale.models.answers import check_answer
 from rhale.models.libraries import first_line
 from rhale.models.sklearn import BY_CLASS
-from rhale.models.trees.ensemble import reader_of, split_pipeline
+from rhale.models.trees.ensemble import (
+    DROPPED_COLUMN,
+    MIXED,
+    reader_of,
+    split_pipeline,
+    where_columns_go,
+)
 from rhale.models.trees.forest import CATEGORY
 from rhale.models.trees.links import LINKS
-from rhale.models.trees.pipeline import DROPPED_COLUMN, MIXED, where_columns_go
 from rhale.models.trees.reading import CLASS_LABEL, CannotReadError, Reading
 from rhale.models.trees.walker import RAW, TreeWalker
 from rhale.stats.arrays import FloatArray

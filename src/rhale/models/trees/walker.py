@@ -11,9 +11,15 @@ import numpy as np
 from rhale.data import Chunk, as_matrix
 from rhale.data.table import Change
 from rhale.effects.jumps import JumpQuestion, JumpReply, JumpRows
-from rhale.models.dependences import DependenceQuestion, Dependences, HeldPoints
-from rhale.models.questions import PairQuestion, PairReply
+from rhale.models.questions import (
+    DependenceQuestion,
+    Dependences,
+    HeldPoints,
+    PairQuestion,
+    PairReply,
+)
 from rhale.models.sklearn import log_odds
+from rhale.models.trees.ensemble import MIXED
 from rhale.models.trees.forest import MOST_CUTS
 from rhale.models.trees.links import (
     LINKS,
@@ -24,7 +30,6 @@ from rhale.models.trees.links import (
     identity,
     round_up,
 )
-from rhale.models.trees.pipeline import MIXED
 from rhale.models.trees.reading import Reading
 from rhale.models.trees.thresholds import interpolate_thresholds, own_cuts
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray

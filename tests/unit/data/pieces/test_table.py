@@ -9,7 +9,7 @@ import pytest
 
 from rhale.data.array import ArrayTable
 from rhale.data.frame import FrameTable
-from rhale.data.pieces.table import PiecedTable, with_numbers
+from rhale.data.pieces import PiecedTable, with_numbers
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6], "w": [1.0, 0.0, 2.0]})
