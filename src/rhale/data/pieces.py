@@ -1,4 +1,4 @@
-"""Pieces of a table that is not in memory, brought to its columns and types, and cut to size."""
+"""Tables that are not in memory: pieces of rows, brought to common columns and types, as chunks."""
 
 from __future__ import annotations
 
@@ -40,16 +40,6 @@ def naming_source(where: str) -> Iterator[None]:
         raise type(error)(msg) from (error.__cause__ or error)
 
 
-def select_from_array(piece: Any, everything: Sequence[str], wanted: Sequence[str]) -> Any:
-    """The wanted columns of an array; or what is wrong with it."""
-    if piece.ndim != 2 or piece.shape[1] != len(everything):
-        msg = f"shape {piece.shape}, but the table has {len(everything)} columns"
-        raise BadTableError(msg)
-    place_of = {name: place for place, name in enumerate(everything)}
-    places = [place_of[name] for name in wanted]
-    return piece if places == list(range(piece.shape[1])) else piece[:, places]
-
-
 def select_from_frame(piece: Any, everything: Sequence[str], wanted: Sequence[str]) -> Frame:
     """The wanted columns of a data frame or a record batch; or what is wrong with it."""
     if hasattr(piece, "to_struct_array") and not hasattr(piece, "combine_chunks"):
@@ -73,32 +63,6 @@ def _check_names(have: list[str], everything: Sequence[str], wanted: Sequence[st
     if new and len(wanted) == len(everything):
         msg = f"there is a column {new[0]!r} that other pieces of the table do not have"
         raise BadTableError(msg)
-
-
-def bring_to_types(frame: Frame, head: Frame) -> Frame:
-    """Bring a piece of Arrow to the types of the whole table."""
-    if not frame.implementation.is_pyarrow():
-        return frame
-    import pyarrow as pa
-
-    table, schema = frame.to_native(), head.to_native().schema
-    columns, changed = table.columns, False
-    for place, (found, wanted) in enumerate(zip(table.schema, schema, strict=False)):
-        if found.type.equals(wanted.type):
-            continue
-        if pa.types.is_dictionary(wanted.type) and pa.types.is_dictionary(found.type):
-            continue
-        try:
-            columns[place], changed = columns[place].cast(wanted.type), True
-        except pa.ArrowException as error:
-            msg = (
-                f"column {wanted.name!r} holds {found.type} here and {wanted.type} in other "
-                f"pieces of the table: {excerpt(error)}"
-            )
-            raise BadTableError(msg) from error
-    if not changed:
-        return frame
-    return nw.from_native(pa.table(columns, names=table.column_names), eager_only=True)
 
 
 def cut(rows: Iterable[Rows], size: int) -> Iterator[Rows]:
@@ -153,7 +117,11 @@ class PandasView:
         frame = piece.copy(deep=False) if hasattr(piece, "iloc") else self._from_arrow(piece)
         for place, categories in enumerate(self.facts.categories):
             if categories is not None:
-                frame.isetitem(place, self._categorical(frame.iloc[:, place], place))
+                import pandas as pd
+
+                dtype = pd.CategoricalDtype(categories, ordered=self.facts.ordered[place])
+                column = frame.iloc[:, place]
+                frame.isetitem(place, column if column.dtype == dtype else column.astype(dtype))
         return frame
 
     def _from_arrow(self, table: Any) -> Any:
@@ -172,15 +140,6 @@ class PandasView:
         for place in mixed:
             frame.isetitem(place, frame.iloc[:, place].astype("boolean"))
         return frame
-
-    def _categorical(self, column: Any, place: int) -> Any:
-        import pandas as pd
-
-        dtype = pd.CategoricalDtype(self.facts.categories[place], ordered=self.facts.ordered[place])
-        return column if column.dtype == dtype else column.astype(dtype)
-
-
-# --- Tables that are not in memory: columns that are known, and rows that come in pieces
 
 
 # --- Read the next chunks while the present one is worked on
@@ -402,9 +361,36 @@ class PiecedTable:
     def _select(self, piece: Any) -> Any:
         """The wanted columns of a piece, in the types of the table."""
         if isinstance(self.head, ArrayTable):
-            return select_from_array(piece, self.everything, self.wanted)
+            if piece.ndim != 2 or piece.shape[1] != len(self.everything):
+                msg = f"shape {piece.shape}, but the table has {len(self.everything)} columns"
+                raise BadTableError(msg)
+            place_of = {name: place for place, name in enumerate(self.everything)}
+            places = [place_of[name] for name in self.wanted]
+            return piece if places == list(range(piece.shape[1])) else piece[:, places]
         frame = select_from_frame(piece, self.everything, self.wanted)
-        return bring_to_types(frame, self.head.frame)
+        if not frame.implementation.is_pyarrow():
+            return frame
+        # a piece of Arrow gets the types of the whole table
+        import pyarrow as pa
+
+        table, schema = frame.to_native(), self.head.frame.to_native().schema
+        columns, changed = table.columns, False
+        for place, (found, wanted) in enumerate(zip(table.schema, schema, strict=False)):
+            if found.type.equals(wanted.type):
+                continue
+            if pa.types.is_dictionary(wanted.type) and pa.types.is_dictionary(found.type):
+                continue
+            try:
+                columns[place], changed = columns[place].cast(wanted.type), True
+            except pa.ArrowException as error:
+                msg = (
+                    f"column {wanted.name!r} holds {found.type} here and {wanted.type} in other "
+                    f"pieces of the table: {excerpt(error)}"
+                )
+                raise BadTableError(msg) from error
+        if not changed:
+            return frame
+        return nw.from_native(pa.table(columns, names=table.column_names), eager_only=True)
 
     def _weigh(self, rows: Any, numbers: IntArray) -> ArrayChunk | FrameChunk:
         """The rows of positive weight."""

@@ -1,4 +1,4 @@
-"""Boosters of XGBoost and LightGBM that do not take tables as estimators do."""
+"""What single libraries need: tables for XGBoost, order of columns for LightGBM, threads of CatBoost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked about pairs of features, and what comes back: differences of rows."""
+"""Queries to a model beyond predictions: differences along pairs of features, partial dependences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which function reads the trees of which class."""
+"""Tree ensembles: which function reads them, what wraps them, and the steps of pipelines before them."""
 
 from __future__ import annotations
 
