@@ -82,7 +82,7 @@ def columns_in(frame: nw.DataFrame[Any]) -> list[Series]:
 
 
 def repeated_in(names: Iterable[str]) -> list[str]:
-    """Names that stand for several columns, in order."""
+    """Names that several columns have, in order."""
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
@@ -169,7 +169,7 @@ def factorize(column: Series) -> Distinct:
 
 
 def missing_value(column: Series) -> Any:
-    """What stands for a missing value in a column of objects: None, nan or NA; None elsewhere."""
+    """Return the marker of a missing value in a column of objects: None, nan or NA; None elsewhere."""
     if not (column.implementation.is_pandas_like() and is_object(column)):
         return None
     native = column.to_native()
@@ -199,8 +199,8 @@ def hashed(value: Any) -> float:
 class Labels:
     """Names of a column, numbered."""
 
-    values: tuple[Any, ...]  # as they stand in the table
-    missing: Any = None  # what stands in the table for a missing one: None, nan, NA
+    values: tuple[Any, ...]  # as the table has them
+    missing: Any = None  # the table's marker of a missing name: None, nan, NA
 
     @cached_property
     def place(self) -> dict[Any, int]:

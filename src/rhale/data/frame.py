@@ -78,9 +78,9 @@ class FrameChunk:
     @cached_property
     def _shown(self) -> FrameChunk:
         """The rows made into another kind of table, when the model is asked first."""
-        assert self.show is not None  # noqa: S101 - nobody asks otherwise
+        assert self.show is not None  # noqa: S101 - `view` checks it
         what = f"{self.where or 'the table'} cannot be made into a table of pandas"
-        with naming_failure(what):  # an hour beyond 24, a category that stands there twice
+        with naming_failure(what):  # an hour beyond 24, a category that is listed twice
             shown = self.show(self.frame.to_native())
         return replace(self, frame=nw.from_native(shown, eager_only=True), show=None)
 
@@ -138,7 +138,7 @@ class FrameChunk:
 
     @cached_property
     def _distinct(self) -> dict[int, Distinct]:
-        """Columns of names, each told apart once."""
+        """Distinct names of columns, found once for each."""
         return {}
 
     def keys(self) -> list[FloatArray]:
@@ -328,7 +328,7 @@ class FrameTable:
         return replace(self, frame=self.frame[:, list(columns)])
 
     def missing_value(self, index: int) -> Any:
-        """What stands for a missing value in a column."""
+        """The marker of a missing value in a column."""
         return missing_value(column_at(self.frame, index))
 
     def labels_of(self, index: int) -> Labels:

@@ -156,7 +156,7 @@ def read_ahead(items: Iterable[Item], n_ahead: int = CHUNKS_READ_AHEAD) -> Gener
 
     def put(kind: str, item: Any = None) -> None:
         while not is_over.is_set():
-            with suppress(Full):  # whoever reads may have gone meanwhile
+            with suppress(Full):  # the reader may have stopped meanwhile
                 queue.put((kind, item), timeout=0.1)
                 break
 
@@ -269,7 +269,7 @@ class PiecedTable:
         return self._known.categories[index] if self._known.ordered[index] else None
 
     def missing_value(self, index: int) -> Any:
-        """What stands for a missing value in a column, after a first pass."""
+        """The marker of a missing value in a column, after a first pass."""
         return float("nan") if isinstance(self.head, ArrayTable) else self._known.missing[index]
 
     @property

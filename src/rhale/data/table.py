@@ -65,7 +65,7 @@ class Storage:
 IN_MEMORY = Storage()
 
 
-# --- What only all rows together tell about columns: gaps, categories, what stands for no value
+# --- What only all rows together tell about columns: gaps, categories, markers of missing values
 
 
 Categories = tuple[Any, ...]
@@ -81,7 +81,7 @@ class ColumnFacts:
     # Categories of each column whose type has some, in order of appearance
     categories: tuple[Categories | None, ...]
     ordered: tuple[bool, ...]  # whether the type says that their order means something
-    # What stands for a missing value in a column of any type: None, nan, NA
+    # the marker of a missing value in a column of any type: None, nan, NA
     missing: tuple[Any, ...]
 
     def __add__(self, other: ColumnFacts) -> ColumnFacts:
@@ -250,7 +250,7 @@ class Table(Protocol):
         """Whether a column holds truth values."""
 
     def missing_value(self, index: int) -> Any:
-        """What stands for a missing value in a column, once all rows were seen."""
+        """The marker of a missing value in a column, once all rows were seen."""
 
     def labels_of(self, index: int) -> Labels:
         """Names of a column that was labelled."""
@@ -307,7 +307,7 @@ class NumbersAlone:
         """No order of levels is declared."""
 
     def missing_value(self, index: int) -> float:  # noqa: ARG002
-        """What stands for a missing value: nan."""
+        """The marker of a missing value: nan."""
         return float("nan")
 
     def labels_of(self, index: int) -> Labels:  # noqa: ARG002
@@ -328,12 +328,12 @@ class NumbersAlone:
 
 
 def numbers_between(numbers: IntArray | None, start: int, stop: int) -> IntArray:
-    """Row numbers of a stretch of rows; None stands for 0, 1, 2, ..."""
+    """Row numbers of consecutive rows; None means 0, 1, 2, ..."""
     return np.arange(start, stop) if numbers is None else numbers[start:stop]
 
 
 def numbers_at(numbers: IntArray | None, rows: IntArray) -> IntArray:
-    """Row numbers of some rows; None stands for 0, 1, 2, ..."""
+    """Row numbers of some rows; None means 0, 1, 2, ..."""
     return rows if numbers is None else numbers[rows]
 
 

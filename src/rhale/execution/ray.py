@@ -69,7 +69,7 @@ class Ray:
         assert not first  # noqa: S101 - see NO_RESUME
         parcel = ray.put(pack(part_task, ray.cloudpickle.dumps))
         is_arrow = part_task.table.head.kind == "pyarrow"
-        # The dataset's own tasks and actors keep their cores while nobody takes their blocks: tasks
+        # The dataset's own tasks and actors keep their cores until their blocks are taken: tasks
         # that asked for a core to take them with might wait forever. We count cores ourselves.
         task = ray.remote(num_cpus=0)(summarise_ray_block)
         n_tasks = max(1, min(int(ray.cluster_resources().get("CPU", 1)), MOST_TASKS))
@@ -91,7 +91,7 @@ class Ray:
 
 
 def _end_unneeded_tasks(tasks: Iterable[Any]) -> None:
-    """End tasks that nobody waits for any more.
+    """End tasks whose results are not wanted any more.
 
     Ray ends the whole process where a task is cancelled while its answer comes in. So short tasks
     end by themselves, and only those that take longer are cancelled: answers of these are rare.

@@ -33,7 +33,7 @@ _n_users = 0  # how many ask for that at the moment
 
 @contextmanager
 def limit_threads(adapter: Adapter, n_jobs: int | None) -> Iterator[Adapter]:
-    """Keep a model, and all libraries, to the thread that asks."""
+    """Limit a model, and all libraries, to the thread that calls them."""
     # Chunks are shared among `n_jobs` threads of rhale's, and each model answers in the thread
     # that asks: the same chunks give the same bits for any number. What a function of the user's
     # own starts in spite of all limits is not bounded, nor is the pool of JAX, which has the size
@@ -48,7 +48,7 @@ def limit_threads(adapter: Adapter, n_jobs: int | None) -> Iterator[Adapter]:
 
 @contextmanager
 def limit_libraries(n_jobs: int | None) -> Iterator[None]:
-    """Keep all libraries to the threads that call them, unless nobody counts threads (None)."""
+    """Limit all libraries to the thread that calls them; `n_jobs=None` limits nothing."""
     if n_jobs is None:
         yield
         return

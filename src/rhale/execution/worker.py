@@ -57,7 +57,7 @@ class Parcel:
         """Give the task; a process unpickles it at the first call and keeps the last two."""
         with _opening:  # others wait: they need the same model, and it must not be made twice
             if self.digest not in _open_tasks:
-                while len(_open_tasks) >= MAX_OPEN_TASKS:  # before the next one takes its room
+                while len(_open_tasks) >= MAX_OPEN_TASKS:  # before the next one takes memory
                     _open_tasks.popitem(last=False)
                 try:
                     _open_tasks[self.digest] = pickle.loads(self.content)  # noqa: S301 - our own bytes

@@ -1,4 +1,4 @@
-"""Levels of a column: which numbers stand for them, and which level a row has."""
+"""Levels of a categorical feature: their numbers, names and order, and the level of each row."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Levels:
 
     @property
     def edges(self) -> FloatArray:
-        """Where the levels stand on an axis."""
+        """Positions of the levels on the axis."""
         return self.places if self.is_number else np.arange(self.size, dtype=np.float64)
 
     @cached_property
@@ -71,11 +71,11 @@ class Levels:
         return np.where(places[found] == x, level[found], -1)
 
     def level_positions(self, level: IntArray) -> FloatArray:
-        """Where levels stand on the axis; nan for none."""
+        """Positions of some levels on the axis; nan for -1."""
         return np.where(level < 0, np.nan, self.edges[level])
 
     def at(self, level: IntArray, chance: FloatArray) -> FloatArray:
-        """Numbers that stand for levels; for the pooled ones one of them, as often as it is.
+        """Numbers of the table for some levels; a pooled level draws one of its own, by weight.
 
         Shapes: level (n_rows,), chance (n_rows,).
         """

@@ -72,7 +72,7 @@ class Feature:
         return as_axis_kind(self.kind)
 
     def axis_positions(self, chunk: Chunk) -> FloatArray:
-        """Where rows stand on its axis, shape (n_rows,); nan for rows without a value."""
+        """Positions of rows on its axis, shape (n_rows,); nan for rows without a value."""
         x = chunk.column(self.column)
         return x if self.levels is None else self.levels.level_positions(self.levels.locate(x))
 
@@ -180,7 +180,7 @@ class Reader:
         return found
 
     def is_readable(self, place: int) -> bool:
-        """Whether a column that nobody asked for holds what can be told apart."""
+        """Whether a column that the user did not name has values that can split rows."""
         seen, column = self.survey, self.columns[place]
         low, high, name = float(seen.low[place]), float(seen.high[place]), self.table.names[column]
         if holds_names(self.table, column):
@@ -309,9 +309,9 @@ class Columns:
     table: Table  # the table, as it is read from now on: names have numbers
     survey: Survey  # facts about all rows
     features: tuple[Feature, ...]  # the explained features, in order
-    # Features that regions may be told by, in the order of the table
+    # features that may split rows into regions, in the order of the table
     splitters: tuple[Feature, ...] = ()
-    # Columns of the table that the sample has values of, as they stand there
+    # columns of the table whose values the sample has, in its order
     sampled: tuple[int, ...] = ()
 
     @property
@@ -331,7 +331,7 @@ class FirstPass:
     auxiliary_columns: list[int]
     # What the user says of columns: categories or not, an order of levels
     said: Mapping[int, Said]
-    splitters: list[int] = field(default_factory=list)  # columns that regions may be told by
+    splitters: list[int] = field(default_factory=list)  # columns that may split rows into regions
 
     @property
     def surveyed(self) -> list[int]:
@@ -402,7 +402,7 @@ class FirstPass:
 
 
 def find_splitters(table: Table, settings: Settings, said: Mapping[int, Said]) -> list[int]:
-    """Columns that regions may be told by: those that the user names, or all that can be read."""
+    """Columns that may split rows into regions: those that the user names, or all that can be read."""
     named = settings.splitters
     if named is None:
         return []

@@ -36,7 +36,7 @@ class ExplainedRows:
 
     @property
     def units(self) -> IntArray | None:
-        """Number of the group of each row; None where rows stand for themselves."""
+        """Number of the group of each row; None without groups."""
         return None if self.groups is None else as_units(self.groups, self.table.n_rows)[0]
 
 

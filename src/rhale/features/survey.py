@@ -88,7 +88,7 @@ class Census:
 def count_values(
     values: FloatArray | tuple[list[Any], IntArray], weight: FloatArray, most: int | None
 ) -> Census:
-    """Count the distinct values of a column of numbers, or of one already told apart."""
+    """Count the distinct values of a column of numbers, or of (distinct values, codes)."""
     if isinstance(values, tuple):
         distinct, codes = values
     else:
@@ -231,9 +231,9 @@ class SurveyTask:
     auxiliary_columns: Sequence[int] = ()  # further columns to keep in the sample
     # Columns of numbers whose distinct values are counted however many there are
     counted: Collection[int] = ()
-    # Columns that may hold what cannot be explained: whoever looks at them finds out
+    # columns that are not refused here if they hold what cannot be explained
     unchecked: Collection[int] = ()
-    # Whether the table comes in pieces: then types are settled by all of them together
+    # whether the table comes in pieces, whose types are only known from all of them together
     is_pieced: bool = False
     # last_key, last_probed: rows with larger keys cannot be among the sampled ones, or in the
     # probe: other chunks have enough of them

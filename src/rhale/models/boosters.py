@@ -41,7 +41,7 @@ class XGBoostBooster:
 
 
 def as_estimator(model: Any) -> Any:
-    """Give a model that answers for tables: an XGBoost Booster gets a face, others stay."""
+    """Return a model that predicts for tables: an XGBoost Booster is wrapped, others stay."""
     return XGBoostBooster(model) if "xgboost.Booster" in classes_of(model) else model
 
 

@@ -17,7 +17,7 @@ def gives_probabilities(model: Any, response: Response) -> bool:
     try:
         is_estimator = recognise_kind(model) == "estimator"
         return is_estimator and choose_response(as_estimator(model), response) == "predict_proba"
-    except RhaleError:  # told where the model is met
+    except RhaleError:  # reported when the model is called first
         return False
 
 

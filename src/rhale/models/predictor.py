@@ -450,7 +450,7 @@ class Predictor:
 
 
 def raise_if_cancelled() -> None:
-    """End the work of a thread that nobody waits for any more, before its next question."""
+    """Raise CancelledError in a thread whose result is not wanted any more."""
     stop = STOP.get()
     if stop is not None and stop.is_set():
         raise CancelledError

@@ -366,7 +366,7 @@ class _TooLargeError(Exception):
 
 
 class _Counter:
-    """A file that keeps nothing, and stops whoever writes too much."""
+    """A file that counts bytes, keeps none, and raises beyond a limit."""
 
     def __init__(self, most: int) -> None:
         self.left = most

@@ -43,7 +43,7 @@ class UnitMap:
 
     def model(self, values: FloatArray) -> FloatArray:
         """Numbers of people as the model takes them."""
-        assert self.to_model is not None  # noqa: S101 - nobody maps back what has no way back
+        assert self.to_model is not None  # noqa: S101 - callers know of an inverse
         return self._apply(self.to_model, values)
 
     def slope(self, values: FloatArray) -> FloatArray:

@@ -121,7 +121,7 @@ def recognise_kind(model: Any) -> str:
 
 
 def unbind(model: Any, response: Response) -> tuple[Any, Response]:
-    """Give the estimator and the response that `clf.predict_proba` stands for; others as they are."""
+    """Return the estimator and the response of a bound method `clf.predict_proba`; others as they are."""
     owner, name = getattr(model, "__self__", None), getattr(model, "__name__", "")
     if not ismethod(model) or name not in RESPONSE_METHODS or isinstance(owner, type | Adapter):
         return model, response

@@ -42,7 +42,7 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
         os.close(
             os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
         )
-        if mode is not None:  # whoever closed a file to others does not open it by saving again
+        if mode is not None:  # a file that is closed to others stays closed when it is saved again
             part.chmod(mode)
         yield part
         part.replace(target)

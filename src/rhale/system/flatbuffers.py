@@ -45,7 +45,7 @@ class FlatTable:
         return self.place + away if away else None
 
     def number(self, slot: int, kind: Struct, absent: int = 0) -> int:
-        """A number, and what stands for one that is absent."""
+        """A number; `absent` if the field is not there."""
         place = self.find(slot)
         return absent if place is None else self.at(place, kind)
 

@@ -39,7 +39,7 @@ class ErrorRecord:
 
     @staticmethod
     def read(told: dict[str, Any]) -> ErrorRecord:
-        """What another process has told, whatever that is."""
+        """Read the message of another process, which may be anything."""
         return ErrorRecord(*(str(told.get(name)) for name in ("kind", "message", "trace")))
 
     def error(self) -> RhaleError:
@@ -117,7 +117,7 @@ def end(child: subprocess.Popen[bytes]) -> None:
 
 
 def write_child_request(child: subprocess.Popen[bytes], line: bytes) -> None:
-    """Write the one line that a child reads; one that ended already is heard of by its silence."""
+    """Write the one line that a child reads; if it has ended already, `heard` raises SilentError."""
     with suppress(BrokenPipeError):
         stream_of(child.stdin).write(line)
         stream_of(child.stdin).flush()
@@ -195,7 +195,7 @@ def read_aside(
 
 
 def _reader_of(stream: IO[bytes]) -> str:
-    """What the thread is called that reads a stream aside."""
+    """Name of the thread that reads a stream."""
     return f"reads {stream.fileno()}"
 
 
@@ -209,7 +209,7 @@ def _ending_of(child: subprocess.Popen[bytes]) -> SilentError:
 
 
 def rebuilt(told: dict[str, Any]) -> RhaleError:
-    """An error that a child has told, its kind and one sentence, as an error of this process."""
+    """The error of a child (its kind and one sentence) as an error of this process."""
     return ErrorRecord.read(told).error()
 
 

@@ -64,7 +64,7 @@ def _count_rows(file: RegularFile | HeldBytes, heads: Iterable[tuple[int, bytes,
                 expanded = 0
                 for start, size in batch.buffers[batch.buffers["size"] > PREFIX].tolist():
                     (found,) = LONG.unpack(file.read_at(place + start, PREFIX))
-                    expanded += max(found, size - PREFIX)  # -1 stands for a buffer as it is
+                    expanded += max(found, size - PREFIX)  # -1: the buffer is not compressed
                 require_likely(expanded, body, f"the batch at byte {place}")
     return n_rows
 

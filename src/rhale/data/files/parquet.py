@@ -23,7 +23,7 @@ DICTIONARY_PAGE = 2  # a kind of page
 HEADS = (5, 7, 8)  # fields of a page that hold what is said of its kind
 BYTE_ARRAY_TYPE, UNPACKED = 6, 0  # a type of values, and no compression
 MAX_THRIFT_NESTING = 16  # structures in structures; Parquet has six
-LONG_LIST_MARK = 15  # elements of a list whose number stands in its first byte
+LONG_LIST_MARK = 15  # shorter lists have their length in the first byte
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]
         return values, place
     if kind == 12:
         return read_structure(content, place, depth + 1)
-    sizes = {1: 0, 2: 0, 3: 1, 7: 8}  # True, False, a byte, a real number: nobody asks for these
+    sizes = {1: 0, 2: 0, 3: 1, 7: 8}  # True, False, a byte, a real number: no caller reads these
     if kind not in sizes:
         msg = f"it has a value of type {kind}"
         raise ValueError(msg)

@@ -27,7 +27,7 @@ SPECIAL: dict[Callable[[int], bool], str] = {
 
 
 class RegularFile(FileIO):
-    """A file whose kind was looked at again after it was opened, so that nobody can swap it."""
+    """A file whose kind is checked again after it was opened, so that it cannot be swapped in between."""
 
     def __init__(self, path: str) -> None:
         require_regular(path, stat_path(path).st_mode)  # to open a device may already do something
@@ -61,7 +61,7 @@ class RegularFile(FileIO):
         super().close()
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read so many bytes, or as many as are left: Python takes memory for all that it is told."""
+        """Read so many bytes, or as many as are left: Python allocates all that is asked for."""
         left = max(self.size - self.tell(), 0)
         wanted = left if size is None or size < 0 else min(size, left)
         found = super().read(wanted) or b""
@@ -126,7 +126,7 @@ def require_regular(path: str, mode: int) -> None:
 
 
 MAX_TABLE_COLUMNS_NAMED = 10  # names of columns
-# What pyarrow, narwhals and pandas raise for bytes that nobody wrote on purpose.
+# What pyarrow, narwhals and pandas raise for bytes that no writer of theirs has written.
 DAMAGED_TABLE_ERRORS: tuple[type[Exception], ...] = (
     OSError,
     ValueError,

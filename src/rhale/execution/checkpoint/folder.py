@@ -67,7 +67,9 @@ class Checkpoint:
         self._mark = blake2b(_text(run).encode(), digest_size=DIGEST_BYTES).hexdigest()
         self._before = "nothing was kept before, so the same call begins anew"
         self.last_read: str | None = None  # the pass
-        self._due = -np.inf  # a first time soon: what cannot be written is told at once
+        self._due = (
+            -np.inf
+        )  # the first save comes soon: a folder that cannot be written to is reported at once
 
     @classmethod
     def open(cls, folder: Any, run: Mapping[str, Any]) -> Checkpoint:
@@ -371,7 +373,7 @@ ROWS_AT_ONCE = 2**16
 
 
 def identify(table: Table, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a run, so that another one can be told from it."""
+    """Describe a run by plain values that differ from those of any other run."""
     return {
         "table": {"columns": list(table.names), "kind": table.kind, **_rows_of(table)},
         **{name: make_plain_setting(value) for name, value in said.items()},
@@ -379,7 +381,7 @@ def identify(table: Table, said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_plain_setting(value: Any) -> Any:
-    """Make a setting a plain value; what JSON does not have is told by its `repr`.
+    """Make a setting a plain value of JSON; other objects become their `repr`.
 
     Examples
     --------

@@ -80,7 +80,7 @@ def name_training(number: int) -> str:
 def identify_trainings(
     lesson: TrainingSet, parts: Sequence[IntArray], said: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Describe a call, so that another one can be told from it."""
+    """Describe a call by plain values that differ from those of any other call."""
     # An estimator is known by its class and parameters, a function by its name alone.
     rows = b"".join(np.asarray(part, dtype="<i8").tobytes() for part in parts)
     sizes = np.array([part.size for part in parts], dtype="<i8").tobytes()
@@ -114,7 +114,7 @@ def fingerprint_value(value: Any) -> Any:
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
     if hasattr(value, "get_params"):
-        return type(value).__name__  # its parameters are told beside it
+        return type(value).__name__  # its parameters are listed, too
     if isinstance(value, Mapping):
         return {str(key): fingerprint_value(held) for key, held in value.items()}
     if isinstance(value, list | tuple):

@@ -69,7 +69,7 @@ def _load_lightgbm(content: bytes) -> Any:
 
 
 def _load_catboost(content: bytes) -> Any:
-    """With the face that answers as the saved model did: probabilities, counts or sums."""
+    """Return the estimator that predicts as the saved model did: probabilities, counts or sums."""
     library = import_module("catboost")
     with TemporaryDirectory() as folder:  # from bytes, CatBoost forgets its settings
         path = str(Path(folder) / "model.cbm")

@@ -149,7 +149,7 @@ def _listen(child: Popen[bytes], limits: ChildLimits, hear: Hear, *, debug: bool
             hear(words)
     except (SilentError, TooLongError, NotUnderstoodError) as error:
         raise stopped(error, limits) from error
-    raise AssertionError  # a child is heard until it answers or ends
+    raise AssertionError  # the loop ends with an answer or an error
 
 
 @contextmanager
@@ -420,7 +420,7 @@ def _send(arguments: Mapping[str, Any], stream: IO[bytes], model: str, advice: s
 
 @contextmanager
 def _hearing(progress: Any, unit: str) -> Iterator[Hear]:
-    """Give what hears a child: progress to whom the user names, notes to the log, warnings as such."""
+    """Give the handler of a child's messages: progress bar or callback, notes to the log, warnings."""
     with ExitStack() as stack:
         tell = progress
         if progress and not callable(progress):

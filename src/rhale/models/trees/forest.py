@@ -54,7 +54,7 @@ class Forest:
     small whole numbers, whatever the library compares; 0 is a missing value.
     """
 
-    # (n_nodes, 4): feature, low, width and left child of a split; the right child stands behind
+    # (n_nodes, 4): feature, low, width and left child of a split; the right child is behind
     # the left. A code goes left if low <= code < low + width. At a leaf: LEAF, 0, 0 and the leaf's
     # number.
     nodes: npt.NDArray[np.uint32]

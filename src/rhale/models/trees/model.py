@@ -46,7 +46,7 @@ class TreeModel(Adapter):
 
     @property
     def n_threads(self) -> int:
-        """Chunks walked at a time: numba's own setting, all cores unless told otherwise."""
+        """Chunks walked at a time: numba's own setting, by default all cores."""
         if self.walker is None or find_spec("numba") is None:
             return 1
         from numba import config

@@ -27,7 +27,7 @@ class Reading:
     base: FloatArray  # (n_outputs,): what is added to the sum of the leaves
     link: str = "identity"  # how sums become the library's usual answer, in treelite's words
     alpha: float = 1.0  # factor inside a sigmoid link
-    missing: float = np.nan  # A value that stands for a missing one, besides nan
+    missing: float = np.nan  # a marker of a missing value, besides nan
     raw_factor: float = 1.0  # what a raw answer is multiplied by: LightGBM averages after it
     # (n_columns,): feature of each column of the table, where `transform` changes their order
     columns: IntArray | None = None
