@@ -29,11 +29,11 @@ from rhale.models.files import sandbox
 from rhale.stability.result import Refits
 from rhale.system.processes import (
     Say,
-    claimed_output,
+    claim_output,
     end_with_parent,
     is_about_memory,
     limit_this_process,
-    speaker,
+    make_speaker,
     written_size,
 )
 
@@ -70,7 +70,7 @@ def serve(
 ) -> NoReturn:
     """Do one piece of work within limits, answer, and end."""
     limit_this_process(limits["max_memory"], limits["max_seconds"])
-    say = speaker(claimed_output())
+    say = make_speaker(claim_output())
     try:
         work = begin()
         end_with_parent()

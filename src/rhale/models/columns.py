@@ -88,7 +88,7 @@ def describe_absent_columns(missing: Sequence[str], have: Sequence[str]) -> str:
     return msg + near_names(known, have)
 
 
-def tell_left_out(left: Sequence[str]) -> Note:
+def describe_left_out_columns(left: Sequence[str]) -> Note:
     """Say which columns of a table the model does not see."""
     shown = ", ".join(repr(name) for name in left[:MAX_ABSENT_COLUMNS_NAMED])
     more = (
@@ -108,7 +108,7 @@ ABOUT_GAPS = re.compile(r"\b(nans?|missing|null|finite|inf|infinity)\b", re.IGNO
 
 
 @contextmanager
-def telling_why(wanted: Sequence[str] | None, table: Table) -> Iterator[None]:
+def naming_cause(wanted: Sequence[str] | None, table: Table) -> Iterator[None]:
     """Begin what is said of a failure with what is wrong with the table."""
     try:
         yield
@@ -130,7 +130,7 @@ def find_reason(error: RhaleError, wanted: Sequence[str] | None, table: Table) -
     if isinstance(error, BadTableError) or not ABOUT_GAPS.search(str(error)):
         return None
     gaps = count_missing(table)
-    return type(error)(f"{tell_gaps(gaps, table.n_rows)}; {error}") if gaps else None
+    return type(error)(f"{describe_gaps(gaps, table.n_rows)}; {error}") if gaps else None
 
 
 def count_missing(table: Table) -> dict[str, int]:
@@ -142,12 +142,12 @@ def count_missing(table: Table) -> dict[str, int]:
     return {name: count for name, count in zip(table.names, counts, strict=True) if count}
 
 
-def tell_gaps(gaps: dict[str, int], n_rows: int | None) -> str:
+def describe_gaps(gaps: dict[str, int], n_rows: int | None) -> str:
     """Name columns with missing values, and how many each has.
 
     Examples
     --------
-    >>> tell_gaps({"bmi": 21, "bp": 4}, 442)
+    >>> describe_gaps({"bmi": 21, "bp": 4}, 442)
     "values are missing in 'bmi' (21 of 442 rows) and 'bp' (4)"
     """
     first, *others = sorted(gaps.items(), key=lambda item: -item[1])

@@ -79,7 +79,7 @@ class NotUnderstoodError(Exception):
 
 
 @contextmanager
-def started(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+def start_child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A child in a group of its own: Ctrl-C reaches this process, which ends the whole group."""
     child = subprocess.Popen(  # noqa: S603 - our own modules
         list(command),
@@ -117,7 +117,7 @@ def end(child: subprocess.Popen[bytes]) -> None:
 
 
 def write_child_request(child: subprocess.Popen[bytes], line: bytes) -> None:
-    """Write the one line that a child reads; if it has ended already, `heard` raises SilentError."""
+    """Write the one line that a child reads; if it has ended already, `read_messages` raises SilentError."""
     with suppress(BrokenPipeError):
         stream_of(child.stdin).write(line)
         stream_of(child.stdin).flush()
@@ -139,7 +139,7 @@ def keep_last_output(child: subprocess.Popen[bytes]) -> Iterator[bytearray]:
         yield words
 
 
-def heard(child: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, Any]]:
+def read_messages(child: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, Any]]:
     """What a child says, line by line, for as long as one listens.
 
     Raise `SilentError` if it says no more; `TooLongError` if it is still silent after so many
@@ -240,14 +240,14 @@ def _end_with_input() -> None:
     os._exit(1)
 
 
-def claimed_output() -> IO[bytes]:
+def claim_output() -> IO[bytes]:
     """Keep standard output for answers; what models print goes to standard error."""
     mine = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return mine
 
 
-def speaker(stream: IO[bytes]) -> Say:
+def make_speaker(stream: IO[bytes]) -> Say:
     """A function that writes its arguments as one line of JSON."""
 
     def say(**words: Any) -> None:

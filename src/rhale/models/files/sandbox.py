@@ -33,10 +33,10 @@ from rhale.system.processes import (
     NotUnderstoodError,
     SilentError,
     TooLongError,
-    heard,
     keep_last_output,
+    read_messages,
     rebuilt,
-    started,
+    start_child,
     stream_of,
     usual_memory,
     write_child_request,
@@ -115,7 +115,7 @@ def run_child(
             opened = {**opened, "writes": [*opened["writes"], own]}
         # -P: imports nothing from this folder
         command = (sys.executable, "-P", str(closed.__file__))
-        child = stack.enter_context(started(command, env=surroundings))
+        child = stack.enter_context(start_child(command, env=surroundings))
         stack.enter_context(_echoed(child, debug=debug))
         first = {"serve": serve, "open": opened}
         write_child_request(
@@ -141,14 +141,14 @@ def run_child(
 def _listen(child: Popen[bytes], limits: ChildLimits, hear: Hear, *, debug: bool) -> dict[str, Any]:
     """Hear a child until it answers, fails or ends."""
     try:
-        for words in heard(child, limits.max_seconds):
+        for words in read_messages(child, limits.max_seconds):
             if isinstance(words.get("result"), dict):
                 return dict(words["result"])
             if isinstance(words.get("error"), dict):
-                raise retold(words["error"], debug=debug)
+                raise rebuild_child_error(words["error"], debug=debug)
             hear(words)
     except (SilentError, TooLongError, NotUnderstoodError) as error:
-        raise stopped(error, limits) from error
+        raise describe_child_end(error, limits) from error
     raise AssertionError  # the loop ends with an answer or an error
 
 
@@ -193,7 +193,7 @@ def _echoed(child: Popen[bytes], *, debug: bool) -> Iterator[None]:
             )
 
 
-def stopped(error: Exception, limits: ChildLimits) -> ModelStoppedError:
+def describe_child_end(error: Exception, limits: ChildLimits) -> ModelStoppedError:
     """Say in one sentence how a child ended without an answer."""
     model = limits.model
     if isinstance(error, TooLongError):
@@ -214,7 +214,7 @@ def stopped(error: Exception, limits: ChildLimits) -> ModelStoppedError:
     return ModelStoppedError(msg)
 
 
-def retold(told: dict[str, Any], *, debug: bool) -> Exception:
+def rebuild_child_error(told: dict[str, Any], *, debug: bool) -> Exception:
     """The child's error, with its traceback for those who look for mistakes."""
     parts = [told.get(name) for name in ("errno", "message", "filename")]
     error: Exception = rebuilt(told)
