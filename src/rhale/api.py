@@ -253,7 +253,7 @@ def explain(
         return of_pairs
     with open_run(model, data, asked) as run:
         first = FirstPass.plan(run.table, run.asked)
-        found = first.settle(run.survey(first.task))
+        found = first.resolve_columns(run.survey(first.task))
         asker = run.probe_model(found)
         choice = choose_measures(found, asker, run.asked)
         measured = run.measure(asker, found, choice.measures)

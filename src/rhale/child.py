@@ -29,11 +29,11 @@ from rhale.models.files import sandbox
 from rhale.stability.result import Refits
 from rhale.system.processes import (
     Say,
-    claimed_output,
+    claim_output,
     end_with_parent,
     is_about_memory,
     limit_this_process,
-    speaker,
+    make_speaker,
     written_size,
 )
 
@@ -63,23 +63,14 @@ def main() -> None:
 
 
 def serve(
-    begin: Callable[[], Work], limits: Mapping[str, Any], too_much: str, hint: str
+    begin: Callable[[], Work],  # reads the rest of the input, and returns the work
+    limits: Mapping[str, Any],  # `max_memory` in bytes and `max_seconds`
+    too_much: str,  # the message where memory runs out
+    hint: str,  # advice for errors that nobody expected
 ) -> NoReturn:
-    """Do one piece of work within limits, answer, and end.
-
-    Parameters
-    ----------
-    begin : callable
-        Reads what is left of the input, and gives the work.
-    limits : mapping
-        `max_memory` in bytes and `max_seconds`.
-    too_much : str
-        What to tell where memory runs out.
-    hint : str
-        What to tell of what is unexpected.
-    """
+    """Do one piece of work within limits, answer, and end."""
     limit_this_process(limits["max_memory"], limits["max_seconds"])
-    say = speaker(claimed_output())
+    say = make_speaker(claim_output())
     try:
         work = begin()
         end_with_parent()

@@ -14,7 +14,7 @@ import numpy as np
 
 from rhale.data import Table, TableInMemory, open_table
 from rhale.data.files.table import names_files, open_files
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.data.table import find_columns
 from rhale.effects import store
 from rhale.effects.binning.moments import Moments
@@ -46,7 +46,7 @@ from rhale.features.survey import Survey, SurveyTask
 from rhale.interaction.estimate import PairPass
 from rhale.interaction.h_statistic import WholeRows, WholeRowsTask
 from rhale.models import Adapter, Predictor, meet, wrap
-from rhale.models.columns import columns_for, match_columns, tell_left_out, telling_why
+from rhale.models.columns import columns_for, describe_left_out_columns, match_columns, naming_cause
 from rhale.models.conversions import ConvertedModel, convert
 from rhale.models.wrap import read_model, unbind
 from rhale.naming import list_asked
@@ -369,7 +369,7 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
         _keep(run) as memory,
         limit_threads(adapter, jobs) as alone,
         alone.session(),
-        telling_why(adapter.columns, host),
+        naming_cause(adapter.columns, host),
     ):
         yield replace(run, adapter=alone, memory=memory)
 
@@ -389,7 +389,7 @@ def _match_model_columns(
     if asked_for & {*left}:  # the model may take more than it was fitted on
         return table, asked, ()
     matched = cast(TableInMemory, table).select([places[name] for name in wanted])
-    return matched, named, (tell_left_out(left),) if left else ()
+    return matched, named, (describe_left_out_columns(left),) if left else ()
 
 
 def _draw(table: Opened, asked: Settings) -> tuple[Opened, int | None]:

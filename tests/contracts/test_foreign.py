@@ -67,7 +67,7 @@ class Columns:
     def label(self, labels):  # noqa: ARG002
         return self
 
-    def settle(self, facts):  # noqa: ARG002
+    def with_column_types(self, facts):  # noqa: ARG002
         return self
 
     def settle_chunk(self, chunk):

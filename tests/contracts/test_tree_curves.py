@@ -27,7 +27,7 @@ import rhale
 from rhale.data import open_table
 from rhale.effects.local.queries import BatchedModel
 from rhale.models import wrap
-from rhale.models.dependences import HeldPoints
+from rhale.models.questions import HeldPoints
 
 
 def held_at(x, column):

@@ -20,7 +20,7 @@ from tests.properties.strategies import (
 import rhale
 from rhale.data import open_table
 from rhale.data.array import ArrayTable
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import empty, measure_moments
 from rhale.effects.curve_sums import measure_curves

@@ -47,7 +47,7 @@ def opened(data=X, model=product, **asked):
 
 def met(run: Run):
     first = FirstPass.plan(run.table, run.asked)
-    columns = first.settle(run.survey(first.task))
+    columns = first.resolve_columns(run.survey(first.task))
     return columns, run.probe_model(columns)
 
 

@@ -18,7 +18,7 @@ from rhale.cli.parent import Request, read_request
 from rhale.cli.refit_options import find_learner
 from rhale.cli.rehearse import rehearse
 from rhale.data.files.table import least_size, open_files, read_all
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.errors import BadTableError
 from rhale.interaction.api import interactions
 from rhale.models.columns import columns_for

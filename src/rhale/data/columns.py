@@ -39,10 +39,13 @@ def holds(column: Series) -> Holds | None:
         return "date"
     if dtype in (nw.Categorical, nw.Enum):
         return "category"
-    if dtype == nw.Object and has_decimals(column):
-        return "number"
-    known: dict[Any, Holds] = {nw.String: "name", nw.Duration: "duration", nw.Object: "object"}
-    return known.get(type(dtype))
+    if dtype == nw.Object:  # decimals alone, as databases give them to pandas, are numbers
+        empty = column.is_null().to_numpy()
+        known = [v for v, e in zip(column.to_list(), empty, strict=True) if not e]
+        if known and all(isinstance(v, Decimal) for v in known):
+            return "number"
+    kinds: dict[Any, Holds] = {nw.String: "name", nw.Duration: "duration", nw.Object: "object"}
+    return kinds.get(type(dtype))
 
 
 def is_numeric_dtype(dtype: Any) -> bool:
@@ -79,7 +82,7 @@ def columns_in(frame: nw.DataFrame[Any]) -> list[Series]:
 
 
 def repeated_in(names: Iterable[str]) -> list[str]:
-    """Names that stand for several columns, in order."""
+    """Names that several columns have, in order."""
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
@@ -89,13 +92,6 @@ def is_object(column: Series) -> bool:
     narwhals calls a column of pandas' objects text if the first of them are.
     """
     return column.dtype == nw.Object or getattr(column.to_native(), "dtype", None) == object
-
-
-def has_decimals(column: Series) -> bool:
-    """Tell whether a column of objects holds decimals alone, as databases give them to pandas."""
-    empty = column.is_null().to_numpy()
-    known = [v for v, e in zip(column.to_list(), empty, strict=True) if not e]
-    return bool(known) and all(isinstance(v, Decimal) for v in known)
 
 
 # --- reading -----------------------------------------------------------------------------------
@@ -140,9 +136,30 @@ def factorize(column: Series) -> Distinct:
         numbers = native.replace_strict(values, range(len(values)), default=None)
         return values.to_list(), numbers.fill_null(-1).to_numpy().astype(np.int64)
     if library.is_pyarrow() and column.dtype in (nw.String, nw.Categorical):
-        return _factorize_arrow(native)
+        # the dictionary of the column, or one made of its text
+        import pyarrow as pa
+
+        encoded = native if pa.types.is_dictionary(native.type) else native.dictionary_encode()
+        whole = encoded.unify_dictionaries().combine_chunks() if len(native) else None
+        if whole is None:
+            return [], np.empty(0, dtype=np.int64)
+        codes = whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        return whole.dictionary.to_pylist(), codes
     try:
-        return _factorize_objects(column)
+        any_type, place = is_object(column), dict[Any, int]()
+        values, codes = list[Any](), np.empty(len(column), dtype=np.int64)
+        empty = column.is_null().to_numpy()
+        for row, value in enumerate(column.to_list()):
+            if empty[row]:
+                codes[row] = -1
+                continue
+            # 1, 1.0 and True are equal to Python, but not to a model
+            key = (type(value), value) if any_type else value
+            found = place.setdefault(key, len(values))
+            if found == len(values):
+                values.append(value)
+            codes[row] = found
+        return values, codes
     except TypeError as error:
         msg = (
             f"column {column.name!r} holds values that are neither numbers nor names ({error}); "
@@ -151,37 +168,8 @@ def factorize(column: Series) -> Distinct:
         raise BadTableError(msg) from error
 
 
-def _factorize_arrow(native: Any) -> Distinct:
-    """Dictionaries of a column, or one made of its text."""
-    import pyarrow as pa
-
-    encoded = native if pa.types.is_dictionary(native.type) else native.dictionary_encode()
-    whole = encoded.unify_dictionaries().combine_chunks() if len(native) else None
-    if whole is None:
-        return [], np.empty(0, dtype=np.int64)
-    codes = whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return whole.dictionary.to_pylist(), codes
-
-
-def _factorize_objects(column: Series) -> Distinct:
-    any_type, place = is_object(column), dict[Any, int]()
-    values, codes = list[Any](), np.empty(len(column), dtype=np.int64)
-    empty = column.is_null().to_numpy()
-    for row, value in enumerate(column.to_list()):
-        if empty[row]:
-            codes[row] = -1
-            continue
-        # 1, 1.0 and True are equal to Python, but not to a model
-        key = (type(value), value) if any_type else value
-        found = place.setdefault(key, len(values))
-        if found == len(values):
-            values.append(value)
-        codes[row] = found
-    return values, codes
-
-
 def missing_value(column: Series) -> Any:
-    """What stands for a missing value in a column of objects: None, nan or NA; None elsewhere."""
+    """Return the marker of a missing value in a column of objects: None, nan or NA; None elsewhere."""
     if not (column.implementation.is_pandas_like() and is_object(column)):
         return None
     native = column.to_native()
@@ -209,18 +197,10 @@ def hashed(value: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Names of a column, numbered.
+    """Names of a column, numbered."""
 
-    Attributes
-    ----------
-    values : tuple
-        As they stand in the table.
-    missing : object
-        What stands in the table for a missing one: None, nan, NA.
-    """
-
-    values: tuple[Any, ...]
-    missing: Any = None
+    values: tuple[Any, ...]  # as the table has them
+    missing: Any = None  # the table's marker of a missing name: None, nan, NA
 
     @cached_property
     def place(self) -> dict[Any, int]:
@@ -243,13 +223,7 @@ class Labels:
 
 
 def make_distinct_texts(values: Sequence[Any]) -> tuple[str, ...]:
-    """Names of values for people, no two the same.
-
-    Examples
-    --------
-    >>> make_distinct_texts(["a", 1, "1"])
-    ('a', '1 (int)', '1 (str)')
-    """
+    """Names of values for people, no two the same."""
     texts = [str(v) for v in values]
     twice = {text for text, count in Counter(texts).items() if count > 1}
     return tuple(
@@ -311,23 +285,19 @@ def keep_own(own: Series, made: Series, rows: BoolArray) -> Series:
         old = own.to_native().reset_index(drop=True)
         return nw.from_native(old.where(rows, made.to_native()), series_only=True)
     if library.is_pyarrow():
-        column: Series = nw.from_native(
-            _choose_arrow(rows, own.to_native(), made.to_native()), series_only=True
-        )
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        old, new = own.to_native(), made.to_native()
+        if not pa.types.is_float16(old.type):
+            chosen = pc.if_else(pa.array(rows), old, new)
+        else:  # Arrow 18 chooses no half floats
+            places = np.arange(len(rows)) + np.where(rows, 0, len(rows))
+            chosen = pa.chunked_array([*old.chunks, *new.chunks]).take(pa.array(places))
+        column: Series = nw.from_native(chosen, series_only=True)
         return column.alias(own.name)
     mask = nw.new_series("rows", rows, dtype=nw.Boolean, backend=library)
     return own.zip_with(mask, made)
-
-
-def _choose_arrow(rows: BoolArray, own: Any, made: Any) -> Any:
-    """Take these rows from one column and the others from another one of the same type."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not pa.types.is_float16(own.type):
-        return pc.if_else(pa.array(rows), own, made)
-    places = np.arange(len(rows)) + np.where(rows, 0, len(rows))  # Arrow 18 chooses no half floats
-    return pa.chunked_array([*own.chunks, *made.chunks]).take(pa.array(places))
 
 
 def is_exact(column: Series, values: FloatArray) -> bool:
@@ -345,13 +315,44 @@ def make_like(like: Series, values: Any, missing: BoolArray | None = None) -> Se
     """Make a column of the same library, name and type."""
     missing = missing if missing is not None and missing.any() else None
     if like.implementation.is_pandas_like():
-        return _make_like_pandas(like, values, missing)
+        # one of pandas' several types for the same values: NumPy, nullable, Arrow-backed
+        pandas, dtype = like.implementation.to_native_namespace(), like.to_native().dtype
+        zone = getattr(dtype_of(like), "time_zone", None)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+            values = values.copy()
+            if missing is not None:
+                values[missing] = "NaT"
+            column = pandas.Series(values)
+            column = column.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else column
+            return nw.from_native(column.astype(dtype).rename(like.name), series_only=True)
+        if missing is not None:
+            if dtype.kind == "f" and isinstance(dtype, np.dtype):
+                values = np.where(missing, np.nan, values)
+            else:
+                values = [None if m else v for m, v in zip(missing, values.tolist(), strict=True)]
+        column = pandas.Series(values, dtype=dtype, name=like.name)
+        return nw.from_native(column, series_only=True)
     if like.implementation.is_polars() and like.dtype == nw.Decimal:
-        values = _inside_ticks(values, like.to_native().dtype.scale)
+        # polars 1.32 truncates to the scale of the column: a quarter of a unit of the last digit,
+        # added away from zero, makes truncation give the nearest decimal
+        scale = like.to_native().dtype.scale
+        ticks = np.rint(values * 10.0**scale)
+        inside = (ticks + np.copysign(0.25, ticks)) / 10.0**scale
+        values = np.where(np.abs(ticks) < MAX_EXACT_INTEGER, inside, values)
     if missing is not None:
         values = [None if m else v for m, v in zip(missing, values.tolist(), strict=True)]
     if like.implementation.is_pyarrow():
-        return _make_like_arrow(like, values)
+        # Arrow needs its exact type, dictionaries and time zones included
+        import pyarrow as pa
+
+        wanted = like.to_native().type
+        array = pa.array(values)
+        if pa.types.is_dictionary(wanted):
+            array = array.cast(wanted.value_type).dictionary_encode()
+        if pa.types.is_timestamp(wanted) and wanted.tz is not None:
+            array = array.cast(pa.timestamp("us", tz=wanted.tz))
+        found: Series = nw.from_native(pa.chunked_array([array.cast(wanted)]), series_only=True)
+        return found.alias(like.name)
     zone = getattr(like.dtype, "time_zone", None)
     dtype = nw.Datetime("us") if zone else like.dtype
     column = nw.new_series(like.name, values, dtype=dtype, backend=like.implementation)
@@ -360,45 +361,3 @@ def make_like(like: Series, values: Any, missing: BoolArray | None = None) -> Se
     native, wanted = column.to_native(), like.to_native().dtype  # knows more than narwhals
     made = native if native.dtype == wanted else native.cast(wanted)
     return nw.from_native(made, series_only=True)
-
-
-def _inside_ticks(values: FloatArray, scale: int) -> FloatArray:
-    """Numbers whose nearest decimals come also where digits are cut off, as polars 1.32 does."""
-    ticks = np.rint(values * 10.0**scale)
-    inside = (ticks + np.copysign(0.25, ticks)) / 10.0**scale
-    return np.where(np.abs(ticks) < MAX_EXACT_INTEGER, inside, values)
-
-
-def _make_like_pandas(like: Series, values: Any, missing: BoolArray | None) -> Series:
-    """One of pandas' several types for the same values: NumPy, nullable, Arrow-backed."""
-    pandas, dtype = like.implementation.to_native_namespace(), like.to_native().dtype
-    zone = getattr(dtype_of(like), "time_zone", None)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
-        values = values.copy()
-        if missing is not None:
-            values[missing] = "NaT"
-        column = pandas.Series(values)
-        column = column.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else column
-        return nw.from_native(column.astype(dtype).rename(like.name), series_only=True)
-    if missing is not None:
-        if dtype.kind == "f" and isinstance(dtype, np.dtype):
-            values = np.where(missing, np.nan, values)
-        else:
-            values = [None if m else v for m, v in zip(missing, values.tolist(), strict=True)]
-    column = pandas.Series(values, dtype=dtype, name=like.name)
-    return nw.from_native(column, series_only=True)
-
-
-def _make_like_arrow(like: Series, values: Any) -> Series:
-    """Arrow knows its type exactly, dictionaries and time zones included."""
-    import pyarrow as pa
-
-    wanted = like.to_native().type
-    array = pa.array(values)
-    if pa.types.is_dictionary(wanted):
-        array = array.cast(wanted.value_type).dictionary_encode()
-    if pa.types.is_timestamp(wanted) and wanted.tz is not None:
-        array = array.cast(pa.timestamp("us", tz=wanted.tz))
-    made = pa.chunked_array([array.cast(wanted)])
-    column: Series = nw.from_native(made, series_only=True)
-    return column.alias(like.name)

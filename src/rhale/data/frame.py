@@ -54,29 +54,15 @@ Show = Callable[[Any], Any]  # from rows as they are stored to rows as the model
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class FrameChunk:
-    """Some rows of a data frame.
+    """Some rows of a data frame."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        The rows.
-    row_numbers : ndarray of shape (n_rows,)
-        Their places in the user's table.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters.
-    labels : mapping of int to Labels
-        Columns of names that are read as numbers.
-    where : str
-        The file or the partition that they come from; nothing for a table in memory.
-    show : callable or None
-        Makes the model's kind of table of the rows, where it sees another than they are stored as.
-    """
-
-    frame: Frame
-    row_numbers: IntArray
-    weights: FloatArray | None = None
+    frame: Frame  # the rows
+    row_numbers: IntArray  # (n_rows,): their places in the user's table
+    weights: FloatArray | None = None  # (n_rows,): how much each row matters
+    # Columns of names that are read as numbers
     labels: Mapping[int, Labels] = field(default_factory=dict)
-    where: str = ""
+    where: str = ""  # the file or the partition that they come from; nothing for a table in memory
+    # Makes the model's kind of table of the rows, where it sees another than they are stored as
     show: Show | None = None
 
     @property
@@ -92,9 +78,9 @@ class FrameChunk:
     @cached_property
     def _shown(self) -> FrameChunk:
         """The rows made into another kind of table, when the model is asked first."""
-        assert self.show is not None  # noqa: S101 - nobody asks otherwise
+        assert self.show is not None  # noqa: S101 - `view` checks it
         what = f"{self.where or 'the table'} cannot be made into a table of pandas"
-        with naming_failure(what):  # an hour beyond 24, a category that stands there twice
+        with naming_failure(what):  # an hour beyond 24, a category that is listed twice
             shown = self.show(self.frame.to_native())
         return replace(self, frame=nw.from_native(shown, eager_only=True), show=None)
 
@@ -152,7 +138,7 @@ class FrameChunk:
 
     @cached_property
     def _distinct(self) -> dict[int, Distinct]:
-        """Columns of names, each told apart once."""
+        """Distinct names of columns, found once for each."""
         return {}
 
     def keys(self) -> list[FloatArray]:
@@ -207,26 +193,20 @@ class FrameChunk:
             return vary_array(self.view.frame.to_native(), array, changes)
         stacked = stack_copies(self.view.frame, len(changes))
         if isinstance(changes, HeldColumn):
-            return self._put(stacked, self._hold(changes))
-        return self._put(stacked, self._vary_columns(changes))
-
-    def _hold(self, held: HeldColumn) -> dict[int, Values]:
-        """Values of a column that is held, in one copy after the other."""
-        values = np.repeat(held.points, self.n_rows)
-        own = np.isnan(values)
-        if own.any():
-            own &= np.tile(np.isnan(self.view.column(held.column)), len(held))
-        return {held.column: (values, own)}
-
-    def _vary_columns(self, changes: Sequence[Change]) -> dict[int, Values]:
-        """Values of the columns that change in some of the copies, and where they do not."""
+            # one point in each copy; rows whose value is missing keep their own
+            values = np.repeat(changes.points, self.n_rows)
+            own = np.isnan(values)
+            if own.any():
+                own &= np.tile(np.isnan(self.view.column(changes.column)), len(changes))
+            return self._put(stacked, {changes.column: (values, own)})
+        # values of the columns that change in some of the copies, and rows that keep their own
         columns = {i: np.tile(self.view.column(i), len(changes)) for i, _ in changes}
-        owns = {i: np.ones(values.size, dtype=np.bool_) for i, values in columns.items()}
-        for copy, (index, values) in enumerate(changes):
+        owns = {i: np.ones(old.size, dtype=np.bool_) for i, old in columns.items()}
+        for copy, (index, new) in enumerate(changes):
             part = slice(copy * self.n_rows, (copy + 1) * self.n_rows)
-            owns[index][part] = np.isnan(values) & np.isnan(columns[index][part])
-            columns[index][part] = values
-        return {i: (values, owns[i]) for i, values in columns.items()}
+            owns[index][part] = np.isnan(new) & np.isnan(columns[index][part])
+            columns[index][part] = new
+        return self._put(stacked, {i: (held, owns[i]) for i, held in columns.items()})
 
     def substitute(self, changes: Sequence[Change]) -> Any:
         """One copy of the rows with all these columns replaced."""
@@ -348,7 +328,7 @@ class FrameTable:
         return replace(self, frame=self.frame[:, list(columns)])
 
     def missing_value(self, index: int) -> Any:
-        """What stands for a missing value in a column."""
+        """The marker of a missing value in a column."""
         return missing_value(column_at(self.frame, index))
 
     def labels_of(self, index: int) -> Labels:
@@ -363,7 +343,7 @@ class FrameTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
 
-    def settle(self, facts: ColumnFacts) -> FrameTable:  # noqa: ARG002
+    def with_column_types(self, facts: ColumnFacts) -> FrameTable:  # noqa: ARG002
         """The same table: its types are known."""
         return self
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rhale.data.array import ArrayTable
 from rhale.data.columns import holds, is_numeric_dtype, read_column_floats, repeated_in
-from rhale.data.frame import Frame, FrameTable
+from rhale.data.frame import FrameTable
 from rhale.data.table import TableInMemory
 from rhale.data.weights import MIN_TABLE_ROWS, check_weights, find_weights
 from rhale.errors import BadTableError
@@ -22,14 +22,15 @@ from rhale.stats.arrays import FloatArray
 def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableInMemory:
     """Open a table in memory; rows of weight zero are left out.
 
-    Parameters
-    ----------
-    data : NumPy array, pandas, polars or pyarrow table, or anything narwhals reads
-        The rows. Never modified. Also a table from elsewhere that answers `TableInMemory`.
-    weights : array-like of shape (n_rows,) or str, optional
-        How much each row matters; or the column that says so, which is taken out of the table.
+    Shapes: weights (n_rows,).
     """
-    table = _open_in_memory(data)
+    table: TableInMemory
+    if isinstance(data, TableInMemory):  # it is open already
+        table = data
+    elif getattr(data, "is_cuda", False):
+        table = import_module("rhale.execution.gpu.table").open_tensor(data)
+    else:
+        table = recognise(data)
     if isinstance(weights, str):
         column = find_weights(weights, table)
         weights = table.chunk(0, table.n_rows).column(column)
@@ -74,16 +75,6 @@ def as_matrix(rows: Any) -> FloatArray:
     return np.stack([read_column_floats(s) for s in frame.iter_columns()], axis=1)
 
 
-def _open_in_memory(data: Any) -> TableInMemory:
-    """A table in the memory of this machine or of its device; one that is open stays as it is."""
-    if isinstance(data, TableInMemory):
-        return data
-    if getattr(data, "is_cuda", False):
-        found: TableInMemory = import_module("rhale.execution.gpu.table").open_tensor(data)
-        return found
-    return recognise(data)
-
-
 def recognise(data: Any) -> ArrayTable | FrameTable:
     """A table in memory, with any number of rows."""
     try:
@@ -94,19 +85,17 @@ def recognise(data: Any) -> ArrayTable | FrameTable:
     if isinstance(frame, nw.LazyFrame):
         msg = f"{type(data).__name__} is lazy; call .collect() (or the like) and pass the result"
         raise BadTableError(msg)
-    return _frame(frame) if isinstance(frame, nw.DataFrame) else ArrayTable(_as_checked_array(data))
-
-
-def _frame(frame: Frame) -> FrameTable:
-    if getattr(getattr(frame.to_native(), "columns", None), "nlevels", 1) > 1:
-        msg = "the table has several levels of column names; join them into one name each"
-        raise BadTableError(msg)
-    table = FrameTable(frame)
-    repeated = repeated_in(table.names)
-    if repeated:
-        msg = f"column names must differ, also as text; repeated: {repeated}"
-        raise BadTableError(msg)
-    return table
+    if isinstance(frame, nw.DataFrame):
+        if getattr(getattr(frame.to_native(), "columns", None), "nlevels", 1) > 1:
+            msg = "the table has several levels of column names; join them into one name each"
+            raise BadTableError(msg)
+        table = FrameTable(frame)
+        repeated = repeated_in(table.names)
+        if repeated:
+            msg = f"column names must differ, also as text; repeated: {repeated}"
+            raise BadTableError(msg)
+        return table
+    return ArrayTable(_as_checked_array(data))
 
 
 def _as_checked_array(data: Any) -> npt.NDArray[Any]:

@@ -21,12 +21,7 @@ from rhale.stats.arrays import FloatArray
 def replace_columns(table: TableInMemory, columns: Mapping[int, FloatArray]) -> TableInMemory:
     """The same table with other numbers in some columns, which are then of type float64.
 
-    Parameters
-    ----------
-    table : TableInMemory
-        Never modified.
-    columns : mapping of int to ndarray of shape (n_rows,)
-        New values; nan becomes missing.
+    Shapes: columns (n_rows,).
     """
     if isinstance(table, ArrayTable):
         array = table.array.astype(np.float64)
@@ -47,18 +42,10 @@ def replace_columns(table: TableInMemory, columns: Mapping[int, FloatArray]) -> 
 
 @dataclass(frozen=True, eq=False)
 class RowTypes:
-    """Types of rows before some of their columns were replaced.
+    """Types of rows before some of their columns were replaced."""
 
-    Attributes
-    ----------
-    dtype : NumPy type
-        Of an array.
-    columns : mapping of int to Series
-        Of a data frame: the replaced columns, without rows.
-    """
-
-    dtype: np.dtype[Any]
-    columns: Mapping[int, Series]
+    dtype: np.dtype[Any]  # of an array
+    columns: Mapping[int, Series]  # of a data frame: the replaced columns, without rows
 
     @classmethod
     def of(cls, table: TableInMemory, columns: Sequence[int]) -> RowTypes:

@@ -51,33 +51,21 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Storage:
-    """Where rows are.
+    """Where rows are."""
 
-    Attributes
-    ----------
-    is_memory : bool
-        Whether this process has them all: then they can be cut anywhere, and are cheap to see.
-    engine : Engine or None
-        Who works on the parts of the table; None where this process reads chunks of rows.
-    device : object
-        The device that has them; None for the memory of the host.
-    usual_rows : int or None
-        Rows in a chunk, where that does not depend on the model.
-    no_resume : str
-        Why an interrupted run cannot go on, after "with"; nothing if it can.
-    """
-
+    # Whether this process has them all: then they can be cut anywhere, and are cheap to see
     is_memory: bool = True
+    # Who works on the parts of the table; None where this process reads chunks of rows
     engine: Engine | None = None
-    device: Any = None
-    usual_rows: int | None = None
-    no_resume: str = ""
+    device: Any = None  # the device that has them; None for the memory of the host
+    usual_rows: int | None = None  # rows in a chunk, where that does not depend on the model
+    no_resume: str = ""  # why an interrupted run cannot go on, after "with"; nothing if it can
 
 
 IN_MEMORY = Storage()
 
 
-# --- What only all rows together tell about columns: gaps, categories, what stands for no value
+# --- What only all rows together tell about columns: gaps, categories, markers of missing values
 
 
 Categories = tuple[Any, ...]
@@ -86,26 +74,14 @@ Categories = tuple[Any, ...]
 @crosses_processes
 @dataclass(frozen=True)
 class ColumnFacts:
-    """Facts about all columns of some rows; those of two pieces of a table add up.
+    """Facts about all columns of some rows; those of two pieces of a table add up."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The columns.
-    gaps : tuple of bool
-        Whether a column has rows without a value.
-    categories : tuple of (tuple or None)
-        Categories of each column whose type has some, in order of appearance.
-    ordered : tuple of bool
-        Whether the type says that their order means something.
-    missing : tuple of object
-        What stands for a missing value in a column of any type: None, nan, NA.
-    """
-
-    names: tuple[str, ...]
-    gaps: tuple[bool, ...]
+    names: tuple[str, ...]  # the columns
+    gaps: tuple[bool, ...]  # whether a column has rows without a value
+    # Categories of each column whose type has some, in order of appearance
     categories: tuple[Categories | None, ...]
-    ordered: tuple[bool, ...]
+    ordered: tuple[bool, ...]  # whether the type says that their order means something
+    # the marker of a missing value in a column of any type: None, nan, NA
     missing: tuple[Any, ...]
 
     def __add__(self, other: ColumnFacts) -> ColumnFacts:
@@ -157,27 +133,11 @@ Change = tuple[int, FloatArray]  # a column and its new values, as `Chunk.column
 
 @dataclass(frozen=True, eq=False)
 class HeldColumn(Sequence[Change]):
-    """One change for each of some points, at which a column is held in all rows.
-
-    Attributes
-    ----------
-    column : int
-        The column.
-    points : ndarray of shape (n_points,)
-        Its values.
-    n_rows : int
-        How many rows there are.
-
-    Examples
-    --------
-    >>> held = HeldColumn(3, np.array([0.5, 2.0, 7.0]), n_rows=2)
-    >>> held[1], len(held[1:])
-    ((3, array([2., 2.])), 2)
-    """
+    """One change for each of some points, at which a column is held in all rows."""
 
     column: int
-    points: FloatArray
-    n_rows: int
+    points: FloatArray  # (n_points,): its values
+    n_rows: int  # how many rows there are
 
     def __len__(self) -> int:
         return self.points.size
@@ -290,7 +250,7 @@ class Table(Protocol):
         """Whether a column holds truth values."""
 
     def missing_value(self, index: int) -> Any:
-        """What stands for a missing value in a column, once all rows were seen."""
+        """The marker of a missing value in a column, once all rows were seen."""
 
     def labels_of(self, index: int) -> Labels:
         """Names of a column that was labelled."""
@@ -298,7 +258,7 @@ class Table(Protocol):
     def label(self, labels: Mapping[int, Labels]) -> Table:
         """The same table, with these columns of names read as numbers."""
 
-    def settle(self, facts: ColumnFacts) -> Table:
+    def with_column_types(self, facts: ColumnFacts) -> Table:
         """The same table, now that all rows were seen."""
 
     def settle_chunk(self, chunk: Any) -> Chunk:
@@ -328,7 +288,7 @@ class TableInMemory(Table, Protocol):
     def label(self, labels: Mapping[int, Labels]) -> TableInMemory:
         """The same table, with these columns of names read as numbers."""
 
-    def settle(self, facts: ColumnFacts) -> TableInMemory:
+    def with_column_types(self, facts: ColumnFacts) -> TableInMemory:
         """The same table, now that all rows were seen."""
 
 
@@ -347,7 +307,7 @@ class NumbersAlone:
         """No order of levels is declared."""
 
     def missing_value(self, index: int) -> float:  # noqa: ARG002
-        """What stands for a missing value: nan."""
+        """The marker of a missing value: nan."""
         return float("nan")
 
     def labels_of(self, index: int) -> Labels:  # noqa: ARG002
@@ -358,7 +318,7 @@ class NumbersAlone:
         """The same table: it has no names."""
         return self
 
-    def settle(self, facts: ColumnFacts) -> Self:  # noqa: ARG002
+    def with_column_types(self, facts: ColumnFacts) -> Self:  # noqa: ARG002
         """The same table: it hides nothing."""
         return self
 
@@ -368,12 +328,12 @@ class NumbersAlone:
 
 
 def numbers_between(numbers: IntArray | None, start: int, stop: int) -> IntArray:
-    """Row numbers of a stretch of rows; None stands for 0, 1, 2, ..."""
+    """Row numbers of consecutive rows; None means 0, 1, 2, ..."""
     return np.arange(start, stop) if numbers is None else numbers[start:stop]
 
 
 def numbers_at(numbers: IntArray | None, rows: IntArray) -> IntArray:
-    """Row numbers of some rows; None stands for 0, 1, 2, ..."""
+    """Row numbers of some rows; None means 0, 1, 2, ..."""
     return rows if numbers is None else numbers[rows]
 
 
@@ -384,20 +344,7 @@ def read_chunks(table: TableInMemory, size: int, first: int = 0) -> Generator[Ch
 
 
 def find_columns(names: Sequence[str], wanted: Any) -> list[int]:
-    """Turn names and positions into positions.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Column names.
-    wanted : None, str, int or a sequence of these
-        None means all.
-
-    Examples
-    --------
-    >>> find_columns(["age", "income"], ["income", 0])
-    [1, 0]
-    """
+    """Turn names and positions into positions."""
     if wanted is None:
         return list(range(len(names)))
     found = [find_feature(feature, names) for feature in list_asked(wanted, "features")]

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, cast
 
 from rhale.data import Chunk, Table, TableInMemory
-from rhale.data.pieces.table import PiecedTable, open_parts, read_ahead, with_numbers
+from rhale.data.pieces import PiecedTable, open_parts, read_ahead, with_numbers
 from rhale.data.table import Engine, read_chunks
 from rhale.execution.threads import map_in_threads
 from rhale.execution.worker import AdaptiveTask, PartTask, Summary, count_task, pack, work
@@ -49,21 +49,7 @@ class Work(NamedTuple):
 def list_work(
     latest: AdaptiveTask, table: Table, size: int, *, first: int = 0, n_threads: int = 1
 ) -> Generator[Work]:
-    """The work on all rows in order: chunk by chunk, or part by part where an engine has them.
-
-    Parameters
-    ----------
-    latest : AdaptiveTask
-        The task, from a chunk to a term that adds up.
-    table : Table
-        The rows.
-    size : int
-        Rows in a chunk.
-    first : int
-        How many terms are known already.
-    n_threads : int
-        How many chunks may be worked on at a time in this process.
-    """
+    """The work on all rows in order: chunk by chunk, or part by part where an engine has them."""
     engine = table.storage.engine
     if engine is not None:
         pieced = cast(PiecedTable, table)
@@ -71,7 +57,15 @@ def list_work(
         for found in engine.map_parts(part_task, pieced.source, first):
             yield Work(found.n_rows, "", found.open)
         return
-    with closing(read_local_chunks(table, size, first, shares=n_threads > 1)) as chunks:
+    # Files are read ahead in a thread, which makes numbers of their columns, too, unless several
+    # threads share that work.
+    read: Generator[Chunk]
+    if table.storage.is_memory:
+        read = read_chunks(cast(TableInMemory, table), size, first)
+    else:
+        pieces = cast(PiecedTable, table).chunks(size, first)
+        read = read_ahead(pieces if n_threads > 1 else with_numbers(pieces))
+    with closing(read) as chunks:
         if n_threads > 1:
             for done in map_in_threads(latest.summarise, chunks, n_threads):
                 yield Work(done.n_rows, "", done.open)
@@ -85,26 +79,11 @@ def rows_of_parts(table: PiecedTable) -> tuple[int, ...]:
     """Rows of every part of a table that is not in memory; an engine has to count them."""
     if table.engine is None:
         return tuple(table.source.part_rows)
-    found = table.engine.map_parts(count_task(table), table.source, 0)
-    return tuple(_n_rows(summary) for summary in found)
-
-
-def _n_rows(summary: Summary) -> int:
-    summary.open()  # raises what went wrong
-    return summary.n_rows
-
-
-def read_local_chunks(
-    table: Table, size: int, first: int = 0, *, shares: bool = False
-) -> Generator[Chunk]:
-    """Chunks of a table that is read in this process; those of files are read ahead.
-
-    Their numbers are made ahead, too, unless several threads share that work.
-    """
-    if table.storage.is_memory:
-        return read_chunks(cast(TableInMemory, table), size, first)
-    chunks = cast(PiecedTable, table).chunks(size, first)
-    return read_ahead(chunks if shares else with_numbers(chunks))
+    n_rows = []
+    for summary in table.engine.map_parts(count_task(table), table.source, 0):
+        summary.open()  # raises what went wrong
+        n_rows.append(summary.n_rows)
+    return tuple(n_rows)
 
 
 __all__ = [

@@ -28,7 +28,7 @@ from dask.threaded import get as get_in_threads
 from dask.utils import parse_bytes
 
 from rhale.data.open import recognise, require_two_dimensions
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.errors import BadTableError, ModelStoppedError, RhaleError
 from rhale.execution.worker import Parcel, PartTask, Summary, pack, work
 
@@ -56,34 +56,27 @@ def open_dask_table(data: Any) -> PiecedTable | None:
         return None
     kinds = [kind.__name__ for kind in type(data).__mro__]
     if "Array" in kinds:
-        return _open_dask_array(data)
+        blocks = data._meta  # noqa: SLF001 - Dask's name for it
+        if type(blocks) is not np.ndarray:
+            msg = (
+                f"the Dask array is made of {type(blocks).__name__}; .map_blocks(np.asarray) makes "
+                "plain arrays of them, where that is possible"
+            )
+            raise BadTableError(msg)
+        require_two_dimensions("Dask array", data.shape)
+        if np.isnan(data.shape[1]):
+            msg = "the number of columns of the Dask array is not known; .compute_chunk_sizes() finds it"
+            raise BadTableError(msg)
+        head = recognise(np.empty((0, data.shape[1]), data.dtype))
+        whole = data if data.numblocks[1] == 1 else data.rechunk({1: -1})
+        n_rows = None if np.isnan(data.shape[0]) else int(data.shape[0])
+        return PiecedTable(head, head.names, whole, Dask(), n_rows)
     if "DataFrame" not in kinds:
         kind = next((kind for kind in kinds if kind in ADVICE), kinds[0])
         msg = f"a Dask {kind} is no table; {ADVICE.get(kind, '.compute() it')}"
         raise BadTableError(msg)
     head = recognise(data._meta.iloc[:0])  # noqa: SLF001 - Dask's name for it
     return PiecedTable(head, head.names, data, Dask())
-
-
-def _open_dask_array(data: Any) -> PiecedTable:
-    """Open an array; a row stays in one piece."""
-    blocks = data._meta  # noqa: SLF001 - Dask's name for it
-    if type(blocks) is not np.ndarray:
-        msg = (
-            f"the Dask array is made of {type(blocks).__name__}; .map_blocks(np.asarray) makes "
-            "plain arrays of them, where that is possible"
-        )
-        raise BadTableError(msg)
-    require_two_dimensions("Dask array", data.shape)
-    if np.isnan(data.shape[1]):
-        msg = (
-            "the number of columns of the Dask array is not known; .compute_chunk_sizes() finds it"
-        )
-        raise BadTableError(msg)
-    head = recognise(np.empty((0, data.shape[1]), data.dtype))
-    whole = data if data.numblocks[1] == 1 else data.rechunk({1: -1})
-    n_rows = None if np.isnan(data.shape[0]) else int(data.shape[0])
-    return PiecedTable(head, head.names, whole, Dask(), n_rows)
 
 
 # --- the work ----------------------------------------------------------------------------------
@@ -97,17 +90,6 @@ class Dask:
     def map_parts(self, part_task: PartTask, source: Any, first: int) -> Iterator[Summary]:
         """Summarise every partition from number `first` on, in order.
 
-        Parameters
-        ----------
-        part_task : PartTask
-            What to do with a partition.
-        source : dask.dataframe.DataFrame or dask.array.Array
-            The table.
-        first : int
-            Partitions before this one are not computed.
-
-        Notes
-        -----
         All partitions are in one graph: what several of them are made of, such as a shuffle, is
         computed once a pass. The task travels as one key of that graph. Its bytes stay with the
         scheduler, so that it can be made anew wherever the workers that had it die, and a worker gets
@@ -172,21 +154,16 @@ def _on_cluster(client: Any, graph: Graph, keys: list[Any], n_bytes: int) -> Ite
     try:
         while waiting:
             with naming_partition(int(waiting[0].key[1])):
-                found = _fetch(client, waiting)
+                # the next summaries that are there; the next one, or its error, if none is
+                done = takewhile(lambda future: future.status == "finished", waiting)
+                ready = list(islice(done, SUMMARIES_PER_FETCH))
+                found = client.gather(ready) or [waiting[0].result()]
             for _ in found:
                 waiting.popleft().release()
             yield from found
     finally:
         if waiting:
             client.cancel(list(waiting))
-
-
-def _fetch(client: Any, waiting: deque[Any]) -> list[Summary]:
-    """The next summaries that are there; the next one, or its error, if none is."""
-    ready = islice(
-        takewhile(lambda future: future.status == "finished", waiting), SUMMARIES_PER_FETCH
-    )
-    return client.gather(list(ready)) or [waiting[0].result()]
 
 
 def _on_this_machine(get: Get, graph: Graph, keys: list[Any]) -> Iterator[Summary]:
@@ -259,17 +236,12 @@ def _partition_of(error: BaseException, graph: Graph, keys: Sequence[Any]) -> in
     """The one partition that a failed task of a local scheduler belongs to; None if unknown."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     failed = [f.f_locals.get("key") for f in frames if f.f_code.co_name == "execute_task"]
-    reached = _find_dependent_tasks(graph, failed[:1])
+    # the failed task, and all that need it
+    after = reverse_dict({key: get_dependencies(graph, key) for key in graph})
+    reached, new = set(failed[:1]), failed[:1]
+    while new:
+        more = set(after.get(new.pop(), ())) - reached
+        reached |= more
+        new += more
     found = [int(key[1]) for key in keys if key in reached]
     return found[0] if len(found) == 1 else None
-
-
-def _find_dependent_tasks(graph: Graph, some: list[Any]) -> set[Any]:
-    """These tasks, and all that need them."""
-    after = reverse_dict({key: get_dependencies(graph, key) for key in graph})
-    found, new = set(some), some
-    while new:
-        more = set(after.get(new.pop(), ())) - found
-        found |= more
-        new += more
-    return found

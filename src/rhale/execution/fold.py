@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar, cast
 
 from rhale.data import Chunk, Table
-from rhale.data.pieces.reader import naming_source
+from rhale.data.pieces import naming_source
 from rhale.errors import BadTableError, RhaleError
 from rhale.execution import list_work
 from rhale.execution.checkpoint.folder import Checkpoint
@@ -32,13 +32,6 @@ class RunningSum(NamedTuple):
     done: int
     total: Any
 
-    def with_one(self, term: Any) -> RunningSum:
-        """One more term; a part without rows adds nothing."""
-        if term is None:
-            return RunningSum(self.done + 1, self.total)
-        total = term if self.total is None else self.total + term
-        return RunningSum(self.done + 1, total)
-
 
 def name_pass(number: int) -> str:
     """What to call a pass: its checkpoints, and its bar.
@@ -53,30 +46,14 @@ def name_pass(number: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Passes:
-    """A table that is read in chunks as often as needed.
+    """A table that is read in chunks as often as needed."""
 
-    Attributes
-    ----------
-    table : Table
-        The rows.
-    batch_rows : int
-        Rows in a chunk: those of one call of the model, or of several.
-    progress : bool, callable or None
-        How to tell how far the work is.
-    n_rows : int or None
-        How many rows there are, as far as that is known.
-    n_threads : int
-        Chunks that are worked on at a time in this process.
-    memory : Checkpoint or None
-        Where finished work is kept.
-    """
-
-    table: Table
-    batch_rows: int
-    progress: bool | Progress | None = None
-    n_rows: int | None = None
-    n_threads: int = 1
-    memory: Checkpoint | None = None
+    table: Table  # the rows
+    batch_rows: int  # rows in a chunk: those of one call of the model, or of several
+    progress: bool | Progress | None = None  # how to tell how far the work is
+    n_rows: int | None = None  # how many rows there are, as far as that is known
+    n_threads: int = 1  # chunks that are worked on at a time in this process
+    memory: Checkpoint | None = None  # where finished work is kept
 
     def fold(self, task: Callable[[Chunk], Term], number: int) -> Term:
         """Apply a task to all rows and add up what comes back, in order."""
@@ -93,7 +70,9 @@ class Passes:
             now.learn(so_far.total)
         keep_freed_memory()
         work = list_work(now, self.table, size, first=so_far.done, n_threads=self.n_threads)
-        before = 0 if self.has_parts else so_far.done * size
+        # summaries of an engine are of parts, not of chunks
+        has_parts = self.table.storage.engine is not None
+        before = 0 if has_parts else so_far.done * size
         try:
             # closed whatever happens: an error would keep files open and engines at work
             with closing(work), self._telling(number, before) as tell:
@@ -101,7 +80,12 @@ class Passes:
                     with naming_source(part.where):
                         term = part.do()
                     with self._fitting(kept_as, kept):
-                        so_far = so_far.with_one(term)
+                        if term is None:  # a part without rows adds nothing
+                            so_far = RunningSum(so_far.done + 1, so_far.total)
+                        elif so_far.total is None:
+                            so_far = RunningSum(so_far.done + 1, term)
+                        else:
+                            so_far = RunningSum(so_far.done + 1, so_far.total + term)
                         now.learn(so_far.total)
                     if self.memory and self.memory.is_due():
                         self._keep(kept_as, so_far)
@@ -138,18 +122,14 @@ class Passes:
         return number == FIRST_LOOK and self.table.storage.is_memory
 
     @property
-    def has_parts(self) -> bool:
-        """Whether an engine has the rows: its summaries are of parts, not of chunks."""
-        return self.table.storage.engine is not None
-
-    @property
     def chunk_rows(self) -> int:
         """Rows in a chunk: as many as were asked for, fewer where progress is watched.
 
         A slow model answers for minutes about one large chunk. Small ones cost little: changes of
         several features are stacked until the model's batch is full.
         """
-        if not self.progress or self.n_rows is None or self.has_parts:
+        has_parts = self.table.storage.engine is not None
+        if not self.progress or self.n_rows is None or has_parts:
             return self.batch_rows
         return min(max(self.n_rows // N_STEPS, MIN_ROWS_PER_PROGRESS_STEP), self.batch_rows)
 
@@ -159,7 +139,18 @@ class Passes:
         if not self.progress or self.is_silent(number):
             yield lambda _: None
         elif callable(self.progress):
-            yield self._teller(number, done, self.progress)
+            # Call back with rows done and rows in all: those of all passes that are known to come
+            progress, is_memory = self.progress, self.table.storage.is_memory
+            before = number - 1 if is_memory else max(number, FIRST_LOOK)  # passes shown so far
+            n_passes = max(before + 1, 1 if is_memory else 2)
+
+            def tell(n_rows: int) -> None:
+                nonlocal done
+                done += n_rows
+                n_all = max(self.n_rows or 0, done)
+                progress(before * (self.n_rows or 0) + done, n_passes * n_all)
+
+            yield tell
         else:
             from tqdm.auto import tqdm
 
@@ -167,17 +158,3 @@ class Passes:
             total = self.n_rows
             with tqdm(total=total, initial=done, unit="row", unit_scale=True, desc=label) as bar:
                 yield bar.update
-
-    def _teller(self, number: int, done: int, progress: Progress) -> Callable[[int], object]:
-        """Call back with rows done and rows in all: those of all passes that are known to come."""
-        is_memory = self.table.storage.is_memory
-        before = number - 1 if is_memory else max(number, FIRST_LOOK)  # passes shown so far
-        n_passes = max(before + 1, 1 if is_memory else 2)
-
-        def tell(n_rows: int) -> None:
-            nonlocal done
-            done += n_rows
-            n_all = max(self.n_rows or 0, done)
-            progress(before * (self.n_rows or 0) + done, n_passes * n_all)
-
-        return tell

@@ -16,7 +16,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from rhale.data.frame import FrameTable
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.errors import BadTableError
 from rhale.execution.worker import Parcel, PartTask, Summary, describe_loss, pack, work
 
@@ -69,9 +69,10 @@ class Ray:
         assert not first  # noqa: S101 - see NO_RESUME
         parcel = ray.put(pack(part_task, ray.cloudpickle.dumps))
         is_arrow = part_task.table.head.kind == "pyarrow"
-        # The dataset's own tasks and actors keep their cores while nobody takes their blocks: tasks
+        # The dataset's own tasks and actors keep their cores until their blocks are taken: tasks
         # that asked for a core to take them with might wait forever. We count cores ourselves.
-        task, n_tasks = ray.remote(num_cpus=0)(summarise_ray_block), _cores()
+        task = ray.remote(num_cpus=0)(summarise_ray_block)
+        n_tasks = max(1, min(int(ray.cluster_resources().get("CPU", 1)), MOST_TASKS))
         waiting, running = deque[Any](), list[Any]()
         with _running():
             try:
@@ -90,7 +91,7 @@ class Ray:
 
 
 def _end_unneeded_tasks(tasks: Iterable[Any]) -> None:
-    """End tasks that nobody waits for any more.
+    """End tasks whose results are not wanted any more.
 
     Ray ends the whole process where a task is cancelled while its answer comes in. So short tasks
     end by themselves, and only those that take longer are cancelled: answers of these are rare.
@@ -102,13 +103,6 @@ def _end_unneeded_tasks(tasks: Iterable[Any]) -> None:
         _, tasks = ray.wait(tasks, num_returns=len(tasks), timeout=GRACE, fetch_local=False)
     for task in tasks:
         ray.cancel(task, force=True)  # an interrupted import would spoil a worker
-
-
-def _cores() -> int:
-    """How many tasks may run at a time."""
-    import ray
-
-    return max(1, min(int(ray.cluster_resources().get("CPU", 1)), MOST_TASKS))
 
 
 def _blocks(table: PiecedTable, source: Any) -> Iterator[Any]:

@@ -20,7 +20,7 @@ from uuid import uuid4
 import narwhals.stable.v2 as nw
 
 from rhale.data.frame import FrameTable
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.errors import BadSettingError, BadTableError
 from rhale.execution.worker import Parcel, PartTask, Summary, describe_loss, pack, work
 
@@ -53,12 +53,6 @@ def open_spark_table(data: Any) -> PiecedTable | None:
     if data.isStreaming:
         msg = "a streaming data frame never ends; explain a table that does"
         raise BadTableError(msg)
-    head = FrameTable(nw.from_native(_schema(data).empty_table(), eager_only=True))
-    return PiecedTable(head, head.names, data, Spark())
-
-
-def _schema(data: Any) -> Any:
-    """Arrow's types of the columns."""
     import pyarrow as pa
 
     zone = data.sparkSession.conf.get("spark.sql.session.timeZone")
@@ -66,7 +60,9 @@ def _schema(data: Any) -> Any:
         if name in data.columns[:place]:
             msg = f"two columns are called {name!r}; rename one of them with toDF"
             raise BadTableError(msg)
-    return pa.schema([(field.name, _arrow_type(field, zone)) for field in data.schema])
+    schema = pa.schema([(field.name, _arrow_type(field, zone)) for field in data.schema])
+    head = FrameTable(nw.from_native(schema.empty_table(), eager_only=True))
+    return PiecedTable(head, head.names, data, Spark())
 
 
 def _arrow_type(field: Any, zone: str) -> Any:

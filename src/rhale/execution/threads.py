@@ -33,27 +33,11 @@ _n_users = 0  # how many ask for that at the moment
 
 @contextmanager
 def limit_threads(adapter: Adapter, n_jobs: int | None) -> Iterator[Adapter]:
-    """Keep a model, and all libraries, to the thread that asks.
-
-    Parameters
-    ----------
-    adapter : Adapter
-        The model.
-    n_jobs : int or None
-        How many threads may work in all; None leaves everything as it is.
-
-    Yields
-    ------
-    Adapter
-        The model to ask meanwhile.
-
-    Notes
-    -----
-    Chunks are shared among `n_jobs` threads of rhale's, and each model answers in the thread that
-    asks: the same chunks give the same bits for any number. What a function of the user's own
-    starts in spite of all limits is not bounded, nor is the pool of JAX, which has the size that
-    it was started with.
-    """
+    """Limit a model, and all libraries, to the thread that calls them."""
+    # Chunks are shared among `n_jobs` threads of rhale's, and each model answers in the thread
+    # that asks: the same chunks give the same bits for any number. What a function of the user's
+    # own starts in spite of all limits is not bounded, nor is the pool of JAX, which has the size
+    # that it was started with.
     with limit_libraries(n_jobs):
         if n_jobs is None:
             yield adapter
@@ -64,7 +48,7 @@ def limit_threads(adapter: Adapter, n_jobs: int | None) -> Iterator[Adapter]:
 
 @contextmanager
 def limit_libraries(n_jobs: int | None) -> Iterator[None]:
-    """Keep all libraries to the threads that call them, unless nobody counts threads (None)."""
+    """Limit all libraries to the thread that calls them; `n_jobs=None` limits nothing."""
     if n_jobs is None:
         yield
         return
@@ -191,25 +175,14 @@ Result = TypeVar("Result")
 def map_in_threads(
     task: Callable[[Item], Result], chunks: Iterable[Item], n_threads: int
 ) -> Iterator[Result]:
-    """Apply a task to every chunk, results in order; few more chunks than threads are in memory.
-
-    Parameters
-    ----------
-    task : callable
-        From a chunk to a result.
-    chunks : iterable
-        Chunks of a table, or any other work; read in the thread of the caller.
-    n_threads : int
-        Chunks that are worked on at a time; what a task calls gets no threads of its own.
-
-    Notes
-    -----
-    After an error, or when the results are not wanted any more, no task begins and those at work
-    end before their next question to the model.
-    """
+    """Apply a task to every chunk, results in order; few more chunks than threads are in memory."""
+    # After an error, or when the results are not wanted any more, no task begins and those at work
+    # end before their next question to the model.
     stop = Event()
     with ExitStack() as stack:
-        begin = partial(_begin, dict(np.geterr()), _settings_of_sklearn(), once(find_pools))
+        library = sys.modules.get("sklearn")  # each thread has settings of its own
+        of_sklearn = {} if library is None else library.get_config()
+        begin = partial(_begin, dict(np.geterr()), of_sklearn, once(find_pools))
         pool = stack.enter_context(ThreadPoolExecutor(n_threads, "rhale", begin))
         waiting: deque[Future[Result]] = deque()
         stack.callback(lambda: [one.cancel() for one in waiting])  # before the pool is left
@@ -227,12 +200,6 @@ def _context(stop: Event) -> Context:
     context = copy_context()
     context.run(STOP.set, stop)
     return context
-
-
-def _settings_of_sklearn() -> dict[str, Any]:
-    """Settings of scikit-learn, which each thread has for itself."""
-    library = sys.modules.get("sklearn")
-    return {} if library is None else library.get_config()
 
 
 def once(find: Callable[[], Result]) -> Callable[[], Result]:
@@ -257,13 +224,7 @@ def _begin(of_numpy: dict[str, Any], of_sklearn: dict[str, Any], find: Callable[
 
 
 def count_jobs(n_jobs: Any) -> int | None:
-    """Read `n_jobs`: None, a number of threads, or -1 for one on each core that we may use.
-
-    Examples
-    --------
-    >>> count_jobs(2), count_jobs(None)
-    (2, None)
-    """
+    """Read `n_jobs`: None, a number of threads, or -1 for one on each core that we may use."""
     if n_jobs is None:
         return None
     is_whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)

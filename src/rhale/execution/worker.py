@@ -7,7 +7,7 @@ import pickle
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from operator import add
@@ -17,8 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from rhale.data import Chunk
-from rhale.data.pieces.reader import naming_source
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable, naming_source
 from rhale.errors import (
     BadSettingError,
     BadTableError,
@@ -48,66 +47,35 @@ class AsksModel(Protocol):
 
 @dataclass(frozen=True)
 class Parcel:
-    """A task as bytes, opened once in every process that gets it.
+    """A task as bytes, opened once in every process that gets it."""
 
-    Attributes
-    ----------
-    content : bytes
-        The pickled task.
-    digest : str
-        Name of exactly these bytes.
-    what : str
-        What is inside, for messages.
-    """
-
-    content: bytes = field(repr=False)
-    digest: str
-    what: str = "task"
+    content: bytes = field(repr=False)  # the pickled task
+    digest: str  # name of exactly these bytes
+    what: str = "task"  # what is inside, for messages
 
     def open(self) -> Any:
         """Give the task; a process unpickles it at the first call and keeps the last two."""
         with _opening:  # others wait: they need the same model, and it must not be made twice
             if self.digest not in _open_tasks:
-                while len(_open_tasks) >= MAX_OPEN_TASKS:  # before the next one takes its room
+                while len(_open_tasks) >= MAX_OPEN_TASKS:  # before the next one takes memory
                     _open_tasks.popitem(last=False)
-                _open_tasks[self.digest] = self._unpickle()
+                try:
+                    _open_tasks[self.digest] = pickle.loads(self.content)  # noqa: S301 - our own bytes
+                except RhaleError:
+                    raise
+                except Exception as error:
+                    msg = (
+                        f"a worker cannot open the {self.what}: {type(error).__name__}: {error}. Workers "
+                        "need the libraries and modules behind the model, in the same versions; install "
+                        "them there"
+                    )
+                    raise ModelFailedError(msg) from error
             _open_tasks.move_to_end(self.digest)
             return _open_tasks[self.digest]
 
-    def _unpickle(self) -> Any:
-        try:
-            return pickle.loads(self.content)  # noqa: S301 - our own bytes, from our own process
-        except RhaleError:
-            raise
-        except Exception as error:
-            msg = (
-                f"a worker cannot open the {self.what}: {type(error).__name__}: {error}. Workers "
-                "need the libraries and modules behind the model, in the same versions; install "
-                "them there"
-            )
-            raise ModelFailedError(msg) from error
-
 
 def pack(task: Any, dumps: Callable[[Any], bytes]) -> Parcel:
-    """Pickle a task for other processes, inside the session of its model.
-
-    Parameters
-    ----------
-    task : callable
-        What workers are to do; `AsksModel` tells whether there is a model in it.
-    dumps : callable
-        Pickles an object: `cloudpickle.dumps` of the engine at hand.
-
-    Returns
-    -------
-    Parcel
-
-    Examples
-    --------
-    >>> parcel = pack(len, pickle.dumps)
-    >>> parcel.open()("abc")
-    3
-    """
+    """Pickle a task for other processes, inside the session of its model."""
     predictor = task.predictor if isinstance(task, AsksModel) else None
     what = "task" if predictor is None else f"model ({predictor.adapter.kind})"
     try:
@@ -130,21 +98,11 @@ KEPT_FREE = 2**25 - 2**16  # bytes: glibc learns nothing from a block of more th
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What some rows of a table have to say.
+    """What some rows of a table have to say."""
 
-    Attributes
-    ----------
-    n_rows : int
-        How many rows.
-    term : object or None
-        Adds up with the terms of other rows; None where there were none.
-    failure : ErrorRecord or None
-        What went wrong.
-    """
-
-    n_rows: int
-    term: Any = None
-    failure: ErrorRecord | None = None
+    n_rows: int  # how many rows
+    term: Any = None  # adds up with the terms of other rows; None where there were none
+    failure: ErrorRecord | None = None  # what went wrong
 
     def open(self) -> Any:
         """The term, or the error in it."""
@@ -192,21 +150,11 @@ def summarise(task: Task, chunk: Chunk) -> Summary:
 
 @dataclass(frozen=True, eq=False)
 class PartTask:
-    """Summarise one part of a table, chunk by chunk; travels to workers.
+    """Summarise one part of a table, chunk by chunk; travels to workers."""
 
-    Attributes
-    ----------
-    task : callable
-        From a chunk to a term that adds up.
-    table : PiecedTable
-        How pieces become chunks; it has no rows.
-    size : int
-        Rows in a chunk.
-    """
-
-    task: Task
-    table: PiecedTable
-    size: int
+    task: Task  # from a chunk to a term that adds up
+    table: PiecedTable  # how pieces become chunks; it has no rows
+    size: int  # rows in a chunk
 
     @property
     def predictor(self) -> Predictor | None:
@@ -217,24 +165,23 @@ class PartTask:
     def __call__(self, index: int, pieces: Iterable[Any]) -> Summary:
         """Work through the pieces of a part; errors of ours come back as a summary."""
         try:
-            with session_of(self.predictor):
-                return self._fold(index, pieces)
+            predictor = self.predictor  # a model may need something around its predictions
+            with nullcontext() if predictor is None else predictor.adapter.session():
+                starts, found, where = self.table.starts, Summary(0), f"partition {index}"
+                start = starts[min(index, len(starts) - 1)] if starts else 0
+                pieces = self._count(index, pieces) if starts else pieces
+                now = AdaptiveTask(self.task)
+                keep_freed_memory()
+                for chunk in self.table.cut(pieces, self.size, where=where, start=start):
+                    found = unite(found, now.summarise(chunk))
+                    now.learn(found.term)
+                # a task that need not send back all it knows
+                trim = getattr(self.task, "trim", None)
+                if found.term is None or trim is None:
+                    return found
+                return replace(found, term=trim(found.term, index))
         except RhaleError as error:
             return Summary(0, failure=ErrorRecord.of(error))
-
-    def _fold(self, index: int, pieces: Iterable[Any]) -> Summary:
-        starts, found, where = self.table.starts, Summary(0), f"partition {index}"
-        start = starts[min(index, len(starts) - 1)] if starts else 0
-        pieces = self._count(index, pieces) if starts else pieces
-        now = AdaptiveTask(self.task)
-        keep_freed_memory()
-        for chunk in self.table.cut(pieces, self.size, where=where, start=start):
-            found = unite(found, now.summarise(chunk))
-            now.learn(found.term)
-        trim = getattr(self.task, "trim", None)  # a task that need not send back all it knows
-        if found.term is None or trim is None:
-            return found
-        return replace(found, term=trim(found.term, index))
 
     def _count(self, index: int, pieces: Iterable[Any]) -> Iterator[Any]:
         """Pass pieces on; rows are drawn by their places, so parts must have as many as before."""
@@ -267,11 +214,6 @@ def work(parcel: Parcel, index: int, pieces: Iterable[Any]) -> Summary:
     return task(index, pieces)
 
 
-def session_of(predictor: Predictor | None) -> AbstractContextManager[None]:
-    """What a model needs around its questions, wherever it is asked."""
-    return nullcontext() if predictor is None else predictor.adapter.session()
-
-
 def count_task(table: PiecedTable) -> PartTask:
     """A task that counts the rows of every part, whatever their weight."""
     plain = replace(table.without_rows(), weights=None, drawn=None, starts=())
@@ -289,17 +231,7 @@ ERROR_LINE_PATTERN = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception): .+)$", 
 
 
 def describe_loss(engine: str, trace: str, *, is_dead: bool) -> RhaleError:
-    """The error to raise for one of an engine, which has done what it could by then.
-
-    Parameters
-    ----------
-    engine : str
-        Its name.
-    trace : str
-        Its words, often pages of them.
-    is_dead : bool
-        Whether workers died; else they found something that they could not do.
-    """
+    """The error to raise for one of an engine, which has done what it could by then."""
     if "No module named 'rhale" in trace:
         msg = f"the workers of {engine} do not have rhale; install the version that is used here"
         return BadSettingError(msg)
@@ -314,13 +246,7 @@ def describe_loss(engine: str, trace: str, *, is_dead: bool) -> RhaleError:
 
 
 def find_error_line(trace: str) -> str:
-    r"""The line of a trace that says what went wrong first.
-
-    Examples
-    --------
-    >>> find_error_line("Traceback ...\n  line 3\nValueError: no such day\n\nStage 4 failed")
-    'ValueError: no such day'
-    """
+    r"""The line of a trace that says what went wrong first."""
     said = ERROR_LINE_PATTERN.search(trace)
     lines = [line.strip() for line in trace.splitlines() if line.strip()]
     return said.group(1).strip() if said else (lines or ["no reason was given"])[-1]

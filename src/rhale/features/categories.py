@@ -1,4 +1,4 @@
-"""Levels of a column: which numbers stand for them, and which level a row has."""
+"""Levels of a categorical feature: their numbers, names and order, and the level of each row."""
 
 from __future__ import annotations
 
@@ -17,36 +17,23 @@ from rhale.errors import BadSettingError
 from rhale.features.survey import Survey
 from rhale.output.note import Note
 from rhale.output.times import AxisKind, as_axis_kind, as_numbers, format_axis_value, in_full
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Levels of a feature in order, some of them perhaps pooled into one.
+    """Levels of a feature in order, some of them perhaps pooled into one."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        What to call them.
-    places : ndarray of shape (n_levels,)
-        The number that `Chunk.column` has for each; nan for the pooled ones together.
-    is_number : bool
-        Whether these numbers are values.
-    has_order : bool
-        Whether the order means something: declared, given or that of numbers.
-    pooled, pooled_weight : ndarray of shape (n_pooled,)
-        Numbers and weights of the levels that stand together as one.
-    pooled_names : tuple of str
-        What to call those.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # what to call them
+    # (n_levels,): the number that `Chunk.column` has for each; nan for the pooled ones together
     places: FloatArray
-    is_number: bool = False
-    has_order: bool = True
+    is_number: bool = False  # whether these numbers are values
+    has_order: bool = True  # whether the order means something: declared, given or that of numbers
+    # pooled, pooled_weight: (n_pooled,): numbers and weights of the levels that stand together as
+    # one
     pooled: FloatArray | None = None
     pooled_weight: FloatArray | None = None
-    pooled_names: tuple[str, ...] = ()
+    pooled_names: tuple[str, ...] = ()  # what to call those
 
     @property
     def size(self) -> int:
@@ -55,7 +42,7 @@ class Levels:
 
     @property
     def edges(self) -> FloatArray:
-        """Where the levels stand on an axis."""
+        """Positions of the levels on the axis."""
         return self.places if self.is_number else np.arange(self.size, dtype=np.float64)
 
     @cached_property
@@ -83,19 +70,14 @@ class Levels:
         found = np.minimum(np.searchsorted(places, x), places.size - 1)
         return np.where(places[found] == x, level[found], -1)
 
-    def stand(self, level: IntArray) -> FloatArray:
-        """Where levels stand on the axis; nan for none."""
+    def level_positions(self, level: IntArray) -> FloatArray:
+        """Positions of some levels on the axis; nan for -1."""
         return np.where(level < 0, np.nan, self.edges[level])
 
     def at(self, level: IntArray, chance: FloatArray) -> FloatArray:
-        """Numbers that stand for levels; for the pooled ones one of them, as often as it is.
+        """Numbers of the table for some levels; a pooled level draws one of its own, by weight.
 
-        Parameters
-        ----------
-        level : ndarray of shape (n_rows,)
-            Levels.
-        chance : ndarray of shape (n_rows,)
-            Numbers in [0, 1) that choose among the pooled ones.
+        Shapes: level (n_rows,), chance (n_rows,).
         """
         places = self.places[level]
         if self.pooled is None or self.pooled_weight is None:
@@ -129,27 +111,15 @@ def column_axis_kind(table: Table, column: int) -> AxisKind:
 
 @dataclass(frozen=True, eq=False)
 class LevelReader:
-    """Find the levels of a feature.
-
-    Attributes
-    ----------
-    table : Table
-        The table.
-    survey : Survey
-        What a first pass learned.
-    columns, beside : sequence of int
-        The explained columns, and others that were sampled with them.
-    said : bool, tuple or None
-        What the user said about this feature: an order is a tuple.
-    wanted : tuple of str
-        The levels in the order in which another explanation has them; none if there is no other.
-    """
+    """Find the levels of a feature."""
 
     table: Table
-    survey: Survey
+    survey: Survey  # what a first pass learned
+    # columns, auxiliary_columns: the explained columns, and others that were sampled with them
     columns: Sequence[int]
-    beside: Sequence[int]
-    said: Said | None
+    auxiliary_columns: Sequence[int]
+    said: Said | None  # what the user said about this feature: an order is a tuple
+    # The levels in the order in which another explanation has them; none if there is no other
     wanted: tuple[str, ...] = ()
 
     def steps(self, place: int) -> tuple[Levels, tuple[Note, ...]]:
@@ -160,7 +130,11 @@ class LevelReader:
     def categories(self, place: int) -> tuple[Levels, tuple[Note, ...]]:
         """Categories in the order that was given or declared, or else by similarity."""
         column, found = self.columns[place], self.survey.census[place].found
-        keys = self._keys(column) if holds_names(self.table, column) else sorted(found)
+        keys = (
+            [(type(v), v) for v in self.table.labels_of(column).values]
+            if holds_names(self.table, column)
+            else sorted(found)
+        )
         order = self.said if isinstance(self.said, tuple) else self.table.declared_order(column)
         if order is None:
             return self._in_no_order(place, keys)
@@ -168,10 +142,6 @@ class LevelReader:
         places, texts = self._places(column, keys)[chosen], self._texts(column, keys)
         increasing = not holds_names(self.table, column) and bool(np.all(np.diff(places) > 0))
         return Levels(tuple(texts[i] for i in chosen), places, increasing), ()
-
-    def _keys(self, column: int) -> list[Any]:
-        """Keys of a column's names in the order in which they are numbered."""
-        return [(type(v), v) for v in self.table.labels_of(column).values]
 
     def _places(self, column: int, keys: Sequence[Any]) -> FloatArray:
         """What `Chunk.column` reads for each of these keys."""
@@ -228,7 +198,10 @@ class LevelReader:
         kept, pooled = split_rare(rows, weight)
         names = [texts[i] for i in kept]
         if pooled.size:
-            names.append(_unlike(name_others(pooled.size), texts))
+            name = name_others(pooled.size)  # none of the levels may have it
+            while name in texts:
+                name += " "
+            names.append(name)
         order, how = self._ordered(place, keys, kept, names)
         spots = np.append(places[kept], [np.nan] if pooled.size else [])[order]
         notes: tuple[Note, ...] = ()
@@ -251,27 +224,41 @@ class LevelReader:
         """Order of the levels, and how it was found."""
         feature = self.table.names[self.columns[place]]
         if self.wanted:
-            return _as_wanted(feature, names, self.wanted), "as in the other explanation"
+            new = [name for name in names if name not in self.wanted]
+            if new:
+                msg = (
+                    f"the other explanation has no levels {', '.join(map(repr, new[:5]))} of {feature!r}; "
+                    f"give their order with categorical={{{feature!r}: [...]}}"
+                )
+                raise BadSettingError(msg)
+            ordered = sorted(range(len(names)), key=lambda i: self.wanted.index(names[i]))
+            return np.array(ordered), "as in the other explanation"
         group = np.full(len(keys), len(kept))
         group[kept] = np.arange(len(kept))
         is_named = holds_names(self.table, self.columns[place])
         own = {hashed(k[1]) if is_named else k: g for k, g in zip(keys, group, strict=True)}
         sampled = self.survey.sample.values[:, place]
         level = np.array([own.get(v, -1) for v in sampled], dtype=np.int64)
-        return self._by_similarity(place, level, len(names))
-
-    def _by_similarity(self, place: int, level: IntArray, n_levels: int) -> tuple[IntArray, str]:
-        """Order of the levels by the other columns of the sampled rows."""
+        # By similarity: distances between levels in the other columns of the sampled rows
+        n_levels = len(names)
         rows, sample = level >= 0, self.survey.sample
-        numbers, names = self._others(place, rows)
-        if not (numbers or names):
+        numbers, codes = list[FloatArray](), list[IntArray]()  # columns of numbers, and of names
+        for i, column in enumerate((*self.columns, *self.auxiliary_columns)):
+            values = self.survey.sample.values[rows, i]
+            if i == place or self.table.holds(column) is None:
+                continue
+            if holds_names(self.table, column):
+                codes.append(np.unique(values, return_inverse=True)[1])
+            else:
+                numbers.append(values)
+        if not (numbers or codes):
             return np.arange(n_levels), "by name, for want of other columns to compare them by"
         if not rows.any():
             return np.arange(n_levels), "by name, as none of their rows are in the sample"
-        found, own = np.unique(level[rows], return_inverse=True)
+        found, group = np.unique(level[rows], return_inverse=True)
         lacking = np.setdiff1d(np.arange(n_levels), found)
         weight = sample.weight[rows] * (self.survey.weight / self.survey.weight_squares)
-        order = order_levels_by_distance(level_distances(own, found.size, numbers, names, weight))
+        order = order_levels_by_distance(level_distances(group, found.size, numbers, codes, weight))
         how = "by similarity of the other columns"
         if not sample.is_complete:
             how += f" in a sample of {len(level):,} rows"
@@ -280,40 +267,9 @@ class LevelReader:
             how += f"; {lacking.size} {are} last"
         return np.concatenate([found[order], lacking]), how
 
-    def _others(self, place: int, rows: BoolArray) -> tuple[list[FloatArray], list[IntArray]]:
-        """The other sampled columns: numbers, and names as codes."""
-        numbers, names = list[FloatArray](), list[IntArray]()
-        for i, column in enumerate((*self.columns, *self.beside)):
-            values = self.survey.sample.values[rows, i]
-            if i == place or self.table.holds(column) is None:
-                continue
-            if holds_names(self.table, column):
-                names.append(np.unique(values, return_inverse=True)[1])
-            else:
-                numbers.append(values)
-        return numbers, names
-
-
-def _as_wanted(feature: str, names: Sequence[str], wanted: Sequence[str]) -> IntArray:
-    """Order of levels that another explanation has."""
-    new = [name for name in names if name not in wanted]
-    if new:
-        msg = (
-            f"the other explanation has no levels {', '.join(map(repr, new[:5]))} of {feature!r}; "
-            f"give their order with categorical={{{feature!r}: [...]}}"
-        )
-        raise BadSettingError(msg)
-    return np.array(sorted(range(len(names)), key=lambda i: wanted.index(names[i])))
-
 
 def split_rare(rows: IntArray, weight: FloatArray) -> tuple[IntArray, IntArray]:
-    """Positions of the levels to keep, and of those to pool; one alone is not pooled.
-
-    Examples
-    --------
-    >>> split_rare(np.array([9, 1, 2, 8]), np.array([9.0, 1.0, 2.0, 8.0]))
-    (array([0, 3]), array([1, 2]))
-    """
+    """Positions of the levels to keep, and of those to pool; one alone is not pooled."""
     rank = np.empty(rows.size, dtype=np.int64)
     rank[np.argsort(-weight, kind="stable")] = np.arange(rows.size)
     rare = (rows < MIN_ROWS_PER_LEVEL) | (rank >= MAX_UNORDERED_LEVELS)
@@ -323,33 +279,14 @@ def split_rare(rows: IntArray, weight: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def plain_key(value: Any) -> tuple[type, Any]:
-    """Tell values apart as a model does, but NumPy's from Python's not.
-
-    Examples
-    --------
-    >>> plain_key(np.str_("a")) == plain_key("a"), plain_key(1) == plain_key(True)
-    (True, False)
-    """
+    """Tell values apart as a model does, but NumPy's from Python's not."""
     if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         value = value.item()
     return type(value), value
 
 
-def _unlike(name: str, texts: Sequence[str]) -> str:
-    """A name that none of the levels has."""
-    while name in texts:
-        name += " "
-    return name
-
-
 def write_number_in_full(value: float) -> str:
-    """Write a number in full.
-
-    Examples
-    --------
-    >>> write_number_in_full(3.0), write_number_in_full(1e7), write_number_in_full(0.25)
-    ('3', '10000000', '0.25')
-    """
+    """Write a number in full."""
     return str(int(value)) if value == int(value) else repr(float(value))
 
 
@@ -370,15 +307,6 @@ CASTS = {
 
 def describe_numbers(name: str, levels: Sequence[Any], table: str) -> tuple[Note, ...]:
     """Say how to make numbers of a column whose levels all read as numbers.
-
-    Parameters
-    ----------
-    name : str
-        The column.
-    levels : sequence
-        Its distinct values.
-    table : str
-        Kind of the table, which has its own words for a cast.
 
     Examples
     --------

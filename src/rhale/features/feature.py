@@ -46,43 +46,20 @@ FEWEST_EFFECTIVE = 2  # rows, by their weights: fewer do not tell how rows diffe
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """One explained feature: where it is, and what is known of it.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    column, place : int
-        Its column in the table, and its place among the explained ones.
-    kind : {"number", "date", "duration", "steps", "categories"}
-        How it is explained.
-    axis : FeatureAxis
-        Range and quantiles; of the levels' places, where there are levels.
-    whole : bool
-        Whether it takes whole numbers only.
-    is_complete : bool
-        Whether the axis knows every row.
-    levels : Levels or None
-        The levels of steps and categories, in order.
-    n_missing : int
-        Rows without a value.
-    missing_share : float
-        Their share of the weight.
-    notes : tuple of Note
-        What a reader should know.
-    """
+    """One explained feature: where it is, and what is known of it."""
 
     name: str
+    # column, place: its column in the table, and its place among the explained ones
     column: int
     place: int
-    kind: ColumnKind
-    axis: FeatureAxis
-    whole: bool
-    is_complete: bool
-    levels: Levels | None = None
-    n_missing: int = 0
-    missing_share: float = 0.0
-    notes: tuple[Note, ...] = ()
+    kind: ColumnKind  # how it is explained: "number", "date", "duration", "steps", "categories"
+    axis: FeatureAxis  # range and quantiles; of the levels' places, where there are levels
+    whole: bool  # whether it takes whole numbers only
+    is_complete: bool  # whether the axis knows every row
+    levels: Levels | None = None  # the levels of steps and categories, in order
+    n_missing: int = 0  # rows without a value
+    missing_share: float = 0.0  # their share of the weight
+    notes: tuple[Note, ...] = ()  # what a reader should know
 
     @property
     def is_constant(self) -> bool:
@@ -94,10 +71,10 @@ class Feature:
         """What its numbers are."""
         return as_axis_kind(self.kind)
 
-    def stands(self, chunk: Chunk) -> FloatArray:
-        """Where rows stand on its axis, shape (n_rows,); nan for rows without a value."""
+    def axis_positions(self, chunk: Chunk) -> FloatArray:
+        """Positions of rows on its axis, shape (n_rows,); nan for rows without a value."""
         x = chunk.column(self.column)
-        return x if self.levels is None else self.levels.stand(self.levels.locate(x))
+        return x if self.levels is None else self.levels.level_positions(self.levels.locate(x))
 
 
 # --- what the user says ------------------------------------------------------------------------
@@ -123,28 +100,23 @@ def read_categorical(categorical: Any, names: Sequence[str]) -> dict[int, Said]:
         if isinstance(value, bool | np.bool_):
             said[find_feature(feature, names)] = bool(value)
             continue
-        said[find_feature(feature, names)] = _order(feature, value)
+        if isinstance(value, str | Mapping | AbstractSet) or not isinstance(value, Iterable):
+            msg = (
+                f"categorical={{{feature!r}: {value!r:.60}}} is neither True, False nor an order of "
+                "levels (a list)"
+            )
+            raise BadSettingError(msg)
+        order = tuple(value)
+        try:
+            n_levels = len({plain_key(v) for v in order})
+        except TypeError as error:
+            msg = f"categorical= lists what is no level of {feature!r} ({error}); list names or numbers"
+            raise BadSettingError(msg) from error
+        if n_levels < len(order):
+            msg = f"categorical= names a level of {feature!r} twice: {list(order)}"
+            raise BadSettingError(msg)
+        said[find_feature(feature, names)] = order
     return said
-
-
-def _order(feature: Any, value: Any) -> tuple[Any, ...]:
-    """Check an order of levels."""
-    if isinstance(value, str | Mapping | AbstractSet) or not isinstance(value, Iterable):
-        msg = (
-            f"categorical={{{feature!r}: {value!r:.60}}} is neither True, False nor an order of "
-            "levels (a list)"
-        )
-        raise BadSettingError(msg)
-    order = tuple(value)
-    try:
-        n_levels = len({plain_key(v) for v in order})
-    except TypeError as error:
-        msg = f"categorical= lists what is no level of {feature!r} ({error}); list names or numbers"
-        raise BadSettingError(msg) from error
-    if n_levels < len(order):
-        msg = f"categorical= names a level of {feature!r} twice: {list(order)}"
-        raise BadSettingError(msg)
-    return order
 
 
 def check_columns(table: Table, columns: Sequence[int], said: Mapping[int, Any]) -> None:
@@ -173,27 +145,11 @@ def has_no_order(table: Table, column: int, said: Said | None) -> bool:
 
 
 def are_steps(census: Census, *, whole: bool) -> bool:
-    """Tell whether the values of a column of numbers are few enough to be levels.
-
-    Parameters
-    ----------
-    census : Census
-        The distinct values and their rows; none where there are many.
-    whole : bool
-        Whether all of them are whole numbers.
-
-    Notes
-    -----
-    Two values are two levels, whatever they are. Whole numbers are levels up to 20 of them; up to
-    60 (hours, days of the month, minutes) where each pair of neighbours has 10 rows or more. A
-    step is measured from the rows of both its levels: with fewer it is mostly chance, and bins,
-    which share rows, are better. A pair may hold a rare value beside a frequent one.
-
-    Examples
-    --------
-    >>> are_steps(Census({-1.5: (3, 3.0), 1.5: (1, 1.0)}, most=60), whole=False)
-    True
-    """
+    """Tell whether the values of a column of numbers are few enough to be levels."""
+    # Two values are two levels, whatever they are. Whole numbers are levels up to 20 of them; up
+    # to 60 (hours, days of the month, minutes) where each pair of neighbours has 10 rows or more.
+    # A step is measured from the rows of both its levels: with fewer it is mostly chance, and
+    # bins, which share rows, are better. A pair may hold a rare value beside a frequent one.
     values = sorted(census.found)
     if len(values) <= 2 or not whole:
         return len(values) == 2
@@ -203,44 +159,31 @@ def are_steps(census: Census, *, whole: bool) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Turn what a first pass learned into features.
-
-    Attributes
-    ----------
-    table : Table
-        The table.
-    survey : Survey
-        What was learned.
-    columns, beside : sequence of int
-        The explained columns, and others that were sampled with them.
-    said : mapping of int to bool or tuple
-        From `read_categorical`.
-    settings : Settings
-        What the user asked for: bins, limits, an order of levels.
-    """
+    """Turn what a first pass learned into features."""
 
     table: Table
-    survey: Survey
+    survey: Survey  # what was learned
+    # columns, auxiliary_columns: the explained columns, and others that were sampled with them
     columns: Sequence[int]
-    beside: Sequence[int]
-    said: Mapping[int, Said]
-    settings: Settings
+    auxiliary_columns: Sequence[int]
+    said: Mapping[int, Said]  # from `read_categorical`
+    settings: Settings  # what the user asked for: bins, limits, an order of levels
 
     def labels(self) -> dict[int, Labels]:
         """Names of the explained columns of names, numbered in the order of their texts."""
         found = {}
         for census, column in zip(self.survey.census, self.columns, strict=True):
-            if self.is_named(column):
+            if holds_names(self.table, column):
                 values = [value for _, value in census.found]
                 values.sort(key=lambda v: (str(v), str(type(v))))
                 found[column] = Labels(tuple(values), self.table.missing_value(column))
         return found
 
     def is_readable(self, place: int) -> bool:
-        """Whether a column that nobody asked for holds what can be told apart."""
+        """Whether a column that the user did not name has values that can split rows."""
         seen, column = self.survey, self.columns[place]
         low, high, name = float(seen.low[place]), float(seen.high[place]), self.table.names[column]
-        if self.is_named(column):
+        if holds_names(self.table, column):
             return not seen.census[place].is_many
         try:
             if self.holds_integers(column):
@@ -250,25 +193,17 @@ class Reader:
             return False
         return max(-low, high) <= MAX_FEATURE_VALUE
 
-    def is_named(self, column: int) -> bool:
-        """Whether a column holds names."""
-        return holds_names(self.table, column)
-
-    def axis_kind(self, column: int) -> AxisKind:
-        """What the numbers of a column are."""
-        return column_axis_kind(self.table, column)
-
     def kind(self, place: int) -> ColumnKind:
         """How a feature is explained."""
         column = self.columns[place]
         held, said = self.table.holds(column), self.said.get(column)
-        if self.is_named(column) or (said is not None and said is not False):
+        if holds_names(self.table, column) or (said is not None and said is not False):
             return "categories"
         few = are_steps(self.survey.census[place], whole=bool(self.survey.whole[place]))
         is_open = few and held == "number" and said is None
         if is_open and not self.settings.wants_numbers(self.table.names[column]):
             return "steps"
-        return self.axis_kind(column)
+        return column_axis_kind(self.table, column)
 
     def holds_integers(self, column: int) -> bool:
         """Whether a column's own type holds whole numbers only: it cannot hold one half."""
@@ -299,7 +234,7 @@ class Reader:
             raise BadTableError(msg)
         kind, levels = self.kind(place), None
         notes = self.describe_weights(place)
-        if not self.is_named(column) and self.holds_integers(column):
+        if not holds_names(self.table, column) and self.holds_integers(column):
             check_exact(name, float(seen.low[place]), float(seen.high[place]))
         if kind in ("steps", "categories"):
             if limits is not None:
@@ -309,7 +244,7 @@ class Reader:
                 self.table,
                 seen,
                 self.columns,
-                self.beside,
+                self.auxiliary_columns,
                 self.said.get(column),
                 self.settings.level_order(name),
             )
@@ -378,26 +313,14 @@ MOST_COMBINED = 100  # columns of a table whose combinations of levels are looke
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What the first pass learned.
+    """What the first pass learned."""
 
-    Attributes
-    ----------
-    table : Table
-        The table, as it is read from now on: names have numbers.
-    survey : Survey
-        Facts about all rows.
-    features : tuple of Feature
-        The explained features, in order.
-    splitters : tuple of Feature
-        Features that regions may be told by, in the order of the table.
-    sampled : tuple of int
-        Columns of the table that the sample has values of, as they stand there.
-    """
-
-    table: Table
-    survey: Survey
-    features: tuple[Feature, ...]
+    table: Table  # the table, as it is read from now on: names have numbers
+    survey: Survey  # facts about all rows
+    features: tuple[Feature, ...]  # the explained features, in order
+    # features that may split rows into regions, in the order of the table
     splitters: tuple[Feature, ...] = ()
+    # columns of the table whose values the sample has, in its order
     sampled: tuple[int, ...] = ()
 
     @property
@@ -408,28 +331,16 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class FirstPass:
-    """Which columns are looked at, and what the user says about them.
-
-    Attributes
-    ----------
-    table : Table
-        The table.
-    settings : Settings
-        What the user asked for.
-    columns, beside : list of int
-        The explained columns, and others that are sampled with them.
-    said : mapping of int to bool or tuple
-        What the user says of columns: categories or not, an order of levels.
-    splitters : list of int
-        Columns that regions may be told by.
-    """
+    """Which columns are looked at, and what the user says about them."""
 
     table: Table
-    settings: Settings
+    settings: Settings  # what the user asked for
+    # columns, auxiliary_columns: the explained columns, and others that are sampled with them
     columns: list[int]
-    beside: list[int]
+    auxiliary_columns: list[int]
+    # What the user says of columns: categories or not, an order of levels
     said: Mapping[int, Said]
-    splitters: list[int] = field(default_factory=list)
+    splitters: list[int] = field(default_factory=list)  # columns that may split rows into regions
 
     @property
     def surveyed(self) -> list[int]:
@@ -452,8 +363,8 @@ class FirstPass:
         # levels are put in order by the other columns, and only moved to where these have rows
         looks = len(table.names) <= MOST_COMBINED
         looks = looks or any(has_no_order(table, c, said.get(c)) for c in surveyed)
-        beside = [c for c in range(len(table.names)) if c not in surveyed] if looks else []
-        return cls(table, settings, columns, beside, said, splitters)
+        auxiliary = [c for c in range(len(table.names)) if c not in surveyed] if looks else []
+        return cls(table, settings, columns, auxiliary, said, splitters)
 
     @property
     def task(self) -> SurveyTask:
@@ -463,38 +374,44 @@ class FirstPass:
             names=self.table.names,
             sizes=(SURVEY_ROWS, PROBE_ROW_RANGE[1]),
             seed=self.settings.seed,
-            beside=self.beside,
+            auxiliary_columns=self.auxiliary_columns,
             counted=[c for c in self.surveyed if self.said.get(c)],
             unchecked=self.offered,
             is_pieced=not self.table.storage.is_memory,
         )
 
-    def settle(self, survey: Survey) -> Columns:
+    def resolve_columns(self, survey: Survey) -> Columns:
         """Number the names of columns of names, and say what each feature is."""
         require_two_rows(survey.n_rows)
-        table = self.table.settle(survey.facts)
-        reader = Reader(table, survey, self.surveyed, self.beside, self.said, self.settings)
+        table = self.table.with_column_types(survey.facts)
+        reader = Reader(
+            table, survey, self.surveyed, self.auxiliary_columns, self.said, self.settings
+        )
         table = table.label(reader.labels())
         probe = survey.probe.first(int(np.clip(survey.n_rows // 20, *PROBE_ROW_RANGE)))
         survey = replace(survey, probe=replace(probe, chunk=table.settle_chunk(probe.chunk)))
         reader = replace(reader, table=table, survey=survey)
-        features = list_features(reader, len(self.columns))
-        splitters, sampled = self.list_splitters(reader, features), (*self.surveyed, *self.beside)
-        return Columns(table, survey, tuple(features), splitters, sampled)
-
-    def list_splitters(self, reader: Reader, features: Sequence[Feature]) -> tuple[Feature, ...]:
-        """Features that regions may be told by: those that some row has a value of."""
+        # the explained features are the first columns of the survey
+        wanted = parse_limits_setting(reader.settings.limits, reader, len(self.columns))
+        features = []
+        for place, column in enumerate(self.columns):
+            feature = reader.feature(place, wanted.get(column))
+            ends = feature.axis.low, feature.axis.high
+            require_rows_in_limits(feature, feature.axis.values.size, ends, reader.survey)
+            features.append(feature)
         known = {feature.column: feature for feature in features}
         for place, column in enumerate(reader.columns):
             if column in known or not reader.survey.n_known[place]:
                 continue
             if column not in self.offered or reader.is_readable(place):
                 known[column] = reader.feature(place, None)
-        return tuple(known[column] for column in self.splitters if column in known)
+        splitters = tuple(known[column] for column in self.splitters if column in known)
+        sampled = (*self.surveyed, *self.auxiliary_columns)
+        return Columns(table, survey, tuple(features), splitters, sampled)
 
 
 def find_splitters(table: Table, settings: Settings, said: Mapping[int, Said]) -> list[int]:
-    """Columns that regions may be told by: those that the user names, or all that can be read."""
+    """Columns that may split rows into regions: those that the user names, or all that can be read."""
     named = settings.splitters
     if named is None:
         return []
@@ -523,19 +440,6 @@ def name_splitters(names: Sequence[str], settings: Settings) -> list[int]:
     return columns
 
 
-def list_features(reader: Reader, n_features: int) -> list[Feature]:
-    """Gather what the first pass learned about each feature: they are the first columns."""
-    wanted = parse_limits_setting(reader.settings.limits, reader, n_features)
-    features = []
-    for place in range(n_features):
-        column = reader.columns[place]
-        feature = reader.feature(place, wanted.get(column))
-        axis = feature.axis
-        require_rows_in_limits(feature, axis.values.size, (axis.low, axis.high), reader.survey)
-        features.append(feature)
-    return features
-
-
 def parse_limits_setting(
     limits: Any, reader: Reader, n_features: int
 ) -> dict[int, tuple[float, float]]:
@@ -544,20 +448,15 @@ def parse_limits_setting(
     if limits is None:
         return {}
     if not isinstance(limits, Mapping):
-        limits = {_only_name(limits, names, columns): limits}
+        if len(columns) != 1:
+            msg = f"limits={limits!r} for {len(columns)} features; pass a mapping from feature to (low, high)"
+            raise BadSettingError(msg)
+        limits = {names[columns[0]]: limits}
     found = {}
     for feature, pair in limits.items():
         column = find_feature(feature, names)
-        found[column] = parse_limit_pair(feature, pair, reader.axis_kind(column))
+        found[column] = parse_limit_pair(feature, pair, column_axis_kind(reader.table, column))
     return found
-
-
-def _only_name(limits: Any, names: Sequence[str], columns: Sequence[int]) -> str:
-    """The one feature whose limits can be meant without a name."""
-    if len(columns) != 1:
-        msg = f"limits={limits!r} for {len(columns)} features; pass a mapping from feature to (low, high)"
-        raise BadSettingError(msg)
-    return names[columns[0]]
 
 
 def parse_limit_pair(feature: Any, pair: Any, kind: AxisKind) -> tuple[float, float]:

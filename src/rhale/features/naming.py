@@ -28,15 +28,7 @@ def name_columns(table: TableInMemory, asked: Settings) -> TableInMemory:
 
 
 def keep_words(asked: Settings, names: Sequence[str], kept: Sequence[str]) -> Settings:
-    """The same, with words by the names of columns, of those that are kept: columns will move.
-
-    Parameters
-    ----------
-    asked : Settings
-        What the user says; a list goes by the order of the user's table.
-    names, kept : sequence of str
-        Columns of that table, and those that the model was fitted on.
-    """
+    """The same, with words by the names of columns, of those that are kept: columns will move."""
     words, left = asked.feature_names, {*names} - {*kept}
     if words is None or isinstance(words, str):
         return asked
@@ -55,32 +47,17 @@ def has_bare_columns(table: Any) -> bool:
 
 
 def make_captions(asked: Settings, table: Table, predictor: Predictor) -> Captions:
-    """Say what people read for the columns of a table and for what the model answers.
-
-    Parameters
-    ----------
-    asked : Settings
-        What the user says.
-    table : Table
-        The rows; columns of an array are called as the user says already.
-    predictor : Predictor
-        The model, whose outputs are known.
-    """
+    """Say what people read for the columns of a table and for what the model answers."""
     features = dict[str, str]()
     if asked.feature_names is not None and not has_bare_columns(table):
         features = list_words("feature_names", asked.feature_names, table.names)
-    outputs = word_outputs(asked.output_names, predictor)
+    # words for outputs: the user's, or else what the model says of itself; a text names the target
+    target = asked.output_names if isinstance(asked.output_names, str) else ""
+    outputs = {label: predictor.word(label, target) for label in predictor.outputs}
+    if asked.output_names is not None and not target:
+        outputs |= list_words("output_names", asked.output_names, predictor.outputs)
     told = {**{name: name for name in (*table.names, *predictor.outputs)}, **features, **outputs}
     return Captions(features, outputs, read_units(asked.units, told))
-
-
-def word_outputs(asked: Any, predictor: Predictor) -> dict[str, str]:
-    """Words for every output that is explained: the user's, or what the model says of itself."""
-    target = asked if isinstance(asked, str) else ""
-    usual = {label: predictor.word(label, target) for label in predictor.outputs}
-    if asked is None or target:
-        return usual
-    return usual | list_words("output_names", asked, predictor.outputs)
 
 
 def list_words(argument: str, asked: Any, keys: Sequence[str]) -> dict[str, str]:

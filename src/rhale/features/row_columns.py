@@ -26,26 +26,17 @@ from rhale.stats.arrays import IntArray
 
 @dataclass(frozen=True, eq=False)
 class ExplainedRows:
-    """Rows that are explained, and what is known of them beside their features.
+    """Rows that are explained, and what is known of them beside their features."""
 
-    Attributes
-    ----------
-    table : TableInMemory
-        All rows, with the columns that models see.
-    asked : Settings
-        What is asked of every model; weights are numbers.
-    target, groups : array-like or None
-        What is learned, and which rows belong together, one entry a row.
-    """
-
-    table: TableInMemory
-    asked: Settings
+    table: TableInMemory  # all rows, with the columns that models see
+    asked: Settings  # what is asked of every model; weights are numbers
+    # target, groups: what is learned, and which rows belong together, one entry a row
     target: Any = None
     groups: Any = None
 
     @property
     def units(self) -> IntArray | None:
-        """Number of the group of each row; None where rows stand for themselves."""
+        """Number of the group of each row; None without groups."""
         return None if self.groups is None else as_units(self.groups, self.table.n_rows)[0]
 
 
@@ -62,7 +53,9 @@ def read_explained_rows(
     kept = keep_features(table.names, taken, asked)
     asked = replace(asked, weights=given["weights"], columns=None)
     table = table if kept is None else table.select(kept)
-    check_question(table, asked)
+    # refuse what no training could answer, before one is paid for
+    weighed = name_columns(open_table(table, asked.weights), asked)
+    FirstPass.plan(weighed, asked.by_name(weighed.names))
     return ExplainedRows(table, asked, given["target"], given["groups"])
 
 
@@ -114,10 +107,3 @@ def keep_features(
         msg = f"the table has no column beside {', '.join(taken)}; a model needs features"
         raise BadTableError(msg)
     return None if kept == list(range(len(names))) else kept
-
-
-def check_question(table: TableInMemory, asked: Settings) -> None:
-    """Refuse what no training could answer, before one is paid for."""
-    weighed = name_columns(open_table(table, asked.weights), asked)
-    asked = asked.by_name(weighed.names)
-    FirstPass.plan(weighed, asked)

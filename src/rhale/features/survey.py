@@ -67,21 +67,11 @@ def smallest(size: int, key: KeyArray, chunk: Chunk, last_key: np.uint64 = MAX_R
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class Census:
-    """Distinct values of a column, as far as they are few enough to be counted.
+    """Distinct values of a column, as far as they are few enough to be counted."""
 
-    Attributes
-    ----------
-    found : dict
-        Rows and weight of each value.
-    most : int or None
-        Beyond so many values they are no longer counted; None counts them all.
-    is_many : bool
-        Whether there were more.
-    """
-
-    found: dict[Any, tuple[int, float]]
-    most: int | None
-    is_many: bool = False
+    found: dict[Any, tuple[int, float]]  # rows and weight of each value
+    most: int | None  # beyond so many values they are no longer counted; None counts them all
+    is_many: bool = False  # whether there were more
 
     def __add__(self, other: Census) -> Census:
         if self.is_many or other.is_many:
@@ -90,29 +80,26 @@ class Census:
         for value, (count, weight) in other.found.items():
             n, w = found.get(value, (0, 0.0))
             found[value] = (n + count, w + weight)
-        if _beyond(len(found), self.most):
+        if self.most is not None and len(found) > self.most:
             return Census({}, self.most, is_many=True)
         return replace(self, found=found)
-
-
-def _beyond(n_values: int, most: int | None) -> bool:
-    return most is not None and n_values > most
 
 
 def count_values(
     values: FloatArray | tuple[list[Any], IntArray], weight: FloatArray, most: int | None
 ) -> Census:
-    """Count the distinct values of a column of numbers, or of one already told apart."""
+    """Count the distinct values of a column of numbers, or of (distinct values, codes)."""
     if isinstance(values, tuple):
         distinct, codes = values
     else:
         first = values[:FIRST_VALUES]
-        if _beyond(np.unique(first[~np.isnan(first)]).size, most):
+        # most columns with many values show that in their first rows: no need to sort all
+        if most is not None and np.unique(first[~np.isnan(first)]).size > most:
             return Census({}, most, is_many=True)
         known, codes = np.unique(values, return_inverse=True, equal_nan=True)
         n_known = int(np.sum(~np.isnan(known)))
         distinct, codes = known[:n_known].tolist(), np.where(codes < n_known, codes, -1)
-    if _beyond(len(distinct), most):
+    if most is not None and len(distinct) > most:
         return Census({}, most, is_many=True)
     rows = codes >= 0
     count = np.bincount(codes[rows], minlength=len(distinct))
@@ -124,45 +111,26 @@ def count_values(
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """Facts about the explained columns; surveys of two pieces of a table add up.
+    """Facts about the explained columns; surveys of two pieces of a table add up."""
 
-    Attributes
-    ----------
-    n_rows : int
-        Rows seen.
-    weight, weight_squares : float
-        Sum of their weights, and of the squares.
-    n_known : ndarray of shape (n_features,)
-        Rows that have a value.
-    known_weight, known_squares : ndarray of shape (n_features,)
-        Sum of the weights of these rows, and of the squares.
-    low, high : ndarray of shape (n_features,)
-        Smallest and largest values.
-    whole : ndarray of shape (n_features,)
-        Whether a feature takes whole numbers only.
-    census : tuple of Census
-        Distinct values of each feature.
-    sample : Sample
-        Values of the features, and of the columns beside them, in a bounded number of rows.
-    probe : Probe
-        Some whole rows.
-    facts : ColumnFacts
-        Facts about all columns, for tables that come in pieces.
-    """
-
-    n_rows: int
+    n_rows: int  # rows seen
+    # weight, weight_squares: sum of their weights, and of the squares
     weight: float
     weight_squares: float
-    n_known: IntArray
+    n_known: IntArray  # (n_features,): rows that have a value
+    # known_weight, known_squares: (n_features,): sum of the weights of these rows, and of the
+    # squares
     known_weight: FloatArray
     known_squares: FloatArray
+    # low, high: (n_features,): smallest and largest values
     low: FloatArray
     high: FloatArray
-    whole: BoolArray
-    census: tuple[Census, ...]
+    whole: BoolArray  # (n_features,): whether a feature takes whole numbers only
+    census: tuple[Census, ...]  # distinct values of each feature
+    # Values of the features, and of the columns beside them, in a bounded number of rows
     sample: Sample
-    probe: Probe
-    facts: ColumnFacts = NO_FACTS
+    probe: Probe  # some whole rows
+    facts: ColumnFacts = NO_FACTS  # facts about all columns, for tables that come in pieces
 
     def __add__(self, other: Survey) -> Survey:
         return Survey(
@@ -211,26 +179,10 @@ class RowWeights:
         return RowWeights(own, int(np.count_nonzero(some)))
 
 
-def require_names(values: Sequence[Any], name: str) -> None:
-    """Refuse texts that are too long for names of categories: each becomes many rows of it."""
-    longest = max((len(value) for value in values if isinstance(value, str | bytes)), default=0)
-    if longest > MAX_CATEGORY_LETTERS:
-        msg = (
-            f"column {name!r} holds a text of {longest:,} letters; as a category it may have "
-            f"{MAX_CATEGORY_LETTERS:,}. Shorten it, or leave the column out with features="
-        )
-        raise BadTableError(msg)
-
-
 def known_facts(values: FloatArray, weights: RowWeights) -> Facts:
     """Rows with a value, their weight and its squares, smallest and largest, whether all are whole.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        A column.
-    weights : RowWeights
-        How much each row matters.
+    Shapes: values (n_rows,).
 
     Examples
     --------
@@ -241,56 +193,32 @@ def known_facts(values: FloatArray, weights: RowWeights) -> Facts:
     if np.isnan(low):  # one is missing
         known = ~np.isnan(values)
         return known_facts(values[known], weights.only(known))
-    whole = _is_whole(values[:FIRST_VALUES]) and _is_whole(values)
+    first = values[:FIRST_VALUES]  # most columns of fractions show one early
+    whole = bool(np.all(first == np.rint(first))) and bool(np.all(values == np.rint(values)))
     return values.size, *weights.sums, float(low), float(high), whole
-
-
-def _is_whole(values: FloatArray) -> bool:
-    return bool(np.all(values == np.rint(values)))
 
 
 @dataclass(frozen=True, eq=False)
 class SurveyTask:
-    """Survey chunks one after the other.
+    """Survey chunks one after the other."""
 
-    Attributes
-    ----------
-    columns : sequence of int
-        The explained columns.
-    names : sequence of str
-        Names of all columns.
-    sizes : (int, int)
-        Distinct rows to keep in the sample, and rows to keep for the probe.
-    seed : int
-        Of the rows' keys.
-    beside : sequence of int
-        Further columns to keep in the sample.
-    counted : collection of int
-        Columns of numbers whose distinct values are counted however many there are.
-    unchecked : collection of int
-        Columns that may hold what cannot be explained: whoever looks at them finds out.
-    is_pieced : bool
-        Whether the table comes in pieces: then types are settled by all of them together.
-    last_key, last_probed : int
-        Rows with larger keys cannot be among the sampled ones, or in the probe: other chunks have
-        enough of them.
-    sends_all : bool
-        Whether parts of a table send all sampled rows that they have.
-    many : collection of int
-        Columns of numbers of which other chunks have more values than are counted.
-    """
-
-    columns: Sequence[int]
-    names: Sequence[str]
-    sizes: tuple[int, int]
-    seed: int
-    beside: Sequence[int] = ()
+    columns: Sequence[int]  # the explained columns
+    names: Sequence[str]  # names of all columns
+    sizes: tuple[int, int]  # distinct rows to keep in the sample, and rows to keep for the probe
+    seed: int  # of the rows' keys
+    auxiliary_columns: Sequence[int] = ()  # further columns to keep in the sample
+    # Columns of numbers whose distinct values are counted however many there are
     counted: Collection[int] = ()
+    # columns that are not refused here if they hold what cannot be explained
     unchecked: Collection[int] = ()
+    # whether the table comes in pieces, whose types are only known from all of them together
     is_pieced: bool = False
+    # last_key, last_probed: rows with larger keys cannot be among the sampled ones, or in the
+    # probe: other chunks have enough of them
     last_key: np.uint64 = MAX_ROW_HASH
     last_probed: np.uint64 = MAX_ROW_HASH
-    sends_all: bool = False
+    sends_all: bool = False  # whether parts of a table send all sampled rows that they have
+    # Columns of numbers of which other chunks have more values than are counted
     many: Collection[int] = ()
 
     def __call__(self, chunk: Chunk) -> Survey:
@@ -322,7 +250,17 @@ class SurveyTask:
         try:
             distinct = chunk.distinct(column)
             if distinct is not None:
-                require_names(distinct[0], self.names[column])
+                # texts that are too long for names of categories: each is written into many rows
+                values, name = distinct[0], self.names[column]
+                longest = max(
+                    (len(value) for value in values if isinstance(value, str | bytes)), default=0
+                )
+                if longest > MAX_CATEGORY_LETTERS:
+                    msg = (
+                        f"column {name!r} holds a text of {longest:,} letters; as a category it may have "
+                        f"{MAX_CATEGORY_LETTERS:,}. Shorten it, or leave the column out with features="
+                    )
+                    raise BadTableError(msg)
         except BadTableError:
             if column in self.unchecked:
                 return Census({}, None, is_many=True)
@@ -341,7 +279,7 @@ class SurveyTask:
         """Rows with small keys: values of the explained columns, and of those beside them."""
         small = np.flatnonzero(key <= self.last_key)
         small = small[small_keys(key[small], self.sizes[0])]
-        values = [held[c][small] for c in (*self.columns, *self.beside)]
+        values = [held[c][small] for c in (*self.columns, *self.auxiliary_columns)]
         found = collect(key[small], np.stack(values, axis=1), weight[small], size=self.sizes[0])
         is_complete = found.is_complete and small.size == key.size
         return replace(found, seen=key.size, is_complete=is_complete)
@@ -361,12 +299,9 @@ class SurveyTask:
         Keys look random, so of parts of like size each has its share of the smallest ones. How
         many parts there are nobody knows here, but as many as came before this one. Rows that
         repeat in a part are in others, too.
-
-        Notes
-        -----
-        A part of t D rows, drawn from D distinct ones, holds the share 1 - exp(-t) of them, each
-        t / (1 - exp(-t)) times; 2 (times - 1) is never less than that share.
         """
+        # A part of t D rows, drawn from D distinct ones, holds the share 1 - exp(-t) of them, each
+        # t / (1 - exp(-t)) times; 2 (times - 1) is never less than that share.
         sample = found.sample
         if self.sends_all or not sample.key.size:
             return found
@@ -413,13 +348,7 @@ def check_range(name: str, low: float, high: float) -> None:
 
 
 def check_exact(name: str, low: float, high: float) -> None:
-    """Refuse whole numbers so large and so close together that they fall together as floats.
-
-    Examples
-    --------
-    >>> check_exact("id", 0, 2.0**53)
-    >>> check_exact("hash", 2.0**40, 2.0**63)  # far apart
-    """
+    """Refuse whole numbers so large and so close together that they fall together as floats."""
     largest = max(-low, high)
     if largest <= EXACT or np.spacing(largest) <= BLURRED * (high - low):
         return

@@ -173,7 +173,7 @@ def interactions(
         return trace_pairs(model, data, asked, told)
     with open_run(model, data, asked) as run:
         first = FirstPass.plan(run.table, run.asked)
-        found = first.settle(run.survey(first.task))
+        found = first.resolve_columns(run.survey(first.task))
         require_two(found.features)
         asker = run.probe_model(found)
         manner = choose_pair_estimation(found, asker, run.asked)
@@ -396,7 +396,7 @@ def trace_pairs(
     """Two-way partial dependence of the pairs that the user names, or of all."""
     with open_run(model, data, asked) as run:
         first = FirstPass.plan(run.table, run.asked)
-        found = first.settle(run.survey(first.task))
+        found = first.resolve_columns(run.survey(first.task))
         require_two(found.features)
         asker, pairing, n_rows = (
             run.probe_model(found),

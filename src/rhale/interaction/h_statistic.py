@@ -17,7 +17,7 @@ from rhale.effects.local.profiles import complement_dependence, partial_dependen
 from rhale.effects.local.queries import BatchedModel
 from rhale.features.survey import rows_keys
 from rhale.interaction.pair_effect import PairIndex
-from rhale.models.dependences import DependenceQuestion, Dependences, centre, normalise_row_weights
+from rhale.models.questions import DependenceQuestion, Dependences, centre, normalise_row_weights
 from rhale.output.note import Note
 from rhale.stats.arrays import FloatArray
 from rhale.stats.records import crosses_processes

@@ -18,7 +18,7 @@ from rhale.interaction.moments import MainMoments, PairMoments, measure_main, me
 from rhale.interaction.pair_profile import PairProfile
 from rhale.interaction.plan import FeatureOnPairAxis, PairPlan
 from rhale.models import Predictor
-from rhale.models.dependences import normalise_row_weights
+from rhale.models.questions import normalise_row_weights
 from rhale.output.note import Note
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.records import crosses_processes

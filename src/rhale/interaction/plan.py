@@ -33,8 +33,7 @@ from rhale.interaction.h_statistic import (
 from rhale.interaction.moments import PairAxis, PairCells
 from rhale.interaction.pair_effect import PairIndex, Way
 from rhale.interaction.settings import FEW_PAIR_ROWS, MeasuredPairMethod, PairSettings
-from rhale.models.dependences import DependenceQuestion, normalise_row_weights
-from rhale.models.questions import PairQuestion, PairSide
+from rhale.models.questions import DependenceQuestion, PairQuestion, PairSide, normalise_row_weights
 from rhale.naming import find_feature, find_output
 from rhale.output.note import Note
 from rhale.settings import Settings, partition_for
@@ -58,7 +57,7 @@ class FeatureOnPairAxis:
         `key` are row hashes of shape (n_rows,), which choose among rare levels that share a node.
         """
         column, axis = self.feature.column, self.axis
-        positions = axis.locate(self.feature.stands(chunk))
+        positions = axis.locate(self.feature.axis_positions(chunk))
         own, known, levels = chunk.column(column), positions.cell >= 0, self.feature.levels
         cell = np.where(known, positions.cell, 0)
         if levels is None:

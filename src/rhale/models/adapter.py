@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from rhale.data.table import Change, Chunk
 from rhale.effects.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.errors import BadSettingError, NotDifferentiableError
-from rhale.models.dependences import DependenceQuestion, Dependences, HeldPoints
 from rhale.models.libraries import Answer
-from rhale.models.questions import PairQuestion, PairReply
+from rhale.models.questions import (
+    DependenceQuestion,
+    Dependences,
+    HeldPoints,
+    PairQuestion,
+    PairReply,
+)
 from rhale.output.note import Note
 from rhale.stats.arrays import FloatArray
 

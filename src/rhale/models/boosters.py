@@ -1,11 +1,13 @@
-"""Boosters of XGBoost and LightGBM that do not take tables as estimators do."""
+"""What single libraries need: tables for XGBoost, order of columns for LightGBM, threads of CatBoost."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from types import MethodType
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -39,29 +41,21 @@ class XGBoostBooster:
 
 
 def as_estimator(model: Any) -> Any:
-    """Give a model that answers for tables: an XGBoost Booster gets a face, others stay."""
+    """Return a model that predicts for tables: an XGBoost Booster is wrapped, others stay."""
     return XGBoostBooster(model) if "xgboost.Booster" in classes_of(model) else model
 
 
 def check_column_order(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Ask LightGBM only with the columns of its training: it goes by position, in silence."""
-    names = _lightgbm_names(model)
-    return ask if names is None else partial(_ask_in_order, names, ask)
-
-
-def _lightgbm_names(model: Any) -> tuple[str, ...] | None:
-    """Columns that a LightGBM model was trained on; None if it has no names for them."""
-    steps, model = split_pipeline(model)
-    classes = classes_of(model)
-    if steps:
-        return None
-    if "lightgbm.LGBMModel" in classes:
-        names = getattr(model, "feature_name_", None)
-    else:
-        names = model.feature_name() if "lightgbm.Booster" in classes else None
+    steps, inner = split_pipeline(model)
+    classes, names = classes_of(inner), None
+    if not steps and "lightgbm.LGBMModel" in classes:
+        names = getattr(inner, "feature_name_", None)
+    elif not steps and "lightgbm.Booster" in classes:
+        names = inner.feature_name()
     if names is None or all(re.fullmatch(r"Column_\d+", n) for n in names):
-        return None
-    return tuple(names)
+        return ask  # it has no names for them
+    return partial(_ask_in_order, tuple(names), ask)
 
 
 def _ask_in_order(names: tuple[str, ...], ask: Callable[[Any], Any], rows: Any) -> Any:
@@ -82,3 +76,55 @@ def _ask_in_order(names: tuple[str, ...], ask: Callable[[Any], Any], rows: Any) 
 def shorten_names(names: Sequence[str]) -> str:
     """The first names of many."""
     return ", ".join(names[:6]) + (f", ... ({len(names)})" if len(names) > 6 else "")
+
+
+# --- Threads that a model starts at every question, whatever the limits of its library: CatBoost's
+
+
+QUESTIONS = ("predict", "predict_proba", "predict_log_proba")
+MAX_ESTIMATOR_NESTING = 8  # estimators in estimators
+
+
+@contextmanager
+def limit_own_threads(function: Any) -> Iterator[None]:
+    """Let models behind a function answer in the thread that asks; afterwards they are as before."""
+    # CatBoost takes a number of threads with every question and no other limit. Estimators that
+    # hold such a model pass none on, so the model itself is given one: its questions are covered
+    # by partial ones, in its own attributes, and uncovered again.
+    found = [m for m in parts_of(function) if "catboost.CatBoost" in classes_of(m)]
+    for model in found:
+        for name in QUESTIONS:
+            if hasattr(type(model), name):
+                method = MethodType(getattr(type(model), name), model)
+                setattr(model, name, partial(method, thread_count=1))
+    try:
+        yield
+    finally:
+        for model in found:
+            for name in QUESTIONS:
+                vars(model).pop(name, None)
+
+
+def parts_of(thing: Any) -> list[Any]:
+    """Estimators that a function holds, and those that they hold, each once."""
+    found: dict[int, Any] = {}
+    _collect(thing, found, MAX_ESTIMATOR_NESTING)
+    return list(found.values())
+
+
+def _collect(thing: Any, found: dict[int, Any], n_levels: int) -> None:
+    if n_levels == 0 or id(thing) in found:
+        return
+    if isinstance(thing, partial):
+        inner = [thing.func, *thing.args, *thing.keywords.values()]
+    elif isinstance(thing, MethodType):
+        inner = [thing.__self__]
+    elif isinstance(thing, list | tuple | dict):
+        inner = list(thing.values() if isinstance(thing, dict) else thing)
+    elif hasattr(thing, "get_params") and not isinstance(thing, type):
+        found[id(thing)] = thing
+        inner = list(vars(thing).values())
+    else:
+        return
+    for one in inner:
+        _collect(one, found, n_levels - 1)

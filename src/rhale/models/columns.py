@@ -30,14 +30,7 @@ NAMES_IN: dict[str, Callable[[Any], Any]] = {
 
 
 def columns_of(model: Any) -> tuple[str, ...] | None:
-    """Names of the columns that a model takes, in its order; None if it does not say.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> columns_of(SimpleNamespace(feature_names_in_=["age", "bmi"]))
-    ('age', 'bmi')
-    """
+    """Names of the columns that a model takes, in its order; None if it does not say."""
     if isinstance(model, Adapter):
         found: Any = model.columns
     else:
@@ -51,21 +44,7 @@ def columns_of(model: Any) -> tuple[str, ...] | None:
 
 
 def columns_for(model: Any, have: Sequence[str]) -> list[str] | None:
-    """Columns of a table that a model takes, in its order; None if it does not say.
-
-    Parameters
-    ----------
-    model : object
-        The model.
-    have : sequence of str
-        Columns of the table.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> columns_for(SimpleNamespace(feature_names_in_=["age", "bmi"]), ["id", "bmi", "age"])
-    ['age', 'bmi']
-    """
+    """Columns of a table that a model takes, in its order; None if it does not say."""
     wanted = columns_of(model)
     if wanted is None:
         return None
@@ -81,13 +60,6 @@ def match_columns(model: Any, have: Sequence[str]) -> list[str] | None:
 
     Also where the model names some that are not there: it may do without, or know better what to
     say; see `describe_absent_columns`.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> model = SimpleNamespace(feature_names_in_=["age", "bmi"])
-    >>> match_columns(model, ["bmi", "age", "target"]), match_columns(model, ["age", "BMI"])
-    (['age', 'bmi'], None)
     """
     wanted = columns_of(model)
     found = [] if wanted is None else respell(wanted, have)
@@ -116,14 +88,8 @@ def describe_absent_columns(missing: Sequence[str], have: Sequence[str]) -> str:
     return msg + near_names(known, have)
 
 
-def tell_left_out(left: Sequence[str]) -> Note:
-    """Say which columns of a table the model does not see.
-
-    Examples
-    --------
-    >>> tell_left_out(["id", "target"])
-    "columns left out, as the model was not fitted on them: 'id', 'target'"
-    """
+def describe_left_out_columns(left: Sequence[str]) -> Note:
+    """Say which columns of a table the model does not see."""
     shown = ", ".join(repr(name) for name in left[:MAX_ABSENT_COLUMNS_NAMED])
     more = (
         f" and {len(left) - MAX_ABSENT_COLUMNS_NAMED} more"
@@ -142,16 +108,8 @@ ABOUT_GAPS = re.compile(r"\b(nans?|missing|null|finite|inf|infinity)\b", re.IGNO
 
 
 @contextmanager
-def telling_why(wanted: Sequence[str] | None, table: Table) -> Iterator[None]:
-    """Begin what is said of a failure with what is wrong with the table.
-
-    Parameters
-    ----------
-    wanted : sequence of str or None
-        Columns that the model was fitted on, where it says so.
-    table : Table
-        What it was asked about.
-    """
+def naming_cause(wanted: Sequence[str] | None, table: Table) -> Iterator[None]:
+    """Begin what is said of a failure with what is wrong with the table."""
     try:
         yield
     except (ModelFailedError, BadPredictionError, BadTableError) as error:
@@ -172,7 +130,7 @@ def find_reason(error: RhaleError, wanted: Sequence[str] | None, table: Table) -
     if isinstance(error, BadTableError) or not ABOUT_GAPS.search(str(error)):
         return None
     gaps = count_missing(table)
-    return type(error)(f"{tell_gaps(gaps, table.n_rows)}; {error}") if gaps else None
+    return type(error)(f"{describe_gaps(gaps, table.n_rows)}; {error}") if gaps else None
 
 
 def count_missing(table: Table) -> dict[str, int]:
@@ -184,12 +142,12 @@ def count_missing(table: Table) -> dict[str, int]:
     return {name: count for name, count in zip(table.names, counts, strict=True) if count}
 
 
-def tell_gaps(gaps: dict[str, int], n_rows: int | None) -> str:
+def describe_gaps(gaps: dict[str, int], n_rows: int | None) -> str:
     """Name columns with missing values, and how many each has.
 
     Examples
     --------
-    >>> tell_gaps({"bmi": 21, "bp": 4}, 442)
+    >>> describe_gaps({"bmi": 21, "bp": 4}, 442)
     "values are missing in 'bmi' (21 of 442 rows) and 'bp' (4)"
     """
     first, *others = sorted(gaps.items(), key=lambda item: -item[1])

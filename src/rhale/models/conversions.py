@@ -39,27 +39,15 @@ PIPELINE = (
 
 @dataclass(frozen=True, eq=False)
 class Conversions:
-    """How rows in people's units become rows of the model, and its answers those for people.
+    """How rows in people's units become rows of the model, and its answers those for people."""
 
-    Attributes
-    ----------
-    columns : tuple of (tuple of int, UnitMap)
-        Columns that are mapped, each once, together with others where one map is of several.
-    outputs : mapping of str to UnitMap
-        Maps of the answers, by what the user calls the outputs.
-    types : RowTypes
-        Types of the model's rows.
-    words : str, sequence, mapping or None
-        What people read for outputs, as in `rhale.explain`.
-    names : tuple of str
-        Columns of the table.
-    """
-
+    # Columns that are mapped, each once, together with others where one map is of several
     columns: tuple[tuple[tuple[int, ...], UnitMap], ...]
-    outputs: Mapping[str, UnitMap]
+    outputs: Mapping[str, UnitMap]  # maps of the answers, by what the user calls the outputs
+    # Types of the model's rows
     types: RowTypes = field(default_factory=lambda: RowTypes(np.dtype(np.float64), {}))
-    words: Any = None
-    names: tuple[str, ...] = ()
+    words: Any = None  # what people read for outputs, as in `rhale.explain`
+    names: tuple[str, ...] = ()  # columns of the table
 
     def model_numbers(self, rows: Any) -> list[FloatArray]:
         """Numbers of the model for each of `columns`, shape (n_rows, n_columns)."""
@@ -127,17 +115,7 @@ class Outputs(NamedTuple):
 
 
 def convert(table: Table, transform: Any, words: Any = None) -> tuple[TableInMemory, Conversions]:
-    """Bring a table from the model's units to people's, and learn the way back.
-
-    Parameters
-    ----------
-    table : Table
-        Rows as the model takes them; in memory, and never modified.
-    transform : fitted scaler or mapping
-        What the user gave; see `rhale.explain`.
-    words : str, sequence, mapping or None
-        Its `output_names`.
-    """
+    """Bring a table from the model's units to people's, and learn the way back."""
     if not isinstance(table, TableInMemory) or not table.storage.is_memory:
         msg = (
             f"transform= needs a table in memory, and this is one of {table.kind}; for others, "
@@ -147,8 +125,23 @@ def convert(table: Table, transform: Any, words: Any = None) -> tuple[TableInMem
     asked, outputs = read_transform(transform, table.names, is_array=isinstance(table, ArrayTable))
     columns, new = list[tuple[tuple[int, ...], UnitMap]](), dict[int, FloatArray]()
     for places, one in asked:
-        values = read_model_numbers(table, places)
-        settled, people = complete_unit_map(one, values, precision_of(table, places))
+        # only numbers have units
+        for place in places:
+            if table.holds(place) != "number" or table.is_truth(place):
+                what = "truth values" if table.is_truth(place) else f"{table.holds(place)}s"
+                msg = f"transform= names {table.names[place]!r}, which holds {what}; it is for numbers"
+                raise BadSettingError(msg)
+        chunk = table.chunk(0, table.n_rows)
+        values = np.stack([chunk.column(place) for place in places], axis=1)
+        # relative precision of the numbers: that of float32 where a column holds such
+        if isinstance(table, FrameTable):
+            singles = [column_at(table.frame, place).dtype == nw.Float32 for place in places]
+        else:
+            singles = [isinstance(table, ArrayTable) and table.array.dtype.itemsize <= 4] * len(
+                places
+            )
+        precision = np.where(singles, FLOAT32_EPS, FLOAT64_EPS)
+        settled, people = complete_unit_map(one, values, precision)
         columns.append((places, settled))
         new |= {place: people[:, i] for i, place in enumerate(places)}
     types = RowTypes.of(table, list(new))
@@ -164,26 +157,6 @@ def describe_conversions(table: TableInMemory, transform: Any) -> dict[str, Any]
     columns = {made.names[place]: chunk.column(place).tolist() for place in places}
     some = np.linspace(-1.0, 1.0, FEW_PROBE_ROWS)
     return columns | {name: one.people(some).tolist() for name, one in ways.outputs.items()}
-
-
-def read_model_numbers(table: TableInMemory, places: Sequence[int]) -> FloatArray:
-    """Columns of a table as floats; others than numbers have no units."""
-    for place in places:
-        if table.holds(place) != "number" or table.is_truth(place):
-            what = "truth values" if table.is_truth(place) else f"{table.holds(place)}s"
-            msg = f"transform= names {table.names[place]!r}, which holds {what}; it is for numbers"
-            raise BadSettingError(msg)
-    chunk = table.chunk(0, table.n_rows)
-    return np.stack([chunk.column(place) for place in places], axis=1)
-
-
-def precision_of(table: TableInMemory, places: Sequence[int]) -> FloatArray:
-    """Relative precision of the numbers in some columns: that of float32 where they are such."""
-    if isinstance(table, FrameTable):
-        singles = [column_at(table.frame, place).dtype == nw.Float32 for place in places]
-    else:
-        singles = [isinstance(table, ArrayTable) and table.array.dtype.itemsize <= 4] * len(places)
-    return np.where(singles, FLOAT32_EPS, FLOAT64_EPS)
 
 
 def read_transform(
@@ -277,7 +250,10 @@ def places_of(scaler: Any, names: Sequence[str], *, is_array: bool) -> tuple[int
 
 def scaler_map(scaler: Any, what: str, n_columns: int) -> UnitMap:
     """The map of a fitted scaler, which must treat every column by itself."""
-    nameless = forget_names(scaler)
+    # a copy that takes arrays: scikit-learn warns of those where a scaler has seen names
+    nameless = deepcopy(scaler)
+    for part in (nameless, *(step for _, step in getattr(nameless, "steps", ()))):
+        getattr(part, "__dict__", {}).pop("feature_names_in_", None)
     back = getattr(nameless, "transform", None)
     found = UnitMap(what, nameless.inverse_transform, back, is_block=True)
     rng = np.random.default_rng(0)
@@ -297,14 +273,6 @@ def scaler_map(scaler: Any, what: str, n_columns: int) -> UnitMap:
     return found
 
 
-def forget_names(scaler: Any) -> Any:
-    """A copy that takes arrays: scikit-learn warns of those where a scaler has seen names."""
-    copied = deepcopy(scaler)
-    for part in (copied, *(step for _, step in getattr(copied, "steps", ()))):
-        getattr(part, "__dict__", {}).pop("feature_names_in_", None)
-    return copied
-
-
 # --- A model in people's units: rows are turned into its own before it is asked, answers after it
 
 
@@ -317,23 +285,13 @@ WHY_ASKED = (
 
 @dataclass(frozen=True, eq=False)
 class ConvertedModel(Adapter):
-    """A model of any kind, asked and answering in people's units.
+    """A model of any kind, asked and answering in people's units."""
 
-    Attributes
-    ----------
-    inner : Adapter
-        The model, in units of its own.
-    ways : Conversions
-        The way to these, and from its answers to people's.
-    scale : ndarray of shape (n_outputs,) or float
-        Size of its answers, by which steps of differences are measured.
-    walker : Walker or None
-        Walks the trees of the model behind the way to its units; None where that is not possible.
-    """
-
-    inner: Adapter
-    ways: Conversions
+    inner: Adapter  # the model, in units of its own
+    ways: Conversions  # the way to these, and from its answers to people's
+    # (n_outputs,): size of its answers, by which steps of differences are measured
     scale: FloatArray | float = 1.0
+    # Walks the trees of the model behind the way to its units; None where that is not possible
     walker: Walker | None = None
 
     @property
@@ -415,7 +373,14 @@ class ConvertedModel(Adapter):
             return answer
         own = check_answer(answer, len(rows))
         mapped = self.ways.people_answers(Outputs.of(self.inner, own.shape[1]), own)
-        _require_finite(own, mapped)
+        # maps that lose answers of the model, which is not to blame for that
+        lost = np.isfinite(own) & ~np.isfinite(mapped)
+        if lost.any():
+            msg = (
+                f"transform= of an output turns the model's answer {own[lost][0]:.6g} into "
+                f"{mapped[lost][0]}; it goes from the model's units to people's: np.exp for log(y)"
+            )
+            raise BadSettingError(msg)
         return mapped
 
     def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
@@ -431,10 +396,15 @@ class ConvertedModel(Adapter):
         if not self.ways.outputs:
             return answer, slopes
         own = check_answer(answer, len(rows))
-        steepness = self._steepness(own)[:, list(outputs), None]
-        return self.ways.people_answers(
-            Outputs.of(self.inner, own.shape[1]), own
-        ), slopes * steepness
+        # how steeply people's answers follow the model's, shape (n_rows, n_outputs)
+        named = Outputs.of(self.inner, own.shape[1])
+        steepness, scale = np.ones_like(own), np.broadcast_to(self.scale, own.shape[1:])
+        for place, output_map in self.ways.find_outputs(named).items():
+            scaled = replace(output_map, scale=float(scale[place]))
+            with np.errstate(all="ignore"):  # what is not finite is refused, with its row
+                steepness[:, place] = scaled.slope(own[:, place])
+        mapped = self.ways.people_answers(named, own)
+        return mapped, slopes * steepness[:, list(outputs), None]
 
     def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
         """Let the model see an answer of its own, and learn how large its answers are."""
@@ -461,28 +431,8 @@ class ConvertedModel(Adapter):
         reading = replace(reading, columns=columns, transform=transform)
         return replace(walker, reading=reading, after=after)
 
-    def _steepness(self, answers: FloatArray) -> FloatArray:
-        """How steeply people's answers follow the model's, shape (n_rows, n_outputs)."""
-        found, scale = np.ones_like(answers), np.broadcast_to(self.scale, answers.shape[1:])
-        for place, one in self.ways.find_outputs(Outputs.of(self.inner, answers.shape[1])).items():
-            own = replace(one, scale=float(scale[place]))
-            with np.errstate(all="ignore"):  # what is not finite is refused, with its row
-                found[:, place] = own.slope(answers[:, place])
-        return found
-
 
 def _in_turn(ways: Conversions, transform: Any, rows: Any) -> Any:
     """Rows as the trees see them: in the model's units, and through its own steps."""
     seen = ways.model_rows(rows)
     return seen if transform is None else transform(seen)
-
-
-def _require_finite(own: FloatArray, mapped: FloatArray) -> None:
-    """Refuse maps that lose answers of the model, which is not to blame for that."""
-    lost = np.isfinite(own) & ~np.isfinite(mapped)
-    if lost.any():
-        msg = (
-            f"transform= of an output turns the model's answer {own[lost][0]:.6g} into "
-            f"{mapped[lost][0]}; it goes from the model's units to people's: np.exp for log(y)"
-        )
-        raise BadSettingError(msg)

@@ -17,36 +17,19 @@ from rhale.models.libraries import Answer
 
 @dataclass(frozen=True, eq=False)
 class FunctionModel(Adapter):
-    """A function of a table.
+    """A function of a table."""
 
-    Parameters
-    ----------
-    function : callable
-        Takes rows of the user's kind of table; returns (n_rows,) or (n_rows, n_outputs).
-    derivative : callable, optional
-        Takes the same rows; returns (n_rows, n_features) or (n_rows, n_outputs, n_features).
-    labels : tuple of str, optional
-        Names of the outputs.
-    usual_outputs : tuple of int, optional
-        Outputs to explain when none is named.
-    kind : str
-        What to call it.
-    open_session : callable
-        Gives the context in which the function is called.
-    columns : tuple of str, optional
-        Columns that it takes, in its order.
-    answers : str
-        What the numbers are, for people.
-    """
-
+    # Takes rows of the user's kind of table; returns (n_rows,) or (n_rows, n_outputs)
     function: Callable[[Any], Any]
+    # Takes the same rows; returns (n_rows, n_features) or (n_rows, n_outputs, n_features)
     derivative: Callable[[Any], Any] | None = None
-    labels: tuple[str, ...] | None = None
-    usual_outputs: tuple[int, ...] | None = None
-    kind: str = "function"
+    labels: tuple[str, ...] | None = None  # names of the outputs
+    usual_outputs: tuple[int, ...] | None = None  # outputs to explain when none is named
+    kind: str = "function"  # what to call it
+    # Gives the context in which the function is called
     open_session: Callable[[], AbstractContextManager[None]] = nullcontext
-    columns: tuple[str, ...] | None = None
-    answers: Answer = "prediction"
+    columns: tuple[str, ...] | None = None  # columns that it takes, in its order
+    answers: Answer = "prediction"  # what the numbers are, for people
 
     @property
     def is_differentiable(self) -> bool:
@@ -60,7 +43,7 @@ class FunctionModel(Adapter):
     @contextmanager
     def answer_alone(self) -> Iterator[Adapter]:
         """Answer in the thread that asks, for a while."""
-        from rhale.models.own_threads import limit_own_threads
+        from rhale.models.boosters import limit_own_threads
 
         with limit_own_threads(self.function):
             yield self

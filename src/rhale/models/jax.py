@@ -17,18 +17,10 @@ from rhale.models.adapter import Adapter
 
 @dataclass(frozen=True, eq=False)
 class JaxModel(Adapter):
-    """A function of a matrix (n_rows, n_features), written in JAX.
-
-    Attributes
-    ----------
-    function : callable
-        The function.
-    device : jax.Device or None
-        Where it computes; None for JAX's usual device.
-    """
+    """A function of a matrix (n_rows, n_features), written in JAX."""
 
     function: Callable[[Any], Any]
-    device: Any = None
+    device: Any = None  # where it computes; None for JAX's usual device
 
     kind = "JAX function"
     is_differentiable = True

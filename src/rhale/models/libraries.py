@@ -7,13 +7,7 @@ from typing import Any, Literal
 
 
 def classes_of(model: Any) -> list[str]:
-    """Names of a model's class and its ancestors, with their libraries.
-
-    Examples
-    --------
-    >>> classes_of(True)
-    ['builtins.bool', 'builtins.int', 'builtins.object']
-    """
+    """Names of a model's class and its ancestors, with their libraries."""
     return [f"{c.__module__.partition('.')[0]}.{c.__name__}" for c in type(model).__mro__]
 
 
@@ -25,13 +19,7 @@ MAX_LIBRARY_MESSAGE = 200  # letters
 
 
 def first_line(error: BaseException) -> str:
-    r"""The first words of a long message, without the line of source that raised it.
-
-    Examples
-    --------
-    >>> first_line(ValueError("[12:00:00] src/tree.cc:7: Check failed\nStack trace: ..."))
-    'Check failed'
-    """
+    r"""The first words of a long message, without the line of source that raised it."""
     lines = SOURCE_LINE.sub("", str(error).strip()).splitlines()
     return lines[0][:MAX_LIBRARY_MESSAGE] if lines else type(error).__name__
 
@@ -52,15 +40,7 @@ BARE_CLASS_LABEL = re.compile(
 
 
 def word_class(answer: Answer, label: str, target: str = "") -> str:
-    """Say what an answer about one class is; a prediction that has a name is called by it.
-
-    Examples
-    --------
-    >>> word_class("probability", "1", "churn"), word_class("probability", "1")
-    ('probability of churn = 1', 'probability of class 1')
-    >>> word_class("log-odds", "Barolo")
-    'log-odds of Barolo'
-    """
+    """Say what an answer about one class is; a prediction that has a name is called by it."""
     if answer == "prediction":
         return label
     if target:
@@ -73,13 +53,7 @@ def word_class(answer: Answer, label: str, target: str = "") -> str:
 
 
 def word_number(answer: Answer, place: int, n_all: int, target: str = "") -> str:
-    """Say what an answer without a label is, by its place where there are several.
-
-    Examples
-    --------
-    >>> word_number("prediction", 0, 1), word_number("prediction", 1, 3, "price")
-    ('prediction', 'price 2')
-    """
+    """Say what an answer without a label is, by its place where there are several."""
     words = target if target and answer == "prediction" else answer
     words = f"{answer} of {target}" if target and answer != "prediction" else words
     return words if n_all == 1 else f"{words} {place + 1}"

@@ -13,19 +13,11 @@ from rhale.settings import Response
 
 
 def gives_probabilities(model: Any, response: Response) -> bool:
-    """Tell whether the answers of an estimator that are explained are probabilities.
-
-    Parameters
-    ----------
-    model : object
-        A model as `rhale.explain` takes it; no path.
-    response : str
-        Which of its answers.
-    """
+    """Tell whether the answers of an estimator that are explained are probabilities."""
     try:
         is_estimator = recognise_kind(model) == "estimator"
         return is_estimator and choose_response(as_estimator(model), response) == "predict_proba"
-    except RhaleError:  # told where the model is met
+    except RhaleError:  # reported when the model is called first
         return False
 
 

@@ -36,23 +36,13 @@ TAKES_WEIGHTS = hasattr(
 
 @dataclass(frozen=True, eq=False)
 class OnnxModel(Adapter):
-    """An ONNX graph.
+    """An ONNX graph."""
 
-    Attributes
-    ----------
-    session_ : onnxruntime.InferenceSession
-        The loaded graph.
-    output : str
-        The output that is explained.
-    labels : tuple of str or None
-        Classes, where the graph answers with a mapping from class to probability.
-    weights : mapping of str to bytes
-        Files that the graph names, where it was not read from a file itself.
-    """
-
-    session_: Any
-    output: str
+    session_: Any  # the loaded graph
+    output: str  # the output that is explained
+    # Classes, where the graph answers with a mapping from class to probability
     labels: tuple[str, ...] | None = None
+    # Files that the graph names, where it was not read from a file itself
     weights: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     kind = "ONNX graph"
@@ -148,13 +138,7 @@ def type_of(wanted: Any) -> Any:
 
 
 def load_onnx(path: Path) -> OnnxModel:
-    """Load a graph, on the processor, quietly.
-
-    Parameters
-    ----------
-    path : Path
-        The file; weights beside it are read from its own folder only.
-    """
+    """Load a graph, on the processor, quietly."""
     try:
         session = open_session(str(path))
     except Exception as error:
@@ -170,17 +154,7 @@ def load_onnx(path: Path) -> OnnxModel:
 def open_session(
     graph: str | bytes, weights: Mapping[str, bytes] | None = None, n_threads: int = 0
 ) -> Any:
-    """A session on the processor that logs errors only.
-
-    Parameters
-    ----------
-    graph : str or bytes
-        The file, or what is in it.
-    weights : mapping of str to bytes, optional
-        Files that the graph names, where it is not read from a file itself.
-    n_threads : int
-        Threads of one question; 0 for onnxruntime's own choice.
-    """
+    """A session on the processor that logs errors only."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = ERRORS_ONLY
     options.intra_op_num_threads = n_threads

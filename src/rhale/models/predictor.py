@@ -22,9 +22,14 @@ from rhale.models.answers import (
     has_bad_numbers,
     wrap_model_errors,
 )
-from rhale.models.dependences import DependenceQuestion, Dependences, HeldPoints
 from rhale.models.libraries import word_class, word_number
-from rhale.models.questions import PairQuestion, PairReply
+from rhale.models.questions import (
+    DependenceQuestion,
+    Dependences,
+    HeldPoints,
+    PairQuestion,
+    PairReply,
+)
 from rhale.naming import find_output, list_asked
 from rhale.output.note import Note
 from rhale.stats.arrays import FloatArray
@@ -445,7 +450,7 @@ class Predictor:
 
 
 def raise_if_cancelled() -> None:
-    """End the work of a thread that nobody waits for any more, before its next question."""
+    """Raise CancelledError in a thread whose result is not wanted any more."""
     stop = STOP.get()
     if stop is not None and stop.is_set():
         raise CancelledError
@@ -456,7 +461,11 @@ def check_slopes(chunk: Chunk, slopes: Any) -> FloatArray:
     checked = np.asarray(slopes, dtype=np.float64)
     if not has_bad_numbers(checked):
         return checked
-    checked = zero_gaps(chunk, checked)
+    # slopes of rows along values that they do not have count for nothing
+    bad = np.flatnonzero(~np.isfinite(checked).all(axis=(0, 1)))
+    checked = np.array(checked)
+    for gap in bad.tolist():
+        checked[np.isnan(chunk.key(gap)), :, gap] = 0.0
     if has_bad_numbers(checked):
         row, _, column = np.argwhere(~np.isfinite(checked))[0]
         msg = (
@@ -465,15 +474,6 @@ def check_slopes(chunk: Chunk, slopes: Any) -> FloatArray:
         )
         raise BadPredictionError(msg)
     return checked
-
-
-def zero_gaps(chunk: Chunk, slopes: FloatArray) -> FloatArray:
-    """Slopes of rows along values that they do not have are none: they count for nothing."""
-    bad = np.flatnonzero(~np.isfinite(slopes).all(axis=(0, 1)))
-    filled = np.array(slopes)
-    for column in bad.tolist():
-        filled[np.isnan(chunk.key(column)), :, column] = 0.0
-    return filled
 
 
 def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor, int]:
@@ -513,20 +513,18 @@ def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor,
     answer, repeated = check_answer(raw, first.n_rows), check_answer(again, half.n_rows)
     check_repeatable(answer[: half.n_rows], repeated)
     everything = Predictor(adapter, (), tuple(range(answer.shape[1])), answer.shape[1])
-    return choose_outputs(everything, output), first.n_rows + half.n_rows
-
-
-def choose_outputs(predictor: Predictor, output: Any) -> Predictor:
-    """Name all outputs and keep those that were asked for."""
-    labels, usual = predictor.adapter.labels, predictor.adapter.usual_outputs
-    if labels is None or len(labels) != predictor.n_all:  # several labels at a time, own objectives
-        labels, usual = tuple(f"y{i}" for i in range(predictor.n_all)), None
+    # Name all outputs, and keep those that were asked for
+    labels, usual = everything.adapter.labels, everything.adapter.usual_outputs
+    # several labels at a time, own objectives
+    if labels is None or len(labels) != everything.n_all:
+        labels, usual = tuple(f"y{i}" for i in range(everything.n_all)), None
     if output is None:
-        chosen = list(range(predictor.n_all)) if usual is None else list(usual)
+        chosen = list(range(everything.n_all)) if usual is None else list(usual)
     else:
         asked = list_asked(output, "output")
         chosen = [find_output(o, labels) for o in asked]
         if len(set(chosen)) < len(chosen):
             msg = f"output={output!r} names an output twice"
             raise BadSettingError(msg)
-    return replace(predictor, outputs=tuple(labels[i] for i in chosen), chosen=tuple(chosen))
+    names = tuple(labels[i] for i in chosen)
+    return replace(everything, outputs=names, chosen=tuple(chosen)), first.n_rows + half.n_rows

@@ -30,19 +30,7 @@ def estimator_model(
     gradient: Callable[[Any], Any] | None = None,
     model: Any = None,
 ) -> FunctionModel:
-    """Turn an estimator into a function that gives one of its answers.
-
-    Parameters
-    ----------
-    estimator : object with `predict`
-        A fitted estimator.
-    response : {"auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"}
-        Which answer, see `choose_response`.
-    gradient : callable, optional
-        Derivative of that answer.
-    model : object, optional
-        What the user knows the estimator as, where it only stands before another one.
-    """
+    """Turn an estimator into a function that gives one of its answers."""
     chosen = choose_response(estimator, response)
     by_class = chosen in BY_CLASS
     ask = _answer_of(estimator, chosen)
@@ -62,16 +50,7 @@ def estimator_model(
 
 
 def choose_response(estimator: Any, response: Response = "auto") -> Response:
-    """Choose which of an estimator's answers is explained.
-
-    Parameters
-    ----------
-    estimator : object with `predict`
-        A fitted estimator.
-    response : {"auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"}
-        "auto" is predict for regressors and predict_proba for classifiers; "margin" is the answer
-        before the link function, "log_odds" is log(p / (1 - p)) of each probability.
-    """
+    """Choose which of an estimator's answers is explained."""
     read_word("response", response, get_args(Response))
     if response != "auto":
         return response
@@ -84,8 +63,12 @@ def choose_response(estimator: Any, response: Response = "auto") -> Response:
 
 def _answer_of(estimator: Any, response: str) -> Callable[[Any], Any]:
     """The method that gives a response."""
-    if response == "margin":
-        return _margin(estimator)
+    if response == "margin":  # before the link function; pipelines pass arguments on to their end
+        for base in type(last_step(estimator)).__mro__:
+            arguments = MARGIN_ARGUMENTS.get(base.__module__.partition(".")[0])
+            if arguments:
+                return partial(_call_method, estimator, "predict", **arguments)
+        return _find_response_method(estimator, "decision_function")
     if response == "log_odds":
         return partial(_log_odds, _find_response_method(estimator, "predict_proba"))
     return _find_response_method(estimator, response)
@@ -100,13 +83,7 @@ def _log_odds(predict_proba: Callable[[Any], Any], rows: Any) -> Any:
 
 
 def log_odds(probability: Any) -> FloatArray:
-    """Turn probabilities into log(p / (1 - p)).
-
-    Examples
-    --------
-    >>> log_odds([0.5, 0.9]).round(3)
-    array([0.   , 2.197])
-    """
+    """Turn probabilities into log(p / (1 - p))."""
     p = np.asarray(probability, dtype=np.float64)
     if np.any((p <= 0) | (p >= 1)):
         msg = (
@@ -171,12 +148,3 @@ def _find_response_method(estimator: Any, name: str) -> Callable[[Any], Any]:
 def _call_method(estimator: Any, name: str, rows: Any, **arguments: Any) -> Any:
     """Call a method as it is now: it may be covered by another one for a while."""
     return getattr(estimator, name)(rows, **arguments)
-
-
-def _margin(estimator: Any) -> Callable[[Any], Any]:
-    """Find the answer before the link function; pipelines pass the arguments on to their end."""
-    for base in type(last_step(estimator)).__mro__:
-        arguments = MARGIN_ARGUMENTS.get(base.__module__.partition(".")[0])
-        if arguments:
-            return partial(_call_method, estimator, "predict", **arguments)
-    return _find_response_method(estimator, "decision_function")

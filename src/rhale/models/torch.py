@@ -30,17 +30,10 @@ DEVICE_ROWS, DEVICE_NUMBERS, MIN_DEVICE_ROWS = 2**19, 2**23, 2**10  # many rows 
 
 @dataclass(frozen=True, eq=False)
 class TorchModel(Adapter):
-    """A module that maps (n_rows, n_features) to (n_rows,) or (n_rows, n_outputs).
-
-    Attributes
-    ----------
-    module : torch.nn.Module
-        The module.
-    where : torch.device or None
-        Where a module without weights computes; others compute where their weights are.
-    """
+    """A module that maps (n_rows, n_features) to (n_rows,) or (n_rows, n_outputs)."""
 
     module: torch.nn.Module
+    # Where a module without weights computes; others compute where their weights are
     where: torch.device | None = None
 
     kind = "torch module"

@@ -18,49 +18,23 @@ from rhale.errors import BadSettingError, BadTableError, ModelFailedError, Unkno
 from rhale.models.columns import columns_of
 from rhale.models.libraries import classes_of
 from rhale.stability.splits import as_units, check_indices, find_missing, read_labels
-from rhale.stats.arrays import BoolArray, IntArray
+from rhale.stats.arrays import IntArray
 
 FITS = "fit(rows, target) -> model"
 
 
 @dataclass(frozen=True, eq=False)
 class Trainer:
-    """A learner that can be trained as often as one likes.
+    """A learner that can be trained as often as one likes."""
 
-    Attributes
-    ----------
-    learner : object with `fit`, or callable
-        What the user gave; it is copied and never fitted itself.
-    name : str
-        Name of its class or function.
-    is_classifier : bool
-        Whether it says that it learns classes.
-    renew : callable, optional
-        Makes an unfitted learner from it; None for a function, which makes its own.
-    """
-
-    learner: Any
-    name: str
-    is_classifier: bool = False
+    learner: Any  # what the user gave; it is copied and never fitted itself
+    name: str  # name of its class or function
+    is_classifier: bool = False  # whether it says that it learns classes
+    # Makes an unfitted learner from it; None for a function, which makes its own
     renew: Callable[[Any], Any] | None = None
 
     def train(self, rows: Any, target: Any, params: Mapping[str, Any] | None = None) -> Any:
-        """Fit a new model.
-
-        Parameters
-        ----------
-        rows : table
-            Rows to learn from.
-        target : array-like
-            What to learn, one entry per row.
-        params : mapping of str to value, optional
-            Further arguments of the fit, see `take_params`.
-
-        Returns
-        -------
-        object
-            A fitted model: something with `predict`, or callable.
-        """
+        """Fit a new model."""
         params = {} if params is None else params
         if self.renew is None:
             found = self.learner(rows, target, **params)
@@ -79,30 +53,11 @@ class Trainer:
 
 
 def as_trainer(estimator: Any) -> Trainer:
-    """Make a trainer of whatever can be trained.
-
-    Parameters
-    ----------
-    estimator : object with `fit`, or callable
-        An estimator that follows scikit-learn's ways (it is cloned, fitted or not), an object with
-        a `fit` of its own (it is copied as it is), or a function fit(rows, target, **params) that
-        returns a fitted model.
-
-    Returns
-    -------
-    Trainer
-
-    Examples
-    --------
-    >>> def fit(rows, target):
-    ...     return lambda asked: np.full(len(asked), np.mean(target))
-    >>> trainer = as_trainer(fit)
-    >>> trainer.name, trainer.train(np.zeros((2, 1)), [1.0, 3.0])(np.zeros((1, 1)))
-    ('fit', array([2.]))
-    """
+    """Make a trainer of whatever can be trained."""
     _require_trainable(estimator)
     if hasattr(estimator, "fit"):
-        renew = _clone if _has_params(estimator) else _copy_estimator
+        has_params = hasattr(estimator, "get_params") and hasattr(estimator, "set_params")
+        renew = _clone if has_params else _copy_estimator
         return Trainer(estimator, type(estimator).__name__, is_classifier(estimator), renew)
     return Trainer(estimator, _function_name(estimator))
 
@@ -163,10 +118,6 @@ def _function_name(function: Any) -> str:
 # --- new learners ----------------------------------------------------------------------------------
 
 
-def _has_params(estimator: Any) -> bool:
-    return hasattr(estimator, "get_params") and hasattr(estimator, "set_params")
-
-
 def _clone(estimator: Any) -> Any:
     """An unfitted estimator with the same parameters."""
     base = _sklearn_base()
@@ -204,17 +155,7 @@ def _sklearn_base() -> Any:
 def take_training_rows(values: Any, rows: IntArray) -> Any:
     """Take rows of a target or a table, in its own library.
 
-    Parameters
-    ----------
-    values : array, list, column or table of any library
-        One entry, or row, for each row of the table.
-    rows : ndarray of shape (n_taken,)
-        Row numbers; they may repeat.
-
-    Examples
-    --------
-    >>> take_training_rows(["a", "b", "c"], np.array([2, 0, 0]))
-    ['c', 'a', 'a']
+    Shapes: rows (n_taken,).
     """
     if hasattr(values, "iloc"):
         return values.iloc[rows]
@@ -228,20 +169,7 @@ def take_training_rows(values: Any, rows: IntArray) -> Any:
 def take_params(params: Any, rows: IntArray, n_rows: int) -> dict[str, Any]:
     """Cut those arguments of a fit that have one entry per row, such as weights, to some rows.
 
-    Parameters
-    ----------
-    params : mapping of str to value, optional
-        Arguments of the fit, "step__sample_weight" for a step of a pipeline.
-    rows : ndarray of shape (n_taken,)
-        Row numbers.
-    n_rows : int
-        Rows of the table; what has as many entries has one for each, everything else is passed on
-        as it is.
-
-    Examples
-    --------
-    >>> take_params({"weights": [1, 2, 3], "verbose": False}, np.array([0, 2]), 3)
-    {'weights': [1, 3], 'verbose': False}
+    Shapes: rows (n_taken,).
     """
     if params is None:
         return {}
@@ -268,12 +196,7 @@ def _n_entries(value: Any) -> int | None:
 def check_target(target: Any, n_rows: int) -> Any:
     """Refuse a target that no learner can learn; give it back as it is otherwise.
 
-    Parameters
-    ----------
-    target : array-like of shape (n_rows,) or (n_rows, n_outputs)
-        What is to be learned: numbers, or classes of any type.
-    n_rows : int
-        Rows of the table.
+    Shapes: target (n_rows,) or (n_rows, n_outputs).
     """
     if target is None:
         msg = "target=None: a training needs one value per row to learn; pass target="
@@ -285,7 +208,9 @@ def check_target(target: Any, n_rows: int) -> Any:
     if len(values) != n_rows:
         msg = f"target has {len(values)} values, the table has {n_rows} rows; give one per row"
         raise BadTableError(msg)
-    missing = find_missing(values) | find_masked(target, n_rows)
+    # below the mask of a NumPy array there may be any number
+    masked = np.ma.getmaskarray(target) if np.ma.isMaskedArray(target) else np.zeros(n_rows, bool)
+    missing = find_missing(values) | np.asarray(masked.reshape(n_rows, -1).any(axis=1))
     if missing.any():
         msg = (
             f"target is missing in row {int(np.argmax(missing))} ({int(missing.sum())} of {n_rows} "
@@ -303,34 +228,17 @@ def check_target(target: Any, n_rows: int) -> Any:
     return target
 
 
-def find_masked(target: Any, n_rows: int) -> BoolArray:
-    """Tell which rows of NumPy's masked arrays are masked, below which there may be any number."""
-    masked = np.ma.getmaskarray(target) if np.ma.isMaskedArray(target) else np.zeros(n_rows, bool)
-    return np.asarray(masked.reshape(n_rows, -1).any(axis=1))
-
-
 # --- A learner with the rows it learns from: trainings on part of them
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """What is learned from which rows.
+    """What is learned from which rows."""
 
-    Attributes
-    ----------
-    trainer : Trainer
-        Trains a new model.
-    table : TableInMemory
-        Rows, without what is learned.
-    target : array-like
-        What is learned, one entry a row.
-    params : mapping or None
-        Passed on to the learner; what has one entry a row goes with the rows.
-    """
-
-    trainer: Trainer
-    table: TableInMemory
-    target: Any
+    trainer: Trainer  # trains a new model
+    table: TableInMemory  # rows, without what is learned
+    target: Any  # what is learned, one entry a row
+    # Passed on to the learner; what has one entry a row goes with the rows
     params: Mapping[str, Any] | None = None
 
     @property
@@ -351,31 +259,21 @@ class TrainingSet:
     def train(self, rows: IntArray) -> Any:
         """Train a new model on some of the rows; refuse to if a class has none among them.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n_trained,)
-            Row numbers; they may repeat.
-
-        Notes
-        -----
-        A learner that never sees a class answers other outputs than the others, or fails with
-        words of its own.
+        Shapes: rows (n_trained,).
         """
-        self._require_classes(rows)
+        # A learner that never sees a class answers other outputs than the others, or fails with
+        # words of its own.
+        labels, unit = self._classes
+        if len(labels):  # every class needs rows
+            lacking = labels[np.bincount(unit[rows], minlength=len(labels)) == 0]
+            if len(lacking):
+                names = ", ".join(repr(str(label)) for label in lacking[:3])
+                msg = f"none of its {rows.size} rows is of class {names}; give more rows of it, or leave it out"
+                raise ModelFailedError(msg)
         part = self.table.take(rows)
         seen = part.chunk(0, part.n_rows).rows
         params = take_params(self.params, rows, self.table.n_rows)
         return self.trainer.train(seen, take_training_rows(self.target, rows), params)
-
-    def _require_classes(self, rows: IntArray) -> None:
-        labels, unit = self._classes
-        if not len(labels):
-            return
-        lacking = labels[np.bincount(unit[rows], minlength=len(labels)) == 0]
-        if len(lacking):
-            names = ", ".join(repr(str(label)) for label in lacking[:3])
-            msg = f"none of its {rows.size} rows is of class {names}; give more rows of it, or leave it out"
-            raise ModelFailedError(msg)
 
 
 # --- Models that were trained elsewhere, and the rows that each was trained on
@@ -387,7 +285,18 @@ MIN_PREFITTED_MODELS = 2  # trainings that can be compared
 def read_models(models: Any, train: Any, test: Any) -> tuple[list[Any], Any, Any]:
     """Read models, or what scikit-learn's `cross_validate` returned."""
     if isinstance(models, Mapping):
-        return read_validated(models, train, test)
+        # The dictionary of scikit-learn's `cross_validate`; rows that the user gives come first
+        wanted = {"estimator": "return_estimator"}
+        if train is None and test is None:
+            wanted["indices"] = "return_indices"
+        for name, option in wanted.items():
+            if name not in models:
+                known = ", ".join(repr(key) for key in list(models)[:6])
+                msg = f"models= is a dict of {known} without {name!r}; call cross_validate(..., {option}=True)"
+                raise BadSettingError(msg)
+        if "indices" in wanted:
+            train, test = (models["indices"].get(name) for name in ("train", "test"))
+        return read_models(models["estimator"], train, test)
     is_one = callable(models) or hasattr(models, "predict")
     if is_one or isinstance(models, str) or not isinstance(models, Iterable):
         what = "one model" if is_one else "no sequence of models"
@@ -402,21 +311,6 @@ def read_models(models: Any, train: Any, test: Any) -> tuple[list[Any], Any, Any
         raise BadSettingError(msg)
     require_same_columns(models)
     return models, train, test
-
-
-def read_validated(found: Mapping[str, Any], train: Any, test: Any) -> tuple[list[Any], Any, Any]:
-    """Read what scikit-learn's `cross_validate` returned; rows that the user gives come first."""
-    wanted = {"estimator": "return_estimator"}
-    if train is None and test is None:
-        wanted["indices"] = "return_indices"
-    for name, option in wanted.items():
-        if name not in found:
-            known = ", ".join(repr(key) for key in list(found)[:6])
-            msg = f"models= is a dict of {known} without {name!r}; call cross_validate(..., {option}=True)"
-            raise BadSettingError(msg)
-    if "indices" in wanted:
-        train, test = (found["indices"].get(name) for name in ("train", "test"))
-    return read_models(found["estimator"], train, test)
 
 
 def require_same_columns(models: Sequence[Any]) -> None:
@@ -472,7 +366,7 @@ class _TooLargeError(Exception):
 
 
 class _Counter:
-    """A file that keeps nothing, and stops whoever writes too much."""
+    """A file that counts bytes, keeps none, and raises beyond a limit."""
 
     def __init__(self, most: int) -> None:
         self.left = most
@@ -487,13 +381,7 @@ class _Counter:
 
 
 def count_bytes(model: Any, most: int) -> int:
-    """Bytes of a model as it would be pickled, counted up to `most` plus one; 0 if it cannot be.
-
-    Examples
-    --------
-    >>> count_bytes(b"x" * 1000, 10**6) > 1000, count_bytes(b"x" * 1000, 100)
-    (True, 101)
-    """
+    """Bytes of a model as it would be pickled, counted up to `most` plus one; 0 if it cannot be."""
     counter = _Counter(most)
     try:
         pickle.Pickler(counter, protocol=pickle.HIGHEST_PROTOCOL).dump(model)
@@ -505,11 +393,5 @@ def count_bytes(model: Any, most: int) -> int:
 
 
 def is_larger(models: Sequence[Any], most: int) -> bool:
-    """Tell whether models of one kind take more bytes than `most` together, by the first of them.
-
-    Examples
-    --------
-    >>> is_larger([b"x" * 1000] * 20, 30_000), is_larger([b"x" * 1000] * 20, 10_000)
-    (False, True)
-    """
+    """Tell whether models of one kind take more bytes than `most` together, by the first of them."""
     return bool(models) and count_bytes(models[0], most // len(models)) > most // len(models)

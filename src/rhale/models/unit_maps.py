@@ -24,30 +24,17 @@ STENCIL = ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12))
 
 @dataclass(frozen=True, eq=False)
 class UnitMap:
-    """From a model's units to people's, number by number.
+    """From a model's units to people's, number by number."""
 
-    Attributes
-    ----------
-    what : str
-        What is mapped, for messages: "'age'".
-    to_people : callable
-        From the model's units to people's.
-    to_model : callable or None
-        The way back; None where it is not known, or not needed.
-    derivative : callable or None
-        Of `to_people`, at numbers in the model's units; None to find it by differences.
-    scale : float
-        Size of these numbers, by which steps of differences are measured near zero.
-    is_block : bool
-        Whether the functions take a table with a column for each mapped one, nan where values are
-        missing; else they take the known values of one column.
-    """
-
-    what: str
-    to_people: Map
-    to_model: Map | None = None
+    what: str  # what is mapped, for messages: "'age'"
+    to_people: Map  # from the model's units to people's
+    to_model: Map | None = None  # the way back; None where it is not known, or not needed
+    # Of `to_people`, at numbers in the model's units; None to find it by differences
     derivative: Map | None = None
+    # Size of these numbers, by which steps of differences are measured near zero
     scale: FloatArray | float = 1.0
+    # Whether the functions take a table with a column for each mapped one, nan where values are
+    # missing; else they take the known values of one column
     is_block: bool = False
 
     def people(self, values: FloatArray) -> FloatArray:
@@ -56,7 +43,7 @@ class UnitMap:
 
     def model(self, values: FloatArray) -> FloatArray:
         """Numbers of people as the model takes them."""
-        assert self.to_model is not None  # noqa: S101 - nobody maps back what has no way back
+        assert self.to_model is not None  # noqa: S101 - callers know of an inverse
         return self._apply(self.to_model, values)
 
     def slope(self, values: FloatArray) -> FloatArray:
@@ -115,22 +102,7 @@ def complete_unit_map(
 ) -> tuple[UnitMap, FloatArray]:
     """Try a map on all numbers of a table; straight lines are made exact, and get a way back.
 
-    Parameters
-    ----------
-    found : UnitMap
-        What the user gave.
-    values : ndarray of shape (n_rows, n_columns)
-        Numbers in the model's units; nan where missing.
-    precision : ndarray of shape (n_columns,)
-        Relative, of these numbers: 1.2e-7 for float32.
-
-    Returns
-    -------
-    UnitMap
-        One that goes both ways.
-    ndarray of shape (n_rows, n_columns)
-        The numbers in people's units. Where all of a column are whole but for rounding, they are
-        made whole, so that years stay years.
+    Shapes: values (n_rows, n_columns), precision (n_columns,), result (n_rows, n_columns).
     """
     people = try_map(found, values)
     line = find_line(found, values, people)
@@ -144,7 +116,7 @@ def complete_unit_map(
         raise BadSettingError(msg)
     else:
         settled = replace(found, scale=compute_column_scale(values))
-    people = make_whole(people, precision)
+    people = make_whole(people, precision)  # so that years stay years
     require_way_back(settled, values, people, precision)
     return settled, people
 

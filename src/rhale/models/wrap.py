@@ -77,7 +77,13 @@ def wrap(
         model, response = unbind(model, response)
     found = kind or recognise_kind(model)
     if found == "estimator":
-        return _wrap_estimator(model, response, gradient, walk=walk)
+        estimator = as_estimator(model)
+        chosen = choose_response(estimator, response)
+        asked = estimator_model(estimator, response=chosen, gradient=gradient, model=model)
+        ask, columns = check_column_order(model, asked.function), columns_of(model)
+        if not walk or gradient is not None or not is_tree_model(model):
+            return replace(asked, function=ask, columns=columns)
+        return TreeModel(ask, model, chosen, asked.kind, asked.labels, asked.usual_outputs, columns)
     if response != "auto":
         msg = f"response={response!r} is for estimators; this model is a {found}"
         raise UnknownModelError(msg)
@@ -91,18 +97,6 @@ def wrap(
     if gradient is None:
         return adapter
     return FunctionModel(adapter.predict, gradient, kind=adapter.kind, open_session=adapter.session)
-
-
-def _wrap_estimator(
-    model: Any, response: Response, gradient: Callable[[Any], Any] | None, *, walk: bool
-) -> Adapter:
-    estimator = as_estimator(model)
-    chosen = choose_response(estimator, response)
-    asked = estimator_model(estimator, response=chosen, gradient=gradient, model=model)
-    ask, columns = check_column_order(model, asked.function), columns_of(model)
-    if not walk or gradient is not None or not is_tree_model(model):
-        return replace(asked, function=ask, columns=columns)
-    return TreeModel(ask, model, chosen, asked.kind, asked.labels, asked.usual_outputs, columns)
 
 
 def recognise_kind(model: Any) -> str:
@@ -127,17 +121,7 @@ def recognise_kind(model: Any) -> str:
 
 
 def unbind(model: Any, response: Response) -> tuple[Any, Response]:
-    """Give the estimator and the response that `clf.predict_proba` stands for; others as they are.
-
-    Examples
-    --------
-    >>> class Line:
-    ...     def predict(self, rows):
-    ...         return rows[:, 0]
-    >>> line = Line()
-    >>> unbind(line.predict, "auto") == (line, "predict")
-    True
-    """
+    """Return the estimator and the response of a bound method `clf.predict_proba`; others as they are."""
     owner, name = getattr(model, "__self__", None), getattr(model, "__name__", "")
     if not ismethod(model) or name not in RESPONSE_METHODS or isinstance(owner, type | Adapter):
         return model, response

@@ -68,7 +68,7 @@ class GroupingRules:
 
     def locate(self, chunk: Chunk) -> IntArray:
         """Group of every row of a chunk."""
-        return self.locate_by(lambda k: self.splitters[k].stands(chunk), chunk.n_rows)
+        return self.locate_by(lambda k: self.splitters[k].axis_positions(chunk), chunk.n_rows)
 
     def locate_by(self, values: Callable[[int], FloatArray], n_rows: int) -> IntArray:
         """Group of every row, from the values of each splitter."""

@@ -338,7 +338,7 @@ class SharedFirstPass:
         with self._lock:
             if self.seen is None or self.seen.table.names != run.table.names:
                 first = FirstPass.plan(run.table, run.asked)
-                self.seen = first.settle(run.survey(first.task))
+                self.seen = first.resolve_columns(run.survey(first.task))
                 self.bins = run.asked.bins
             return self.seen
 

@@ -23,17 +23,8 @@ NO_SUCH_CALL = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)  # of disks that do no
 def whole(path: str | PathLike[str]) -> Iterator[Path]:
     """Give a place to write to; the file appears when it is complete, or not at all.
 
-    Parameters
-    ----------
-    path : path-like
-        The file; one that is there is replaced, whoever else writes it at the same time.
-
-    Raises
-    ------
-    MissingFolderError
-        If its folder is not there.
-    OSError
-        If the disk says no; it names `path`, whichever step failed.
+    Raise `MissingFolderError` if its folder is not there; `OSError` if the disk says no; it names
+    `path`, whichever step failed.
     """
     target = as_path(path)
     require_folder(target)
@@ -43,11 +34,15 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
         raise BadFileError(msg)
     part = target.with_name(f".{secrets.token_hex(8)}{PART}{target.suffix}")
     try:
-        mode = _mode_of(target)
+        # permissions of the file that is replaced; those behind a link belong to another file
+        if target.is_symlink() or not target.exists():
+            mode = None
+        else:
+            mode = stat.S_IMODE(target.stat().st_mode) & 0o777
         os.close(
             os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
         )
-        if mode is not None:  # whoever closed a file to others does not open it by saving again
+        if mode is not None:  # a file that is closed to others stays closed when it is saved again
             part.chmod(mode)
         yield part
         part.replace(target)
@@ -57,13 +52,6 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
         raise OSError(error.errno, error.strerror, str(target)) from error
     finally:
         part.unlink(missing_ok=True)
-
-
-def _mode_of(path: Path) -> int | None:
-    """Who may read and write a file; None where there is none. What a link leads to is another."""
-    if path.is_symlink() or not path.exists():
-        return None
-    return stat.S_IMODE(path.stat().st_mode) & 0o777
 
 
 def as_path(path: Any) -> Path:
@@ -103,34 +91,23 @@ def replace_durably(path: Path, data: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the disk remember the new name."""
-    if sys.platform == "win32":
-        return
-    place = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(place)
-    except OSError as error:
-        if error.errno not in NO_SUCH_CALL:
-            raise
-    finally:
-        os.close(place)
+    # the new name is durable once the folder is synced, too
+    if sys.platform != "win32":
+        place = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(place)
+        except OSError as error:
+            if error.errno not in NO_SUCH_CALL:
+                raise
+        finally:
+            os.close(place)
 
 
 # --- JSON as it is defined: what Python's reader lets pass is refused
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of names and values, for `json.loads`; ValueError for a name that comes twice.
-
-    Examples
-    --------
-    >>> once_each([("a", 1), ("b", 2)])
-    {'a': 1, 'b': 2}
-    """
+    """Make an object of names and values, for `json.loads`; ValueError for a name that comes twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         msg = "an object has a name twice"

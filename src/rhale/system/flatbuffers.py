@@ -17,17 +17,10 @@ class FlatTable:
     """A table of a flatbuffer: numbered fields, each of which may be absent.
 
     Whatever leads beyond the bytes is a ValueError.
-
-    Attributes
-    ----------
-    content : bytes
-        The whole buffer.
-    place : int
-        Where the table begins.
     """
 
-    content: bytes
-    place: int
+    content: bytes  # the whole buffer
+    place: int  # where the table begins
 
     @staticmethod
     def root(content: bytes) -> FlatTable:
@@ -52,7 +45,7 @@ class FlatTable:
         return self.place + away if away else None
 
     def number(self, slot: int, kind: Struct, absent: int = 0) -> int:
-        """A number, and what stands for one that is absent."""
+        """A number; `absent` if the field is not there."""
         place = self.find(slot)
         return absent if place is None else self.at(place, kind)
 

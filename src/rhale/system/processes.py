@@ -25,21 +25,11 @@ from rhale.errors import RhaleError
 
 @dataclass(frozen=True)
 class ErrorRecord:
-    """An error as plain text: others wrap exceptions, try again what cannot succeed, or run code.
+    """An error as plain text: others wrap exceptions, try again what cannot succeed, or run code."""
 
-    Attributes
-    ----------
-    kind : str
-        Name of its class, one of ours.
-    message : str
-        One sentence.
-    trace : str
-        Where it came from, for those who look for mistakes.
-    """
-
-    kind: str
-    message: str
-    trace: str = ""
+    kind: str  # name of its class, one of ours
+    message: str  # one sentence
+    trace: str = ""  # where it came from, for those who look for mistakes
 
     @staticmethod
     def of(error: RhaleError) -> ErrorRecord:
@@ -49,7 +39,7 @@ class ErrorRecord:
 
     @staticmethod
     def read(told: dict[str, Any]) -> ErrorRecord:
-        """What another process has told, whatever that is."""
+        """Read the message of another process, which may be anything."""
         return ErrorRecord(*(str(told.get(name)) for name in ("kind", "message", "trace")))
 
     def error(self) -> RhaleError:
@@ -89,16 +79,8 @@ class NotUnderstoodError(Exception):
 
 
 @contextmanager
-def started(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """A child in a group of its own: Ctrl-C reaches this process, which ends the whole group.
-
-    Parameters
-    ----------
-    command : sequence of str
-        What to run.
-    **options
-        Passed on to `subprocess.Popen`.
-    """
+def start_child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A child in a group of its own: Ctrl-C reaches this process, which ends the whole group."""
     child = subprocess.Popen(  # noqa: S603 - our own modules
         list(command),
         stdin=subprocess.PIPE,
@@ -135,7 +117,7 @@ def end(child: subprocess.Popen[bytes]) -> None:
 
 
 def write_child_request(child: subprocess.Popen[bytes], line: bytes) -> None:
-    """Write the one line that a child reads; one that ended already is heard of by its silence."""
+    """Write the one line that a child reads; if it has ended already, `read_messages` raises SilentError."""
     with suppress(BrokenPipeError):
         stream_of(child.stdin).write(line)
         stream_of(child.stdin).flush()
@@ -157,17 +139,11 @@ def keep_last_output(child: subprocess.Popen[bytes]) -> Iterator[bytearray]:
         yield words
 
 
-def heard(child: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, Any]]:
+def read_messages(child: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, Any]]:
     """What a child says, line by line, for as long as one listens.
 
-    Raises
-    ------
-    SilentError
-        If it says no more.
-    TooLongError
-        If it is still silent after so many seconds from now.
-    NotUnderstoodError
-        If it says something that is no JSON, or far too much.
+    Raise `SilentError` if it says no more; `TooLongError` if it is still silent after so many
+    seconds from now; `NotUnderstoodError` if it says something that is no JSON, or far too much.
     """
     lines: queue.Queue[bytes] = queue.Queue(maxsize=1)
     deadline = time.monotonic() + seconds
@@ -186,7 +162,11 @@ def heard(child: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, 
                 raise TooLongError from None
             if not line:
                 raise _ending_of(child)
-            yield _understood(line)
+            try:
+                words = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise NotUnderstoodError from error
+            yield words if isinstance(words, dict) else {}
 
 
 @contextmanager
@@ -215,16 +195,8 @@ def read_aside(
 
 
 def _reader_of(stream: IO[bytes]) -> str:
-    """What the thread is called that reads a stream aside."""
+    """Name of the thread that reads a stream."""
     return f"reads {stream.fileno()}"
-
-
-def _understood(line: bytes) -> dict[str, Any]:
-    try:
-        words = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise NotUnderstoodError from error
-    return words if isinstance(words, dict) else {}
 
 
 def _ending_of(child: subprocess.Popen[bytes]) -> SilentError:
@@ -237,7 +209,7 @@ def _ending_of(child: subprocess.Popen[bytes]) -> SilentError:
 
 
 def rebuilt(told: dict[str, Any]) -> RhaleError:
-    """An error that a child has told, its kind and one sentence, as an error of this process."""
+    """The error of a child (its kind and one sentence) as an error of this process."""
     return ErrorRecord.read(told).error()
 
 
@@ -251,13 +223,9 @@ def stream_of(stream: IO[bytes] | None) -> IO[bytes]:
 
 
 def end_with_parent() -> None:
-    """End this process when its parent is gone, even while a model holds Python's lock.
-
-    Notes
-    -----
-    Linux sends a signal. Elsewhere, and for a parent that is gone already, a thread sees that the
-    input ends: the parent holds its other end and never writes again.
-    """
+    """End this process when its parent is gone, even while a model holds Python's lock."""
+    # Linux sends a signal. Elsewhere, and for a parent that is gone already, a thread sees that
+    # the input ends: the parent holds its other end and never writes again.
     if sys.platform == "linux":
         import ctypes
 
@@ -272,14 +240,14 @@ def _end_with_input() -> None:
     os._exit(1)
 
 
-def claimed_output() -> IO[bytes]:
+def claim_output() -> IO[bytes]:
     """Keep standard output for answers; what models print goes to standard error."""
     mine = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return mine
 
 
-def speaker(stream: IO[bytes]) -> Say:
+def make_speaker(stream: IO[bytes]) -> Say:
     """A function that writes its arguments as one line of JSON."""
 
     def say(**words: Any) -> None:
@@ -315,21 +283,9 @@ def can_limit() -> bool:
 
 
 def limit_this_process(max_memory: int, max_seconds: float) -> None:
-    """Limit memory and processor time of this process, where the system can.
-
-    Parameters
-    ----------
-    max_memory : int
-        Bytes.
-    max_seconds : float
-        The parent ends the process after so many seconds; should the parent be gone by then,
-        processor time does.
-
-    Notes
-    -----
-    Data is what a process really writes to. Addresses also count what it only maps, of which
-    large libraries have gigabytes, so their limit is wider; it holds where data has none.
-    """
+    """Limit memory and processor time of this process, where the system can."""
+    # Data is what a process really writes to. Addresses also count what it only maps, of which
+    # large libraries have gigabytes, so their limit is wider; it holds where data has none.
     if not can_limit():
         return
     import resource

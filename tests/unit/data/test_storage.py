@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from rhale.data import TableInMemory, open_table
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 
 ROWS = pd.DataFrame({"a": [1.0, 2.0]})
 

@@ -27,7 +27,7 @@ TABLE = pd.DataFrame(
 def splitters():
     table = open_table(TABLE)
     first = FirstPass.plan(table, Settings(features="a", regions=Regions()))
-    columns = first.settle(first.task(table.chunk(0, 100)))
+    columns = first.resolve_columns(first.task(table.chunk(0, 100)))
     return columns, columns.table.chunk(0, 5)
 
 

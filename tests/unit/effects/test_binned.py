@@ -44,7 +44,7 @@ def both(rows):
 def settled(rows=X, **asked):
     table = open_table(rows)
     first = FirstPass.plan(table, Settings(features=0, **asked))
-    return first.settle(first.task(table.chunk(0, table.n_rows)))
+    return first.resolve_columns(first.task(table.chunk(0, table.n_rows)))
 
 
 def added_up(measure, columns, sampled=()):

@@ -224,7 +224,7 @@ def test_postponed_bins_are_one_bin_in_the_same_cells():
         )
         with open_run(model, X, asked) as run:
             first = FirstPass.plan(run.table, run.asked)
-            columns = first.settle(run.survey(first.task))
+            columns = first.resolve_columns(run.survey(first.task))
             asker = run.probe_model(columns)
             choice = choose_measures(columns, asker, run.asked)
             later = run.measure(asker, columns, postpone_bins(choice).measures)

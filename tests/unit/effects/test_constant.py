@@ -31,7 +31,7 @@ TABLES = {
 def settled(values, weights=None):
     table = open_table(pd.DataFrame({"f": values, "other": np.arange(10.0)}), weights)
     first = FirstPass.plan(table, Settings(features="f"))
-    return first.settle(first.task(table.chunk(0, 10)))
+    return first.resolve_columns(first.task(table.chunk(0, 10)))
 
 
 def concluded(columns, *outputs, missing=()):

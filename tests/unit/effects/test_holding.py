@@ -6,7 +6,7 @@ from tests.unit.effects.askers import asker_for
 from rhale.data import open_table
 from rhale.effects.local.profiles import complement_dependence, partial_dependence
 from rhale.errors import ModelFailedError
-from rhale.models.dependences import normalise_row_weights
+from rhale.models.questions import normalise_row_weights
 
 ROWS = np.random.default_rng(0).normal(size=(20, 3))
 

@@ -269,7 +269,7 @@ def settled(rows, **asked):
     table = open_table(rows)
     plan = Settings(features=0, **asked)
     first = FirstPass.plan(table, plan)
-    return table, first.settle(first.task(table.chunk(0, table.n_rows))), plan
+    return table, first.resolve_columns(first.task(table.chunk(0, table.n_rows))), plan
 
 
 @pytest.mark.parametrize("model", [stepped, product, FOREST], ids=["steps", "smooth", "trees"])

@@ -8,7 +8,7 @@ from rhale.data import open_table
 from rhale.effects.local.queries import STACKED_NUMBERS, BatchedModel
 from rhale.errors import ModelFailedError
 from rhale.models import meet, wrap
-from rhale.models.dependences import HeldPoints
+from rhale.models.questions import HeldPoints
 
 X = np.arange(12.0).reshape(6, 2)
 NAMES = ("a", "b")

@@ -37,7 +37,7 @@ def measured(rows=X, model=STUMP, weights=None, **asked):
     settings = Settings(features=0, **asked)
     first = FirstPass.plan(table, settings)
     chunk = table.chunk(0, table.n_rows)
-    columns = first.settle(first.task(chunk))
+    columns = first.resolve_columns(first.task(chunk))
     asker = asker_for(model, chunk, table.names)
     measure = choose_measures(columns, asker, settings).measures[0]
     task = MeasureTask(asker, (measure,), ALL_KEYS, 0, columns.survey.weight)

@@ -209,7 +209,7 @@ def test_a_first_look_at_rows_in_memory_is_too_short_to_be_shown():
     ],
 )
 def test_both_readings_of_a_table_in_pieces_count(monkeypatch, name, expected):
-    from rhale.data.pieces.table import PiecedTable
+    from rhale.data.pieces import PiecedTable
 
     def two(*_, **__):
         yield Work(4, "", lambda: 1.0)
@@ -220,7 +220,7 @@ def test_both_readings_of_a_table_in_pieces_count(monkeypatch, name, expected):
 
 
 def test_the_end_of_a_table_of_unknown_length_moves_on(monkeypatch):
-    from rhale.data.pieces.table import PiecedTable
+    from rhale.data.pieces import PiecedTable
 
     monkeypatch.setattr(
         "rhale.execution.fold.list_work",
@@ -235,7 +235,7 @@ def test_the_end_of_a_table_of_unknown_length_moves_on(monkeypatch):
     ("engine", "first"), [(None, 3 * 2 + 4), (SimpleNamespace(name="any", no_resume=""), 4)]
 )
 def test_a_resumed_pass_tells_the_rows_before_it_where_they_are_known(monkeypatch, engine, first):
-    from rhale.data.pieces.table import PiecedTable
+    from rhale.data.pieces import PiecedTable
 
     memory, calls = Kept(), []
     memory.save("first-look-3", 2, 1.0)

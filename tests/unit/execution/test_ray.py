@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from rhale.data.frame import FrameTable
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.errors import BadTableError, ModelStoppedError, RhaleError
 from rhale.execution import ray
 from rhale.execution.ray import Ray, open_ray_table

@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import pytest
 
 from rhale.data.frame import FrameTable
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.errors import BadSettingError, BadTableError, ModelStoppedError
 from rhale.execution import spark
 from rhale.execution.spark import Jobs, contents, open_spark_table, summarise_spark_partition

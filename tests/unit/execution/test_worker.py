@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from rhale.data.frame import FrameTable
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.errors import BadTableError, ModelFailedError
 from rhale.execution.worker import (
     AdaptiveTask,

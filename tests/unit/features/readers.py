@@ -23,7 +23,9 @@ def reader(table, columns=None, said=None, *, bins=False, size=SURVEY_ROWS):
     beside = [c for c in range(len(opened.names)) if c not in columns]
     chunk = opened.chunk(0, opened.n_rows)
     counted = [c for c in columns if said.get(c)]
-    seen = SurveyTask(columns, opened.names, (size, 5), 0, beside=beside, counted=counted)(chunk)
+    seen = SurveyTask(
+        columns, opened.names, (size, 5), 0, auxiliary_columns=beside, counted=counted
+    )(chunk)
     asked = Settings(bins=5 if bins else None)
     first = Reader(opened, seen, columns, beside, said, asked)
     return Reader(opened.label(first.labels()), seen, columns, beside, said, asked)

@@ -209,7 +209,7 @@ def test_weights_that_leave_less_than_two_rows_get_a_note(weights, n_rows):
     weight = np.array([*weights, *[1e-9] * (N - len(weights))])
     table = open_table(NUMBER[:, None], weight)
     first = FirstPass.plan(table, Settings())
-    (found,) = first.settle(first.task(table.chunk(0, N))).features
+    (found,) = first.resolve_columns(first.task(table.chunk(0, N))).features
     (note,) = found.notes
     assert note.kind == "weights"
     assert f"by their weights, {N} rows count like {n_rows}: too few" in note
@@ -218,4 +218,4 @@ def test_weights_that_leave_less_than_two_rows_get_a_note(weights, n_rows):
 def test_two_rows_of_equal_weight_get_no_note():
     table = open_table(NUMBER[:2, None], [2.0, 2.0])
     first = FirstPass.plan(table, Settings())
-    assert first.settle(first.task(table.chunk(0, 2))).features[0].notes == ()
+    assert first.resolve_columns(first.task(table.chunk(0, 2))).features[0].notes == ()

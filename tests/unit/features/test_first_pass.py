@@ -15,7 +15,7 @@ NAMED = open_table(pd.DataFrame({"a": X[:, 0], "c": ["u", "v"] * 50, "d": X[:, 1
 
 def settled(table, **asked):
     first = FirstPass.plan(table, Settings(**asked))
-    return first.settle(first.task(table.chunk(0, table.n_rows)))
+    return first.resolve_columns(first.task(table.chunk(0, table.n_rows)))
 
 
 def test_limits_are_read_by_name_position_or_alone():
@@ -31,16 +31,16 @@ def test_limits_are_read_by_name_position_or_alone():
 
 
 def test_columns_beside_the_explained_ones_are_sampled():
-    assert FirstPass.plan(NAMED, Settings(features="a")).beside == [1, 2]
-    assert FirstPass.plan(NAMED, Settings(features="c")).beside == [0, 2]
+    assert FirstPass.plan(NAMED, Settings(features="a")).auxiliary_columns == [1, 2]
+    assert FirstPass.plan(NAMED, Settings(features="c")).auxiliary_columns == [0, 2]
 
 
 def test_columns_of_wide_tables_are_sampled_where_levels_need_an_order(monkeypatch):
     monkeypatch.setattr("rhale.features.feature.MOST_COMBINED", 2)
-    assert FirstPass.plan(NAMED, Settings(features="a")).beside == []
-    assert FirstPass.plan(NAMED, Settings(features="c")).beside == [0, 2]
+    assert FirstPass.plan(NAMED, Settings(features="a")).auxiliary_columns == []
+    assert FirstPass.plan(NAMED, Settings(features="c")).auxiliary_columns == [0, 2]
     given = Settings(features="c", categorical={"c": ["v", "u"]})
-    assert FirstPass.plan(NAMED, given).beside == []
+    assert FirstPass.plan(NAMED, given).auxiliary_columns == []
 
 
 def test_features_stand_in_the_order_that_was_asked_for_and_names_have_numbers():
@@ -56,7 +56,7 @@ def test_features_stand_in_the_order_that_was_asked_for_and_names_have_numbers()
 def test_one_row_is_too_few():
     first = FirstPass.plan(TABLE, Settings())
     with pytest.raises(BadTableError, match="one row"):
-        first.settle(first.task(TABLE.chunk(0, 1)))
+        first.resolve_columns(first.task(TABLE.chunk(0, 1)))
 
 
 def test_columns_that_nobody_named_may_hold_what_cannot_be_read():
@@ -69,4 +69,4 @@ def test_columns_that_nobody_named_may_hold_what_cannot_be_read():
     named = FirstPass.plan(table, Settings(features="a", regions=Regions(splitters=["ids", "b"])))
     assert named.offered == []
     with pytest.raises(BadTableError, match="'ids' has whole numbers beyond"):
-        named.settle(named.task(table.chunk(0, len(X))))
+        named.resolve_columns(named.task(table.chunk(0, len(X))))

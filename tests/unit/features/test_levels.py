@@ -60,5 +60,7 @@ def test_names_stand_one_apart_and_numbers_at_their_values():
     assert names.edges.tolist() == [0.0, 1.0]
     assert numbers.edges.tolist() == [1.0, 5.0]
     level = np.array([1, -1, 0])
-    assert names.stand(level) == pytest.approx(np.array([1.0, np.nan, 0.0]), nan_ok=True)
-    assert numbers.stand(level) == pytest.approx(np.array([5.0, np.nan, 1.0]), nan_ok=True)
+    assert names.level_positions(level) == pytest.approx(np.array([1.0, np.nan, 0.0]), nan_ok=True)
+    assert numbers.level_positions(level) == pytest.approx(
+        np.array([5.0, np.nan, 1.0]), nan_ok=True
+    )

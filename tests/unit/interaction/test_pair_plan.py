@@ -23,7 +23,7 @@ def survey(data, **settings):
     table = open_table(data)
     asked = Settings(**settings)
     first = FirstPass.plan(table, asked)
-    found = first.settle(first.task(table.chunk(0, table.n_rows)))
+    found = first.resolve_columns(first.task(table.chunk(0, table.n_rows)))
     return found.features, found.table.chunk(0, found.table.n_rows), asked
 
 

@@ -235,7 +235,7 @@ def test_chunks_add_up_to_the_whole():
     table = open_table(ROWS, None)
     asked = Settings(pairing=PairSettings(PAIR, "pdp", 4))
     first = FirstPass.plan(table, asked)
-    columns = first.settle(first.task(table.chunk(0, len(ROWS))))
+    columns = first.resolve_columns(first.task(table.chunk(0, len(ROWS))))
     asker = BatchedModel(meet(wrap(product), columns.probe)[0], table.names, 1000)
     sides = make_sides(columns.features[:2], asked, asked.pairing, len(ROWS))
     task = PairTracing(asker, PairPlan(sides, np.array([[0, 1]]), ("corners",)), 0)

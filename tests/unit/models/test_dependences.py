@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.models.dependences import DependenceQuestion, Dependences, centre, normalise_row_weights
+from rhale.models.questions import DependenceQuestion, Dependences, centre, normalise_row_weights
 
 
 def test_rows_without_weights_count_alike():

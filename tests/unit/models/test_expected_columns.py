@@ -5,7 +5,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 
 from rhale.errors import BadTableError
-from rhale.models.columns import columns_for, columns_of, match_columns, tell_left_out
+from rhale.models.columns import columns_for, columns_of, describe_left_out_columns, match_columns
 
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a b", "c", "d"])
 MODEL = LinearRegression().fit(X, X["c"])
@@ -62,7 +62,10 @@ def test_names_are_compared_as_lightgbm_writes_them():
 
 
 def test_columns_that_are_left_out_are_told():
-    note = tell_left_out([f"x{i}" for i in range(12)])
+    note = describe_left_out_columns([f"x{i}" for i in range(12)])
     assert note.kind == "columns"
     assert note.endswith("'x8', 'x9' and 2 more")
-    assert tell_left_out(["id"]) == "column left out, as the model was not fitted on it: 'id'"
+    assert (
+        describe_left_out_columns(["id"])
+        == "column left out, as the model was not fitted on it: 'id'"
+    )

@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rhale.models.own_threads import limit_own_threads, parts_of
+from rhale.models.boosters import limit_own_threads, parts_of
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 import rhale
 from rhale.data import open_table
 from rhale.errors import BadPredictionError, BadSettingError, BadTableError, ModelFailedError
-from rhale.models.columns import count_missing, find_reason, tell_gaps, telling_why
+from rhale.models.columns import count_missing, describe_gaps, find_reason, naming_cause
 
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
 MODEL = LinearRegression().fit(X, X["a"] - X["c"])
@@ -59,18 +59,18 @@ def test_columns_of_the_training_that_are_not_there_are_named():
 )
 def test_what_the_table_does_not_tell_is_left_to_the_model(error, wanted):
     assert find_reason(error, wanted, open_table(GAPS)) is None
-    with pytest.raises(type(error)) as raised, telling_why(wanted, open_table(GAPS)):
+    with pytest.raises(type(error)) as raised, naming_cause(wanted, open_table(GAPS)):
         raise error
     assert raised.value is error
 
 
 def test_other_errors_pass():
     error = BadSettingError("nan")
-    with pytest.raises(BadSettingError, match=r"^nan$"), telling_why(["z"], open_table(GAPS)):
+    with pytest.raises(BadSettingError, match=r"^nan$"), naming_cause(["z"], open_table(GAPS)):
         raise error
 
 
 def test_many_columns_are_counted():
     gaps = {f"x{i}": 10 - i for i in range(8)}
-    assert tell_gaps(gaps, 1000).endswith("'x5' (5) and 2 more columns")
-    assert tell_gaps({"x": 1}, 1000) == "values are missing in 'x' (1 of 1,000 rows)"
+    assert describe_gaps(gaps, 1000).endswith("'x5' (5) and 2 more columns")
+    assert describe_gaps({"x": 1}, 1000) == "values are missing in 'x' (1 of 1,000 rows)"

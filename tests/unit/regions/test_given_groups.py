@@ -35,7 +35,7 @@ TABLE = pd.DataFrame(
 def read(by, table=TABLE):
     opened = open_table(table)
     first = FirstPass.plan(opened, Settings(features="a", regions=by))
-    columns = first.settle(first.task(opened.chunk(0, len(table))))
+    columns = first.resolve_columns(first.task(opened.chunk(0, len(table))))
     return parse_user_groups(by, columns), columns.table.chunk(0, len(table))
 
 

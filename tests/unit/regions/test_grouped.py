@@ -59,7 +59,7 @@ def opened(model, feature, rules=BY_SIGN, n_groups=2, output=0, rows=TABLE):
     table = open_table(rows, weights=WEIGHT)
     settings = Settings(features=feature, regions=Regions())
     first = FirstPass.plan(table, settings)
-    columns = first.settle(first.task(table.chunk(0, N)))
+    columns = first.resolve_columns(first.task(table.chunk(0, N)))
     asker = asker_for(model, columns.probe, table.names)
     base = choose_measures(columns, asker, settings).measures[0]
     division = GroupingRules(rules, columns.splitters, n_groups)

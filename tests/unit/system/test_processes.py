@@ -16,11 +16,11 @@ from rhale.system.processes import (
     SilentError,
     TooLongError,
     can_limit,
-    heard,
     is_about_memory,
     keep_last_output,
+    read_messages,
     rebuilt,
-    started,
+    start_child,
     usual_memory,
     write_child_request,
 )
@@ -39,7 +39,7 @@ SAYS = "import json, os, signal, sys, time; say = lambda w: print(json.dumps(w),
 
 
 def child(code):
-    return started([sys.executable, "-c", SAYS + code])
+    return start_child([sys.executable, "-c", SAYS + code])
 
 
 def listen(code, seconds=PATIENCE):
@@ -47,7 +47,7 @@ def listen(code, seconds=PATIENCE):
     found = []
     with child(code) as process, keep_last_output(process):
         try:
-            for words in heard(process, seconds):
+            for words in read_messages(process, seconds):
                 found.append(words)  # noqa: PERF402 - an error ends it
         except (SilentError, TooLongError, NotUnderstoodError) as error:
             return found, error
@@ -81,7 +81,7 @@ def test_a_child_that_takes_too_long_is_ended():
         keep_last_output(process),
         pytest.raises(TooLongError),
     ):
-        next(heard(process, 0.2))
+        next(read_messages(process, 0.2))
     assert process.returncode is not None
 
 
@@ -101,7 +101,7 @@ def test_of_what_a_child_prints_only_the_end_is_kept():
     """Sixteen times as much as is kept, without a single new line."""
     code = f"sys.stderr.write('x' * {16 * KEPT_OUTPUT_BYTES} + 'the end'); sys.stderr.flush(); say({{}})"
     with child(code) as process, keep_last_output(process) as printed:
-        next(heard(process, PATIENCE))
+        next(read_messages(process, PATIENCE))
     assert len(printed) == KEPT_OUTPUT_BYTES
     assert printed.endswith(b"xxxthe end")
 
@@ -114,7 +114,7 @@ def test_what_a_child_has_started_ends_with_it():
         "say({'pid': inner.pid})\ntime.sleep(600)"
     )
     with child(code) as process, keep_last_output(process):
-        pid = next(heard(process, PATIENCE))["pid"]
+        pid = next(read_messages(process, PATIENCE))["pid"]
     wait_until(lambda: not is_running(pid))
 
 
@@ -145,7 +145,7 @@ def test_a_child_that_ended_already_takes_what_is_sent_without_an_error():
         process.wait()
         write_child_request(process, b"x" * 2**20)
         with pytest.raises(SilentError, match="exit code 0"):
-            next(heard(process, PATIENCE))
+            next(read_messages(process, PATIENCE))
 
 
 def test_errors_of_a_child_keep_their_kind():

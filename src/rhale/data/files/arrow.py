@@ -58,18 +58,21 @@ def _count_rows(file: RegularFile | HeldBytes, heads: Iterable[tuple[int, bytes,
         batch = read_head(head)
         if batch is not None:
             n_rows += batch.n_rows
-            _require_likely(file, batch, place, body)
+            # A compressed batch must not claim to become far larger than the bytes it is made of;
+            # buffers that are not compressed are parts of the body
+            if batch.is_compressed:
+                expanded = 0
+                for start, size in batch.buffers[batch.buffers["size"] > PREFIX].tolist():
+                    (found,) = LONG.unpack(file.read_at(place + start, PREFIX))
+                    expanded += max(found, size - PREFIX)  # -1: the buffer is not compressed
+                require_likely(expanded, body, f"the batch at byte {place}")
     return n_rows
 
 
 def read_arrow_batches(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[Any]:
-    """Read rows in record batches of at most `size` rows; only these columns are touched.
-
-    Notes
-    -----
-    Arrow trusts the offsets and indices in a file, and reads whatever memory they lead to. They
-    are checked in full before anything looks at the values.
-    """
+    """Read rows in record batches of at most `size` rows; only these columns are touched."""
+    # Arrow trusts the offsets and indices in a file, and reads whatever memory they lead to. They
+    # are checked in full before anything looks at the values.
     import pyarrow as pa
 
     place = {name: place for place, name in enumerate(_open_arrow_reader(file, kind).schema.names)}
@@ -161,17 +164,6 @@ def _open_arrow_reader(file: RegularFile, kind: str, **options: Any) -> Any:
     return read_kind(file.native(), **options)
 
 
-def _require_likely(file: RegularFile | HeldBytes, batch: Head, place: int, body: int) -> None:
-    """Refuse a batch that says it becomes far larger than the bytes it is made of."""
-    if not batch.is_compressed:
-        return  # then its buffers are parts of the body
-    expanded = 0
-    for start, size in batch.buffers[batch.buffers["size"] > PREFIX].tolist():
-        (found,) = LONG.unpack(file.read_at(place + start, PREFIX))
-        expanded += max(found, size - PREFIX)  # -1 stands for a buffer as it is
-    require_likely(expanded, body, f"the batch at byte {place}")
-
-
 # --- where the batches are -----------------------------------------------------------------------
 
 
@@ -228,21 +220,11 @@ def _require_inside(file: RegularFile | HeldBytes, place: int, size: int) -> Non
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """What stands before the bytes of a batch.
+    """What stands before the bytes of a batch."""
 
-    Attributes
-    ----------
-    n_rows : int
-        How many rows; none for a dictionary.
-    is_compressed : bool
-        Whether its buffers are.
-    buffers : ndarray
-        Their places in the body, and sizes.
-    """
-
-    n_rows: int
-    is_compressed: bool
-    buffers: Records
+    n_rows: int  # how many rows; none for a dictionary
+    is_compressed: bool  # whether its buffers are
+    buffers: Records  # their places in the body, and sizes
 
 
 def read_head(message: bytes) -> Head | None:

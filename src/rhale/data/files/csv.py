@@ -20,30 +20,8 @@ FAILED = re.compile(r"In CSV column #(\d+):")  # how Arrow says which column has
 
 
 def measure_delimited(file: RegularFile) -> tuple[Any, int]:
-    """Types of all columns and the number of rows; reads the whole file, at most twice.
-
-    Notes
-    -----
-    Arrow tells the types from the first block. Where a later row does not convert, the file is
-    read once more as text, and each block strikes out the types that one of its values is not of.
-    Of those that are left Arrow would take the first with all rows in memory.
-    """
-    _require_likely_width(file)
-    try:
-        found = open_delimited(file)
-        return found.schema, sum(batch.num_rows for batch in found)
-    except ValueError as error:
-        for sign, words in TOO_LONG.items():
-            if sign in str(error):
-                msg = f"{words} of more than {CSV_BLOCK_BYTES:,} bytes, or a quote is not closed"
-                raise ValueError(msg) from error
-        if FAILED.search(str(error)) is None:
-            raise
-    return _infer_types_from_text(file, found.schema.names)
-
-
-def _require_likely_width(file: RegularFile) -> None:
-    """Refuse a header of more columns than the file can fill: Arrow takes 8 kB for each of them."""
+    """Types of all columns and the number of rows; reads the whole file, at most twice."""
+    # Refuse a header of more columns than the file can fill: Arrow allocates 8 kB for each of them
     file.seek(0)
     head = file.read(CSV_BLOCK_BYTES)
     name = str(file.name).lower()
@@ -55,6 +33,32 @@ def _require_likely_width(file: RegularFile) -> None:
     if CSV_COLUMN_BYTES * n_columns > most_from(file.size):
         msg = f"its header names {n_columns:,} columns, far more than its {file.size:,} bytes fill"
         raise ValueError(msg)
+    # Arrow infers the types from the first block
+    try:
+        found = open_delimited(file)
+        return found.schema, sum(batch.num_rows for batch in found)
+    except ValueError as error:
+        for sign, words in TOO_LONG.items():
+            if sign in str(error):
+                msg = f"{words} of more than {CSV_BLOCK_BYTES:,} bytes, or a quote is not closed"
+                raise ValueError(msg) from error
+        if FAILED.search(str(error)) is None:
+            raise
+    # A later row does not convert: read the file once more, as text. Each block strikes out the
+    # types that one of its values does not have; with all rows in memory, Arrow would take the
+    # first type that is left.
+    import pyarrow as pa
+    from pyarrow import csv
+
+    names = found.schema.names
+    cells_as_they_are = csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.binary()), null_values=[]
+    )
+    left, n_rows = [list(guesses()) for _ in names], 0
+    for batch in _open_csv_reader(file, cells_as_they_are):
+        n_rows += batch.num_rows
+        left = [possible(cells, types) for cells, types in zip(batch.columns, left, strict=True)]
+    return pa.schema([(name, types[0]) for name, types in zip(names, left, strict=True)]), n_rows
 
 
 def open_delimited(file: RegularFile, schema: Any = None) -> Any:
@@ -99,30 +103,8 @@ def _open_csv_reader(file: RegularFile, options: Any) -> Any:
 # --- types of all rows ---------------------------------------------------------------------------
 
 
-def _infer_types_from_text(file: RegularFile, names: list[str]) -> tuple[Any, int]:
-    """Types that hold for all rows, and how many these are; reads the file once."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    cells_as_they_are = csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.binary()), null_values=[]
-    )
-    left, n_rows = [list(guesses()) for _ in names], 0
-    for batch in _open_csv_reader(file, cells_as_they_are):
-        n_rows += batch.num_rows
-        left = [possible(cells, types) for cells, types in zip(batch.columns, left, strict=True)]
-    return pa.schema([(name, types[0]) for name, types in zip(names, left, strict=True)]), n_rows
-
-
 def possible(cells: Any, types: list[Any]) -> list[Any]:
     """Those of some types that all cells of a column can be read as.
-
-    Parameters
-    ----------
-    cells : pyarrow.Array of binary
-        The cells as they are written.
-    types : list of pyarrow.DataType
-        The types to try, in the order of guesses; the last one is binary.
 
     Examples
     --------
@@ -134,21 +116,17 @@ def possible(cells: Any, types: list[Any]) -> list[Any]:
     if len(types) == 1:
         return types
     *narrow, text, binary = types
-    written = _as_csv(cells)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # a CSV file in memory with one column of quoted cells
+    inside = pc.replace_substring(cells, b'"', b'""')
+    joined = pc.binary_join_element_wise(pa.scalar(b'"'), inside, pa.scalar(b'"\n'), pa.scalar(b""))
+    written = joined.buffers()[2]  # of a fresh array: nothing but the cells, one after the other
     found = [kind for kind in narrow if _converts(written, kind)]
     # What is a number, a date or missing is text as well. Hexadecimal numbers are no floats.
     is_text = bool(found) or _converts(written, text)
     return [*found, text, binary] if is_text else [binary]
-
-
-def _as_csv(cells: Any) -> Any:
-    """A file in memory with one column, whose cells are quoted."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    inside = pc.replace_substring(cells, b'"', b'""')
-    joined = pc.binary_join_element_wise(pa.scalar(b'"'), inside, pa.scalar(b'"\n'), pa.scalar(b""))
-    return joined.buffers()[2]  # of a fresh array: nothing but the cells, one after the other
 
 
 def _converts(written: Any, kind: Any) -> bool:

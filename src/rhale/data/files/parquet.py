@@ -23,26 +23,18 @@ DICTIONARY_PAGE = 2  # a kind of page
 HEADS = (5, 7, 8)  # fields of a page that hold what is said of its kind
 BYTE_ARRAY_TYPE, UNPACKED = 6, 0  # a type of values, and no compression
 MAX_THRIFT_NESTING = 16  # structures in structures; Parquet has six
-LONG_LIST_MARK = 15  # elements of a list whose number stands in its first byte
+LONG_LIST_MARK = 15  # shorter lists have their length in the first byte
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A column as it is stored in a row group.
+    """A column as it is stored in a row group."""
 
-    Attributes
-    ----------
-    path : tuple of bytes
-        Name of the column, and of what is inside it.
-    kind, codec : int
-        What the values are, and how they are packed.
-    place, size : int
-        Where its pages are, and how many bytes they have.
-    """
-
-    path: tuple[bytes, ...]
+    path: tuple[bytes, ...]  # name of the column, and of what is inside it
+    # kind, codec: what the values are, and how they are packed
     kind: int
     codec: int
+    # place, size: where its pages are, and how many bytes they have
     place: int
     size: int
 
@@ -170,7 +162,7 @@ def _value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]
         return values, place
     if kind == 12:
         return read_structure(content, place, depth + 1)
-    sizes = {1: 0, 2: 0, 3: 1, 7: 8}  # True, False, a byte, a real number: nobody asks for these
+    sizes = {1: 0, 2: 0, 3: 1, 7: 8}  # True, False, a byte, a real number: no caller reads these
     if kind not in sizes:
         msg = f"it has a value of type {kind}"
         raise ValueError(msg)
@@ -253,23 +245,7 @@ def _require_narrow_rows(batches: Iterable[Any], size: int, n_bytes: int) -> Ite
 def safe_rows(
     file: RegularFile, group: RowGroup, place: int, names: set[str], whole: set[str], size: int
 ) -> int:
-    """How many rows of a group can be read at a time, however long their text may turn out to be.
-
-    Parameters
-    ----------
-    file : RegularFile
-        The file.
-    group : RowGroup
-        One of its row groups.
-    place : int
-        Which one.
-    names : set of str
-        The columns that are read.
-    whole : set of str
-        Those that stay dictionaries: their text is not repeated for every row.
-    size : int
-        Rows that are wanted at a time.
-    """
+    """How many rows of a group can be read at a time, however long their text may turn out to be."""
     rows = size
     for column in group.columns:
         name = column.path[0].decode(errors="replace") if column.path else ""
@@ -279,7 +255,12 @@ def safe_rows(
             longest, total = look_at_pages(file, column, group.n_rows)
             if is_text:
                 n_rows = min(size, group.n_rows)
-                rows = min(rows, _rows_of_text(file, column, place, n_rows, longest, total))
+                # Each text could be as long as the longest one of the column
+                most, (entry, page) = most_from(file.size), longest
+                if entry * n_rows > most:
+                    entry = min(entry, longest_entry(file, column, place))
+                fits = entry * n_rows + total <= most
+                rows = min(rows, n_rows if fits else HELD // max(entry, page))
     return max(rows, 1)
 
 
@@ -301,16 +282,6 @@ def look_at_pages(file: RegularFile, column: Stored, n_rows: int) -> tuple[tuple
     if n_values > n_rows:
         require_likely(NUMBER_BYTES * n_values, file.size, what)
     return (dictionary, largest), total
-
-
-def _rows_of_text(
-    file: RegularFile, column: Stored, place: int, n_rows: int, longest: tuple[int, int], total: int
-) -> int:
-    """Rows of text that can be read at a time: each could be as long as the longest there is."""
-    most, (entry, page) = most_from(file.size), longest
-    if entry * n_rows > most:
-        entry = min(entry, longest_entry(file, column, place))
-    return n_rows if entry * n_rows + total <= most else HELD // max(entry, page)
 
 
 def longest_entry(file: RegularFile, column: Stored, place: int) -> int:

@@ -27,7 +27,7 @@ SPECIAL: dict[Callable[[int], bool], str] = {
 
 
 class RegularFile(FileIO):
-    """A file whose kind was looked at again after it was opened, so that nobody can swap it."""
+    """A file whose kind is checked again after it was opened, so that it cannot be swapped in between."""
 
     def __init__(self, path: str) -> None:
         require_regular(path, stat_path(path).st_mode)  # to open a device may already do something
@@ -61,7 +61,7 @@ class RegularFile(FileIO):
         super().close()
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read so many bytes, or as many as are left: Python takes memory for all that it is told."""
+        """Read so many bytes, or as many as are left: Python allocates all that is asked for."""
         left = max(self.size - self.tell(), 0)
         wanted = left if size is None or size < 0 else min(size, left)
         found = super().read(wanted) or b""
@@ -126,7 +126,7 @@ def require_regular(path: str, mode: int) -> None:
 
 
 MAX_TABLE_COLUMNS_NAMED = 10  # names of columns
-# What pyarrow, narwhals and pandas raise for bytes that nobody wrote on purpose.
+# What pyarrow, narwhals and pandas raise for bytes that no writer of theirs has written.
 DAMAGED_TABLE_ERRORS: tuple[type[Exception], ...] = (
     OSError,
     ValueError,
@@ -152,17 +152,13 @@ def naming_failure(what: str) -> Iterator[None]:
     except RhaleError:
         raise
     except Exception as error:
-        if not is_damage(error):
+        # damaged bytes raise these; pyarrow need not be installed to recognise its own
+        is_of_arrow = any(kind.__name__ == "ArrowException" for kind in type(error).__mro__)
+        if not (is_of_arrow or isinstance(error, DAMAGED_TABLE_ERRORS)):
             raise
         said = excerpt(getattr(error, "strerror", None) or error) or type(error).__name__
         msg = f"{what}: {said}"
         raise BadTableError(msg) from error
-
-
-def is_damage(error: Exception) -> bool:
-    """Tell whether an error is one that damaged bytes give; pyarrow need not be there for that."""
-    is_of_arrow = any(kind.__name__ == "ArrowException" for kind in type(error).__mro__)
-    return is_of_arrow or isinstance(error, DAMAGED_TABLE_ERRORS)
 
 
 def shown_names(names: Sequence[str]) -> str:
@@ -192,13 +188,7 @@ ROWS_IN_BYTE = 2**20  # a column of one value takes some hundred bytes for 67 mi
 
 
 def most_from(n_bytes: int) -> int:
-    """How many bytes so many compressed ones may become.
-
-    Examples
-    --------
-    >>> most_from(1000) == 2**28, most_from(2**30) == 2**38
-    (True, True)
-    """
+    """How many bytes so many compressed ones may become."""
     return max(HELD, MAX_TABLE_EXPANSION * n_bytes)
 
 

@@ -35,8 +35,7 @@ from rhale.data.files.regular import (
 )
 from rhale.data.frame import FrameTable
 from rhale.data.open import require_two_rows
-from rhale.data.pieces.reader import naming_source
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable, naming_source
 from rhale.data.table import Chunk
 from rhale.errors import BadTableError, MissingExtraError, excerpt
 from rhale.stats.arrays import IntArray
@@ -59,40 +58,16 @@ DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 @dataclass(frozen=True, eq=False)
 class TableFile:
-    """A file that was opened once, and is read as often as needed.
+    """A file that was opened once, and is read as often as needed."""
 
-    Attributes
-    ----------
-    path : str
-        As the user wrote it.
-    kind : str
-        "parquet", "csv", "arrow" (Feather, too) or "stream".
-    stamp : (int, int)
-        Size in bytes and time of the last change in nanoseconds.
-    schema : pyarrow.Schema
-        Its columns, without what pandas calls an index.
-    n_rows : int
-        How many rows it has.
-    """
-
-    path: str
-    kind: str
-    stamp: Stamp
-    schema: Any
-    n_rows: int
+    path: str  # as the user wrote it
+    kind: str  # "parquet", "csv", "arrow" (Feather, too) or "stream"
+    stamp: Stamp  # size in bytes and time of the last change in nanoseconds
+    schema: Any  # its columns, without what pandas calls an index
+    n_rows: int  # how many rows it has
 
     def batches(self, schema: Any, size: int, skip: int = 0) -> Iterator[Any]:
-        """Read rows in record batches of at most about `size` rows.
-
-        Parameters
-        ----------
-        schema : pyarrow.Schema
-            The columns to read, no others are touched; and their types in the whole table.
-        size : int
-            Rows in a batch.
-        skip : int
-            Rows to leave out at the start.
-        """
+        """Read rows in record batches of at most about `size` rows."""
         self.require_unchanged()
         n_rows = min(skip, self.n_rows)
         with naming_file(self.path, self.kind), RegularFile(self.path) as file:
@@ -133,7 +108,12 @@ def open_file(path: str) -> TableFile:
     with naming_file(path, "table"), RegularFile(path) as file:
         kind = kind_of_table(file, path)
         with naming_file(path, kind):
-            schema, n_rows = _measure_table(file, kind)
+            if kind == "csv":
+                schema, n_rows = csv.measure_delimited(file)
+            elif kind == "parquet":
+                schema, n_rows = parquet.measure_parquet(file)
+            else:
+                schema, n_rows = arrow.measure_arrow(file, kind)
             schema = without_index(schema, path)
             repeated = repeated_in(schema.names)
         if repeated:
@@ -142,13 +122,6 @@ def open_file(path: str) -> TableFile:
         if kind != "csv":
             require_likely_rows(path, n_rows, file.size)
         return TableFile(path, kind, file.stamp, schema, n_rows)
-
-
-def _measure_table(file: RegularFile, kind: str) -> tuple[Any, int]:
-    """Columns and number of rows."""
-    if kind == "csv":
-        return csv.measure_delimited(file)
-    return parquet.measure_parquet(file) if kind == "parquet" else arrow.measure_arrow(file, kind)
 
 
 def footer_digest(path: str) -> str:
@@ -231,24 +204,12 @@ DATASET_READ_AHEAD = 1  # batches and fragments that pyarrow reads before they a
 
 @dataclass(frozen=True, eq=False)
 class Fragment:
-    """One file of a dataset, with the columns that its folder gives it.
+    """One file of a dataset, with the columns that its folder gives it."""
 
-    Attributes
-    ----------
-    fragment : pyarrow.dataset.Fragment
-        Where its rows are.
-    stamp : (int, int)
-        Size in bytes and time of the last change in nanoseconds.
-    schema : pyarrow.Schema
-        Columns of the whole dataset.
-    n_rows : int
-        How many rows it has.
-    """
-
-    fragment: Any
-    stamp: Stamp
-    schema: Any
-    n_rows: int
+    fragment: Any  # where its rows are
+    stamp: Stamp  # size in bytes and time of the last change in nanoseconds
+    schema: Any  # columns of the whole dataset
+    n_rows: int  # how many rows it has
 
     @property
     def path(self) -> str:
@@ -328,13 +289,7 @@ Part = TableFile | Fragment
 
 
 def names_files(data: Any) -> bool:
-    """Tell whether the user passed paths, a dataset of files, or files that are open already.
-
-    Examples
-    --------
-    >>> names_files("rows/*.parquet"), names_files(["a.csv", Path("b.csv")]), names_files([1, 2])
-    (True, True, False)
-    """
+    """Tell whether the user passed paths, a dataset of files, or files that are open already."""
     if isinstance(data, list | tuple):
         return bool(data) and all(isinstance(item, str | Path) for item in data)
     is_open = isinstance(data, PiecedTable) and isinstance(data.source, Files)
@@ -342,19 +297,9 @@ def names_files(data: Any) -> bool:
 
 
 def open_files(data: Any) -> PiecedTable:
-    """Open files without holding their rows.
-
-    Parameters
-    ----------
-    data : str, Path, sequence of these, or pyarrow.dataset.Dataset
-        Paths of files and folders, and patterns such as `rows/*.parquet`; the rows of all files
-        follow each other. Of a folder, all tables below it are read in the order of their names.
-
-    Notes
-    -----
-    Columns and numbers of rows of Parquet and Arrow files stand in their footers. CSV files are
-    read once here, because the type of a column is known after its last row only.
-    """
+    """Open files without holding their rows."""
+    # Columns and numbers of rows of Parquet and Arrow files stand in their footers. CSV files are
+    # read once here, because the type of a column is known after its last row only.
     if isinstance(data, PiecedTable):
         return data
     if find_spec("pyarrow") is None:
@@ -514,18 +459,10 @@ def empty_table(schema: Any, path: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Files:
-    """Files that are one table: its rows are theirs, one file after the other.
+    """Files that are one table: its rows are theirs, one file after the other."""
 
-    Attributes
-    ----------
-    parts : tuple of TableFile or Fragment
-        The files.
-    schema : pyarrow.Schema
-        Columns and types of all files together.
-    """
-
-    parts: tuple[Part, ...]
-    schema: Any
+    parts: tuple[Part, ...]  # the files
+    schema: Any  # columns and types of all files together
 
     @cached_property
     def part_rows(self) -> tuple[int, ...]:
@@ -538,24 +475,18 @@ class Files:
         return [part.identity for part in self.parts]
 
     def chunks(self, table: PiecedTable, size: int, first: int = 0) -> Iterator[Chunk]:
-        """Read all rows in chunks.
-
-        Parameters
-        ----------
-        table : PiecedTable
-            Which columns and rows, and how they become chunks.
-        size : int
-            Rows in a chunk; small files are read together until there are about as many.
-        first : int
-            How many chunks to leave out at the start; most of them are not read.
-        """
+        """Read all rows in chunks."""
         if table.weights is not None:  # a chunk whose weights are all zero does not come
             yield from islice(self._chunks(table, size, 0), first, None)
         else:
             yield from self._chunks(table, size, first)
 
     def _chunks(self, table: PiecedTable, size: int, first: int) -> Iterator[Chunk]:
-        rows = self._wanted_rows(table)
+        # how many rows of each file are wanted
+        if table.drawn is None:
+            rows = list(self.part_rows)
+        else:
+            rows = [int(n) for n in np.diff(np.searchsorted(table.drawn, self._starts))]
         for group in group_small_files(rows, size):
             n_chunks = -(-sum(rows[place] for place in group) // size)
             if first < n_chunks:
@@ -568,10 +499,20 @@ class Files:
         """Read some files as if they were one, without the first wanted rows."""
         parts = [self.parts[place] for place in group]
         if table.drawn is not None:
-            drawn = self._places_in(table.drawn, group)
+            # positions of the drawn rows among the rows of these files alone
+            found, before = list[IntArray](), 0
+            for place in group:
+                start, stop = self._starts[place], self._starts[place + 1]
+                low, high = np.searchsorted(table.drawn, [start, stop])
+                found.append(table.drawn[low:high] - start + before)
+                before += stop - start
+            drawn = np.concatenate(found)
             table, n_known = replace(table, drawn=drawn), int(drawn[n_known]) if n_known else 0
         schema = self._schema_of(table.wanted)
-        pieces = _pieces(parts, schema, size, n_known)
+        assert len(parts) == 1 or not n_known  # noqa: S101 - several files together are one chunk
+        batches = (batch for part in parts for batch in part.batches(schema, size, n_known))
+        # what pandas noted in them about types is left out
+        pieces = (batch.replace_schema_metadata(None) for batch in batches)
         where = _describe_files(parts, ", rows counted through")
         yield from table.cut(pieces, size, where=where, first_row=n_known, start=n_known)
 
@@ -590,22 +531,6 @@ class Files:
     def _starts(self) -> list[int]:
         """Places of the first rows of all files."""
         return list(accumulate(self.part_rows, initial=0))
-
-    def _wanted_rows(self, table: PiecedTable) -> list[int]:
-        """How many rows of every file are wanted."""
-        if table.drawn is None:
-            return list(self.part_rows)
-        return [int(n) for n in np.diff(np.searchsorted(table.drawn, self._starts))]
-
-    def _places_in(self, drawn: IntArray, group: Sequence[int]) -> IntArray:
-        """Places of drawn rows among the rows of some files alone."""
-        found, before = list[IntArray](), 0
-        for place in group:
-            start, stop = self._starts[place], self._starts[place + 1]
-            low, high = np.searchsorted(drawn, [start, stop])
-            found.append(drawn[low:high] - start + before)
-            before += stop - start
-        return np.concatenate(found)
 
 
 def _describe_files(parts: Sequence[Part], more: str = "") -> str:
@@ -634,14 +559,6 @@ def group_small_files(rows: Sequence[int], size: int) -> Iterator[list[int]]:
         yield held
 
 
-def _pieces(parts: Sequence[Part], schema: Any, size: int, skip: int) -> Iterator[Any]:
-    """Batches of some files; what pandas noted in them about types is left out."""
-    assert len(parts) == 1 or not skip  # noqa: S101 - several files together are one chunk
-    for part in parts:
-        for batch in part.batches(schema, size, skip):
-            yield batch.replace_schema_metadata(None)
-
-
 def read_some(table: PiecedTable, n_rows: int, settings: Mapping[str, Any]) -> Any:
     """Read a few rows into memory, drawn from all files; settings are those of `explain`."""
     columns, weights = settings.get("columns"), settings.get("weights")
@@ -652,24 +569,13 @@ def read_some(table: PiecedTable, n_rows: int, settings: Mapping[str, Any]) -> A
     places = np.sort(rng.choice(n_all, min(n_rows, n_all), replace=False))
     drawn = table.take(places, table.source.part_rows)
     (chunk,) = drawn.chunks(n_rows)
-    return drawn.settle(chunk.facts()).settle_chunk(chunk).rows
+    return drawn.with_column_types(chunk.facts()).settle_chunk(chunk).rows
 
 
 def read_all(table: PiecedTable) -> Any:
-    """Read all rows into memory, as models see them.
-
-    Parameters
-    ----------
-    table : PiecedTable
-        Files that are open, with the columns that are wanted.
-
-    Returns
-    -------
-    pandas data frame
-        A table of Arrow where pandas is not installed.
-    """
+    """Read all rows into memory, as models see them."""
     (chunk,) = table.chunks(sum(table.source.part_rows))
-    return table.settle(chunk.facts()).settle_chunk(chunk).rows
+    return table.with_column_types(chunk.facts()).settle_chunk(chunk).rows
 
 
 def least_size(table: PiecedTable) -> int:

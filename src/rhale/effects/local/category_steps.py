@@ -269,7 +269,7 @@ class LevelDifferences:
             steps.up[:, known],
             None if weights is None else weights[known],
         )
-        positions = self.levels.stand(level)[sampled, None]
+        positions = self.levels.level_positions(level)[sampled, None]
         kept = np.hstack([positions, steps.down[:, sampled].T, steps.up[:, sampled].T, near])
         return ChunkResult(total, kept)
 

@@ -23,7 +23,7 @@ from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey, rows_keys, sample_chunk_rows
 from rhale.models import Predictor
-from rhale.models.dependences import HeldPoints
+from rhale.models.questions import HeldPoints
 from rhale.output.note import Note
 from rhale.output.times import format_axis_value
 from rhale.regions.settings import Target
@@ -611,7 +611,7 @@ class SplitterColumn:
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
         """No sums; the positions of the sampled rows."""
-        return ChunkResult(0, self.feature.stands(rows.chunk)[rows.sampled, None])
+        return ChunkResult(0, self.feature.axis_positions(rows.chunk)[rows.sampled, None])
 
     def conclude(self, total: int, kept: FloatArray, context: MeasureContext) -> Conclusion:  # noqa: ARG002
         """Nothing."""

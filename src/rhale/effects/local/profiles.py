@@ -44,7 +44,7 @@ from rhale.effects.local.queries import STACKED_ROWS, BatchedModel, Question, in
 from rhale.effects.profile import Profile
 from rhale.effects.table import Missing
 from rhale.features.feature import Feature
-from rhale.models.dependences import HeldPoints
+from rhale.models.questions import HeldPoints
 from rhale.output.note import Note
 from rhale.settings import MARGINAL_BINS, Settings
 from rhale.stats.arrays import FloatArray, IntArray
@@ -106,7 +106,7 @@ class Tracing:
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
         """Moments of the curves, of all rows and by the positions of the rows."""
-        x = self.feature.stands(rows.chunk)
+        x = self.feature.axis_positions(rows.chunk)
         place = locate_between_points(x, self.points)
         n_points, (n_rows, n_outputs) = self.points.size, replies.predictions.shape
         curves, weights = replies.curves or in_hand(replies.changed), rows.chunk.weights
@@ -287,7 +287,7 @@ class Marginal:
 
     def add_up(self, rows: MeasuredChunk, asked: Questions, replies: Replies) -> ChunkResult:  # noqa: ARG002
         """Moments of the predictions in each bin."""
-        x = self.feature.stands(rows.chunk)
+        x = self.feature.axis_positions(rows.chunk)
         cells = measure_moments(self.grid, x, replies.predictions.T, rows.chunk.weights)
         return ChunkResult(cells, x[rows.sampled, None])
 

@@ -14,9 +14,8 @@ from rhale.data.table import Change, HeldColumn
 from rhale.effects.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.models import Predictor
-from rhale.models.dependences import HeldPoints
 from rhale.models.predictor import Answers
-from rhale.models.questions import PairQuestion, PairReply
+from rhale.models.questions import HeldPoints, PairQuestion, PairReply
 from rhale.stats.arrays import FloatArray, IntArray
 
 Reason = str

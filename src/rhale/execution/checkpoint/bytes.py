@@ -30,28 +30,10 @@ class NoPlainFormError(ValueError):
 def encode_checkpoint_value(value: Any) -> bytes:
     """Turn a value into bytes.
 
-    Parameters
-    ----------
-    value : object
-        A record that `rhale.stats.records.crosses_processes` knows, an array of numbers, rows
-        of pandas or pyarrow, or a plain value: None, truth, number, text, bytes, a type of these;
-        tuples, lists and dictionaries of them.
-
-    Raises
-    ------
-    NoPlainFormError
-        If there is anything else in it.
-
-    Notes
-    -----
-    JSON says what it is; the bytes of all arrays follow. Nothing is pickled: reading a file of
-    an unknown origin makes wrong numbers at worst.
-
-    Examples
-    --------
-    >>> decode_checkpoint_value(encode_checkpoint_value({"a": (1, float("inf"))}))
-    {'a': (1, inf)}
+    Raise `NoPlainFormError` if there is anything else in it.
     """
+    # JSON says what it is; the bytes of all arrays follow. Nothing is pickled: reading a file of
+    # an unknown origin makes wrong numbers at worst.
     packer = Packer()
     tree = packer.plain(value)
     head = json.dumps([[len(blob) for blob in packer.blobs], tree]).encode()
@@ -70,7 +52,7 @@ def decode_checkpoint_value(data: bytes) -> Any:
 
 
 class Packer:
-    """Makes plain values of all others; bytes are put aside."""
+    """Turn values into plain ones of JSON; bytes are collected in `blobs`."""
 
     def __init__(self) -> None:
         self.blobs: list[bytes] = []
@@ -97,7 +79,7 @@ class Packer:
         return self.record(value)
 
     def column(self, values: Sequence[Any]) -> Plain:
-        """Values side by side; many of one type take little time and room."""
+        """A sequence of values; many of one type are stored as one array."""
         kinds = set(map(type, values))
         if kinds == {float}:
             return {"numbers": self.array(np.array(values))}
@@ -138,11 +120,11 @@ class Packer:
 
 
 class Unpacker:
-    """Makes values of plain ones, and of the bytes that were put aside."""
+    """Turn plain values of JSON and the collected bytes back into values."""
 
     def __init__(self, blobs: list[bytes], n_bytes: int) -> None:
         self.blobs = dict(enumerate(blobs))
-        self.room = n_bytes  # values that may be repeated: beside each stand others, of some bytes
+        self.room = n_bytes  # how many repeated values may be made: no more than the file has bytes
         self.readers: dict[str, Callable[[Any], Any]] = {
             "tuple": lambda content: tuple(self.column(content)),
             "list": self.column,
@@ -156,11 +138,11 @@ class Unpacker:
         }
 
     def take(self, place: int) -> bytes:
-        """Bytes that were put aside; once, as many copies of them would take more memory."""
+        """Collected bytes; each once, since copies of them would take more memory than the file."""
         return self.blobs.pop(place)
 
     def restore(self, tree: Plain) -> Any:
-        """The value that a plain one stands for."""
+        """The value that a plain one encodes."""
         if not isinstance(tree, dict):
             return tree
         ((name, content),) = tree.items()
@@ -205,10 +187,7 @@ class Unpacker:
 def arrow_bytes(frame: nw.DataFrame[Any]) -> bytes:
     """Write rows of pandas or pyarrow as a stream of Arrow.
 
-    Raises
-    ------
-    NoPlainFormError
-        If a column would not come back as it is.
+    Raise `NoPlainFormError` if a column would not come back as it is.
     """
     library, native = str(frame.implementation.value), frame.to_native()
     try:

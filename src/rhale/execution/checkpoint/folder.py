@@ -22,7 +22,7 @@ import numpy as np
 
 from rhale.data import Table, TableInMemory
 from rhale.data.files.regular import NONBLOCKING_FLAG
-from rhale.data.pieces.table import PiecedTable
+from rhale.data.pieces import PiecedTable
 from rhale.data.table import read_chunks
 from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
 from rhale.execution.checkpoint.bytes import (
@@ -48,21 +48,11 @@ NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # not on Windows
 
 @dataclass(frozen=True, eq=False)
 class KeptSum:
-    """What was kept of a pass.
+    """What was kept of a pass."""
 
-    Attributes
-    ----------
-    done : int
-        Chunks that are in it.
-    folded : object
-        Their sum.
-    is_last : bool
-        Whether these are all chunks of the pass.
-    """
-
-    done: int
-    folded: Any
-    is_last: bool = False
+    done: int  # chunks that are in it
+    folded: Any  # their sum
+    is_last: bool = False  # whether these are all chunks of the pass
 
 
 class Checkpoint:
@@ -70,14 +60,6 @@ class Checkpoint:
 
     Only one process at a time has it; `close` gives it back, and so does the end of a process,
     however it ends. Use it in a `with` block.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, Checkpoint.open(folder, {"seed": 0}) as point:
-    ...     point.save("survey", 3, np.arange(2))
-    ...     point.load("survey").done
-    3
     """
 
     def __init__(self, folder: Path, run: Any, lock: int) -> None:
@@ -85,23 +67,16 @@ class Checkpoint:
         self._mark = blake2b(_text(run).encode(), digest_size=DIGEST_BYTES).hexdigest()
         self._before = "nothing was kept before, so the same call begins anew"
         self.last_read: str | None = None  # the pass
-        self._due = -np.inf  # a first time soon: what cannot be written is told at once
+        self._due = (
+            -np.inf
+        )  # the first save comes soon: a folder that cannot be written to is reported at once
 
     @classmethod
     def open(cls, folder: Any, run: Mapping[str, Any]) -> Checkpoint:
         """Take a folder for a run: a new one, an empty one, or the one it had before.
 
-        Parameters
-        ----------
-        folder : str or path
-            Made if it is not there.
-        run : mapping of str to plain values of JSON
-            What makes the run the same run: settings, files with their sizes, versions.
-
-        Raises
-        ------
-        CheckpointError
-            If the folder holds other files or another run, or another process has it.
+        Raise `CheckpointError` if the folder holds other files or another run, or another process
+        has it.
         """
         if not isinstance(folder, str | PathLike):
             msg = f"checkpoint={folder!r:.60} is no folder; pass its path"
@@ -124,7 +99,7 @@ class Checkpoint:
             raise CheckpointError(msg) from error
         point = cls(place, plain, lock)
         try:
-            point._meet()
+            point._claim_folder()
         except BaseException:
             point.close()
             raise
@@ -150,10 +125,7 @@ class Checkpoint:
     def load(self, name: str) -> KeptSum | None:
         """What was kept of a pass; None if nothing was.
 
-        Raises
-        ------
-        CheckpointError
-            If the file is damaged.
+        Raise `CheckpointError` if the file is damaged.
         """
         path = self._path(name)
         if not path.exists():
@@ -172,27 +144,10 @@ class Checkpoint:
     def save(self, name: str, done: int, folded: Any, *, is_last: bool = False) -> None:
         """Keep the sum of the first chunks of a pass, in place of what was kept of it before.
 
-        Parameters
-        ----------
-        name : str
-            Of the pass.
-        done : int
-            Chunks that are in it.
-        folded : object
-            Their sum.
-        is_last : bool
-            Whether these are all chunks of the pass.
-
-        Raises
-        ------
-        CheckpointError
-            If it cannot be written. What was kept before is whole.
-
-        Notes
-        -----
-        A sum with rows or values of a kind that has no plain form is not kept: after an
-        interruption the pass goes on from what was kept before, or begins anew.
+        Raise `CheckpointError` if it cannot be written. What was kept before is whole.
         """
+        # A sum with rows or values of a kind that has no plain form is not kept: after an
+        # interruption the pass goes on from what was kept before, or begins anew.
         start = time.monotonic()
         with suppress(NoPlainFormError):
             self._write(name, {"done": done, "folded": folded, "is_last": is_last})
@@ -207,10 +162,7 @@ class Checkpoint:
     def same_answers(self, predictions: FloatArray) -> None:
         """Keep a model's answers to some rows; later, refuse a model with other answers.
 
-        Parameters
-        ----------
-        predictions : ndarray of shape (n_rows, n_outputs)
-            Answers to the same rows in the same order, each time.
+        Shapes: predictions (n_rows, n_outputs).
         """
         path = self._path(PREDICTIONS_FILE)
         if not path.exists():
@@ -239,7 +191,7 @@ class Checkpoint:
 
     # --- the run -------------------------------------------------------------------------------
 
-    def _meet(self) -> None:
+    def _claim_folder(self) -> None:
         """See whose folder it is; a new one is ours."""
         path = self._path(RUN_FILE)
         if not path.exists():
@@ -421,15 +373,7 @@ ROWS_AT_ONCE = 2**16
 
 
 def identify(table: Table, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a run, so that another one can be told from it.
-
-    Parameters
-    ----------
-    table : Table
-        The rows.
-    said : mapping of str to object
-        The settings.
-    """
+    """Describe a run by plain values that differ from those of any other run."""
     return {
         "table": {"columns": list(table.names), "kind": table.kind, **_rows_of(table)},
         **{name: make_plain_setting(value) for name, value in said.items()},
@@ -437,7 +381,7 @@ def identify(table: Table, said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_plain_setting(value: Any) -> Any:
-    """Make a setting a plain value; what JSON does not have is told by its `repr`.
+    """Make a setting a plain value of JSON; other objects become their `repr`.
 
     Examples
     --------

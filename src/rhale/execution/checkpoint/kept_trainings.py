@@ -12,7 +12,7 @@ import numpy as np
 from rhale.effects import store
 from rhale.errors import BadFileError
 from rhale.execution.checkpoint.folder import Checkpoint, digest_of, identify, make_plain_setting
-from rhale.models.training import Trainer, TrainingSet
+from rhale.models.training import TrainingSet
 from rhale.stats.arrays import IntArray
 
 KEPT_EFFECTS_KEY, KEPT_PAIRS_KEY = "explanation", "pairs"
@@ -28,28 +28,12 @@ class KeptTraining:
 
 @dataclass(frozen=True, eq=False)
 class KeptTrainings:
-    """Finished trainings of one call; models are not among them.
+    """Finished trainings of one call; models are not among them."""
 
-    Attributes
-    ----------
-    memory : Checkpoint
-        The folder.
-    """
-
-    memory: Checkpoint
+    memory: Checkpoint  # the folder
 
     def save(self, number: int, explanation: Any, pairs: Any = None) -> None:
-        """Keep a training; a file that is there is whole, whatever happens.
-
-        Parameters
-        ----------
-        number : int
-            Of the training, from 0 on.
-        explanation : Explanation
-            Its effects, with all that bins are chosen from.
-        pairs : Interactions, optional
-            Pairs that were measured, too.
-        """
+        """Keep a training; a file that is there is whole, whatever happens."""
         content = {
             KEPT_EFFECTS_KEY: _written(store.pack_explanation(explanation)),
             KEPT_PAIRS_KEY: None if pairs is None else _written(store.pack_interactions(pairs)),
@@ -60,10 +44,7 @@ class KeptTrainings:
     def load(self, number: int) -> KeptTraining | None:
         """What was kept of a training; None if nothing was.
 
-        Raises
-        ------
-        CheckpointError
-            If the file is damaged.
+        Raise `CheckpointError` if the file is damaged.
         """
         name = name_training(number)
         found = self.memory.load(name)
@@ -92,38 +73,26 @@ def _written(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def name_training(number: int) -> str:
-    """Name of the file of a training, which counts from 1.
-
-    Examples
-    --------
-    >>> name_training(0)
-    'training-1'
-    """
+    """Name of the file of a training, which counts from 1."""
     return f"training-{number + 1}"
 
 
 def identify_trainings(
     lesson: TrainingSet, parts: Sequence[IntArray], said: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Describe a call, so that another one can be told from it.
-
-    Parameters
-    ----------
-    lesson : TrainingSet
-        Who learns what from which table.
-    parts : sequence of ndarray
-        Rows of each training.
-    said : mapping of str to object
-        What every training is asked, and versions.
-
-    Notes
-    -----
-    An estimator is known by its class and parameters, a function by its name alone.
-    """
+    """Describe a call by plain values that differ from those of any other call."""
+    # An estimator is known by its class and parameters, a function by its name alone.
     rows = b"".join(np.asarray(part, dtype="<i8").tobytes() for part in parts)
     sizes = np.array([part.size for part in parts], dtype="<i8").tobytes()
+    trainer = lesson.trainer
+    learner = trainer.learner
+    ask = getattr(learner, "get_params", None)
+    params = ask(deep=True) if callable(ask) else {}
+    kind = learner if trainer.renew is None else type(learner)
+    where = getattr(kind, "__module__", "")
+    found = {name: fingerprint_value(held) for name, held in sorted(params.items())}
     own = {
-        "learner": describe_learner(lesson.trainer),
+        "learner": {"name": f"{where}.{trainer.name}", "parameters": found},
         "target": fingerprint_value(lesson.target),
         "fit_params": {
             name: fingerprint_value(held) for name, held in (lesson.params or {}).items()
@@ -132,17 +101,6 @@ def identify_trainings(
         "rows of trainings": digest_of(sizes + rows),
     }
     return identify(lesson.table, {**said, **own})
-
-
-def describe_learner(trainer: Trainer) -> dict[str, Any]:
-    """Class and parameters of an estimator; a function by its name."""
-    learner = trainer.learner
-    ask = getattr(learner, "get_params", None)
-    params = ask(deep=True) if callable(ask) else {}
-    kind = learner if trainer.renew is None else type(learner)
-    where = getattr(kind, "__module__", "")
-    found = {name: fingerprint_value(held) for name, held in sorted(params.items())}
-    return {"name": f"{where}.{trainer.name}", "parameters": found}
 
 
 def fingerprint_value(value: Any) -> Any:
@@ -156,7 +114,7 @@ def fingerprint_value(value: Any) -> Any:
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
     if hasattr(value, "get_params"):
-        return type(value).__name__  # its parameters are told beside it
+        return type(value).__name__  # its parameters are listed, too
     if isinstance(value, Mapping):
         return {str(key): fingerprint_value(held) for key, held in value.items()}
     if isinstance(value, list | tuple):

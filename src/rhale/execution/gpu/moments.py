@@ -28,16 +28,7 @@ STAGED_BYTES, N_STAGED = 2**24, 4  # buffers on the way to a device: one is fill
 def device_row_keys(rows: torch.Tensor, seed: int = 0) -> torch.Tensor:
     """Keys of rows: the bits of `rhale.stats.sampling.hash_rows`.
 
-    Parameters
-    ----------
-    rows : tensor of shape (n_rows, n_columns)
-        Values, of any type.
-    seed : int
-        Another seed gives another order.
-
-    Returns
-    -------
-    tensor of int64 of shape (n_rows,)
+    Shapes: rows (n_rows, n_columns), result (n_rows,).
     """
     start = int(np.random.default_rng(seed).integers(2**63))
     key = torch.full((len(rows),), start, dtype=torch.int64, device=rows.device)
@@ -55,11 +46,7 @@ def device_row_keys(rows: torch.Tensor, seed: int = 0) -> torch.Tensor:
 def row_facts(rows: torch.Tensor, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     """Keys of rows, and facts about all columns.
 
-    Returns
-    -------
-    key : tensor of int64 of shape (n_rows,)
-    facts : tensor of float64 of shape (4, n_columns)
-        Lowest and highest value, rows without a value, and 1 where all values are whole.
+    Shapes: key (n_rows,), facts (4, n_columns).
     """
     numbers = rows.double()
     missing = numbers.isnan()
@@ -110,21 +97,11 @@ def as_keys(key: torch.Tensor) -> KeyArray:
 
 @dataclass(frozen=True, eq=False)
 class DeviceCells:
-    """Cells of several columns, ready on a device.
+    """Cells of several columns, ready on a device."""
 
-    Attributes
-    ----------
-    grids : tuple of Grid
-        Cells of each explained column.
-    columns : tuple of int
-        The explained columns.
-    edges : tensor of float64 of shape (n_features, n_most + 1)
-        Limits of all cells, filled up with inf.
-    """
-
-    grids: tuple[Grid, ...]
-    columns: tuple[int, ...]
-    edges: torch.Tensor
+    grids: tuple[Grid, ...]  # cells of each explained column
+    columns: tuple[int, ...]  # the explained columns
+    edges: torch.Tensor  # (n_features, n_most + 1): limits of all cells, filled up with inf
 
     @property
     def n_most(self) -> int:
@@ -150,30 +127,14 @@ def measure_all(
 ) -> torch.Tensor:
     """Measure the joint moments of several columns and of their slopes in every cell.
 
-    Parameters
-    ----------
-    cells : DeviceCells
-        Columns and cells; rows outside them are left out.
-    rows : tensor of shape (n_rows, n_columns)
-        The table, of any type.
-    slopes : tensor of shape (n_rows, n_outputs, n_columns)
-        Local effects.
-    weights : tensor of float64 of shape (n_rows,), optional
-        How much each row matters.
-
-    Returns
-    -------
-    tensor of float64 of shape (n_features, 7 + 3 n_outputs, n_most)
-        For `unpack_device_moments`: count, weight, its squares, mean of x, Sxx, smallest and largest x, then
-        mean, Sxd, Sdd of each output. It is where the rows are.
-
-    Notes
-    -----
-    O(n_rows n_features n_outputs). As in `rhale.effects.binning.moments.measure_moments`, values are taken from
-    one value of their cell first, and from its mean then: nothing is lost to cancellation, and
-    equal values deviate by exactly nothing. On a GPU the order of the additions changes from run
-    to run, and with it the last digits.
+    Shapes: rows (n_rows, n_columns), slopes (n_rows, n_outputs, n_columns), weights (n_rows,),
+    result (n_features, 7 + 3 n_outputs, n_most): count, weight, squared weights, mean of x, Sxx,
+    smallest and largest x, then mean, Sxd and Sdd of each output.
     """
+    # O(n_rows n_features n_outputs). As in `rhale.effects.binning.moments.measure_moments`, values
+    # are taken from one value of their cell first, and from its mean then: nothing is lost to
+    # cancellation, and equal values deviate by exactly nothing. On a GPU the order of the
+    # additions changes from run to run, and with it the last digits.
     shape = len(cells.grids), N_OWN + 3 * slopes.shape[1], cells.n_most
     packed = torch.zeros(shape, dtype=torch.float64, device=rows.device)
     packed[:, 5], packed[:, 6] = torch.inf, -torch.inf  # cells that some columns do not have
@@ -269,13 +230,9 @@ def to_device_tensor(rows: Any, device: torch.device) -> torch.Tensor:
 
 
 def copy_to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A tensor on a device: as it is if it is there, else a copy in the same layout.
-
-    Notes
-    -----
-    A device reads pinned memory several times faster than any other, and while it does the
-    processor's threads fill the next buffer: a copy takes as long as the slower of both.
-    """
+    """A tensor on a device: as it is if it is there, else a copy in the same layout."""
+    # A device reads pinned memory several times faster than any other, and while it does the
+    # processor's threads fill the next buffer: a copy takes as long as the slower of both.
     if tensor.device.type != "cpu" or device.type != "cuda" or tensor.nbytes <= STAGED_BYTES:
         return tensor.to(device)
     is_plain = tensor.is_contiguous()

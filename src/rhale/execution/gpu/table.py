@@ -56,24 +56,13 @@ TENSOR_SAMPLE_FACTOR = 1.25  # times the wanted rows are looked at: keys are lik
 
 @dataclass(frozen=True, eq=False)
 class TensorChunk:
-    """Some rows of a tensor, on the device where the model computes.
+    """Some rows of a tensor, on the device where the model computes."""
 
-    Attributes
-    ----------
-    tensor : tensor of shape (n_rows, n_columns)
-        The rows, of the user's type.
-    first : int
-        Number of the first row.
-    numbers : ndarray or None
-        Numbers of all rows, where they are not `first`, `first` + 1, ...
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters; in the host's memory.
-    """
-
-    tensor: torch.Tensor
-    first: int = 0
+    tensor: torch.Tensor  # (n_rows, n_columns): the rows, of the user's type
+    first: int = 0  # number of the first row
+    # Numbers of all rows, where they are not `first`, `first` + 1, ...
     numbers: IntArray | None = None
-    weights: FloatArray | None = None
+    weights: FloatArray | None = None  # (n_rows,): how much each row matters; in the host's memory
 
     where = ""
 
@@ -177,7 +166,7 @@ class TensorChunk:
             if index in task.unchecked:
                 continue
             check_column(self.column(index), task.names[index], self.row_numbers)
-        rows, sample = self._sample(key, (*chosen, *task.beside), sizes[0], weight)
+        rows, sample = self._sample(key, (*chosen, *task.auxiliary_columns), sizes[0], weight)
         near = rows[as_ordered(key[rows]).topk(min(sizes[1], len(rows)), largest=False).indices]
         near = near.sort().values
         held = squares = n_known = (self.n_rows - missing).astype(np.intp)
@@ -253,30 +242,16 @@ class TensorSurveyTask:
 
 @dataclass(frozen=True, eq=False)
 class TensorTable(NumbersAlone):
-    """A two-dimensional tensor of numbers; columns are called x0, x1, ...
+    """A two-dimensional tensor of numbers; columns are called x0, x1, ..."""
 
-    Attributes
-    ----------
-    tensor : tensor of shape (n_rows, n_columns)
-        The rows; on the device, or in the host's memory if they do not fit there.
-    device : torch.device
-        Where chunks are.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters; in the host's memory.
-    row_numbers : ndarray or None
-        Numbers of the rows, where they are not 0, 1, 2, ...
-    column_names : tuple of str
-        Names, where they are not x0, x1, ...
-    kind : str
-        The library the table comes from.
-    """
-
+    # (n_rows, n_columns): the rows; on the device, or in the host's memory if they do not fit
+    # there
     tensor: torch.Tensor
-    device: torch.device
-    weights: FloatArray | None = None
-    row_numbers: IntArray | None = None
-    column_names: tuple[str, ...] = ()
-    kind: str = "torch"
+    device: torch.device  # where chunks are
+    weights: FloatArray | None = None  # (n_rows,): how much each row matters; in the host's memory
+    row_numbers: IntArray | None = None  # numbers of the rows, where they are not 0, 1, 2,
+    column_names: tuple[str, ...] = ()  # names, where they are not x0, x1, ...
+    kind: str = "torch"  # the library the table comes from
 
     @property
     def names(self) -> tuple[str, ...]:

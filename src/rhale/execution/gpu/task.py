@@ -34,24 +34,7 @@ HOST_ROWS = 2**18  # rows that come to the host at a time
 
 
 def move_to_device(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, Any]:
-    """Bring a model and a table to one device.
-
-    Parameters
-    ----------
-    adapter : Adapter
-        The model; the user's own stays where it is.
-    table : Table
-        The rows.
-    device : str, torch.device, JAX device or None
-        Where to compute; None for where the model is.
-
-    Returns
-    -------
-    adapter : Adapter
-        On the device.
-    table : Table
-        An array that a module on a CUDA device is to see is read there; others as they are.
-    """
+    """Bring a model and a table to one device."""
     if device is not None:
         adapter = adapter.move_to(device)
     here = table.storage.device
@@ -120,14 +103,9 @@ class UnusableError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class DeviceTask:
-    """Measure the slopes of some features in a chunk, where the module computes them.
+    """Measure the slopes of some features in a chunk, where the module computes them."""
 
-    Attributes
-    ----------
-    task : Asking
-        What to measure; it measures chunks where something is wrong, and says what.
-    """
-
+    # What to measure; it measures chunks where something is wrong, and says what
     task: MeasureTask
 
     @property
@@ -157,7 +135,10 @@ class DeviceTask:
         try:
             return reduce(add, self.measure(chunk))
         except UnusableError:
-            return self.by_the_host(chunk)
+            # the host says where slopes are no numbers; those along missing values do not count
+            starts = range(0, chunk.n_rows, HOST_ROWS)
+            rows = (np.arange(s, min(s + HOST_ROWS, chunk.n_rows)) for s in starts)
+            return reduce(add, (self.task(chunk.take(some)) for some in rows))
 
     def measure(self, chunk: Chunk) -> Iterator[MeasureSums]:
         """Measure one slab of a chunk after the other."""
@@ -206,12 +187,6 @@ class DeviceTask:
         sample = sample_chunk_rows(chunk, sampled, key, self.select(kept, most.size - 1, near))
         totals = tuple(0 if isinstance(m, Constant) else next(moments) for m in self.task.measures)
         return MeasureSums(totals, sample, n_rows + n_asked)
-
-    def by_the_host(self, chunk: Chunk) -> MeasureSums:
-        """Say where slopes are no numbers; those along missing values are none, and do not count."""
-        starts = range(0, chunk.n_rows, HOST_ROWS)
-        rows = (np.arange(s, min(s + HOST_ROWS, chunk.n_rows)) for s in starts)
-        return reduce(add, (self.task(chunk.take(some)) for some in rows))
 
     def move_rows(
         self, chunk: Chunk, sampled: IntArray, key: KeyArray

@@ -1,1 +1,1 @@
-"""Model files: told apart, checked, and only then loaded."""
+"""Model files: recognised by content, checked, and only then loaded."""

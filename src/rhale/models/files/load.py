@@ -30,13 +30,7 @@ LIBRARY_OF = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm", ".cbm":
 
 
 def load_model(path: str | Path) -> Any:
-    """Load a model that XGBoost, LightGBM or CatBoost has saved, with that library.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file ending in .json or .ubj (XGBoost), .txt (LightGBM) or .cbm (CatBoost).
-    """
+    """Load a model that XGBoost, LightGBM or CatBoost has saved, with that library."""
     place = Path(path)
     library = LIBRARY_OF[place.suffix.lower()]
     if not place.is_file():
@@ -75,7 +69,7 @@ def _load_lightgbm(content: bytes) -> Any:
 
 
 def _load_catboost(content: bytes) -> Any:
-    """With the face that answers as the saved model did: probabilities, counts or sums."""
+    """Return the estimator that predicts as the saved model did: probabilities, counts or sums."""
     library = import_module("catboost")
     with TemporaryDirectory() as folder:  # from bytes, CatBoost forgets its settings
         path = str(Path(folder) / "model.cbm")
@@ -151,7 +145,11 @@ def load_file(
     """
     place = Path(path)
     require_file(place)
-    content = _beginning(place)
+    # the bytes that tell what a file is: the first ones, and the whole of an archive
+    with place.open("rb") as file:
+        content = file.read(pickles.MODEL_HEADER_BYTES)
+        if content[:2] == b"PK":
+            content += file.read()
     writer = pickles.find_pickle(content)
     is_program = place.suffix.lower() == ".pt2" or kind_of_content(content) == PROGRAM
     if is_program and writer is None:
@@ -171,7 +169,11 @@ def load_file(
     if library and find_spec(library) is None:
         msg = f"{path} is a file of kind {kind}, which {library} reads: {install}"
         raise MissingExtraError(msg)
-    return _read_model(kind, place, content, trust)
+    if kind == "ONNX":
+        return import_module("rhale.models.onnx").load_onnx(place)
+    if kind == "skops":
+        return import_module("rhale.models.files.skops").load_skops(place, content, trust)
+    return load_model(place)
 
 
 def files_beside(place: Path) -> list[str]:
@@ -197,30 +199,8 @@ def require_file(place: Path) -> None:
     raise BadFileError(msg)
 
 
-def _beginning(place: Path) -> bytes:
-    """The bytes that tell what a file is: the first ones, and the whole of an archive."""
-    with place.open("rb") as file:
-        head = file.read(pickles.MODEL_HEADER_BYTES)
-        return head + file.read() if head[:2] == b"PK" else head
-
-
-def _read_model(kind: str, place: Path, content: bytes, trust: Sequence[str]) -> Any:
-    """Pass a file on to the reader of its kind."""
-    if kind == "ONNX":
-        return import_module("rhale.models.onnx").load_onnx(place)
-    if kind == "skops":
-        return import_module("rhale.models.files.skops").load_skops(place, content, trust)
-    return load_model(place)
-
-
 def kind_of_file(path: Path, content: bytes) -> str:
-    """Say what a model file is; its content and its name must agree.
-
-    Examples
-    --------
-    >>> kind_of_file(Path("m.cbm"), b"CBM1...")
-    'CatBoost'
-    """
+    """Say what a model file is; its content and its name must agree."""
     by_name, by_content = MODEL_FORMATS.get(path.suffix.lower()), kind_of_content(content)
     if b'"rhale_format"' in content[:200]:
         msg = f"{path} is a saved explanation, not a model: rhale report {path} shows it"
@@ -252,31 +232,21 @@ def kind_of_content(content: bytes) -> str | None:
     if content[:1] == b"\x08":
         return "ONNX"
     if content[:2] == b"PK":
-        return _kind_of_archive(content)
-    return None
-
-
-def _kind_of_archive(content: bytes) -> str | None:
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            names = archive.namelist()
-    except pickles.ARCHIVE_ERRORS:
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                names = archive.namelist()
+        except pickles.ARCHIVE_ERRORS:
+            return None
+        if "schema.json" in names:
+            return "skops"
+        if any(name.endswith("archive_format") for name in names):
+            return PROGRAM
         return None
-    if "schema.json" in names:
-        return "skops"
-    if any(name.endswith("archive_format") for name in names):
-        return PROGRAM
     return None
 
 
 def list_kinds() -> str:
-    """The kinds of model files, for messages.
-
-    Examples
-    --------
-    >>> list_kinds().startswith("ONNX (.onnx), XGBoost JSON (.json)")
-    True
-    """
+    """The kinds of model files, for messages."""
     return ", ".join(f"{kind} ({suffix})" for suffix, kind in MODEL_FORMATS.items())
 
 
@@ -292,13 +262,7 @@ def is_named_object(model: str) -> bool:
 
 
 def load_named(model: str) -> Any:
-    """Import an object, from the folder of work too.
-
-    Parameters
-    ----------
-    model : str
-        `package.module:object`.
-    """
+    """Import an object, from the folder of work too."""
     module, _, name = model.partition(":")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))

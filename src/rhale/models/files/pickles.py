@@ -40,18 +40,19 @@ ARCHIVE_ERRORS = (
 def find_pickle(content: bytes) -> str | None:
     r"""Say who wrote a pickle: pickle, joblib or torch; None for what is no pickle.
 
-    Parameters
-    ----------
-    content : bytes
-        The whole file, if it is an archive; else its beginning will do.
-
-    Examples
-    --------
-    >>> find_pickle(pickle.dumps([1])), find_pickle(b"tree\nversion=v4")
-    ('pickle', None)
+    An archive is needed whole; of other files the beginning is enough.
     """
-    if content[:2] == b"PK":
-        return _find_in_zip(content)
+    if content[:2] == b"PK":  # members of an archive, by name and by content
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                names = archive.namelist()
+                if any(name.endswith((".pkl", ".pickle", ".joblib")) for name in names):
+                    return "torch"
+                if any(_begins_as_pickle(archive, name) for name in names):
+                    return "pickle"
+        except ARCHIVE_ERRORS:
+            return None  # damaged or encrypted: its reader says so
+        return None
     if not _is_stream(content[:MODEL_HEADER_BYTES]):
         return None
     if b"joblib" in content[:MODEL_HEADER_BYTES]:
@@ -76,20 +77,6 @@ def _is_stream(head: bytes) -> bool:
     except (ValueError, OverflowError, UnicodeDecodeError):
         return False
     return any(name in PICKLE_OPCODES for name in seen)
-
-
-def _find_in_zip(content: bytes) -> str | None:
-    """Find pickles among the members of an archive, by name and by content."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            names = archive.namelist()
-            if any(name.endswith((".pkl", ".pickle", ".joblib")) for name in names):
-                return "torch"
-            if any(_begins_as_pickle(archive, name) for name in names):
-                return "pickle"
-    except ARCHIVE_ERRORS:
-        return None  # damaged or encrypted: its reader says so
-    return None
 
 
 def _begins_as_pickle(archive: zipfile.ZipFile, name: str) -> bool:
@@ -130,19 +117,15 @@ def load_pickle(path: str, content: bytes, writer: str, allowed: str) -> Any:
         )
         raise UnsafeFileError(msg)
     try:
-        return _read_pickle(content, writer)
+        if writer == "torch":
+            import torch
+
+            return torch.load(io.BytesIO(content), weights_only=False)  # its hash was allowed
+        if find_spec("joblib"):
+            import joblib
+
+            return joblib.load(io.BytesIO(content))
+        return pickle.loads(content)  # noqa: S301 - its hash was allowed
     except Exception as error:
         msg = f"{path} cannot be unpickled: {type(error).__name__}: {error}"
         raise BadFileError(msg) from error
-
-
-def _read_pickle(content: bytes, writer: str) -> Any:
-    if writer == "torch":
-        import torch
-
-        return torch.load(io.BytesIO(content), weights_only=False)  # its hash was allowed
-    if find_spec("joblib"):
-        import joblib
-
-        return joblib.load(io.BytesIO(content))
-    return pickle.loads(content)  # noqa: S301 - its hash was allowed

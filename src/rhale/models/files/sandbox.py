@@ -33,10 +33,10 @@ from rhale.system.processes import (
     NotUnderstoodError,
     SilentError,
     TooLongError,
-    heard,
     keep_last_output,
+    read_messages,
     rebuilt,
-    started,
+    start_child,
     stream_of,
     usual_memory,
     write_child_request,
@@ -61,73 +61,35 @@ IS_CHILD_PROCESS = False  # whether this process is the one that may be ended
 
 @dataclass(frozen=True)
 class ChildLimits:
-    """What a child may use, and what to tell those who reach a limit.
+    """What a child may use, and what to tell those who reach a limit."""
 
-    Attributes
-    ----------
-    max_memory : int
-        Bytes.
-    max_seconds : float
-        From now to its answer.
-    more_memory, more_seconds : str
-        How more is allowed, for messages.
-    model : str
-        What to call the model.
-    """
-
-    max_memory: int
-    max_seconds: float
+    max_memory: int  # bytes
+    max_seconds: float  # from now to its answer
+    # more_memory, more_seconds: how more is allowed, for messages
     more_memory: str
     more_seconds: str
-    model: str = "the model"
+    model: str = "the model"  # what to call the model
 
 
 # --- a child at work ------------------------------------------------------------------------------
 
 
 def run_child(
-    serve: str,
-    request: Mapping[str, Any],
+    serve: str,  # the module whose `main` serves the request
+    request: Mapping[str, Any],  # what to do, as plain values
     limits: ChildLimits,
-    hear: Hear,
+    hear: Hear,  # gets the messages of the child: what it is doing, progress, notes
     *,
+    # What the child may read, list and write, as `closed.close_off` takes it; None: all that we may
     opened: Mapping[str, Any] | None,
-    rows: Callable[[IO[bytes]], object] = lambda _: None,
-    keeps: bool = False,
+    rows: Callable[[IO[bytes]], object] = lambda _: None,  # writes what follows the request
+    keeps: bool = False,  # whether the first Ctrl-C goes to the child, which returns what it has
+    # Ending of the model file, and the call: which loops to compile again outside the sandbox
     compiles: tuple[str, str] = ("", ""),
-    path: Sequence[str] = (),
-    debug: bool = False,
+    path: Sequence[str] = (),  # where the child finds modules, if not where Python does
+    debug: bool = False,  # show what the child and its model print, and tracebacks
 ) -> dict[str, Any]:
-    """Have a request done by a process of its own.
-
-    Parameters
-    ----------
-    serve : str
-        The module whose `main` does it.
-    request : mapping
-        What to do, as plain values.
-    limits : ChildLimits
-        What it may use.
-    hear : callable
-        Gets what the child says on its way: what it is doing, how far, notes.
-    opened : mapping or None
-        What it may read, list and write, as `closed.close_off` takes it; None: all that we may.
-    rows : callable
-        Writes what the child reads after the request.
-    keeps : bool
-        Whether the first Ctrl-C is the child's, which gives what it has.
-    compiles : pair of str
-        Ending of the model file, and the call: what is to be compiled again where it was compiled.
-    path : sequence of str
-        Where it finds modules, if not where Python does.
-    debug : bool
-        Show what the child and its model print, and tracebacks.
-
-    Returns
-    -------
-    dict
-        The child's answer, which may be hostile.
-    """
+    """Run a request in a process of its own; return its answer, which may be hostile."""
     # A frozen program would start itself again.
     if not sys.executable or getattr(sys, "frozen", False):
         msg = (
@@ -153,7 +115,7 @@ def run_child(
             opened = {**opened, "writes": [*opened["writes"], own]}
         # -P: imports nothing from this folder
         command = (sys.executable, "-P", str(closed.__file__))
-        child = stack.enter_context(started(command, env=surroundings))
+        child = stack.enter_context(start_child(command, env=surroundings))
         stack.enter_context(_echoed(child, debug=debug))
         first = {"serve": serve, "open": opened}
         write_child_request(
@@ -179,15 +141,15 @@ def run_child(
 def _listen(child: Popen[bytes], limits: ChildLimits, hear: Hear, *, debug: bool) -> dict[str, Any]:
     """Hear a child until it answers, fails or ends."""
     try:
-        for words in heard(child, limits.max_seconds):
+        for words in read_messages(child, limits.max_seconds):
             if isinstance(words.get("result"), dict):
                 return dict(words["result"])
             if isinstance(words.get("error"), dict):
-                raise retold(words["error"], debug=debug)
+                raise rebuild_child_error(words["error"], debug=debug)
             hear(words)
     except (SilentError, TooLongError, NotUnderstoodError) as error:
-        raise stopped(error, limits) from error
-    raise AssertionError  # a child is heard until it answers or ends
+        raise describe_child_end(error, limits) from error
+    raise AssertionError  # the loop ends with an answer or an error
 
 
 @contextmanager
@@ -231,7 +193,7 @@ def _echoed(child: Popen[bytes], *, debug: bool) -> Iterator[None]:
             )
 
 
-def stopped(error: Exception, limits: ChildLimits) -> ModelStoppedError:
+def describe_child_end(error: Exception, limits: ChildLimits) -> ModelStoppedError:
     """Say in one sentence how a child ended without an answer."""
     model = limits.model
     if isinstance(error, TooLongError):
@@ -252,7 +214,7 @@ def stopped(error: Exception, limits: ChildLimits) -> ModelStoppedError:
     return ModelStoppedError(msg)
 
 
-def retold(told: dict[str, Any], *, debug: bool) -> Exception:
+def rebuild_child_error(told: dict[str, Any], *, debug: bool) -> Exception:
     """The child's error, with its traceback for those who look for mistakes."""
     parts = [told.get(name) for name in ("errno", "message", "filename")]
     error: Exception = rebuilt(told)
@@ -382,18 +344,13 @@ def containing(call: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
         except TypeError:  # the call itself says what is missing
             return call(*given, **options)
         named |= named.pop("options", {})
-        files = _files_among(named)
+        several = named.get("models")
+        models = [named.get("model"), *(several if isinstance(several, list | tuple) else ())]
+        paths = [model for model in models if isinstance(model, str | Path)]
+        files = [str(path) for path in paths if not is_named_object(str(path))]
         return _contained(call.__name__, files, named) if files else call(*given, **options)
 
     return asked
-
-
-def _files_among(named: Mapping[str, Any]) -> list[str]:
-    """Paths of model files among the arguments of a call."""
-    several = named.get("models")
-    models = [named.get("model"), *(several if isinstance(several, list | tuple) else ())]
-    paths = [model for model in models if isinstance(model, str | Path)]
-    return [str(path) for path in paths if not is_named_object(str(path))]
 
 
 def _contained(call: str, files: Sequence[str], named: dict[str, Any]) -> Any:
@@ -463,7 +420,7 @@ def _send(arguments: Mapping[str, Any], stream: IO[bytes], model: str, advice: s
 
 @contextmanager
 def _hearing(progress: Any, unit: str) -> Iterator[Hear]:
-    """Give what hears a child: progress to whom the user names, notes to the log, warnings as such."""
+    """Give the handler of a child's messages: progress bar or callback, notes to the log, warnings."""
     with ExitStack() as stack:
         tell = progress
         if progress and not callable(progress):
@@ -482,13 +439,10 @@ def _hearing(progress: Any, unit: str) -> Iterator[Hear]:
             if isinstance(note, str):
                 LOG.warning("%s", excerpt(note, 1000))
             if isinstance(warning, list) and list(map(type, warning)) == [str, str]:
-                _warn(*warning)
+                kind, text = warning
+                found = getattr(errors, kind, getattr(builtins, kind, None))
+                if not (isinstance(found, type) and issubclass(found, Warning)):
+                    found = UserWarning
+                warn_caller(excerpt(text, 2000), found)
 
         yield hear
-
-
-def _warn(kind: str, text: str) -> None:
-    """Warn of what the child was warned of."""
-    found = getattr(errors, kind, getattr(builtins, kind, None))
-    category = found if isinstance(found, type) and issubclass(found, Warning) else UserWarning
-    warn_caller(excerpt(text, 2000), category)

@@ -30,18 +30,7 @@ PACKED_ARRAYS = ".npz"
 
 
 def repack(content: bytes) -> bytes:
-    """Unpack an archive, check its arrays and pack it again without compression.
-
-    Parameters
-    ----------
-    content : bytes
-        The whole archive.
-
-    Returns
-    -------
-    bytes
-        An archive of the same members; a reader that unpacks it whole meets no surprise.
-    """
+    """Unpack an archive, check its arrays and pack it again without compression."""
     return _repack(content, room_of(content))
 
 
@@ -69,20 +58,7 @@ def _repack(content: bytes, room: int) -> bytes:
 
 
 def unpack_archive(content: bytes, room: int | None = None) -> dict[str, bytes]:
-    """Unpack an archive; ValueError where its members are too many or too large.
-
-    Parameters
-    ----------
-    content : bytes
-        The whole archive.
-    room : int, optional
-        Bytes that all members may have; `room_of(content)` if not given.
-
-    Returns
-    -------
-    dict of str to bytes
-        Members by name.
-    """
+    """Unpack an archive; ValueError where its members are too many or too large."""
     room = room_of(content) if room is None else room
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -136,21 +112,8 @@ HARMLESS = (
 
 
 def load_skops(path: Path, content: bytes, trust: Sequence[str] = ()) -> Any:
-    """Load a skops file whose types are all known, or trusted by name.
-
-    Parameters
-    ----------
-    path : Path
-        For messages.
-    content : bytes
-        The whole file.
-    trust : sequence of str
-        Full names of further types, as in `shop.steps.Rounder`.
-
-    Notes
-    -----
-    The archive is unpacked here, within limits, and skops reads what was unpacked.
-    """
+    """Load a skops file whose types are all known, or trusted by name."""
+    # The archive is unpacked here, within limits, and skops reads what was unpacked.
     try:
         whole = repack(content)
         schema = _schema_of(whole)

@@ -21,34 +21,20 @@ NUMBER, ZERO_IS_MISSING, CATEGORY, ROUNDED_TO_ZERO = range(4)  # kinds of featur
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """One tree as its library has it: node 0 is the root.
+    """One tree as its library has it: node 0 is the root."""
 
-    Attributes
-    ----------
-    feature : ndarray of shape (n_nodes,)
-        Feature of each split; -1 at a leaf.
-    threshold : ndarray of shape (n_nodes,)
-        Values below it go left (`strictly`, see `just_above`, for libraries with "at most").
-    left, right : ndarray of shape (n_nodes,)
-        Children of each split.
-    missing_left : ndarray of shape (n_nodes,)
-        Whether rows without a value go left.
-    value : ndarray of shape (n_nodes, leaf_size)
-        What a leaf adds; ignored at splits.
-    sets : dict of int to Categories
-        Splits that ask for a category instead.
-    target : int
-        Output that a leaf of one number belongs to.
-    """
-
-    feature: IntArray
+    feature: IntArray  # (n_nodes,): feature of each split; -1 at a leaf
+    # (n_nodes,): values below it go left (`strictly`, see `just_above`, for libraries with "at
+    # most")
     threshold: FloatArray
+    # left, right: (n_nodes,): children of each split
     left: IntArray
     right: IntArray
-    missing_left: BoolArray
-    value: FloatArray
+    missing_left: BoolArray  # (n_nodes,): whether rows without a value go left
+    value: FloatArray  # (n_nodes, leaf_size): what a leaf adds; ignored at splits
+    # Splits that ask for a category instead
     sets: dict[int, Categories] = field(default_factory=dict)
-    target: int = 0
+    target: int = 0  # output that a leaf of one number belongs to
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,51 +50,33 @@ class Categories:
 class Forest:
     """All trees in flat arrays, thresholds replaced by their ranks.
 
-    Attributes
-    ----------
-    nodes : ndarray of shape (n_nodes, 4)
-        Feature, low, width and left child of a split; the right child stands behind the left. A
-        code goes left if low <= code < low + width. At a leaf: LEAF, 0, 0 and the leaf's number.
-    bits : ndarray of shape (n_words,)
-        Sets of codes that go left, for splits of width IN_SET; `low` is where a set begins.
-    roots, targets : ndarray of shape (n_trees,)
-        First node of each tree, and the output it adds to.
-    leaves : ndarray of shape (n_leaves, leaf_size)
-        What each leaf adds, in units of 2 ** -exponent: whole numbers add up exactly, in any
-        order, so that the same leaves give the same answer to the last bit.
-    exponent : int
-        Of that unit; no sum overflows.
-    cuts : ndarray of shape (n_cuts,)
-        Distinct thresholds of feature 0, then of feature 1, ...; for categories their number.
-    cut_starts : ndarray of shape (n_features + 1,)
-        Where those of a feature begin.
-    kinds : ndarray of shape (n_features,)
-        NUMBER, ZERO_IS_MISSING, CATEGORY or ROUNDED_TO_ZERO (LightGBM's tiny numbers).
-    n_outputs : int
-        Numbers per row.
-    depth : int
-        Splits on the longest path.
-    is_single : bool
-        Whether rows are rounded to float32 first.
-
-    Notes
-    -----
     The code of a value is one more than the number of cuts at or below it, so that trees compare
     small whole numbers, whatever the library compares; 0 is a missing value.
     """
 
+    # (n_nodes, 4): feature, low, width and left child of a split; the right child is behind
+    # the left. A code goes left if low <= code < low + width. At a leaf: LEAF, 0, 0 and the leaf's
+    # number.
     nodes: npt.NDArray[np.uint32]
+    # (n_words,): sets of codes that go left, for splits of width IN_SET; `low` is where a set
+    # begins
     bits: npt.NDArray[np.uint32]
+    # roots, targets: (n_trees,): first node of each tree, and the output it adds to
     roots: IntArray
     targets: IntArray
+    # (n_leaves, leaf_size): what each leaf adds, in units of 2 ** -exponent: whole numbers add up
+    # exactly, in any order, so that the same leaves give the same answer to the last bit
     leaves: IntArray
-    exponent: int
+    exponent: int  # of that unit; no sum overflows
+    # (n_cuts,): distinct thresholds of feature 0, then of feature 1, ...; for categories their
+    # number
     cuts: FloatArray
-    cut_starts: npt.NDArray[np.uint64]
+    cut_starts: npt.NDArray[np.uint64]  # (n_features + 1,): where those of a feature begin
+    # (n_features,): NUMBER, ZERO_IS_MISSING, CATEGORY or ROUNDED_TO_ZERO (LightGBM's tiny numbers)
     kinds: IntArray
-    n_outputs: int
-    depth: int
-    is_single: bool
+    n_outputs: int  # numbers per row
+    depth: int  # splits on the longest path
+    is_single: bool  # whether rows are rounded to float32 first
 
     @property
     def n_features(self) -> int:
@@ -127,13 +95,7 @@ class Forest:
 
 
 def just_above(threshold: FloatArray) -> FloatArray:
-    """Turn "at most t" into "below t'": the next float64.
-
-    Examples
-    --------
-    >>> bool(1.0 < just_above(np.array([1.0]))[0])
-    True
-    """
+    """Turn "at most t" into "below t'": the next float64."""
     return np.nextafter(np.asarray(threshold, dtype=np.float64), np.inf)
 
 
@@ -153,27 +115,8 @@ def build_forest(
     kind: int = NUMBER,
     zero_is_missing: Sequence[int] = (),
 ) -> Forest:
-    """Bring trees into flat arrays.
-
-    Parameters
-    ----------
-    trees : sequence of Tree
-        The ensemble.
-    n_features : int
-        Columns of a row.
-    n_outputs : int
-        Numbers per row.
-    is_single : bool
-        Whether rows are rounded to float32 first.
-    kind : int
-        Of all features but those with categories and those of the next argument.
-    zero_is_missing : sequence of int
-        Features whose zeros count as missing.
-
-    Notes
-    -----
-    O(n log n) in the number of nodes.
-    """
+    """Bring trees into flat arrays."""
+    # O(n log n) in the number of nodes.
     for tree in trees:
         _require_bounds(tree, n_features, n_outputs)
     sizes = np.array([len(t.feature) for t in trees], dtype=np.int64)

@@ -97,7 +97,7 @@ class JumpMarkTables(NamedTuple):
         The mark of each row, counted from the first of its question; -1 if it does not count.
     starts : ndarray of shape (n_questions,)
         Where the marks of each question begin.
-    stand, sum_starts, step_starts : ndarrays of shape (n_marks,)
+    cell_index, sum_starts, step_starts : ndarrays of shape (n_marks,)
         Places at or below; where the sums of its part of the rows begin, and the steps.
     near, inner, reach, codes : ndarrays of shape (n_marks, 2)
         First and last cell (exclusive) that rows count for, among whose innermost rows they are,
@@ -108,7 +108,7 @@ class JumpMarkTables(NamedTuple):
 
     of_rows: Any
     starts: Any
-    stand: Any
+    cell_index: Any
     sum_starts: Any
     step_starts: Any
     near: Any
@@ -245,7 +245,7 @@ class Counted(NamedTuple):
     jumps: Any
     near: Any
     inner: Any
-    stand: Any
+    cell_weight: Any
     slopes: Any
 
 
@@ -528,7 +528,7 @@ def list_marks(asked: Asked, questions: Sequence[JumpQuestion]) -> JumpMarkTable
     return JumpMarkTables(
         of_rows=np.stack([q.mark for q in questions], dtype=np.int32, casting="same_kind"),
         starts=_starts(n_marks),
-        stand=every.position.astype(np.int64),
+        cell_index=every.position.astype(np.int64),
         sum_starts=asked.sum_starts[question] + (before * n_cells).astype(np.uint64),
         step_starts=asked.step_starts[question] + (before * (n_cells + 1)).astype(np.uint64),
         near=np.column_stack(every.near).astype(np.uint32),
@@ -595,7 +595,7 @@ def split_replies(
         steps = slice(steps_end, steps_end + n_groups * (n + 1))
         near, within, stand = (
             own[steps].reshape(n_groups, n + 1)
-            for own in (counted.near, counted.inner, counted.stand)
+            for own in (counted.near, counted.inner, counted.cell_weight)
         )
         apart = None if question.marks.inner is None else JumpSums(inner, within, stand, unit)
         sums = JumpSums(outer + inner, near, stand, unit, apart)
@@ -635,9 +635,9 @@ def refuse_jumps(jumps: FloatArray, bound: float) -> None:
 @njit(cache=True, nogil=True)
 def count_jump_rows(asked: Any, marks: Any, weight: Any, counted: Any) -> None:
     """Add the shares of the rows to the cells that they are near to, and where they stand."""
-    of_rows, stand, step_starts = marks.of_rows, marks.stand, marks.step_starts
+    of_rows, stand, step_starts = marks.of_rows, marks.cell_index, marks.step_starts
     near, inner, groups, shares = marks.near, marks.inner, weight.group, weight.share
-    rows_stand, rows_near, rows_inner = counted.stand, counted.near, counted.inner
+    rows_stand, rows_near, rows_inner = counted.cell_weight, counted.near, counted.inner
     for q in range(len(of_rows)):
         n = asked.place_starts[q + 1] - asked.place_starts[q] + WALK_ONE
         for r in range(len(shares)):

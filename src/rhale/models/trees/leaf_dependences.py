@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rhale.errors import LOG
-from rhale.models.dependences import Dependences, centre
+from rhale.models.questions import Dependences, centre
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.walk import Trees, encode, goes_right
 from rhale.stats.arrays import FloatArray, IntArray

@@ -77,28 +77,15 @@ WIDEST_ODDS = 2.0**11  # log-odds of the smallest float64 and of the largest bel
 
 @dataclass(frozen=True, eq=False)
 class OutputTransform:
-    """How sums of leaves become the answers whose jumps are wanted.
+    """How sums of leaves become the answers whose jumps are wanted."""
 
-    Attributes
-    ----------
-    base : ndarray of shape (n_outputs,)
-        What is added to the sums.
-    link : callable or None
-        Turns sums (n, n_outputs) into answers; None where a jump of the sum, times `factor`, is
-        the jump of the answer.
-    factor : float
-        See there.
-    chosen : tuple of int
-        The outputs that are wanted, of all the answers.
-    bound : float
-        A power of two that no jump exceeds.
-    """
-
-    base: FloatArray
+    base: FloatArray  # (n_outputs,): what is added to the sums
+    # Turns sums (n, n_outputs) into answers; None where a jump of the sum, times `factor`, is the
+    # jump of the answer
     link: Callable[[FloatArray], FloatArray] | None
-    factor: float
-    chosen: tuple[int, ...]
-    bound: float
+    factor: float  # of a jump of the sum, where `link` is None
+    chosen: tuple[int, ...]  # the outputs that are wanted, of all the answers
+    bound: float  # A power of two that no jump exceeds
 
     @property
     def unit(self) -> float:
@@ -107,15 +94,12 @@ class OutputTransform:
 
 
 def bound_jumps(reading: Reading) -> float:
-    """A power of two that no jump of an answer exceeds, from the trees and the link alone.
-
-    Notes
-    -----
-    Links that are no probabilities rise, output by output: no answer lies outside those for the
-    sums of all smallest and all largest leaves. Exponentials of these may be far from any answer,
-    and a unit that allows for them would be coarse. So there the bound is also at most 2**24
-    times the answer for mean leaves, and jumps beyond it are refused by whoever meets them.
-    """
+    """A power of two that no jump of an answer exceeds, from the trees and the link alone."""
+    # Links that are no probabilities rise, output by output: no answer lies outside those for the
+    # sums of all smallest and all largest leaves. Exponentials of these may be far from any
+    # answer, and a unit that allows for them would be coarse. So there the bound is also at most
+    # 2**24 times the answer for mean leaves, and jumps beyond it are refused by whoever meets
+    # them.
     if reading.link in PROBABILITIES:
         return 1.0
     least, mean, most = sum_leaves(reading.forest)
@@ -129,20 +113,9 @@ def bound_jumps(reading: Reading) -> float:
 
 
 def bound_mapped(reading: Reading, link: Callable[[FloatArray], FloatArray]) -> float:
-    """The same where answers are mapped further: from answers between those of all extreme leaves.
-
-    Parameters
-    ----------
-    reading : Reading
-        The trees; the link must give each output from its own sum.
-    link : callable
-        From sums (n, n_outputs) to answers as they are wanted.
-
-    Notes
-    -----
-    As there, no bound is beyond 2**24 times what is usual: the answer for mean leaves, or how far
-    it is from the nearer one of the extremes.
-    """
+    """The same where answers are mapped further: from answers between those of all extreme leaves."""
+    # As there, no bound is beyond 2**24 times what is usual: the answer for mean leaves, or how
+    # far it is from the nearer one of the extremes.
     least, mean, most = (v.astype(np.float64) for v in sum_leaves(reading.forest))
     part = np.linspace(0.0, 1.0, N_BETWEEN)[:, None]
     sums = np.concatenate([mean[None], least + part * (most - least)])

@@ -11,8 +11,8 @@ from typing import Any
 from rhale.data import open_table
 from rhale.errors import RhaleError
 from rhale.models.adapter import Adapter
+from rhale.models.boosters import limit_own_threads
 from rhale.models.libraries import RESPONSE_WORDS, Answer
-from rhale.models.own_threads import limit_own_threads
 from rhale.models.trees.read_model import Ask, check_walker, read_walker
 from rhale.models.trees.reading import CannotReadError
 from rhale.models.trees.walker import TreeWalker
@@ -24,36 +24,20 @@ WHAT_IS_LOST = "trees asked as a black box, which is slower and draws jumps as r
 
 @dataclass(frozen=True, eq=False)
 class TreeModel(Adapter):
-    """A tree ensemble.
+    """A tree ensemble."""
 
-    Attributes
-    ----------
-    function : callable
-        The model as a black box: rows in, answers out.
-    model : object
-        The ensemble, or a pipeline that ends in one.
-    response : str
-        Which of its answers is explained.
-    kind, labels, usual_outputs, columns
-        As in `Adapter`.
-    walker : TreeWalker or None
-        Answers by walking the trees; None before they have been read, or where they cannot be.
-    checked_rows : int
-        Rows that were asked to check the walker.
-    notes : tuple of Note
-        Why the trees are not walked.
-    """
-
-    function: Ask
-    model: Any
-    response: str
+    function: Ask  # the model as a black box: rows in, answers out
+    model: Any  # the ensemble, or a pipeline that ends in one
+    response: str  # which of its answers is explained
+    # kind, labels, usual_outputs, columns: as in `Adapter`
     kind: str = "tree ensemble"
     labels: tuple[str, ...] | None = None
     usual_outputs: tuple[int, ...] | None = None
     columns: tuple[str, ...] | None = None
+    # Answers by walking the trees; None before they have been read, or where they cannot be
     walker: TreeWalker | None = None
-    checked_rows: int = 0
-    notes: tuple[Note, ...] = ()
+    checked_rows: int = 0  # rows that were asked to check the walker
+    notes: tuple[Note, ...] = ()  # why the trees are not walked
 
     @property
     def answers(self) -> Answer:
@@ -62,7 +46,7 @@ class TreeModel(Adapter):
 
     @property
     def n_threads(self) -> int:
-        """Chunks walked at a time: numba's own setting, all cores unless told otherwise."""
+        """Chunks walked at a time: numba's own setting, by default all cores."""
         if self.walker is None or find_spec("numba") is None:
             return 1
         from numba import config

@@ -131,7 +131,7 @@ class PairCellRows(NamedTuple):
 
     Attributes
     ----------
-    stands : pair of ndarrays of shape (n_rows,)
+    cell_indices : pair of ndarrays of shape (n_rows,)
         Their cells on both sides; NOWHERE for rows that have none.
     places : pair of ndarrays of shape (n_rows,)
         How far into these.
@@ -139,7 +139,7 @@ class PairCellRows(NamedTuple):
         How much they matter.
     """
 
-    stands: Any
+    cell_indices: Any
     places: Any
     weights: Any
 
@@ -205,7 +205,7 @@ def measure_numbers(
 def add_pair(rows: Any, differences: Any, n_one: Any, n_two: Any) -> Any:
     """Add up a pair: the fields of PairMoments, and the size of the largest difference."""
     n_outputs, n_cells = len(differences), n_one * n_two
-    cells = find_cells(rows.stands[0], rows.stands[1], n_one, n_two)
+    cells = find_cells(rows.cell_indices[0], rows.cell_indices[1], n_one, n_two)
     count, first, weight, weight_squares, places = sum_pair_cells(
         cells, rows.places, rows.weights, n_cells
     )

@@ -176,7 +176,7 @@ def walk_pairs(
 class BlockWalk:
     """A walk of some rows after the others."""
 
-    ground: PairWalkInput
+    walk_input: PairWalkInput
     block: Any
     room: PairWalkBuffers
     inputs: tuple[FloatArray, FloatArray]
@@ -210,7 +210,7 @@ class BlockWalk:
     def add_to(self, sums: PairLeafSums, here: slice, at: int) -> None:
         """Add up the differences of some rows, in the places of the sums from `at` on."""
         span = here.start, here.stop, at
-        walk_pair_rows(self.ground, self.block, self.room, self.inputs, sums, span)
+        walk_pair_rows(self.walk_input, self.block, self.room, self.inputs, sums, span)
 
 
 def split_reply(slots: DifferenceIndex, found: FloatArray) -> PairReply:

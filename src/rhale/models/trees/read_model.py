@@ -15,10 +15,15 @@ from rhale.data.table import Change
 from rhale.models.answers import check_answer
 from rhale.models.libraries import first_line
 from rhale.models.sklearn import BY_CLASS
-from rhale.models.trees.ensemble import reader_of, split_pipeline
+from rhale.models.trees.ensemble import (
+    DROPPED_COLUMN,
+    MIXED,
+    reader_of,
+    split_pipeline,
+    where_columns_go,
+)
 from rhale.models.trees.forest import CATEGORY
 from rhale.models.trees.links import LINKS
-from rhale.models.trees.pipeline import DROPPED_COLUMN, MIXED, where_columns_go
 from rhale.models.trees.reading import CLASS_LABEL, CannotReadError, Reading
 from rhale.models.trees.walker import RAW, TreeWalker
 from rhale.stats.arrays import FloatArray
@@ -41,7 +46,23 @@ def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
     try:
         is_classifier = classes is not None and len(classes) and hasattr(ensemble, "predict_proba")
         found = reader(ensemble)
-        found = prepend_steps(steps, found) if steps else found
+        if steps:  # they come before the trees, if each column goes its own way
+            n_columns = int(steps[0].n_features_in_)
+            known = getattr(steps[0], "feature_names_in_", None)
+            names = [str(n) for n in (range(n_columns) if known is None else known)]
+            places = where_columns_go(steps, n_columns, names)
+            if found.columns is not None:
+                is_known = places >= 0
+                places[is_known] = found.columns[places[is_known]]
+            transforms = [step.transform for step in steps]
+            if found.transform is not None:
+                transforms.append(found.transform)
+            found = replace(
+                found,
+                columns=places,
+                transform=partial(_transform_in_turn, transforms),
+                names=None if known is None else tuple(names),
+            )
     except CannotReadError:
         raise
     except Exception as error:
@@ -56,26 +77,6 @@ def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
         raise CannotReadError(msg)
     is_pair = response in BY_CLASS and found.forest.n_outputs == 1
     return TreeWalker(follow_names(found, table), response, is_pair)
-
-
-def prepend_steps(steps: Sequence[Any], found: Reading) -> Reading:
-    """Put the steps of a pipeline before the trees, if each column goes its own way."""
-    n_columns = int(steps[0].n_features_in_)
-    known = getattr(steps[0], "feature_names_in_", None)
-    names = [str(n) for n in (range(n_columns) if known is None else known)]
-    places = where_columns_go(steps, n_columns, names)
-    if found.columns is not None:
-        is_known = places >= 0
-        places[is_known] = found.columns[places[is_known]]
-    transforms = [step.transform for step in steps]
-    if found.transform is not None:
-        transforms.append(found.transform)
-    return replace(
-        found,
-        columns=places,
-        transform=partial(_transform_in_turn, transforms),
-        names=None if known is None else tuple(names),
-    )
 
 
 def _transform_in_turn(transforms: Sequence[Callable[[Any], Any]], rows: Any) -> Any:
@@ -161,7 +162,10 @@ def choose_changes(found: Reading, chunk: Chunk) -> list[Change]:
         if table.holds(column) != "number":
             continue
         feature = column if found.columns is None else int(found.columns[column])
-        if feature < 0 or cannot_change(chunk, column):
+        # A copy of a column of whole numbers in a data frame cannot hold its missing values
+        if feature < 0 or (
+            bool(np.isnan(chunk.column(column)).any()) and not can_miss(chunk, column)
+        ):
             continue
         cuts = forest.cuts[forest.cut_starts[feature] : forest.cut_starts[feature + 1]]
         cuts = cuts[np.abs(cuts) < MAX_FLOAT32]  # infinite where only missing values part
@@ -208,11 +212,6 @@ def can_miss(chunk: Chunk, column: int) -> bool:
     except (TypeError, ValueError):  # whole numbers
         return False
     return bool(np.isnan(copied).all())
-
-
-def cannot_change(chunk: Chunk, column: int) -> bool:
-    """Whether a copy of the column cannot hold its missing values: whole numbers of data frames."""
-    return bool(np.isnan(chunk.column(column)).any()) and not can_miss(chunk, column)
 
 
 def compare_with_library(walker: TreeWalker, expected: FloatArray, found: FloatArray) -> None:

@@ -139,12 +139,6 @@ def _hist_tree(member: Any, known: Any, places: Any, target: int) -> Tree:
 
 
 def members_of(bits: npt.NDArray[np.uint32]) -> IntArray:
-    """Numbers whose bits are set.
-
-    Examples
-    --------
-    >>> members_of(np.array([5, 1], dtype=np.uint32))
-    array([ 0,  2, 32])
-    """
+    """Numbers whose bits are set."""
     words = np.ascontiguousarray(bits, dtype=np.uint32).view(np.uint8)
     return np.flatnonzero(np.unpackbits(words, bitorder="little"))

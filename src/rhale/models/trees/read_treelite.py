@@ -128,7 +128,10 @@ def read_lightgbm(model: Any) -> Reading:
         msg = "its leaves hold linear models"
         raise CannotReadError(msg)
     try:
-        found = _load_text(treelite, _write_directions(text))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.txt"
+            path.write_text(_write_directions(text), encoding="utf-8")
+            found = treelite.frontend.load_lightgbm_model(path)
     except treelite.TreeliteError as error:
         msg = f"treelite refuses it: {first_line(error)}"
         raise CannotReadError(msg) from error
@@ -162,13 +165,6 @@ def _write_directions(text: str) -> str:
     return re.sub(r"^decision_type=(.*)$", rewrite, text, flags=re.MULTILINE)
 
 
-def _load_text(treelite: Any, text: str) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.txt"
-        path.write_text(text, encoding="utf-8")
-        return treelite.frontend.load_lightgbm_model(path)
-
-
 def _zero_is_missing(text: str) -> list[int]:
     """Features whose zeros LightGBM takes for missing values."""
     found: dict[int, bool] = {}
@@ -198,7 +194,7 @@ def read_xgboost(model: Any) -> Reading:
     categories = _xgboost_categories(booster_of(model))  # a slice of a Booster forgets them
     if hasattr(model, "get_booster"):
         booster, missing = booster_of(model), float(np.float32(model.missing))
-        best = getattr(model, "best_iteration", None) if _has_best(model) else None
+        best = getattr(model, "best_iteration", None)  # XGBoost raises without early stopping
         if best is not None and best + 1 < booster.num_boosted_rounds():
             booster = booster[: best + 1]
     learner = json.loads(booster.save_config())["learner"]
@@ -210,7 +206,12 @@ def read_xgboost(model: Any) -> Reading:
         if categories is None and objective not in WITHOUT_LINK:
             found = treelite.frontend.from_xgboost(booster)
         else:
-            found = treelite.frontend.from_xgboost_json(_for_treelite(booster))
+            # As JSON without names of categories, and with an objective that treelite knows
+            exported = json.loads(booster.save_raw("json"))
+            _tree_part(exported).pop("cats", None)
+            if exported["learner"]["objective"]["name"] in WITHOUT_LINK:
+                exported["learner"]["objective"] = {"name": "reg:squarederror"}  # no link either
+            found = treelite.frontend.from_xgboost_json(json.dumps(exported))
     except treelite.TreeliteError as error:
         msg = f"treelite refuses it: {first_line(error)}"
         raise CannotReadError(msg) from error
@@ -220,7 +221,11 @@ def read_xgboost(model: Any) -> Reading:
         objective == "multi:softmax" and not hasattr(model, "predict_proba")
     ):
         reading = replace(reading, link=CLASS_LABEL)
-    return reading if categories is None else _add_recoding(reading, categories)
+    if categories is None:
+        return reading
+    # categories of a data frame become the numbers that the trees know them by
+    columns = np.arange(reading.forest.n_features)
+    return replace(reading, columns=columns, transform=partial(recode, categories=categories))
 
 
 def booster_of(model: Any) -> Any:
@@ -257,26 +262,3 @@ def _tree_part(exported: Any) -> Any:
     """Where the JSON of a Booster keeps its trees: one level deeper for dart."""
     part = exported["learner"]["gradient_booster"]
     return part.get("gbtree", part)["model"]
-
-
-def _for_treelite(booster: Any) -> str:
-    """The model as JSON without names of categories, and with an objective that treelite knows."""
-    exported = json.loads(booster.save_raw("json"))
-    _tree_part(exported).pop("cats", None)
-    if exported["learner"]["objective"]["name"] in WITHOUT_LINK:
-        exported["learner"]["objective"] = {"name": "reg:squarederror"}  # no link either
-    return json.dumps(exported)
-
-
-def _add_recoding(reading: Reading, categories: list[list[Any] | None]) -> Reading:
-    """Turn categories of a data frame into the numbers that the trees know them by."""
-    columns = np.arange(reading.forest.n_features)
-    return replace(reading, columns=columns, transform=partial(recode, categories=categories))
-
-
-def _has_best(model: Any) -> bool:
-    """XGBoost raises where there was no early stopping."""
-    try:
-        return model.best_iteration is not None
-    except AttributeError:
-        return False

@@ -21,58 +21,28 @@ class CannotReadError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What was read from a model.
+    """What was read from a model."""
 
-    Attributes
-    ----------
-    forest : Forest
-        The trees; averaging is already in the leaves.
-    base : ndarray of shape (n_outputs,)
-        What is added to the sum of the leaves.
-    link : str
-        How sums become the library's usual answer, in treelite's words.
-    alpha : float
-        Factor inside a sigmoid link.
-    missing : float
-        A value that stands for a missing one, besides nan.
-    raw_factor : float
-        What a raw answer is multiplied by: LightGBM averages after it.
-    columns : ndarray of shape (n_columns,) or None
-        Feature of each column of the table, where `transform` changes their order.
-    transform : callable or None
-        Turns the user's rows into the matrix that the trees see.
-    names : tuple of str or None
-        Columns of the training table, where the model knows them.
-    adds_in_single : bool
-        Whether the library adds leaves in float32.
-    """
-
-    forest: Forest
-    base: FloatArray
-    link: str = "identity"
-    alpha: float = 1.0
-    missing: float = np.nan
-    raw_factor: float = 1.0
+    forest: Forest  # the trees; averaging is already in the leaves
+    base: FloatArray  # (n_outputs,): what is added to the sum of the leaves
+    link: str = "identity"  # how sums become the library's usual answer, in treelite's words
+    alpha: float = 1.0  # factor inside a sigmoid link
+    missing: float = np.nan  # a marker of a missing value, besides nan
+    raw_factor: float = 1.0  # what a raw answer is multiplied by: LightGBM averages after it
+    # (n_columns,): feature of each column of the table, where `transform` changes their order
     columns: IntArray | None = None
+    # Turns the user's rows into the matrix that the trees see
     transform: Callable[[Any], Any] | None = None
+    # Columns of the training table, where the model knows them
     names: tuple[str, ...] | None = None
-    adds_in_single: bool = False
+    adds_in_single: bool = False  # whether the library adds leaves in float32
 
 
 # --- Categories of a data frame as the numbers that trees know them by
 
 
 def recode(rows: Any, *, categories: list[list[Any] | None]) -> FloatArray:
-    """Read a pandas table as numbers, categories as their places in lists.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        The rows.
-    categories : list of (list or None)
-        Of each column that has some; an unknown one is missing. None for those of the table
-        itself, and for columns of numbers.
-    """
+    """Read a pandas table as numbers, categories as their places in lists."""
     if not hasattr(rows, "iloc"):
         return as_matrix(rows)
     matrix = np.empty(rows.shape)

@@ -15,17 +15,7 @@ FLOAT32_OVERFLOW = 2.0**128  # where the next float32 would be
 def own_cuts(forest: Forest, feature: int) -> FloatArray | None:
     """Where values begin that lie behind each threshold; None for other features than numbers.
 
-    Parameters
-    ----------
-    forest : Forest
-        The trees.
-    feature : int
-        One of their features.
-
-    Returns
-    -------
-    ndarray of shape (n_cuts,)
-        The smallest float64 that is behind a threshold, after the rounding that the library does.
+    Shapes: result (n_cuts,).
     """
     cuts = forest.cuts[forest.cut_starts[feature] : forest.cut_starts[feature + 1]]
     if cuts.size == 0:
@@ -41,14 +31,7 @@ def own_cuts(forest: Forest, feature: int) -> FloatArray | None:
 
 
 def undo_single(cuts: FloatArray) -> FloatArray:
-    """The smallest float64 that becomes at least the given number when rounded to float32.
-
-    Examples
-    --------
-    >>> place = undo_single(np.array([0.1]))[0]
-    >>> float(np.float32(place)) >= 0.1 > float(np.float32(np.nextafter(place, 0)))
-    True
-    """
+    """The smallest float64 that becomes at least the given number when rounded to float32."""
     with np.errstate(over="ignore"):
         above = cuts.astype(np.float32)
         above = np.where(above < cuts, np.nextafter(above, np.float32(np.inf)), above)
@@ -69,25 +52,7 @@ def interpolate_thresholds(
 ) -> FloatArray | None:
     """Where thresholds lie among values that become other numbers on their way to the trees.
 
-    Parameters
-    ----------
-    cuts : ndarray of shape (n_cuts,)
-        Thresholds, increasing.
-    seen : ndarray of shape (n_values,)
-        What the trees see of the values.
-    values : ndarray of shape (n_values,)
-        The user's values, increasing.
-
-    Returns
-    -------
-    ndarray of shape (n_cuts,) or None
-        Between the last value that is not behind a threshold and the first that is, where a line
-        between the two crosses it; None if the trees do not see the values in their order.
-
-    Examples
-    --------
-    >>> interpolate_thresholds(np.array([15.0, 40.0]), np.array([0.0, 10.0, 20.0]), np.array([0.0, 1, 2]))
-    array([1.5, inf])
+    Shapes: cuts (n_cuts,), seen (n_values,), values (n_values,), result (n_cuts,).
     """
     if np.any(~np.isfinite(seen)) or np.any(np.diff(seen) < 0):
         return None

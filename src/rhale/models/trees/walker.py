@@ -11,9 +11,15 @@ import numpy as np
 from rhale.data import Chunk, as_matrix
 from rhale.data.table import Change
 from rhale.effects.jumps import JumpQuestion, JumpReply, JumpRows
-from rhale.models.dependences import DependenceQuestion, Dependences, HeldPoints
-from rhale.models.questions import PairQuestion, PairReply
+from rhale.models.questions import (
+    DependenceQuestion,
+    Dependences,
+    HeldPoints,
+    PairQuestion,
+    PairReply,
+)
 from rhale.models.sklearn import log_odds
+from rhale.models.trees.ensemble import MIXED
 from rhale.models.trees.forest import MOST_CUTS
 from rhale.models.trees.links import (
     LINKS,
@@ -24,7 +30,6 @@ from rhale.models.trees.links import (
     identity,
     round_up,
 )
-from rhale.models.trees.pipeline import MIXED
 from rhale.models.trees.reading import Reading
 from rhale.models.trees.thresholds import interpolate_thresholds, own_cuts
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
@@ -34,23 +39,12 @@ RAW = ("margin", "decision_function")
 
 @dataclass(frozen=True, eq=False)
 class TreeWalker:
-    """Trees, and what is done before and after walking them.
+    """Trees, and what is done before and after walking them."""
 
-    Attributes
-    ----------
-    reading : Reading
-        The trees and their link.
-    response : str
-        Which answer: raw sums, or after the link.
-    is_pair : bool
-        Whether one probability becomes two outputs.
-    after : callable or None
-        Maps answers (..., n_outputs) number by number to other units, where they are wanted so.
-    """
-
-    reading: Reading
-    response: str
-    is_pair: bool
+    reading: Reading  # the trees and their link
+    response: str  # which answer: raw sums, or after the link
+    is_pair: bool  # whether one probability becomes two outputs
+    # Maps answers (..., n_outputs) number by number to other units, where they are wanted so
     after: Callable[[FloatArray], FloatArray] | None = None
 
     def walk(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
@@ -102,7 +96,9 @@ class TreeWalker:
     def matrix(self, rows: Any) -> FloatArray:
         """The user's rows as the trees see them."""
         transform = self.reading.transform
-        matrix = read_step_output(rows if transform is None else transform(rows))
+        given = rows if transform is None else transform(rows)
+        dense = given.toarray() if hasattr(given, "toarray") else given  # of a sparse matrix
+        matrix = np.ascontiguousarray(as_matrix(dense), dtype=np.float64)
         is_missing = self.stands_for_missing(matrix)
         return matrix if is_missing is None else np.where(is_missing, np.nan, matrix)
 
@@ -141,20 +137,7 @@ class TreeWalker:
     def places(self, column: int, chunk: Chunk, values: FloatArray) -> FloatArray | None:
         """Thresholds of a column in the user's units, never falling; None if it has no such.
 
-        Parameters
-        ----------
-        column : int
-            The column.
-        chunk : Chunk
-            Some rows.
-        values : ndarray of shape (n_values,)
-            Values of the column, increasing.
-
-        Returns
-        -------
-        ndarray of shape (n_cuts,) or None
-            A value at or above one is behind the threshold. None where the trees do not see the
-            values in their own order: categories, values that count as missing, mixed columns.
+        Shapes: values (n_values,), result (n_cuts,).
         """
         found = self.reading
         feature = column if found.columns is None else int(found.columns[column])
@@ -233,16 +216,13 @@ class TreeWalker:
 
     def link(self, sums: FloatArray) -> FloatArray:
         """Turn sums of leaves into the answers that are wanted."""
-        answers = self.own_answers(sums)
-        return answers if self.after is None else self.after(answers)
-
-    def own_answers(self, sums: FloatArray) -> FloatArray:
-        """Turn sums of leaves into the model's answers."""
         if self.response in RAW:
-            return sums if self.reading.raw_factor == 1 else sums * self.reading.raw_factor
-        answers = LINKS[self.reading.link](sums, self.reading.alpha)
-        answers = np.concatenate([1 - answers, answers], axis=-1) if self.is_pair else answers
-        return log_odds(answers) if self.response == "log_odds" else answers
+            answers = sums if self.reading.raw_factor == 1 else sums * self.reading.raw_factor
+        else:
+            answers = LINKS[self.reading.link](sums, self.reading.alpha)
+            answers = np.concatenate([1 - answers, answers], axis=-1) if self.is_pair else answers
+            answers = log_odds(answers) if self.response == "log_odds" else answers
+        return answers if self.after is None else self.after(answers)
 
     def partial_dependences(
         self, chunk: Chunk, question: DependenceQuestion, chosen: tuple[int, ...]
@@ -259,9 +239,3 @@ class TreeWalker:
         return compute_leaf_dependences(
             found.forest, self.matrix(chunk.rows), wanted, question.shares
         )
-
-
-def read_step_output(rows: Any) -> FloatArray:
-    """What a step gives, as a matrix of floats."""
-    dense = rows.toarray() if hasattr(rows, "toarray") else rows
-    return np.ascontiguousarray(as_matrix(dense), dtype=np.float64)

@@ -31,7 +31,7 @@ for path in sys.argv[1:]:
             chunk.keys()
         seen = sum((chunk.facts() for chunk in chunks[1:]), chunks[0].facts())
         for chunk in chunks:
-            table.settle(seen).settle_chunk(chunk).rows
+            table.with_column_types(seen).settle_chunk(chunk).rows
     except rhale.errors.BadTableError as error:
         said = str(error)
     print(json.dumps(said), flush=True)

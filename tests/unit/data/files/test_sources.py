@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import rhale
+from rhale.data import pieces as ahead
 from rhale.data.files import table as file_table
 from rhale.data.files.table import least_size, names_files, open_files, read_all, read_some
-from rhale.data.pieces import table as ahead
 from rhale.errors import BadTableError, MissingExtraError
 
 pa = pytest.importorskip("pyarrow")

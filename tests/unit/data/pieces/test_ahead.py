@@ -3,8 +3,8 @@ import threading
 
 import pytest
 
-from rhale.data.pieces import table
-from rhale.data.pieces.table import CHUNKS_READ_AHEAD, read_ahead
+from rhale.data import pieces as table
+from rhale.data.pieces import CHUNKS_READ_AHEAD, read_ahead
 
 PATIENCE = 120  # seconds: they bound a hang, and nothing else
 

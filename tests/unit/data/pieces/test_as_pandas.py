@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from rhale.data.frame import FrameChunk
-from rhale.data.pieces.reader import PandasView
+from rhale.data.pieces import PandasView
 
 WHOLE = pa.table(
     {

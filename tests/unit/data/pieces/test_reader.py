@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.data.pieces.reader import cut, naming_source
+from rhale.data.pieces import cut, naming_source
 from rhale.errors import ModelFailedError
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from rhale.data.array import ArrayTable
 from rhale.data.frame import FrameTable
-from rhale.data.pieces.table import PiecedTable, with_numbers
+from rhale.data.pieces import PiecedTable, with_numbers
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6], "w": [1.0, 0.0, 2.0]})
@@ -144,7 +144,7 @@ def test_an_ordered_type_is_known_before_its_levels_are():
         table = pieced(data)
         assert (table.has_order(0), table.has_order(1)) == (True, False)
         (chunk,) = read(table, data)
-        settled = table.settle(chunk.facts())
+        settled = table.with_column_types(chunk.facts())
         assert (settled.declared_order(0), settled.declared_order(1)) == (("S", "M"), None)
 
 

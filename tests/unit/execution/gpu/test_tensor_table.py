@@ -64,7 +64,7 @@ def assert_same_survey(found, expected):
 def test_a_survey_of_a_tensor_is_that_of_the_array(weighted, size, device):
     weights = np.random.default_rng(1).uniform(0.1, 2, N) if weighted else None
     host, there = both(values(), weights, device)
-    how = {"beside": [2], "counted": [3]}
+    how = {"auxiliary_columns": [2], "counted": [3]}
     expected = SurveyTask([3, 0, 1], NAMES, (size, 64), 1, **how)(host)
     assert_same_survey(survey_there(there, [3, 0, 1], NAMES, (size, 64), 1, **how), expected)
 

@@ -16,9 +16,9 @@ from rhale.models.files import sandbox
 from rhale.models.files.sandbox import (
     INTERRUPTED_REFIT_MESSAGE,
     ChildLimits,
-    retold,
+    describe_child_end,
+    rebuild_child_error,
     run_child,
-    stopped,
 )
 from rhale.system import closed
 from rhale.system.processes import ExitedError, NotUnderstoodError, SilentError, TooLongError
@@ -82,8 +82,8 @@ def test_what_it_prints_is_shown_to_those_who_ask_without_steering_the_terminal(
 
 def test_errors_of_the_child_bring_their_traceback_to_those_who_ask():
     told = {"kind": "BadTableError", "message": "m", "trace": "t"}
-    assert not hasattr(retold(told, debug=False), "__notes__")
-    assert retold(told, debug=True).__notes__ == ["t"]
+    assert not hasattr(rebuild_child_error(told, debug=False), "__notes__")
+    assert rebuild_child_error(told, debug=True).__notes__ == ["t"]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_errors_of_the_child_bring_their_traceback_to_those_who_ask():
 )
 def test_each_end_of_the_child_has_its_sentence(error, words):
     with pytest.raises(ModelStoppedError, match=words):
-        raise stopped(error, replace(LIMITS, max_seconds=9))
+        raise describe_child_end(error, replace(LIMITS, max_seconds=9))
 
 
 KEEPING = """
@@ -158,7 +158,7 @@ def test_without_an_interrupt_errors_of_trainings_are_errors(asked):
 def test_trainings_that_took_too_long_are_told_how_to_keep_them():
     request = Request("refit", "m:f", ("t",), max_seconds=9)
     with pytest.raises(ModelStoppedError, match=r"9 seconds .* --checkpoint keeps trainings"):
-        raise stopped(TooLongError(), limits_of(request))
+        raise describe_child_end(TooLongError(), limits_of(request))
 
 
 @pytest.mark.usefixtures("interrupts")
@@ -198,10 +198,10 @@ def test_every_error_has_a_kind_a_sentence_and_its_traceback(error, kind, words)
 
 def test_an_error_of_the_system_is_that_error_here():
     told = {"kind": "OSError", "message": "m", "errno": 2, "filename": "a.json", "trace": "t"}
-    error = retold(told, debug=False)
+    error = rebuild_child_error(told, debug=False)
     assert isinstance(error, FileNotFoundError)
     assert error.filename == "a.json"
-    assert isinstance(retold({**told, "errno": "2"}, debug=False), BaseException)
+    assert isinstance(rebuild_child_error({**told, "errno": "2"}, debug=False), BaseException)
 
 
 def test_what_a_closed_child_compiled_is_compiled_again_once_by_a_process_of_ours(

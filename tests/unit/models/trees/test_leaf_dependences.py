@@ -11,7 +11,7 @@ pytest.importorskip("numba")
 
 from tests.unit.models.trees.test_walk import VALUES, grow
 
-from rhale.models.dependences import centre, normalise_row_weights
+from rhale.models.questions import centre, normalise_row_weights
 from rhale.models.trees import leaf_dependences
 from rhale.models.trees.forest import Tree, build_forest
 from rhale.models.trees.leaf_dependences import (

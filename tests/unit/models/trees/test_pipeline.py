@@ -16,7 +16,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from rhale.models.trees.pipeline import DROPPED_COLUMN, MIXED, where_columns_go
+from rhale.models.trees.ensemble import DROPPED_COLUMN, MIXED, where_columns_go
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))

@@ -10,7 +10,7 @@ pytest.importorskip("numba")
 pytest.importorskip("treelite")
 
 from rhale.data import open_table
-from rhale.models.trees.pipeline import DROPPED_COLUMN, MIXED
+from rhale.models.trees.ensemble import DROPPED_COLUMN, MIXED
 from rhale.models.trees.read_model import read_walker
 from rhale.models.trees.reading import CannotReadError
 

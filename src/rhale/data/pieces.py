@@ -1,9 +1,9 @@
-"""Tables that are not in memory: columns that are known, and rows that come in pieces."""
+"""Tables that are not in memory: pieces of rows, brought to common columns and types, as chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -12,25 +12,135 @@ from queue import Full, Queue
 from threading import Event, Thread
 from typing import Any, TypeVar
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from rhale.data.array import ArrayChunk, ArrayTable
 from rhale.data.columns import NAME_KINDS, Holds, Labels, column_at, read_column_floats
-from rhale.data.frame import FrameChunk, FrameTable
+from rhale.data.frame import Frame, FrameChunk, FrameTable
 from rhale.data.open import recognise
-from rhale.data.pieces.reader import (
-    PandasView,
-    Rows,
-    bring_to_types,
-    cut,
-    naming_source,
-    select_from_array,
-    select_from_frame,
-)
 from rhale.data.table import Chunk, ColumnFacts, Engine, Storage, find_columns
 from rhale.data.weights import check_pieced_weights, find_weights
-from rhale.errors import BadSettingError, BadTableError
+from rhale.errors import BadSettingError, BadTableError, RhaleError, excerpt
+from rhale.naming import near_names
 from rhale.stats.arrays import IntArray
+
+Rows = tuple[Any, IntArray]  # a frame or an array, and the numbers of its rows
+
+
+@contextmanager
+def naming_source(where: str) -> Iterator[None]:
+    """Put the name of a file or a partition before whatever goes wrong with its rows."""
+    try:
+        yield
+    except RhaleError as error:
+        if not where or str(error).startswith(where):
+            raise
+        msg = f"{where}: {error}"
+        raise type(error)(msg) from (error.__cause__ or error)
+
+
+def select_from_frame(piece: Any, everything: Sequence[str], wanted: Sequence[str]) -> Frame:
+    """The wanted columns of a data frame or a record batch; or what is wrong with it."""
+    if hasattr(piece, "to_struct_array") and not hasattr(piece, "combine_chunks"):
+        import pyarrow as pa
+
+        piece = pa.Table.from_batches([piece])
+    frame: Frame = nw.from_native(piece, eager_only=True)
+    own = {str(name): name for name in frame.columns}
+    _check_names(list(own), everything, wanted)
+    return frame if list(own) == wanted else frame.select([own[name] for name in wanted])
+
+
+def _check_names(have: list[str], everything: Sequence[str], wanted: Sequence[str]) -> None:
+    """Refuse a piece with other columns."""
+    found, known = set(have), set(everything)
+    lacking = [name for name in wanted if name not in found]
+    if lacking:
+        msg = f"there is no column {lacking[0]!r}, which other pieces of the table have; "
+        raise BadTableError(msg + near_names(lacking[0], have))
+    new = [name for name in have if name not in known]
+    if new and len(wanted) == len(everything):
+        msg = f"there is a column {new[0]!r} that other pieces of the table do not have"
+        raise BadTableError(msg)
+
+
+def cut(rows: Iterable[Rows], size: int) -> Iterator[Rows]:
+    """Gather small pieces and cut large ones: chunks of `size` rows, and a rest.
+
+    Examples
+    --------
+    >>> pieces = [(np.zeros((n, 1)), np.arange(n)) for n in (1, 5, 2)]
+    >>> [len(numbers) for _, numbers in cut(pieces, 3)]
+    [3, 3, 2]
+    """
+    held, n_held = list[Rows](), 0
+    for piece in rows:
+        held.append(piece)
+        n_held += len(piece[1])
+        if n_held < size:
+            continue
+        whole, numbers = _join_pieces(held)
+        n_cut = n_held - n_held % size
+        for start in range(0, n_cut, size):
+            yield whole[start : start + size], numbers[start : start + size]
+        held, n_held = [(whole[n_cut:], numbers[n_cut:])], n_held - n_cut
+    if n_held:
+        yield _join_pieces(held)
+
+
+def _join_pieces(pieces: list[Rows]) -> Rows:
+    some = [piece for piece in pieces if len(piece[1])]
+    if len(some) == 1:
+        return some[0]
+    numbers = np.concatenate([n for _, n in some])
+    if isinstance(some[0][0], np.ndarray):
+        return np.concatenate([array for array, _ in some]), numbers
+    return nw.concat([frame for frame, _ in some]), numbers
+
+
+# --- Pieces of a table as data frames of pandas, with the same column types for all of them
+
+
+@dataclass(frozen=True, eq=False)
+class PandasView:
+    """Make a data frame of pandas, with the same column types for all pieces of a table.
+
+    Left alone, a piece where a whole number is missing would come with other types than the next.
+    Types are those that pandas would give to the whole table at once.
+    """
+
+    facts: ColumnFacts  # what all rows together tell about the columns
+
+    def __call__(self, piece: Any) -> Any:
+        """Convert a piece: a table of Arrow, or already one of pandas."""
+        frame = piece.copy(deep=False) if hasattr(piece, "iloc") else self._from_arrow(piece)
+        for place, categories in enumerate(self.facts.categories):
+            if categories is not None:
+                import pandas as pd
+
+                dtype = pd.CategoricalDtype(categories, ordered=self.facts.ordered[place])
+                column = frame.iloc[:, place]
+                frame.isetitem(place, column if column.dtype == dtype else column.astype(dtype))
+        return frame
+
+    def _from_arrow(self, table: Any) -> Any:
+        import pyarrow as pa
+
+        mixed, columns = [], table.columns
+        for place, stored in enumerate(table.schema):
+            is_gappy = self.facts.gaps[place]
+            whole, truth = pa.types.is_integer(stored.type), pa.types.is_boolean(stored.type)
+            if pa.types.is_decimal(stored.type) or (whole and is_gappy):
+                columns[place] = columns[place].cast(pa.float64(), safe=False)
+            elif truth and is_gappy:
+                mixed.append(place)
+        plain = pa.table(columns, names=table.column_names)
+        frame = plain.to_pandas(date_as_object=False)
+        for place in mixed:
+            frame.isetitem(place, frame.iloc[:, place].astype("boolean"))
+        return frame
+
 
 # --- Read the next chunks while the present one is worked on
 
@@ -40,19 +150,13 @@ CHUNKS_READ_AHEAD = 1  # chunks, and one more that waits for its place
 
 
 def read_ahead(items: Iterable[Item], n_ahead: int = CHUNKS_READ_AHEAD) -> Generator[Item]:
-    """Pass items on in order, and fetch a few more in a thread meanwhile.
-
-    Examples
-    --------
-    >>> list(read_ahead(range(5)))
-    [0, 1, 2, 3, 4]
-    """
+    """Pass items on in order, and fetch a few more in a thread meanwhile."""
     queue: Queue[tuple[str, Any]] = Queue(maxsize=n_ahead)
     is_over = Event()
 
     def put(kind: str, item: Any = None) -> None:
         while not is_over.is_set():
-            with suppress(Full):  # whoever reads may have gone meanwhile
+            with suppress(Full):  # the reader may have stopped meanwhile
                 queue.put((kind, item), timeout=0.1)
                 break
 
@@ -93,42 +197,21 @@ ENGINE_MEMBERS = ("name", "no_resume", "map_parts")
 
 @dataclass(frozen=True, eq=False)
 class PiecedTable:
-    """Columns that are known, and rows that come in pieces, as often as needed.
+    """Columns that are known, and rows that come in pieces, as often as needed."""
 
-    Attributes
-    ----------
-    head : FrameTable or ArrayTable
-        The columns that the model sees; no rows.
-    everything : tuple of str
-        All columns of the pieces.
-    source : object
-        Where the pieces come from: files, or the user's Dask, Spark or Ray table.
-    engine : Engine or None
-        Who works on the parts of the source; None for files, which are read in this process.
-    n_rows : int or None
-        Number of rows, where it is known before they are read.
-    weights : str or None
-        The column that says how much each row matters.
-    labels : mapping of int to Labels
-        Columns of names that are read as numbers.
-    facts : ColumnFacts or None
-        What a first pass learned about the columns; None before.
-    drawn : ndarray or None
-        Places of the rows to use in the whole table, increasing; None for all.
-    starts : tuple of int
-        Places of the first rows of all parts, where rows are drawn.
-    """
-
-    head: FrameTable | ArrayTable
-    everything: tuple[str, ...]
-    source: Any = None
+    head: FrameTable | ArrayTable  # the columns that the model sees; no rows
+    everything: tuple[str, ...]  # all columns of the pieces
+    source: Any = None  # where the pieces come from: files, or the user's Dask, Spark or Ray table
+    # Who works on the parts of the source; None for files, which are read in this process
     engine: Engine | None = None
-    n_rows: int | None = None
-    weights: str | None = None
+    n_rows: int | None = None  # number of rows, where it is known before they are read
+    weights: str | None = None  # the column that says how much each row matters
+    # Columns of names that are read as numbers
     labels: Mapping[int, Labels] = field(default_factory=dict)
-    facts: ColumnFacts | None = None
+    facts: ColumnFacts | None = None  # what a first pass learned about the columns; None before
+    # Places of the rows to use in the whole table, increasing; None for all
     drawn: IntArray | None = None
-    starts: tuple[int, ...] = ()
+    starts: tuple[int, ...] = ()  # places of the first rows of all parts, where rows are drawn
 
     # --- what the table is ---------------------------------------------------------------------
 
@@ -186,7 +269,7 @@ class PiecedTable:
         return self._known.categories[index] if self._known.ordered[index] else None
 
     def missing_value(self, index: int) -> Any:
-        """What stands for a missing value in a column, after a first pass."""
+        """The marker of a missing value in a column, after a first pass."""
         return float("nan") if isinstance(self.head, ArrayTable) else self._known.missing[index]
 
     @property
@@ -205,7 +288,7 @@ class PiecedTable:
         """The same table, with these columns of names read as numbers."""
         return replace(self, labels=labels)
 
-    def settle(self, facts: ColumnFacts) -> PiecedTable:
+    def with_column_types(self, facts: ColumnFacts) -> PiecedTable:
         """The same table, after a first pass: the model's kind of table and its types are known."""
         return replace(self, facts=facts)
 
@@ -256,21 +339,7 @@ class PiecedTable:
         first_row: int = 0,
         start: int = 0,
     ) -> Iterator[Chunk]:
-        """Cut pieces into chunks.
-
-        Parameters
-        ----------
-        pieces : iterable of data frames, record batches or arrays
-            They follow each other.
-        size : int
-            Rows in a chunk.
-        where : str
-            The file or the partition, for messages.
-        first_row : int
-            Number of the first row, for messages.
-        start : int
-            Its place in the whole table, for a draw of rows.
-        """
+        """Cut pieces into chunks."""
         with naming_source(where):
             for rows, numbers in cut(self._rows(pieces, first_row, start), size):
                 chunk = self._weigh(rows, numbers)
@@ -292,9 +361,36 @@ class PiecedTable:
     def _select(self, piece: Any) -> Any:
         """The wanted columns of a piece, in the types of the table."""
         if isinstance(self.head, ArrayTable):
-            return select_from_array(piece, self.everything, self.wanted)
+            if piece.ndim != 2 or piece.shape[1] != len(self.everything):
+                msg = f"shape {piece.shape}, but the table has {len(self.everything)} columns"
+                raise BadTableError(msg)
+            place_of = {name: place for place, name in enumerate(self.everything)}
+            places = [place_of[name] for name in self.wanted]
+            return piece if places == list(range(piece.shape[1])) else piece[:, places]
         frame = select_from_frame(piece, self.everything, self.wanted)
-        return bring_to_types(frame, self.head.frame)
+        if not frame.implementation.is_pyarrow():
+            return frame
+        # a piece of Arrow gets the types of the whole table
+        import pyarrow as pa
+
+        table, schema = frame.to_native(), self.head.frame.to_native().schema
+        columns, changed = table.columns, False
+        for place, (found, wanted) in enumerate(zip(table.schema, schema, strict=False)):
+            if found.type.equals(wanted.type):
+                continue
+            if pa.types.is_dictionary(wanted.type) and pa.types.is_dictionary(found.type):
+                continue
+            try:
+                columns[place], changed = columns[place].cast(wanted.type), True
+            except pa.ArrowException as error:
+                msg = (
+                    f"column {wanted.name!r} holds {found.type} here and {wanted.type} in other "
+                    f"pieces of the table: {excerpt(error)}"
+                )
+                raise BadTableError(msg) from error
+        if not changed:
+            return frame
+        return nw.from_native(pa.table(columns, names=table.column_names), eager_only=True)
 
     def _weigh(self, rows: Any, numbers: IntArray) -> ArrayChunk | FrameChunk:
         """The rows of positive weight."""

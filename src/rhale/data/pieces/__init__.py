@@ -1,1 +1,0 @@
-"""Tables that come in pieces: files, and the tables of engines."""
