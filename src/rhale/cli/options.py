@@ -450,28 +450,23 @@ def request(task: Task, given: Mapping[str, Any]) -> Request:
         msg = "--allow-pickle takes sha256: and the hash of the one file that may be read"
         raise typer.BadParameter(msg)
     try:
-        return _checked(task, given, memory)
+        if task == "refit":
+            require_named(given["model"])
+        found = Request(
+            task,
+            model=given["model"],
+            data=tuple(given["data"]),
+            target=given["target"],
+            asked=_asked(task, given),
+            trust=tuple(given["trust"]),
+            allow_pickle=given["allow_pickle"],
+            max_memory=memory,
+            max_seconds=given["max_seconds"],
+        )
+        _check(found)
+        return found
     except BadSettingError as error:
         raise typer.BadParameter(str(error)) from error
-
-
-def _checked(task: Task, given: Mapping[str, Any], memory: int) -> Request:
-    """The request, if its settings make sense together."""
-    if task == "refit":
-        require_named(given["model"])
-    found = Request(
-        task,
-        model=given["model"],
-        data=tuple(given["data"]),
-        target=given["target"],
-        asked=_asked(task, given),
-        trust=tuple(given["trust"]),
-        allow_pickle=given["allow_pickle"],
-        max_memory=memory,
-        max_seconds=given["max_seconds"],
-    )
-    _check(found)
-    return found
 
 
 def _check(request: Request) -> None:
@@ -491,15 +486,10 @@ def _check(request: Request) -> None:
 def _asked(task: Task, given: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of the call that does the task."""
     if task == "interactions":
-        return _pair_arguments(given)
+        shared = {name: value for name, value in given.items() if name != "method"}
+        return {**_arguments(shared), **pairs_as_typed(given)}
     own = trainings_as_typed(given) if task == "refit" else {}
     return {**_arguments(given), **own}
-
-
-def _pair_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of `interactions` that were given."""
-    shared = {name: value for name, value in given.items() if name != "method"}
-    return {**_arguments(shared), **pairs_as_typed(given)}
 
 
 def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -144,7 +144,11 @@ def _extrapolate_cost(
         ways={way: ways.count(way) for way in dict.fromkeys(ways)},
         rows_asked=int(record["rows_asked"]) if word == "answers_walked" else round(float(work)),
         seconds=max(cold - warm, 0.0) + warm * max(float(more_work), 1.0),
-        notes=tuple(dict.fromkeys(n for e in more for n in e.notes if _is_about_speed(n))),
+        notes=tuple(
+            dict.fromkeys(
+                n for e in more for n in e.notes if isinstance(n, Note) and n.kind == BLACK_BOX
+            )
+        ),
     )
 
 
@@ -153,10 +157,6 @@ def count_moved(fx: Explanation, n_rows: int) -> int:
     spreads = [getattr(e, "row_spread", None) for e in fx if e.output == fx.outputs[0]]
     sizes = [int((own.last - own.first).max()) + 1 for own in spreads if own is not None]
     return sum(n_asked * min(n_rows, rows_to_move(n_asked)) for n_asked in sizes)
-
-
-def _is_about_speed(note: str) -> bool:
-    return isinstance(note, Note) and note.kind == BLACK_BOX
 
 
 def _path(fx: Explanation) -> str:

@@ -64,7 +64,12 @@ def plot_compare(
     results = list(curved.values())
     refuse_mixture(results)
     if not curved:
-        board = write_no_curves(items, ax)
+        # Say that no result has a curve.
+        board, first = (
+            OrientedAxes(ax or canvas.new_axes(style.PROFILE_SIZE)),
+            next(iter(items.values())),
+        )
+        canvas.write_constant_feature(board.ax, reach(first)[0], ticks.write_only_value(first))
     else:
         view = read_common_view(results)
         field = open_plot_axis(results, ax, view)
@@ -96,16 +101,6 @@ def moved(item: Item, by: float) -> Item:
 def lifted(path: Trace, by: float) -> Trace:
     """The same curve, higher by a number; rows differ as before."""
     return path._replace(curve=path.curve + by, low=path.low + by, high=path.high + by)
-
-
-def write_no_curves(items: Mapping[str, Result], ax: Axes | None) -> OrientedAxes:
-    """Say that no result has a curve."""
-    board, first = (
-        OrientedAxes(ax or canvas.new_axes(style.PROFILE_SIZE)),
-        next(iter(items.values())),
-    )
-    canvas.write_constant_feature(board.ax, reach(first)[0], ticks.write_only_value(first))
-    return board
 
 
 def refuse_mixture(results: Sequence[Result]) -> None:

@@ -114,10 +114,13 @@ def draw_compared_rows(
         Of the axes, for all of them.
     """
     if isinstance(field, CategoricalAxis):
+        largest = max(float(result.level_rows().share.max()) for result in one.results)
         for index, (result, look) in enumerate(zip(one.results, looks, strict=True)):
             share = result.level_rows().share
             places = field.slots.locate(result, result.axis) + aside(field, index, len(looks))
-            bars = draw_row_share_bars(field.board, places, height * share / largest_share(one))
+            # Draw upright bars at levels, as shares of the axes.
+            bars = field.board.strip(places, height * share / largest)
+            bars.set(alpha=style.COUNT_ALPHA, zorder=2, gid="rhale:counts", capstyle="butt")
             width = (
                 0.8 * COMPARED_LEVEL_WIDTH * field.board.points_per_slot(field.slots) / len(looks)
             )
@@ -130,18 +133,6 @@ def draw_compared_rows(
         limits, density = field.view.count_rows(result)
         floor = height - (index + 1) * part
         draw_strip(field.ax, limits, density, (floor, floor + 0.85 * part), look)
-
-
-def largest_share(one: FeatureComparison) -> float:
-    """The largest share of rows that any level has in any explanation."""
-    return max(float(result.level_rows().share.max()) for result in one.results)
-
-
-def draw_row_share_bars(board: OrientedAxes, places: FloatArray, heights: FloatArray) -> Artist:
-    """Draw upright bars at levels, as shares of the axes."""
-    bars = board.strip(places, heights)
-    bars.set(alpha=style.COUNT_ALPHA, zorder=2, gid="rhale:counts", capstyle="butt")
-    return bars
 
 
 def draw_strip(
@@ -353,13 +344,23 @@ def write_words(
 ) -> None:
     """Name the axes, explain the colours, and say what was found."""
     turned = new and panels[0].get_shared_y_axes().joined(panels[0], panels[-1]) and len(panels) > 1
-    name_values(panels, one, turned=turned)
+    # Say what curves, differences and strips show.
+    verb = "prediction of" if one.results[0].quantity == "prediction" else "effect on"
+    output = one.captions.value_axis(one.output)
+    side: Literal["width", "height"] = "width" if turned else "height"
+    words = [
+        f"{verb} {fit_name(output, max(8, canvas.letters(panels[0], side) - len(verb)))}",
+        f"difference to {fit_name(one.names[0], 20)}",
+        "rows",
+    ]
+    for ax, word in zip(panels, words, strict=False):
+        (ax.set_xlabel if turned else ax.set_ylabel)(word, fontsize=style.NAME_TEXT, **LITERAL)
     first = one.results[0]
     name = join_names([one.captions.axis(one.name)], style.LABEL_LENGTH)
     if (
         find_result_axis_kind(first) == "date"
         and not first.labels
-        and not ticks.has_calendar(first)
+        and not ticks.in_calendar(reach(first))
     ):
         name += " (days since 1970)"
     if turned:
@@ -374,20 +375,6 @@ def write_words(
     else:
         canvas.add_legend(panels[0], explained, outside=False)
         panels[0].set_title(fit_name(told, 60), fontsize=style.NAME_TEXT, loc="left", **LITERAL)
-
-
-def name_values(panels: AxesArray, one: FeatureComparison, *, turned: bool) -> None:
-    """Say what curves, differences and strips show."""
-    verb = "prediction of" if one.results[0].quantity == "prediction" else "effect on"
-    output = one.captions.value_axis(one.output)
-    side: Literal["width", "height"] = "width" if turned else "height"
-    words = [
-        f"{verb} {fit_name(output, max(8, canvas.letters(panels[0], side) - len(verb)))}",
-        f"difference to {fit_name(one.names[0], 20)}",
-        "rows",
-    ]
-    for ax, word in zip(panels, words, strict=False):
-        (ax.set_xlabel if turned else ax.set_ylabel)(word, fontsize=style.NAME_TEXT, **LITERAL)
 
 
 def tell_found(one: FeatureComparison) -> str:
@@ -449,7 +436,15 @@ def plot_differences(
     explained: list[Artist] = []
     for ax, one in zip(panels, kept, strict=True):
         explained += draw_comparison_panel(ax, one, looks, smooth=smooth)
-        write_comparison_title(ax, one)
+        # Name the feature, and say how far its curves are apart.
+        name = fit_name(one.captions.axis(one.name), canvas.letters(ax, "width"))
+        ax.set_title(
+            f"{name}\n{in_few_words(one)}",
+            loc="left",
+            fontsize=style.NAME_TEXT,
+            linespacing=1.3,
+            **LITERAL,
+        )
     set_comparison_ylim(panels, len(names), sharey=sharey)
     write_comparison_labels(panels, kept, len(ranked), explained, new=axes is None)
     return panels
@@ -509,29 +504,13 @@ def draw_comparison_panel(
     explained = draw_compared_curves(field, one, looks, smooth=smooth)
     explained += field.explain_intervals(one.differences[0].level, len(looks))
     draw_compared_rows(field, one, looks, height=ROW_STRIP_SHARE * len(looks))
-    reach_over(field)
-    field.name_places(one.results[0])
-    field.name_scale()
-    return explained
-
-
-def reach_over(field: PlotAxis) -> None:
-    """Let the axes reach over all places."""
+    # Let the axes reach over all places.
     field.fit()
     field.board.ax.autoscale_view()
     field.fit()
-
-
-def write_comparison_title(ax: Axes, one: FeatureComparison) -> None:
-    """Name the feature, and say how far its curves are apart."""
-    name = fit_name(one.captions.axis(one.name), canvas.letters(ax, "width"))
-    ax.set_title(
-        f"{name}\n{in_few_words(one)}",
-        loc="left",
-        fontsize=style.NAME_TEXT,
-        linespacing=1.3,
-        **LITERAL,
-    )
+    field.name_places(one.results[0])
+    field.name_scale()
+    return explained
 
 
 def in_few_words(one: FeatureComparison) -> str:

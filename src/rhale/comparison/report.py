@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rhale.comparison.charts import MOST_DRAWN, CompareShape, shape_of_comparison
-from rhale.comparison.drift import Drift
 from rhale.comparison.feature_comparison import FeatureComparison
 from rhale.comparison.table import (
     head_of,
@@ -127,13 +126,12 @@ def tell_peak(found: CurveDifference, second: str) -> str:
         if peak.low * peak.high > 0
         else ""
     )
-    where = at(found.first, peak.x) if x_is_named(found) else name_peak(found)
+    where = (
+        at(found.first, peak.x)
+        if not found.first.labels or found.peak.x in found.first.axis
+        else name_peak(found)
+    )
     return f"{second} is farthest {side} at {where}, by {format_report_number(abs(peak.difference))}{sure}."
-
-
-def x_is_named(found: CurveDifference) -> bool:
-    """Whether the place of the peak is one of the first axis."""
-    return not found.first.labels or found.peak.x in found.first.axis
 
 
 def tell_rows(found: CurveDifference, name: str) -> str:
@@ -143,7 +141,12 @@ def tell_rows(found: CurveDifference, name: str) -> str:
         return ""
     second, share = called(found.second_name), f"{100 * drift.apart:.0f} %"
     if can_be_named(found.first):
-        return tell_level_rows(drift, name, second, share)
+        # Say which levels gained and lost rows.
+        told = (
+            [f"more at “{clean(drift.gained, MAX_COMPARED_NAME_LETTERS)}”"] if drift.gained else []
+        )
+        told += [f"fewer at “{clean(drift.lost, MAX_COMPARED_NAME_LETTERS)}”"] if drift.lost else []
+        return f"In {second} {share} of the rows have another level of {name}: {', '.join(told)}."
     low, high = reach(found.first)
     kind = find_result_axis_kind(found.first)
     before, after = (
@@ -153,13 +156,6 @@ def tell_rows(found: CurveDifference, name: str) -> str:
         return f"The rows of {second} stand elsewhere: {share} of them, around the same median of {name}."
     way = "up" if drift.shift > 0 else "down"
     return f"Its rows moved {way} in {second}: the median of {name} from {before} to {after}, and {share} of the rows stand elsewhere."
-
-
-def tell_level_rows(drift: Drift, name: str, second: str, share: str) -> str:
-    """Say which levels gained and lost rows."""
-    told = [f"more at “{clean(drift.gained, MAX_COMPARED_NAME_LETTERS)}”"] if drift.gained else []
-    told += [f"fewer at “{clean(drift.lost, MAX_COMPARED_NAME_LETTERS)}”"] if drift.lost else []
-    return f"In {second} {share} of the rows have another level of {name}: {', '.join(told)}."
 
 
 MAX_COMPARED_NAME_LETTERS = 60
@@ -350,7 +346,8 @@ def summarize_compare_page(table: Comparison) -> list[tuple[str, str]]:
     every = [fx.provenance for fx in table.explanations]
     words = [clean(table.captions.output(output), 60) for output in table.outputs]
     found = [
-        (name, describe_explanation(one)) for name, one in zip(table.names, every, strict=True)
+        (name, f"{one.get('model', 'model')}, {rows_in_words(one)} rows")
+        for name, one in zip(table.names, every, strict=True)
     ]
     found += [
         ("Zero", table.zero_in_words),
@@ -373,11 +370,6 @@ def list_compare_settings(table: Comparison) -> list[tuple[str, str]]:
         ("Versions", versions(every[0])),
     ]
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
-
-
-def describe_explanation(provenance: Mapping[str, Any]) -> str:
-    """Say in few words what was explained."""
-    return f"{provenance.get('model', 'model')}, {rows_in_words(provenance)} rows"
 
 
 def write_compare_code(table: Comparison) -> str:

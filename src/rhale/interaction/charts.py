@@ -195,7 +195,17 @@ def path_of_section(axis: PairAxis, section: PairSection, span: float) -> Region
 def map_of(pair: PairSurface) -> MapShape:
     """Read off a pair its map."""
     heights, errors = read_surface_cells(pair)
-    reach, largest = colour_reach(np.abs(heights), pair.weight)
+    # The size that all but a few rows are below, and the largest: outer cells of few rows tower.
+    sizes = np.abs(heights)
+    known = np.isfinite(sizes) & (pair.weight > 0)
+    reach, largest = 0.0, 0.0
+    if known.any():
+        order = np.argsort(sizes[known])
+        rising, below = sizes[known][order], np.cumsum(pair.weight[known][order])
+        place = int(np.searchsorted(below, COLOURED * below[-1]))
+        reach = float(rising[min(place, rising.size - 1)])
+        largest = float(rising[-1])
+        reach = reach if reach > 0 else largest
     return MapShape(
         side_of(pair.axes[0]),
         side_of(pair.axes[1]),
@@ -205,24 +215,6 @@ def map_of(pair: PairSurface) -> MapShape:
         reach,
         largest,
     )
-
-
-def colour_reach(sizes: FloatArray, weight: FloatArray) -> tuple[float, float]:
-    """The size that all but a few rows are below, and the largest: outer cells of few rows tower.
-
-    Examples
-    --------
-    >>> colour_reach(np.array([1.0, 2.0, 90.0, np.nan]), np.array([70.0, 29.0, 1.0, 0.0]))
-    (2.0, 90.0)
-    """
-    known = np.isfinite(sizes) & (weight > 0)
-    if not known.any():
-        return 0.0, 0.0
-    order = np.argsort(sizes[known])
-    rising, below = sizes[known][order], np.cumsum(weight[known][order])
-    place = int(np.searchsorted(below, COLOURED * below[-1]))
-    reach = float(rising[min(place, rising.size - 1)])
-    return reach if reach > 0 else float(rising[-1]), float(rising[-1])
 
 
 def side_of(axis: PairAxis) -> MapSide:

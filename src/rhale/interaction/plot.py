@@ -11,9 +11,7 @@ from typing import Literal, NamedTuple, Protocol, cast, get_args
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.collections import PolyCollection
-from matplotlib.contour import QuadContourSet
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
@@ -388,11 +386,26 @@ def plot_pair_lines(
     field.begin()
     lines: list[Line2D] = []
     unsure: list[Artist] = []
-    for held, aside in step_aside(choose_values(holding), levels=levels):
-        path = trace_pair_section(pair, moving, held)
+    for held, aside in step_aside(
+        choose_levels(holding) if holding.axis.is_levels else choose_percentiles(holding),
+        levels=levels,
+    ):
+        # Find the line of one held value: heights at nodes, nan where no rows are.
+        joint, error = (
+            np.nan_to_num(values) @ held.shares for values in (pair.heights, pair.standard_error)
+        )
+        known = pair.measured[:, held.stand]
+        nodes, gone = BrokenLine(np.arange(known.size), ~known)
+        if not moving.axis.is_levels:
+            nodes, gone = join_cells(known)
+        heights = moving.main + joint
+        y = np.where(gone, np.nan, heights[nodes])
+        half = NormalDist().inv_cdf(0.5 + CONFIDENCE_LEVEL / 2) * error[nodes]
+        path = Trace(moving.places[nodes], y, np.full(y.size, np.nan), y - half, y + half)
         path = path._replace(x=path.x + aside)
         lines.append(draw_line(field, path, held, levels=levels))
-        if uncertainty and has_interval(pair, path):
+        widest = np.nanmax(path.high - path.low, initial=0.0)
+        if uncertainty and widest > PAIR_ROUNDING * pair.variance**0.5:  # more than rounding
             draw_interval(field, path, held, levels=levels)
             unsure = [explain_interval()]
     explained: list[Artist] = [*lines, *unsure, draw_row_density(ax, moving, "x", beyond=False)]
@@ -414,11 +427,6 @@ def chosen_side(pair: DrawnPair, by: str | int | None) -> int:
     if by is not None:
         return find_feature(by, pair.names)
     return 0 if pair.axes[0].nodes.size < pair.axes[1].nodes.size else 1
-
-
-def choose_values(side: DrawnPairFeature) -> list[Held]:
-    """Choose where a feature is held: low, middle and high, or at its levels."""
-    return choose_levels(side) if side.axis.is_levels else choose_percentiles(side)
 
 
 def step_aside(held: Sequence[Held], *, levels: bool) -> Iterator[tuple[Held, float]]:
@@ -453,21 +461,6 @@ def choose_percentiles(side: DrawnPairFeature) -> list[Held]:
             value = value.replace("-", MINUS_SIGN)
         chosen.append(Held(f"{word}: {value}", cell, shares, look))
     return chosen
-
-
-def trace_pair_section(pair: DrawnPair, moving: DrawnPairFeature, held: Held) -> Trace:
-    """Find the line of one held value: heights at nodes, nan where no rows are."""
-    joint, error = (
-        np.nan_to_num(values) @ held.shares for values in (pair.heights, pair.standard_error)
-    )
-    known = pair.measured[:, held.stand]
-    nodes, gone = BrokenLine(np.arange(known.size), ~known)
-    if not moving.axis.is_levels:
-        nodes, gone = join_cells(known)
-    heights = moving.main + joint
-    y = np.where(gone, np.nan, heights[nodes])
-    half = NormalDist().inv_cdf(0.5 + CONFIDENCE_LEVEL / 2) * error[nodes]
-    return Trace(moving.places[nodes], y, np.full(y.size, np.nan), y - half, y + half)
 
 
 def join_cells(known: BoolArray) -> BrokenLine:
@@ -526,11 +519,6 @@ def keep_near(ax: Axes, lines: Sequence[Line2D]) -> None:
     ax.set_ylim(
         canvas.widen_interval(y[0], y[1], style.ROOM_FOR_STRIP, style.AXIS_MARGIN), auto=True
     )
-
-
-def has_interval(pair: DrawnPair, path: Trace) -> bool:
-    """Whether the joint effect is uncertain by more than rounding."""
-    return bool(np.nanmax(path.high - path.low, initial=0.0) > PAIR_ROUNDING * pair.variance**0.5)
 
 
 def tell_held(ax: Axes, side: DrawnPairFeature, *, new: bool) -> str:
@@ -686,8 +674,19 @@ def plot_pair_map(
     if is_blank(sides):
         say_blank(ax, sides)
         return ax
-    limits, heights = paint(pair, sides)
-    reach = largest_map_height(pair, heights)
+    # Find where colours change and the heights between, (n_x, n_y); nan where no row is.
+    x, y = (side.divide(N_MAP_CELLS) for side in sides)
+    heights = x.shares @ np.nan_to_num(pair.heights) @ y.shares.T
+    measured = pair.measured[np.ix_(x.stand, y.stand)]
+    limits = x.limits, y.limits
+    heights = np.where(measured, heights, np.nan)
+    # Largest height, above or below zero; 0 where there is nothing but rounding.
+    largest = float(np.abs(heights[np.isfinite(heights)]).max(initial=0.0))
+    reach = (
+        largest
+        if largest > max(PAIR_ROUNDING * pair.variance**0.5, canvas.SMALLEST_PLOT_RANGE)
+        else 0.0
+    )
     most = limit or reach or 1.0
     cells = ax.pcolormesh(*limits, heights.T, cmap=style.SURFACE_MAP, vmin=-most, vmax=most)
     cells.set(gid="rhale:map", rasterized=True, zorder=1)
@@ -697,36 +696,26 @@ def plot_pair_map(
         if rows:
             draw_row_density(ax, side, along, beyond=True)
         dress_side(ax, side, along)
-    add_map_colorbar(ax, cells, pair)
+    # Draw the scale of colours beside the map, and say what they mean.
+    scale = ax.figure.colorbar(cells, ax=ax, pad=style.RUG_HEIGHT + 0.04, fraction=0.06, aspect=28)
+    scale.outline.set_visible(False)
+    scale.ax.yaxis.set_major_formatter(FuncFormatter(canvas.short_tick_text))
+    words = folded(f"effect on {in_sentence(pair)}", canvas.letters(ax, "height"))
+    words = f"{words}\nof both, beyond each alone"
+    scale.set_label(words, fontsize=style.NAME_TEXT, **LITERAL)
+    scale.ax.set_gid("rhale:scale")
     if first.axis.is_levels and second.axis.is_levels:
         if has_room(ax, *pair.measured.shape):
             write_tiles(ax, np.where(pair.measured, pair.heights, np.nan), most)
     elif not reach:
-        say_nothing(ax)
+        # Write that the two do not interact.
+        note = ax.text(0.5, 0.5, "no interaction", transform=ax.transAxes, **LITERAL)
+        note.set(ha="center", va="center", color=style.NOTE, fontsize=style.LEGEND_TEXT)
+        note.set(gid="rhale:nothing", zorder=4)
     elif contours and not (first.axis.is_levels or second.axis.is_levels):
         draw_contours(ax, limits, heights, reach)
     write_strength_above_map(ax, pair, rows=rows)
     return ax
-
-
-def paint(
-    pair: DrawnPair, sides: tuple[DrawnPairFeature, DrawnPairFeature]
-) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:
-    """Find where colours change and the heights between, (n_x, n_y); nan where no row is."""
-    x, y = (side.divide(N_MAP_CELLS) for side in sides)
-    heights = x.shares @ np.nan_to_num(pair.heights) @ y.shares.T
-    measured = pair.measured[np.ix_(x.stand, y.stand)]
-    return (x.limits, y.limits), np.where(measured, heights, np.nan)
-
-
-def largest_map_height(pair: DrawnPair, heights: FloatArray) -> float:
-    """Largest height, above or below zero; 0 where there is nothing but rounding."""
-    largest = float(np.abs(heights[np.isfinite(heights)]).max(initial=0.0))
-    return (
-        largest
-        if largest > max(PAIR_ROUNDING * pair.variance**0.5, canvas.SMALLEST_PLOT_RANGE)
-        else 0.0
-    )
 
 
 def set_limits(ax: Axes, sides: tuple[DrawnPairFeature, DrawnPairFeature]) -> None:
@@ -750,11 +739,7 @@ def draw_contours(
     lines = ax.contour(x, y, masked, levels=levels, colors=style.TRUTH)
     lines.set(linewidths=style.HAIR_LINE, linestyles="solid", alpha=0.6, zorder=3)
     lines.set(gid="rhale:contours")
-    name_contours(ax, lines)
-
-
-def name_contours(ax: Axes, lines: QuadContourSet) -> None:
-    """Write heights in the middle of lines that are long enough, where they touch no other."""
+    # Write heights in the middle of lines that are long enough, where they touch no other.
     points = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
     pixels = points * ax.figure.dpi / 72
     taken: list[tuple[float, float, float]] = []
@@ -766,7 +751,11 @@ def name_contours(ax: Axes, lines: QuadContourSet) -> None:
             near = (np.hypot(middle[0] - x, middle[1] - y) < room + r for x, y, r in taken)
             if length > LEAST_CONTOUR * room and not any(near):
                 taken.append((middle[0], middle[1], room))
-                write_height(ax, ax.transData.inverted().transform(middle), words)
+                # Write the height of a contour line onto it.
+                place = ax.transData.inverted().transform(middle)
+                name = ax.text(place[0], place[1], words, ha="center", va="center", **LITERAL)
+                name.set(fontsize=style.NUMBER_TEXT, gid="rhale:heights", zorder=3.5, clip_on=True)
+                name.set_path_effects([withStroke(linewidth=2.5, foreground=style.HALO)])
 
 
 def half_way(way: FloatArray) -> tuple[FloatArray, float]:
@@ -774,20 +763,6 @@ def half_way(way: FloatArray) -> tuple[FloatArray, float]:
     far = np.append(0.0, np.cumsum(np.hypot(*np.diff(way, axis=0).T)))
     middle = np.array([np.interp(far[-1] / 2, far, values) for values in way.T])
     return middle, float(far[-1])
-
-
-def write_height(ax: Axes, place: FloatArray, words: str) -> None:
-    """Write the height of a contour line onto it."""
-    name = ax.text(place[0], place[1], words, ha="center", va="center", **LITERAL)
-    name.set(fontsize=style.NUMBER_TEXT, gid="rhale:heights", zorder=3.5, clip_on=True)
-    name.set_path_effects([withStroke(linewidth=2.5, foreground=style.HALO)])
-
-
-def say_nothing(ax: Axes) -> None:
-    """Write that the two do not interact."""
-    note = ax.text(0.5, 0.5, "no interaction", transform=ax.transAxes, **LITERAL)
-    note.set(ha="center", va="center", color=style.NOTE, fontsize=style.LEGEND_TEXT)
-    note.set(gid="rhale:nothing", zorder=4)
 
 
 def write_strength_above_map(ax: Axes, pair: DrawnPair, *, rows: bool) -> None:
@@ -813,14 +788,3 @@ def tell_strength(pair: DrawnPair) -> tuple[str, str, str]:
     words, by = f"strength {format_rounded_number(size)}", BY.get(pair.method, "")
     both = f"strength {number_with_error(size, error)}" if error else words
     return f"{both}{by}, {share} of the variance", both, words
-
-
-def add_map_colorbar(ax: Axes, cells: ScalarMappable, pair: DrawnPair) -> None:
-    """Draw the scale of colours beside the map, and say what they mean."""
-    scale = ax.figure.colorbar(cells, ax=ax, pad=style.RUG_HEIGHT + 0.04, fraction=0.06, aspect=28)
-    scale.outline.set_visible(False)
-    scale.ax.yaxis.set_major_formatter(FuncFormatter(canvas.short_tick_text))
-    words = folded(f"effect on {in_sentence(pair)}", canvas.letters(ax, "height"))
-    words = f"{words}\nof both, beyond each alone"
-    scale.set_label(words, fontsize=style.NAME_TEXT, **LITERAL)
-    scale.ax.set_gid("rhale:scale")

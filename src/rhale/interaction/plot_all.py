@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import QuadMesh
 from matplotlib.colors import Colormap
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -107,7 +106,11 @@ def plot_matrix(
     names = tuple(pairs.captions.feature(pairs.features[k]) for k in kept)
     ax = canvas.new_axes(matrix_size(names)) if ax is None else ax
     drawn = draw_tiles(ax, values, STRENGTHS[pairs.method])
-    name_tiles(ax, names)
+    # Write the features along both sides.
+    slots = LevelLayout(names, np.arange(float(len(names))), is_number=False, has_missing=False)
+    for turned in (False, True):
+        OrientedAxes(ax, turned).name_levels(slots, size=style.NAME_TEXT)
+    ax.tick_params(length=0)
     explain_tiles(ax, drawn, (sentence_of(pairs, place), len(kept), len(full)))
     return ax
 
@@ -158,44 +161,27 @@ def draw_tiles(ax: Axes, values: FloatArray, strength: str) -> list[Artist]:
     ax.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5))
     has_numbers = n <= MAX_NUMBERED_FEATURES and has_room(ax, n, n)
     for gid, scale in scales.items():
-        mesh = paint_scale(ax, tiles, scale)
+        # Colour the tiles of one quantity.
+        mesh = ax.pcolormesh(*tiles, scale.values.T, cmap=scale.colours, vmin=0.0, vmax=scale.reach)
+        mesh.set(edgecolor=ax.get_facecolor(), linewidth=style.HAIR_LINE, zorder=1)
         mesh.set_gid(f"rhale:{gid}")
         if has_numbers:
             write_tiles(ax, scale.values, scale.reach)
         else:
-            add_matrix_colorbar(ax, mesh, scale)
+            # Draw a scale of colours beside the matrix.
+            bar = ax.figure.colorbar(mesh, ax=ax, fraction=0.05, pad=0.02, aspect=30)
+            bar.outline.set_visible(False)
+            bar.locator = MaxNLocator(5)
+            bar.formatter = FuncFormatter(canvas.short_tick_text)
+            bar.set_label(scale.name, fontsize=style.NAME_TEXT, **LITERAL)
+            bar.ax.tick_params(labelsize=style.NUMBER_TEXT)
+            bar.ax.set_gid("rhale:scale")
     explained: list[Artist] = [
         Patch(color=scale.colours(1.0), label=scale.name)
         for scale in scales.values()
         if has_numbers
     ]
     return explained + ([empty] if empty.get_paths() else [])
-
-
-def paint_scale(ax: Axes, tiles: Tiles, scale: Scale) -> QuadMesh:
-    """Colour the tiles of one quantity."""
-    mesh = ax.pcolormesh(*tiles, scale.values.T, cmap=scale.colours, vmin=0.0, vmax=scale.reach)
-    mesh.set(edgecolor=ax.get_facecolor(), linewidth=style.HAIR_LINE, zorder=1)
-    return mesh
-
-
-def add_matrix_colorbar(ax: Axes, mesh: QuadMesh, scale: Scale) -> None:
-    """Draw a scale of colours beside the matrix."""
-    bar = ax.figure.colorbar(mesh, ax=ax, fraction=0.05, pad=0.02, aspect=30)
-    bar.outline.set_visible(False)
-    bar.locator = MaxNLocator(5)
-    bar.formatter = FuncFormatter(canvas.short_tick_text)
-    bar.set_label(scale.name, fontsize=style.NAME_TEXT, **LITERAL)
-    bar.ax.tick_params(labelsize=style.NUMBER_TEXT)
-    bar.ax.set_gid("rhale:scale")
-
-
-def name_tiles(ax: Axes, names: tuple[str, ...]) -> None:
-    """Write the features along both sides."""
-    slots = LevelLayout(names, np.arange(float(len(names))), is_number=False, has_missing=False)
-    for turned in (False, True):
-        OrientedAxes(ax, turned).name_levels(slots, size=style.NAME_TEXT)
-    ax.tick_params(length=0)
 
 
 def explain_tiles(ax: Axes, drawn: Sequence[Artist], what: tuple[str, int, int]) -> None:
@@ -263,7 +249,18 @@ def plot_ranking(
     ax = canvas.new_axes((style.RANKING_WIDTH, height)) if ax is None else ax
     canvas.write_plain_values(ax)
     explained = draw_strength_bars(ax, kept, STRENGTHS[pairs.method])
-    write_pair_names(ax, kept, new=new)
+    # Write both features of each pair beside its bar.
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    room = MAX_RANKED_NAME_LETTERS if new else PAIR_NAMES_SHARE * inches * style.LETTERS_PER_INCH
+    length = int(np.clip(room, MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS))
+    names = [
+        fit_pair_name(caption_both(pair), length) + ("" if can_be_ranked(pair) else UNRANKED_MARK)
+        for pair in kept
+    ]
+    ax.set_yticks(range(len(names)), labels=names)
+    for tick in ax.yaxis.get_major_ticks():
+        tick.label1.set(fontsize=style.NAME_TEXT, **LITERAL)
+    ax.tick_params(axis="y", length=0)
     counts = f"{len(kept)} of {len(ranked)} pairs" if len(kept) < len(ranked) else ""
     canvas.add_legend(ax, explained, outside=new, title=counts)
     words = fit_name(sentence_of(pairs, place), max(8, canvas.letters(ax, "width") - 6))
@@ -306,21 +303,6 @@ def draw_errors(ax: Axes, strength: FloatArray, error: FloatArray, right: float)
     whiskers.set(color=style.TRUTH, linewidth=style.WHISKER_LINE, zorder=3)
     whiskers.set(gid="rhale:whiskers", label="± standard error")
     return [whiskers]
-
-
-def write_pair_names(ax: Axes, pairs: Sequence[PairResult], *, new: bool) -> None:
-    """Write both features of each pair beside its bar."""
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    room = MAX_RANKED_NAME_LETTERS if new else PAIR_NAMES_SHARE * inches * style.LETTERS_PER_INCH
-    length = int(np.clip(room, MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS))
-    names = [
-        fit_pair_name(caption_both(pair), length) + ("" if can_be_ranked(pair) else UNRANKED_MARK)
-        for pair in pairs
-    ]
-    ax.set_yticks(range(len(names)), labels=names)
-    for tick in ax.yaxis.get_major_ticks():
-        tick.label1.set(fontsize=style.NAME_TEXT, **LITERAL)
-    ax.tick_params(axis="y", length=0)
 
 
 def caption_both(pair: PairResult) -> tuple[str, str]:

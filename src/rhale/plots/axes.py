@@ -15,9 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from rhale.effects.curve import Center
-from rhale.effects.result import Result, Trace, is_constant, reach
+from rhale.effects.result import Result, Trace, find_result_axis_kind, is_constant, reach
 from rhale.plots import canvas, missing_panel, style, ticks
 from rhale.plots import marks as dots
 from rhale.plots.categorical_axis import (
@@ -26,7 +27,7 @@ from rhale.plots.categorical_axis import (
     lay_out_levels,
     new_oriented_axes,
 )
-from rhale.plots.labels import interval_name
+from rhale.plots.labels import LITERAL, folded, interval_name
 from rhale.plots.marks import LineMarks, PointMarks
 from rhale.plots.view import PLAIN_VIEW, AxisView
 from rhale.stats.arrays import FloatArray
@@ -67,22 +68,15 @@ def read_item(
     elif view.is_plain or result.labels:
         path = result.trace(center, level, smooth=smooth)
     else:
-        path = trace_at(result, view.places(result), center, level, smooth=smooth)
+        x, path = view.places(result), NO_CURVE
+        if x.size:
+            zero: Center = (
+                "mean" if center is None and result.quantity == "effect" else cast(Center, center)
+            )
+            low, high = result.ci(x, level=level, center=zero, smooth=smooth)
+            curve = result.curve(x, center=zero, smooth=smooth)
+            path = Trace(x, curve, result.spread(x, center=zero), low, high)
     return Item(result, path, result.missing_trace(center, level))
-
-
-def trace_at(
-    result: Result, x: FloatArray, center: Center | None, level: float, *, smooth: bool = False
-) -> Trace:
-    """Read what is drawn at given numbers."""
-    if not x.size:
-        return NO_CURVE
-    zero: Center = (
-        "mean" if center is None and result.quantity == "effect" else cast(Center, center)
-    )
-    low, high = result.ci(x, level=level, center=zero, smooth=smooth)
-    curve = result.curve(x, center=zero, smooth=smooth)
-    return Trace(x, curve, result.spread(x, center=zero), low, high)
 
 
 class ContinuousAxis(NamedTuple):
@@ -233,14 +227,41 @@ class ContinuousAxis(NamedTuple):
         """Write numbers, dates or durations."""
         most = style.SMALL_TICKS if self.small else ticks.MAX_TICKS
         if self.view.is_log:
-            ticks.dress_log(self.ax, ticks=most)
+            # Write plain numbers along a logarithmic x axis, as many as have room.
+            ax = self.ax
+            low, high = ax.get_xlim()
+            finest = next(
+                (parts for parts in ticks.LOG_PARTS if ticks.count_log(low, high, parts) <= most),
+                (1.0,),
+            )
+            ax.xaxis.set_major_locator(LogLocator(subs=finest, numticks=most))
+            ax.xaxis.set_major_formatter(FuncFormatter(ticks.log_text))
+            ax.xaxis.set_minor_locator(NullLocator())
         else:
-            ticks.write_feature_ticks(self.ax, result, ticks=most)
-        canvas.mark_beyond(self.ax, self.view)
+            ticks.dress_places(self.ax, find_result_axis_kind(result), reach(result), ticks=most)
+        # Draw a triangle at each end of the x axis beyond which there are rows.
+        for x, shape, is_cut in ((0.0, "<", self.view.cut[0]), (1.0, ">", self.view.cut[1])):
+            if is_cut:
+                (mark,) = self.ax.plot(
+                    x, 0.0, shape, transform=self.ax.transAxes, scalex=False, scaley=False
+                )
+                mark.set(color=style.NOTE, markersize=5.0, zorder=6, clip_on=False)
+                mark.set_gid("rhale:beyond")
 
     def name_scale(self) -> None:
         """Say that the axis is logarithmic, or that it ends before some rows, where it does."""
-        canvas.name_view(self.ax, self.view, small=self.small)
+        ax, view = self.ax, self.view
+        told = ["log scale"] if view.is_log else []
+        told += [view.beyond] if view.beyond else []
+        if not told:
+            return
+        size = style.NUMBER_TEXT if self.small else "medium"
+        inches = ax.get_window_extent().width / ax.figure.dpi
+        length = canvas.wide_letters(inches, size)
+        words = f"{ax.get_xlabel()} ({'; '.join(told)})".strip()
+        if view.beyond and len(words) > length:
+            words = "\n".join(filter(None, [ax.get_xlabel(), folded("; ".join(told), length)]))
+        ax.set_xlabel(words, fontsize=size, **LITERAL)
 
 
 class CategoricalAxis(NamedTuple):

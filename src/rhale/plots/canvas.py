@@ -24,7 +24,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.errors import BadSettingError
 from rhale.plots import style, theme
-from rhale.plots.labels import LITERAL, drawable, fit_name, folded, format_label_number
+from rhale.plots.labels import LITERAL, drawable, fit_name, format_label_number
 from rhale.plots.view import PLAIN_VIEW, AxisView
 
 # --- What plots of several panels give back: axes that a notebook prints on one line
@@ -252,11 +252,7 @@ def split_axes(ax: Axes, *, sideways: bool = False) -> TwoPanels:
     if ax.get_axes_locator() is not None:
         msg = "these axes are placed by other axes and cannot be divided; give a pair of axes"
         raise BadSettingError(msg)
-    return split_by_hand(ax, sideways=sideways)
-
-
-def split_by_hand(ax: Axes, *, sideways: bool) -> TwoPanels:
-    """Divide axes that stand in no grid."""
+    # Divide axes that stand in no grid.
     place = ax.get_position(original=True)
     if sideways:
         end, start = place.x0 + 0.56 * place.width, place.x0 + 0.6 * place.width
@@ -305,30 +301,6 @@ def fit_limits(ax: Axes, *, strip: bool, view: AxisView = PLAIN_VIEW) -> None:
         low, high = low if view.cut[0] else first, high if view.cut[1] else last
     ax.set_xlim(low, high, auto=True)
     ax.set_ylim(widen_interval(y[0], y[1], below, style.AXIS_MARGIN), auto=True)
-
-
-def mark_beyond(ax: Axes, view: AxisView) -> None:
-    """Draw a triangle at each end of the x axis beyond which there are rows."""
-    for x, shape, is_cut in ((0.0, "<", view.cut[0]), (1.0, ">", view.cut[1])):
-        if is_cut:
-            (mark,) = ax.plot(x, 0.0, shape, transform=ax.transAxes, scalex=False, scaley=False)
-            mark.set(color=style.NOTE, markersize=5.0, zorder=6, clip_on=False)
-            mark.set_gid("rhale:beyond")
-
-
-def name_view(ax: Axes, view: AxisView, *, small: bool = False) -> None:
-    """Say below an axis, after what stands there, that it is logarithmic and what it leaves out."""
-    told = ["log scale"] if view.is_log else []
-    told += [view.beyond] if view.beyond else []
-    if not told:
-        return
-    size = style.NUMBER_TEXT if small else "medium"
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    length = wide_letters(inches, size)
-    words = f"{ax.get_xlabel()} ({'; '.join(told)})".strip()
-    if view.beyond and len(words) > length:
-        words = "\n".join(filter(None, [ax.get_xlabel(), folded("; ".join(told), length)]))
-    ax.set_xlabel(words, fontsize=size, **LITERAL)
 
 
 def write_constant_feature(ax: Axes, value: float, words: str, *, heights: bool = False) -> Text:

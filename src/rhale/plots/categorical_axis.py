@@ -148,7 +148,7 @@ def choose_level_labels(slots: LevelLayout, inches: float, points: float, longes
     whole = level_names(slots, MAX_LEVEL_NAME_LETTERS)
     for rotation, length, lines in ways_to_write(closest, letter, line, longest):
         folds = [fold_whole(name, length) if lines > 1 else name for name in whole]
-        if all(fold is not None and widest_line(fold) <= length for fold in folds):
+        if all(fold is not None and max(map(len, fold.split("\n"))) <= length for fold in folds):
             return Naming([fold or "" for fold in folds], rotation)
     steep = closest < SLANTED_LINES * line
     return Naming(keep_apart(names, at, [line] * len(names), 0.0), 90.0 if steep else 35.0)
@@ -178,11 +178,6 @@ def fold_whole(name: str, length: int) -> str | None:
     first = folded.partition("\n")[0]
     ends_whole = folded == name or first[-1:] in BREAKS or name[len(first) :].startswith(" ")
     return folded if ends_whole and "…" not in folded.replace(name, "") else None
-
-
-def widest_line(text: str) -> int:
-    """Letters of the longest line."""
-    return max(map(len, text.split("\n")))
 
 
 def fits_level(slots: LevelLayout, inches: float) -> bool:

@@ -224,7 +224,13 @@ def value_label(
     """
     is_prediction = center is None or all(r.quantity == "prediction" for r in results)
     if each:
-        words = each_output(results)
+        # Name several outputs in one, with the unit that all of them have.
+        captions, keys = results[0].captions, list(dict.fromkeys(r.output for r in results))
+        answer = common_answer([captions.output(key) for key in keys])
+        words = f"the {answer} of each class" if answer else EACH_OUTPUT
+        units = {captions.unit(key) for key in keys}
+        unit = units.pop() if len(units) == 1 else ""
+        words = f"{words} ({unit})" if unit else words
     elif is_prediction:
         words = join_names([predicted(result) for result in results], 2 * length)
     else:
@@ -285,16 +291,6 @@ def tell_apart(words: Sequence[str]) -> list[str]:
     """
     answer = common_answer(words)
     return [word.removeprefix(f"{answer} of ") for word in words] if answer else list(words)
-
-
-def each_output(results: Sequence[Captioned]) -> str:
-    """Name several outputs in one, with the unit that all of them have."""
-    captions, keys = results[0].captions, list(dict.fromkeys(r.output for r in results))
-    answer = common_answer([captions.output(key) for key in keys])
-    words = f"the {answer} of each class" if answer else EACH_OUTPUT
-    units = {captions.unit(key) for key in keys}
-    unit = units.pop() if len(units) == 1 else ""
-    return f"{words} ({unit})" if unit else words
 
 
 def common_answer(words: Sequence[str]) -> str:

@@ -105,7 +105,15 @@ def draw_level_means(
     field.begin()
     explained = field.draw_one(item, "mean effect", level, spread=spread, uncertainty=uncertainty)
     explained += field.draw_counts(effect) + draw_levels(field, effect, rows)
-    explained += draw_known_levels(field, effect, center, truth)
+    # Draw known values of the levels, zero where the effect's curve is.
+    if truth is not None:
+        known = np.asarray(truth(effect.edges if effect.is_number else effect.levels), dtype=float)
+        weights = {"mean": effect.share, "start": np.eye(1, known.size)[0]}
+        zero = np.average(known, weights=weights.get(center or "mean"))
+        at = field.board.points(field.locate(effect, effect.edges), known - zero)
+        (marks,) = field.board.ax.plot(*at.T, "x", color=style.TRUTH, label="truth")
+        marks.set(markersize=6, zorder=5.5, gid="rhale:truth")
+        explained += [marks]
     field.fit()
     keep_in_proportion(field.board, among)
     return explained
@@ -116,13 +124,7 @@ def draw_level_steps(field: CategoricalAxis, effect: LevelEffect, level: float) 
     if is_constant(effect):
         field.board.ax.set(xticks=[], yticks=[])
         return []
-    explained = draw_steps(field, effect, level)
-    field.board.fit(field.slots, strip=False)
-    return explained
-
-
-def draw_steps(field: CategoricalAxis, effect: LevelEffect, level: float) -> list[Artist]:
-    """Draw the mean step between neighbouring levels, its spread and its uncertainty."""
+    # Draw the mean step between neighbouring levels, its spread and its uncertainty.
     board, gap, width = field.board, np.diff(effect.edges), field.dot_width()
     half = student_quantile(level, effect.rows - 1) * effect.standard_error * gap
     places, step = middles(field.slots.places), effect.step
@@ -134,22 +136,9 @@ def draw_steps(field: CategoricalAxis, effect: LevelEffect, level: float) -> lis
     for stroke in dots.draw_spread(board, path, width):
         stroke.set(gid="rhale:whiskers", label="± std between rows")
         explained.append(stroke)
-    return explained + dots.draw_ci(board, path, level, style.CAP_WIDTH * width)
-
-
-def draw_known_levels(
-    field: CategoricalAxis, effect: LevelEffect, center: Center | None, truth: LevelTruth | None
-) -> list[Artist]:
-    """Draw known values of the levels, zero where the effect's curve is."""
-    if truth is None:
-        return []
-    known = np.asarray(truth(effect.edges if effect.is_number else effect.levels), dtype=float)
-    weights = {"mean": effect.share, "start": np.eye(1, known.size)[0]}
-    zero = np.average(known, weights=weights.get(center or "mean"))
-    at = field.board.points(field.locate(effect, effect.edges), known - zero)
-    (marks,) = field.board.ax.plot(*at.T, "x", color=style.TRUTH, label="truth")
-    marks.set(markersize=6, zorder=5.5, gid="rhale:truth")
-    return [marks]
+    explained += dots.draw_ci(board, path, level, style.CAP_WIDTH * width)
+    field.board.fit(field.slots, strip=False)
+    return explained
 
 
 def write_legends(
@@ -182,7 +171,11 @@ def name_level_axes(
     if top is not None:
         words[0] = value_label([effect], center, _letters(top))
     if bottom is not None:
-        words[1] = step_label(effect, _letters(bottom))
+        # Say what steps are; shorter where there is little room.
+        step = "step to the next level"
+        words[1] = folded_first(
+            [f"{step}, change of {in_sentence(effect)}", step], _letters(bottom), lines=3
+        )
     for field in (top, bottom):
         if field is not None:
             field.name_places(effect)
@@ -192,12 +185,6 @@ def name_level_axes(
     for field, word in zip((top, bottom), words, strict=True):
         if field is not None:
             label_one(field.board, name, word)
-
-
-def step_label(effect: LevelEffect, length: int) -> str:
-    """Say what steps are; shorter where there is little room."""
-    step = "step to the next level"
-    return folded_first([f"{step}, change of {in_sentence(effect)}", step], length, lines=3)
 
 
 def _letters(field: CategoricalAxis) -> int:

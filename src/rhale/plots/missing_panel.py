@@ -88,7 +88,15 @@ def find_side(ax: Axes) -> Axes:
             return cast(Axes, child)
     inches = ax.get_window_extent().width / ax.figure.dpi
     if ax.figure.get_layout_engine() is None:
-        shrink_axes(ax, 1 - (style.MISSING_GAP + style.MISSING_WIDTH) / inches)
+        # Make room beside axes, and those below with the same x axis, that no layout engine moves.
+        share = 1 - (style.MISSING_GAP + style.MISSING_WIDTH) / inches
+        for panel in ax.get_shared_x_axes().get_siblings(ax):
+            spec, place = panel.get_subplotspec(), panel.get_position(original=True)
+            if spec is not None:  # the place in the grid is divided: `tight_layout` may follow
+                columns = spec.subgridspec(1, 2, width_ratios=(share, 1 - share), wspace=0)
+                panel.set_subplotspec(columns[0])
+            elif panel.get_axes_locator() is None:
+                panel.set_position((place.x0, place.y0, share * place.width, place.height))
     side = ax.inset_axes((1, 0, 0.1, 1), sharey=ax, gid=PANEL)
     side.set_axes_locator(RightAxesLocator(ax))  # type: ignore[arg-type]
     side.tick_params(left=False, labelleft=False)
@@ -113,17 +121,6 @@ class RightAxesLocator:
             for inches in (style.MISSING_GAP, style.MISSING_WIDTH)
         )
         return Bbox.from_bounds(place.x1 + gap, place.y0, width, place.height)
-
-
-def shrink_axes(ax: Axes, share: float) -> None:
-    """Make room beside axes, and those below with the same x axis, that no layout engine moves."""
-    for panel in ax.get_shared_x_axes().get_siblings(ax):
-        spec, place = panel.get_subplotspec(), panel.get_position(original=True)
-        if spec is not None:  # the place in the grid is divided: `tight_layout` may follow
-            columns = spec.subgridspec(1, 2, width_ratios=(share, 1 - share), wspace=0)
-            panel.set_subplotspec(columns[0])
-        elif panel.get_axes_locator() is None:
-            panel.set_position((place.x0, place.y0, share * place.width, place.height))
 
 
 def reserve(ax: Axes, path: Trace, *, spread: bool) -> None:

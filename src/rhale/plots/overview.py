@@ -601,14 +601,10 @@ def plot_outputs(
     length = canvas.frame_letters(panels[0], new=axes is None)
     label = value_label(effects, center, length, each=True)
     write_panel_labels(panels, explained, label, note, new=axes is None)
-    write_feature(panels, effects[0], new=axes is None)
-    return panels
-
-
-def write_feature(panels: AxesArray, effect: Result, *, new: bool) -> None:
-    """Write the name of the feature once, above all panels."""
-    name = ticks.axis_name(effect, style.LABEL_LENGTH)
-    if new:
+    # Write the name of the feature once, above all panels.
+    name = ticks.axis_name(effects[0], style.LABEL_LENGTH)
+    if axes is None:
         panels[0].figure.suptitle(name, fontsize="medium", **LITERAL)
     else:
         panels[-1].set_xlabel(name, **LITERAL)
+    return panels

@@ -17,8 +17,6 @@ from rhale.errors import BadSettingError
 from rhale.plots import canvas, missing_panel, style, ticks
 from rhale.plots.axes import CategoricalAxis, ContinuousAxis, Layers, read_item
 from rhale.plots.categorical_axis import (
-    LevelLayout,
-    OrientedAxes,
     add_levels_legend,
     label_oriented_axes,
     lay_out_levels,
@@ -108,7 +106,15 @@ def plot_profile(
         path = slope_trace(profile, level, view) if derivatives else item.path
         curves = single_rows(profile, center, derivatives=derivatives)
         explained = draw_mean(field, profile, path, derivatives=derivatives)
-        explained += draw_row_profiles(field, profile, curves, max_curves)
+        # Draw the curves of single rows, thin, evenly chosen along the feature.
+        chosen = choose_rows_evenly(profile.curve_x, max_curves)
+        if chosen.size:
+            some = tell_chosen(chosen.size, len(profile.curves))
+            x, ends = profile.grid, field.view.ends(profile)
+            if field.view.limits is not None:
+                x = np.union1d(x[field.view.shows(x)], ends)
+            paths = [np.column_stack([x, np.interp(x, profile.grid, c)]) for c in curves[chosen]]
+            explained += add_thin_curves(field.ax, paths, some)
         explained += field.draw_spread(path) + field.draw_ci(path, level)
         explained += field.draw_counts(profile)
         if not derivatives:
@@ -150,7 +156,23 @@ def plot_level_profile(
     else:
         field.set_apart()
         explained = field.draw_one(item, MEANS[profile.method], level)
-        explained += draw_level_rows(board, slots, profile, center, max_curves)
+        # Draw single rows: a dash at every level; rows are joined where levels are numbers.
+        curves = single_rows(profile, center, derivatives=False)
+        chosen = choose_rows_evenly(profile.curve_x, max_curves)
+        if chosen.size:
+            some = tell_chosen(chosen.size, len(profile.curves))
+            if slots.is_number:
+                paths = [board.points(slots.places, curve) for curve in curves[chosen]]
+            else:
+                ends = slots.locate(profile, profile.grid)[:, None] + 0.3 * slots.gap * np.array(
+                    [-1.0, 1.0]
+                )
+                paths = [
+                    board.points(end, np.full(2, value))
+                    for curve in curves[chosen]
+                    for end, value in zip(ends, curve, strict=True)
+                ]
+            explained += add_thin_curves(board.ax, paths, some)
         explained += field.draw_counts(profile)
         field.fit()
         keep_in_proportion(board, among)
@@ -159,33 +181,6 @@ def plot_level_profile(
     field.name_places(profile)
     label_oriented_axes(board, [profile], center)
     return board.ax
-
-
-def draw_level_rows(
-    board: OrientedAxes,
-    slots: LevelLayout,
-    profile: Profile,
-    center: Center | None,
-    max_curves: int,
-) -> list[Artist]:
-    """Draw single rows: a dash at every level; rows are joined where levels are numbers."""
-    curves = single_rows(profile, center, derivatives=False)
-    chosen = choose_rows_evenly(profile.curve_x, max_curves)
-    if not chosen.size:
-        return []
-    some = tell_chosen(chosen.size, len(profile.curves))
-    if slots.is_number:
-        paths = [board.points(slots.places, curve) for curve in curves[chosen]]
-    else:
-        ends = slots.locate(profile, profile.grid)[:, None] + 0.3 * slots.gap * np.array(
-            [-1.0, 1.0]
-        )
-        paths = [
-            board.points(end, np.full(2, value))
-            for curve in curves[chosen]
-            for end, value in zip(ends, curve, strict=True)
-        ]
-    return add_thin_curves(board.ax, paths, some)
 
 
 def y_label(ax: Axes, profile: Profile, center: Center | None, *, derivatives: bool) -> str:
@@ -225,21 +220,6 @@ def draw_mean(
     if profile.method == "mplot":
         line.set(marker="o", markersize=3.5)
     return [line]
-
-
-def draw_row_profiles(
-    field: ContinuousAxis, profile: Profile, curves: FloatArray, max_curves: int
-) -> list[Artist]:
-    """Draw the curves of single rows, thin, evenly chosen along the feature."""
-    chosen = choose_rows_evenly(profile.curve_x, max_curves)
-    if not chosen.size:
-        return []
-    some = tell_chosen(chosen.size, len(profile.curves))
-    x, ends = profile.grid, field.view.ends(profile)
-    if field.view.limits is not None:
-        x = np.union1d(x[field.view.shows(x)], ends)
-    paths = [np.column_stack([x, np.interp(x, profile.grid, c)]) for c in curves[chosen]]
-    return add_thin_curves(field.ax, paths, some)
 
 
 def add_thin_curves(ax: Axes, paths: list[FloatArray], label: str) -> list[Artist]:

@@ -10,11 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import (
     Formatter,
-    FuncFormatter,
     Locator,
-    LogLocator,
     MaxNLocator,
-    NullLocator,
 )
 
 from rhale.effects.result import Result, find_result_axis_kind, reach
@@ -89,11 +86,6 @@ class DurationFormatter(Formatter):
         ]
 
 
-def write_feature_ticks(ax: Axes, result: Result, *, ticks: int = MAX_TICKS) -> None:
-    """Write the values of a feature along x as what they are."""
-    dress_places(ax, find_result_axis_kind(result), reach(result), ticks=ticks)
-
-
 def dress_places(
     ax: Axes,
     kind: AxisKind,
@@ -116,15 +108,6 @@ def dress_places(
         axis.set_major_formatter(DurationFormatter())
 
 
-def dress_log(ax: Axes, *, ticks: int = 8) -> None:
-    """Write plain numbers along a logarithmic x axis, as many as have room."""
-    low, high = ax.get_xlim()
-    finest = next((parts for parts in LOG_PARTS if count_log(low, high, parts) <= ticks), (1.0,))
-    ax.xaxis.set_major_locator(LogLocator(subs=finest, numticks=ticks))
-    ax.xaxis.set_major_formatter(FuncFormatter(log_text))
-    ax.xaxis.set_minor_locator(NullLocator())
-
-
 def count_log(low: float, high: float, parts: Sequence[float]) -> int:
     """Count such parts of the powers of ten between two numbers.
 
@@ -141,11 +124,6 @@ def count_log(low: float, high: float, parts: Sequence[float]) -> int:
 def log_text(value: float, position: int | None) -> str:  # noqa: ARG001
     """Write the number at a tick (a function with a name, so that figures can be pickled)."""
     return format_rounded_number(value, 3)
-
-
-def has_calendar(result: Result) -> bool:
-    """Tell whether dates are in the years 1 to 9999; others are shown in days."""
-    return in_calendar(reach(result))
 
 
 def in_calendar(ends: tuple[float, float]) -> bool:

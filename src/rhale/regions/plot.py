@@ -122,7 +122,17 @@ def read_region_curves(
         if is_constant(region):
             item = item._replace(path=find_point(common, region))
         else:
-            lift = find_lift(common, item, layers.center)
+            # How far a region's curve must rise to agree with the common one, where its zero is.
+            low, high = reach(region)
+            if not (common.path.x.size and item.path.x.size):
+                lift = 0.0
+            elif (layers.center or "mean") == "mean":
+                lift = align(region, common.result)
+            else:
+                x = np.array([low])
+                if layers.center == "uniform":
+                    x = region.axis if region.labels else np.linspace(low, high, N_EVEN)
+                lift = float(np.nanmean(read_common(common, region, x)))
             item = read_item(region, layers.center, layers.level, smooth=smooth, view=view)
             item = moved(item, lift)
             item = item._replace(path=mask_region_curve(item))
@@ -180,19 +190,6 @@ def read_common(common: Item, result: Result, x: FloatArray) -> FloatArray:
         return np.interp(x, common.path.x, common.path.curve)
     slots = lay_out_levels([common.result, result])
     return _at_slots(common, slots, slots.locate(result, x))
-
-
-def find_lift(common: Item, item: Item, center: Center | None) -> float:
-    """How far a region's curve must rise to agree with the common one, where its zero is."""
-    if not (common.path.x.size and item.path.x.size):
-        return 0.0
-    if (center or "mean") == "mean":
-        return align(item.result, common.result)
-    low, high = reach(item.result)
-    x = np.array([low])
-    if center == "uniform":
-        x = item.result.axis if item.result.labels else np.linspace(low, high, N_EVEN)
-    return float(np.nanmean(read_common(common, item.result, x)))
 
 
 def _at_slots(item: Item, slots: LevelLayout, places: FloatArray) -> FloatArray:
@@ -736,7 +733,13 @@ def draw_region_curves(
     """Draw all curves; return what a legend explains: regions, and the rest."""
     field.begin()
     if not curves:
-        return draw_alone(field, common, layers)
+        # Draw the common curve where there are no regions; return what a legend explains.
+        effect, level = common.result, layers.level
+        explained = field.draw_one(common, "all rows", level, uncertainty=layers.uncertainty)
+        explained += field.draw_gaps(effect) + field.draw_counts(effect)
+        field.draw_aside([common], level)
+        field.fit()
+        return explained[:2], explained[2:]
     rest = [field.draw_common(common, "all rows")]
     drawn = [curve for curve in curves if curve.item.path.x.size]
     for index, curve in enumerate(drawn):
@@ -764,13 +767,3 @@ def make_key(curve: RegionCurve, size: float = 6.0, *, is_point: bool = False) -
     if is_point or curve.item.result.column_kind == "categories":
         key.set(marker=marker, markersize=size, linestyle="none")
     return key
-
-
-def draw_alone(field: PlotAxis, common: Item, layers: Layers) -> tuple[list[Artist], list[Artist]]:
-    """Draw the common curve where there are no regions; return what a legend explains."""
-    effect, level = common.result, layers.level
-    explained = field.draw_one(common, "all rows", level, uncertainty=layers.uncertainty)
-    explained += field.draw_gaps(effect) + field.draw_counts(effect)
-    field.draw_aside([common], level)
-    field.fit()
-    return explained[:2], explained[2:]

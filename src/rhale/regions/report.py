@@ -25,7 +25,6 @@ from rhale.report.numbers import (
     order_chart_levels,
     places,
     round_for_chart,
-    scale_trace,
     simplify,
     steps_differ,
     trace_along,
@@ -45,7 +44,7 @@ from rhale.report.sentences import (
     shorten_middle,
     unbroken,
 )
-from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.arrays import FloatArray
 from rhale.stats.distributions import Z_SCORE_95
 
 # --- What the curves of regions do over the stretch that all have: numbers behind a sentence
@@ -327,47 +326,20 @@ def tell_regions(effect: Result) -> str:
         return ""
     name = isolated(shorten_middle(effect.captions.feature(effect.name), MAX_NAME_LETTERS_IN_TEXT))
     if tree.state == "doubtful":
-        return doubtful_sentence(tree, name)
+        # Say that something was seen that the model's own steps could make.
+        names = dict.fromkeys(split.feature for split in tree.doubtful)
+        who = listed(
+            [isolated(shorten_middle(one, MAX_NAME_LETTERS_IN_TEXT)) for one in names], most=3
+        )
+        return (
+            f"There are hints that the effect of {name} differs {f'by {who}' if who else 'between rows'}, "
+            "but no larger than the steps of the model."
+        )
     if len(tree) < 2:
         return f"No regions: {clean(tree.why) or 'none was found'}."
     if tree.gradual is not None:
         return gradual_sentence(effect, tree, name)
-    return region_sentence(effect, tree, name)
-
-
-def doubtful_sentence(tree: RegionTree, name: str) -> str:
-    """Say that something was seen that the model's own steps could make."""
-    names = dict.fromkeys(split.feature for split in tree.doubtful)
-    who = listed([isolated(shorten_middle(one, MAX_NAME_LETTERS_IN_TEXT)) for one in names], most=3)
-    return (
-        f"There are hints that the effect of {name} differs {f'by {who}' if who else 'between rows'}, "
-        "but no larger than the steps of the model."
-    )
-
-
-def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
-    """Say with whom an effect changes, and what it is at both ends."""
-    partner = isolated(shorten_middle(tree.gradual, MAX_NAME_LETTERS_IN_TEXT))
-    others = [
-        isolated(shorten_middle(n, MAX_NAME_LETTERS_IN_TEXT))
-        for n in tree.splitters
-        if n != tree.gradual
-    ]
-    start = f"The effect of {name} changes gradually with {partner}"
-    start += f", and differs by {listed(others)}" if others else ""
-    start += which_explains(tree)
-    ends = (tree.thirds[0], tree.thirds[-1]) if len(tree.thirds) > 1 else ()
-    who = [where(region) for region in ends]
-    if len(tree.thirds) == 3:  # values that many rows share leave fewer
-        who = [f"in the lowest third of {partner}", "in the highest"]
-    found = compare_regions(effect, ends, who)
-    if found is None or not found.is_sure:
-        return f"{start}."
-    return f"{start}: {over(found)} {in_order(found)}."
-
-
-def region_sentence(effect: Result, tree: RegionTree, name: str) -> str:
-    """Compare the regions, and say how much of the spread they explain."""
+    # Compare the regions, and say how much of the spread they explain.
     groups = "groups" if tree.state == "given" else "regions"
     found = compare_regions(effect, tree.regions, [where(region) for region in tree])
     if found is None:
@@ -383,10 +355,40 @@ def region_sentence(effect: Result, tree: RegionTree, name: str) -> str:
     return told + left_out(found, groups)
 
 
+def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
+    """Say with whom an effect changes, and what it is at both ends."""
+    partner = isolated(shorten_middle(tree.gradual, MAX_NAME_LETTERS_IN_TEXT))
+    others = [
+        isolated(shorten_middle(n, MAX_NAME_LETTERS_IN_TEXT))
+        for n in tree.splitters
+        if n != tree.gradual
+    ]
+    start = f"The effect of {name} changes gradually with {partner}"
+    start += f", and differs by {listed(others)}" if others else ""
+    start += f", which explains {explained(tree)} {of_the_spread(tree)}" if explained(tree) else ""
+    ends = (tree.thirds[0], tree.thirds[-1]) if len(tree.thirds) > 1 else ()
+    who = [where(region) for region in ends]
+    if len(tree.thirds) == 3:  # values that many rows share leave fewer
+        who = [f"in the lowest third of {partner}", "in the highest"]
+    found = compare_regions(effect, ends, who)
+    if found is None or not found.is_sure:
+        return f"{start}."
+    return f"{start}: {over(found)} {in_order(found)}."
+
+
 def difference_sentence(found: RegionComparison, groups: str, name: str) -> str:
     """Say how regions differ that do."""
     if (ratio := ratio_words(found)) is not None:
-        return ratio_sentence(found, name, ratio)
+        # Compare two regions whose curves go the same way: the stronger one comes first.
+        strong, weak = sorted(found.courses, key=lambda course: -abs(course.change.size))
+        sizes = [amount(course.change) for course in (strong, weak)]
+        way = way_of(strong.change, abs(strong.change.size))
+        is_long = len(weak.who) > MAX_NAME_LETTERS_IN_TEXT and not found.n_left
+        weak_who = "elsewhere" if is_long else weak.who
+        return (
+            f"{strong.who} the effect of {name} is {ratio} that {weak_who} "
+            f"({over(found)} {way} by {sizes[0]} and by {sizes[1]})"
+        )
     if len(found.courses) > MOST_TOLD:
         start = f"of {len(found.courses)} {groups} two differ most: "
         two = tuple(found.courses[i] for i in found.apart)
@@ -403,19 +405,6 @@ def left_out(found: RegionComparison, groups: str) -> str:
         return ""
     words = f"{groups} are" if found.n_left > 1 else f"{groups[:-1]} is"
     return f" {found.n_left} {words} not compared: too few rows, or on another stretch."
-
-
-def ratio_sentence(found: RegionComparison, name: str, ratio: str) -> str:
-    """Compare two regions whose curves go the same way: the stronger one comes first."""
-    strong, weak = sorted(found.courses, key=lambda course: -abs(course.change.size))
-    sizes = [amount(course.change) for course in (strong, weak)]
-    way = way_of(strong.change, abs(strong.change.size))
-    is_long = len(weak.who) > MAX_NAME_LETTERS_IN_TEXT and not found.n_left
-    weak_who = "elsewhere" if is_long else weak.who
-    return (
-        f"{strong.who} the effect of {name} is {ratio} that {weak_who} "
-        f"({over(found)} {way} by {sizes[0]} and by {sizes[1]})"
-    )
 
 
 def ratio_words(found: RegionComparison) -> str | None:
@@ -538,11 +527,6 @@ def explained(tree: RegionTree) -> str:
     if share <= 0 or share <= Z_SCORE_95 * error:
         return UNMEASURED
     return write_share(share, error)
-
-
-def which_explains(tree: RegionTree) -> str:
-    """Say how much a gradual change explains."""
-    return f", which explains {explained(tree)} {of_the_spread(tree)}" if explained(tree) else ""
 
 
 def this_explains(tree: RegionTree) -> str:
@@ -700,27 +684,24 @@ def trace_region(effect: Result, region: Result, *, smooth: bool = False) -> Tra
 
 def make_region_path(effect: Result, region: Result, path: Trace, span: float) -> RegionPath:
     """The points that a line needs, with the digits that can be seen."""
-    where, kept = choose_region_points(effect, region, path, span)
+    # Places as drawn, and which points these are; levels stand where the common ones do.
+    if form_of(effect) == "levels":
+        order = {effect.labels[i]: place for place, i in enumerate(order_chart_levels(effect))}
+        kept = np.array([i for i, n in enumerate(region.labels) if n in order], dtype=np.int64)
+        where: Numbers = tuple(order[region.labels[i]] for i in kept.tolist())
+    else:
+        part = find_shown_part(effect)
+        seen = path._replace(x=np.log(path.x)) if part.is_log else path
+        kept = (
+            np.arange(path.x.size)
+            if region.labels
+            else simplify(seen, MAX_REGION_CURVE_POINTS, span)
+        )
+        where = places(effect, inside(effect, path.x[kept]), part)
     half = (path.high[kept] - path.low[kept]) / 2
     return RegionPath(
         where, round_for_chart(path.curve[kept], span), round_for_chart(half, span, 3)
     )
-
-
-def choose_region_points(
-    effect: Result, region: Result, path: Trace, span: float
-) -> tuple[Numbers, IntArray]:
-    """Places as drawn, and which points these are; levels stand where the common ones do."""
-    if form_of(effect) == "levels":
-        order = {effect.labels[i]: place for place, i in enumerate(order_chart_levels(effect))}
-        kept = np.array([i for i, n in enumerate(region.labels) if n in order], dtype=np.int64)
-        return tuple(order[region.labels[i]] for i in kept.tolist()), kept
-    part = find_shown_part(effect)
-    seen = scale_trace(path, log=part.is_log)
-    kept = (
-        np.arange(path.x.size) if region.labels else simplify(seen, MAX_REGION_CURVE_POINTS, span)
-    )
-    return places(effect, inside(effect, path.x[kept]), part), kept
 
 
 def inside(effect: Result, x: FloatArray) -> FloatArray:

@@ -205,7 +205,12 @@ def curve_panel(x: Any) -> Any:
         data("singles")
         .mark_line(style="single-line", strokeWidth=THIN, clip=True)
         .encode(x, y, detail="k:N"),
-        *row_layers(x, y),
+        *[
+            data(name)
+            .mark_line(style=style, strokeWidth=THIN, clip=True)
+            .encode(x, y, detail="k:N")
+            for name, style in (("estimated", "estimated-line"), ("measured", "measured-line"))
+        ],
         band.mark_area(style="mean-area", clip=True).encode(x, y_axis("", "low"), y2="high"),
         data("line").mark_line(style="effect-line", strokeWidth=LINE, clip=True).encode(x, y),
         dots.mark_rule(style="spread-rule", strokeWidth=5, clip=True).encode(
@@ -222,14 +227,6 @@ def curve_panel(x: Any) -> Any:
         hover_line(x),
     ]
     return alt.layer(*layers).properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
-
-
-def row_layers(x: Any, y: Any) -> list[Any]:
-    """Curves of sampled rows: where they were measured, and where they are estimated."""
-    return [
-        data(name).mark_line(style=style, strokeWidth=THIN, clip=True).encode(x, y, detail="k:N")
-        for name, style in (("estimated", "estimated-line"), ("measured", "measured-line"))
-    ]
 
 
 def room_layer(y: Any) -> Any:

@@ -50,18 +50,10 @@ def draw_inline_svg(draw: Callable[..., Any], told: str, *what: Any, **options: 
             if sum(len(path) for path in artist.get_paths()) > MAX_SVG_POINTS:
                 artist.set_rasterized(True)
         figure.savefig(text, format="svg", dpi=DPI, metadata=NO_METADATA)
-    return as_element(text.getvalue(), told)
-
-
-def as_element(svg: str, told: str) -> str:
-    """Make one element of a file that Matplotlib wrote.
-
-    Notes
-    -----
-    Its style sheet would hold for the whole notebook, so that its words move to the element. Names
-    of parts begin with the fingerprint of the picture: pictures in one notebook share none.
-    Coordinates keep a hundredth of a point.
-    """
+    # Make one element of a file that Matplotlib wrote. Its style sheet would hold for the whole
+    # notebook, so that its words move to the element. Names of parts begin with the fingerprint of
+    # the picture: pictures in one notebook share none. Coordinates keep a hundredth of a point.
+    svg = text.getvalue()
     mark = hashlib.sha256(svg.encode()).hexdigest()[:12]
     called = set(re.findall(r"""(?:url\(#|href="#)([^)"]+)""", svg))
     body = svg[svg.index("<svg") :]

@@ -148,7 +148,7 @@ def row(effect: Result, scale: float, *, several: bool, differ: bool = False) ->
     words = [named(captions.feature(effect.name))]
     words += [
         *([named(captions.output(effect.output))] if several else []),
-        draw_effect_sparkline(effect),
+        write_curve_svg(write_sparkline_path(shape_of(effect))),
     ]
     cells = [f"<td{TEXT_CELL_STYLE}>{word}</td>" for word in words]
     cells += [f"<td{NUMBER_CELL_STYLE}>{n}</td>" for n in (sized(size, error), spread_of(*spread))]
@@ -229,11 +229,6 @@ def folded_notes(notes: Sequence[str]) -> str:
 def named(name: str) -> str:
     """Write a name that is taken for nothing but a name, whatever its direction."""
     return f"<bdi>{escape(clean(name, MAX_NOTEBOOK_NAME_LETTERS))}</bdi>"
-
-
-def draw_effect_sparkline(effect: Result) -> str:
-    """Draw the shape of the curve."""
-    return write_curve_svg(write_sparkline_path(shape_of(effect)))
 
 
 def write_curve_svg(path: str) -> str:

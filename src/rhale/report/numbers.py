@@ -277,11 +277,6 @@ def thin_parts(x: FloatArray, lines: FloatArray, part: ShownPart) -> IntArray:
     return np.union1d(kept, inside[thin(seen[inside], lines[:, inside])])
 
 
-def scale_trace(path: Trace, *, log: bool) -> Trace:
-    """The same with places as distances along the axis, which decide what can be seen."""
-    return path._replace(x=np.log(path.x)) if log else path
-
-
 def order_chart_levels(result: Result) -> IntArray:
     """Places of the levels as they are drawn: without an order of their own the highest first."""
     if form_of(result) != "levels" or not has_free_order(result):

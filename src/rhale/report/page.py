@@ -231,7 +231,11 @@ def make_page(
     outputs = tuple(dict.fromkeys(effect.output for effect in effects))
     groups = [effects[i : i + len(outputs)] for i in range(0, len(effects), len(outputs))]
     texts = list(dict.fromkeys(note for effect in effects for note in footnotes(effect)))
-    largest = {o: largest_range(e for e in effects if e.output == o) for o in outputs}
+    # Largest range of a curve of each output; 0 if none is known.
+    largest = {
+        o: float(np.nanmax([0.0, *(curve_range(e) for e in effects if e.output == o)]))
+        for o in outputs
+    }
     by_size = sorted(effects, key=lambda effect: -np.nan_to_num(effect.importance))
     drawn = {(effect.name, effect.output) for effect in by_size[:MOST_WITH_ROWS]}
     return EffectPage(
@@ -326,11 +330,6 @@ def collect_other_bins(effect: Result, others: Sequence[Result]) -> tuple[OtherB
             line = make_chart_line(other, path, simplify_parts(path, part), part)
         found.append(OtherBins(make_chart_bins(other, part), line))
     return tuple(found)
-
-
-def largest_range(effects: Any) -> float:
-    """Largest range of a curve; 0 if none is known."""
-    return float(np.nanmax([0.0, *(curve_range(effect) for effect in effects)]))
 
 
 def make_feature(

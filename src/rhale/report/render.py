@@ -65,7 +65,16 @@ def render(page: EffectPage) -> str:
     other scripts, nor `eval`, nor anything from a network.
     """
     parts = environment()
-    style, script = write_style(page_styles(page)), write_script(page_scripts(page))
+    # The scripts that a page needs; that which starts it comes last.
+    *before, last = SCRIPTS
+    # The style sheets that a page needs.
+    sheets = {
+        "pair_style.css": page.interactions,
+        "refit_style.css": page.refits,
+        "compare_style.css": page.comparison,
+    }
+    style = write_style(("style.css", *(name for name, section in sheets.items() if section)))
+    script = write_script((*before, *(["pair_page.js"] if page.interactions else []), last))
     libraries = bundle()
     ranked = sorted(enumerate(page.features), key=lambda pair: -(pair[1].parts[0].size or 0.0))
     return str(
@@ -155,22 +164,6 @@ def render_alone(
             version=version_of(page.settings),
         )
     )
-
-
-def page_scripts(page: EffectPage) -> tuple[str, ...]:
-    """The scripts that a page needs; that which starts it comes last."""
-    *before, last = SCRIPTS
-    return (*before, *(["pair_page.js"] if page.interactions else []), last)
-
-
-def page_styles(page: EffectPage) -> tuple[str, ...]:
-    """The style sheets that a page needs."""
-    sheets = {
-        "pair_style.css": page.interactions,
-        "refit_style.css": page.refits,
-        "compare_style.css": page.comparison,
-    }
-    return ("style.css", *(name for name, section in sheets.items() if section))
 
 
 def write_script(names: tuple[str, ...], last: str = "") -> str:
@@ -293,10 +286,12 @@ def content(page: EffectPage) -> dict[str, Any]:
         }
         for feature in page.features
     ]
+    # What stands beside the axis of each output; nothing where no feature has one.
+    known = [feature.parts for feature in page.features if feature.parts[0].shape.titles]
     found: dict[str, Any] = {
         "features": features,
         "outputs": page.outputs,
-        "effects": effect_titles(page),
+        "effects": [part.shape.titles[0] for part in known[0]] if known else [],
         "notes": [note.text for note in page.notes],
         "charts": compile_charts(chart_kinds(page)),
     }
@@ -319,12 +314,6 @@ def pairs_of(output: OutputPart) -> list[dict[str, Any]]:
 def pair_forms(page: PairPage) -> set[str]:
     """Kinds of lines that pairs need."""
     return {pair.lines.form for output in page.outputs for pair in output.pairs}
-
-
-def effect_titles(page: EffectPage) -> list[str]:
-    """What stands beside the axis of each output; nothing where no feature has one."""
-    known = [feature.parts for feature in page.features if feature.parts[0].shape.titles]
-    return [part.shape.titles[0] for part in known[0]] if known else []
 
 
 def without_empty(part: dict[str, Any]) -> dict[str, Any]:

@@ -177,7 +177,12 @@ def plot_refits(
     'x0'
     """
     require_level(level)
-    require_own(effect, rows=rows)
+    if rows and effect.own is None:
+        msg = (
+            f"rows=True draws the interval of your own model of {effect.name!r}, and none was "
+            "given; pass it on: rhale.refit(..., model=model)"
+        )
+        raise BadSettingError(msg)
     wanted, first = RefitLayers(center, level, trainings, rows), effect.effects[0]
     view = read_refit_view(effect, limits, xscale, sort)
     field, new = open_plot_axis([first], ax, view), ax is None
@@ -215,32 +220,24 @@ def read_path(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> Refi
         path = effect.trace(wanted.center, wanted.level)
     else:
         path = effect.trace(wanted.center, wanted.level, x=view.places(first))
-        path = crop_refit_trace(path, view)
+        # Leave out places that are not shown; points of profiles are as they are.
+        seen = view.shows(path.x)
+        parts = {name: part[..., seen] for name, part in path._asdict().items() if part is not None}
+        path = path._replace(**parts)
     return path._replace(x=field.locate(first, path.x))
-
-
-def crop_refit_trace(path: RefitTrace, view: AxisView) -> RefitTrace:
-    """Leave out places that are not shown; points of profiles are as they are."""
-    seen = view.shows(path.x)
-    parts = {name: part[..., seen] for name, part in path._asdict().items() if part is not None}
-    return path._replace(**parts)
-
-
-def require_own(effect: RefitEffect, *, rows: bool) -> None:
-    """Refuse the interval of a model that is not there."""
-    if rows and effect.own is None:
-        msg = (
-            f"rows=True draws the interval of your own model of {effect.name!r}, and none was "
-            "given; pass it on: rhale.refit(..., model=model)"
-        )
-        raise BadSettingError(msg)
 
 
 def draw_layers(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> list[Artist]:
     """Draw trainings, their mean and interval, the user's model; return what a legend explains."""
     first, path = effect.effects[0], read_path(field, effect, wanted)
     marks = field.mark_trainings()
-    explained = draw_path(marks, path, wanted)
+    # Draw what all kinds of features have.
+    n_trainings = len(path.curves)
+    explained = marks.draw_mean(path, f"mean of {n_trainings} trainings")
+    explained += marks.draw_interval(path)
+    if wanted.trainings:
+        explained += marks.draw_trainings(path, "single trainings")
+    explained += marks.draw_own(path, "your model")
     if wanted.rows and effect.own is not None:
         explained += draw_own_model_interval(field, effect.own, marks, wanted)
     field.draw_gaps(first)
@@ -272,16 +269,6 @@ def draw_constant(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> 
     field.fit()
     if not first.labels:
         ax.set_xlim(limits)
-
-
-def draw_path(marks: Marks, path: RefitTrace, wanted: RefitLayers) -> list[Artist]:
-    """Draw what all kinds of features have."""
-    n_trainings = len(path.curves)
-    explained = marks.draw_mean(path, f"mean of {n_trainings} trainings")
-    explained += marks.draw_interval(path)
-    if wanted.trainings:
-        explained += marks.draw_trainings(path, "single trainings")
-    return explained + marks.draw_own(path, "your model")
 
 
 def draw_own_model_interval(
@@ -445,16 +432,43 @@ def plot_replication(
     """
     require_level(level)
     require_count("most", most)
-    require_effects(effects)
+    if not effects:
+        msg = "there are no effects to rank; give those of refits: plot_replication(rx.ranked())"
+        raise BadSettingError(msg)
     kept, new = list(effects[:most]), ax is None
     ax = new_ranking(len(kept)) if ax is None else ax
     canvas.write_plain_values(ax)
-    ranking = read_ranking(kept, level)
-    prepare_replication_axes(ax, ranking)
+    # Read the numbers of all lines.
+    numbers = [(e.importance, *e.importance_ci(level), e.replicated, e.p_value) for e in kept]
+    importance, low, high, replicated, p_value = np.array(numbers, dtype=np.float64).T
+    comes_back = np.array([effect.comes_back for effect in kept])
+    ranking = Ranking(importance, low, high, replicated, p_value, comes_back)
+    # Set how far the axes reach, and part the lines.
+    n_lines = ranking.importance.size
+    ax.set_xlim(0.0, 1.04 * ranking.right)
+    slots = ax.get_window_extent().height / ax.figure.dpi / (canvas.magnify() * RANKING_LINE_INCHES)
+    ax.set_ylim(max(n_lines, slots) - 0.4, -0.6)  # few lines stand on top
+    for place in np.arange(1, n_lines) - 0.5:
+        rule = ax.axhline(place, color=style.ZERO_LINE, linewidth=style.HAIR_LINE)
+        rule.set(zorder=0.4, alpha=0.5, gid="rhale:rule")
+    ax.spines[["top", "right"]].set_visible(False)
     explained = draw_importance(ax, ranking, level) + draw_returns(ax, ranking)
     name_lines(ax, kept, ranking, new=new)
-    title = tell_remarks(len(effects), ranking)
-    write_legend(ax, explained, title, new=new)
+    # Say above the legend what is not drawn, and why.
+    n_all = len(effects)
+    n_drawn, told = ranking.importance.size, list[str]()
+    if n_drawn < n_all:
+        told.append(f"{n_drawn} of {n_all} effects")
+    if np.isnan(ranking.p_value).all():
+        told.append(SAME_ROWS_VERDICT)
+    title = "\n".join(folded(words, TITLE) for words in told)
+    # Explain below a new figure, whose names may leave little room; else where the axes are
+    # emptiest.
+    if new:
+        canvas.add_figure_legend(cast(Figure, ax.figure), explained, title)
+    else:
+        canvas.add_legend(ax, explained, outside=False, title=title)
+        lift_above(ax, len(explained) + len(title.splitlines()))
     words = join_names(
         [in_sentence(effect) for effect in kept], max(8, canvas.letters(ax, "width"))
     )
@@ -471,42 +485,6 @@ def new_ranking(n_lines: int) -> Axes:
     height = style.REPLICATION_HEAD + style.RANKING_LINE * n_lines
     scale = canvas.magnify()
     return canvas.new_axes((scale * style.REPLICATION_WIDTH, scale * height))
-
-
-def write_legend(ax: Axes, artists: list[Artist], title: str, *, new: bool) -> None:
-    """Explain below a new figure, whose names may leave little room; else where the axes are emptiest."""
-    if new:
-        canvas.add_figure_legend(cast(Figure, ax.figure), artists, title)
-    else:
-        canvas.add_legend(ax, artists, outside=False, title=title)
-        lift_above(ax, len(artists) + len(title.splitlines()))
-
-
-def require_effects(effects: Sequence[RefitEffect]) -> None:
-    """Refuse an empty list."""
-    if not effects:
-        msg = "there are no effects to rank; give those of refits: plot_replication(rx.ranked())"
-        raise BadSettingError(msg)
-
-
-def read_ranking(effects: Sequence[RefitEffect], level: float) -> Ranking:
-    """Read the numbers of all lines."""
-    numbers = [(e.importance, *e.importance_ci(level), e.replicated, e.p_value) for e in effects]
-    importance, low, high, replicated, p_value = np.array(numbers, dtype=np.float64).T
-    comes_back = np.array([effect.comes_back for effect in effects])
-    return Ranking(importance, low, high, replicated, p_value, comes_back)
-
-
-def prepare_replication_axes(ax: Axes, ranking: Ranking) -> None:
-    """Set how far the axes reach, and part the lines."""
-    n_lines = ranking.importance.size
-    ax.set_xlim(0.0, 1.04 * ranking.right)
-    slots = ax.get_window_extent().height / ax.figure.dpi / (canvas.magnify() * RANKING_LINE_INCHES)
-    ax.set_ylim(max(n_lines, slots) - 0.4, -0.6)  # few lines stand on top
-    for place in np.arange(1, n_lines) - 0.5:
-        rule = ax.axhline(place, color=style.ZERO_LINE, linewidth=style.HAIR_LINE)
-        rule.set(zorder=0.4, alpha=0.5, gid="rhale:rule")
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def draw_importance(ax: Axes, ranking: Ranking, level: float) -> list[Artist]:
@@ -561,7 +539,12 @@ def name_lines(ax: Axes, effects: Sequence[RefitEffect], ranking: Ranking, *, ne
         tick.label1.set(fontsize=style.NAME_TEXT, color=colour, **LITERAL)
     ax.tick_params(axis="y", length=0, pad=7)  # half a diamond may stand left of zero
     if np.isfinite(ranking.p_value).any():
-        write_p_values(ax, ranking.p_value)
+        # Write p-values beside the axes.
+        side = ax.secondary_yaxis("right")
+        side.set_yticks(range(ranking.p_value.size), labels=[tell_p(p) for p in ranking.p_value])
+        side.tick_params(axis="y", length=0, labelsize=style.NUMBER_TEXT, labelcolor=style.NOTE)
+        side.spines["right"].set_visible(False)
+        side.set_gid("rhale:p")
 
 
 def name_line(effect: RefitEffect, length: int, *, several: bool) -> str:
@@ -572,22 +555,3 @@ def name_line(effect: RefitEffect, length: int, *, several: bool) -> str:
     room = length - len(ON)
     feature = fit_name(words, max(room - len(output), room // 2))
     return f"{feature}{ON}{fit_name(output, room - len(feature))}"
-
-
-def write_p_values(ax: Axes, p_value: FloatArray) -> None:
-    """Write p-values beside the axes."""
-    side = ax.secondary_yaxis("right")
-    side.set_yticks(range(p_value.size), labels=[tell_p(p) for p in p_value])
-    side.tick_params(axis="y", length=0, labelsize=style.NUMBER_TEXT, labelcolor=style.NOTE)
-    side.spines["right"].set_visible(False)
-    side.set_gid("rhale:p")
-
-
-def tell_remarks(n_all: int, ranking: Ranking) -> str:
-    """Say above the legend what is not drawn, and why."""
-    n_drawn, told = ranking.importance.size, list[str]()
-    if n_drawn < n_all:
-        told.append(f"{n_drawn} of {n_all} effects")
-    if np.isnan(ranking.p_value).all():
-        told.append(SAME_ROWS_VERDICT)
-    return "\n".join(folded(words, TITLE) for words in told)

@@ -116,7 +116,21 @@ def tell_refits(
     name = isolated(clean(effect.captions.feature(effect.name), MAX_REFIT_NAME_LETTERS))
     if path is None:
         return f"{name} has one value in these rows: no training can tell what it does."
-    told = [tell_replication(effect, name), describe_refit_importance(effect, ends)]
+    # Say how large the effect is, on average over trainings and in single ones.
+    low, high = ends
+    least, most = float(effect.importances.min()), float(effect.importances.max())
+    sure = (
+        f", between {format_report_number(low)} and {format_report_number(high)} for the average of all such trainings (95 %)"
+        if math.isfinite(high)
+        else ", without an interval"
+    )
+    told = [
+        tell_replication(effect, name),
+        (
+            f"Importance {format_report_number(effect.importance)}{sure}; "
+            f"single trainings gave {format_report_number(least)} to {format_report_number(most)}."
+        ),
+    ]
     if not effect.p_value > REPLICATION_LEVEL:  # trainings share rows: they agree on chance, too
         told += describe_trend(effect, path) + describe_missing_values(effect)
     return unbroken(" ".join(told + tell_alike(alike)))
@@ -131,21 +145,6 @@ def tell_replication(effect: RefitEffect, name: str) -> str:
     if effect.comes_back:
         return f"{name} comes back: the trainings agree better than chance would let them ({p})."
     return f"{name} does not come back: chance may let trainings agree as well as these ({p})."
-
-
-def describe_refit_importance(effect: RefitEffect, ends: tuple[float, float]) -> str:
-    """Say how large the effect is, on average over trainings and in single ones."""
-    low, high = ends
-    least, most = float(effect.importances.min()), float(effect.importances.max())
-    sure = (
-        f", between {format_report_number(low)} and {format_report_number(high)} for the average of all such trainings (95 %)"
-        if math.isfinite(high)
-        else ", without an interval"
-    )
-    return (
-        f"Importance {format_report_number(effect.importance)}{sure}; "
-        f"single trainings gave {format_report_number(least)} to {format_report_number(most)}."
-    )
 
 
 def describe_trend(effect: RefitEffect, path: RefitTrace) -> list[str]:
