@@ -48,7 +48,20 @@ def run_request(request: Request, say: Say) -> dict[str, Any]:
     say(doing="reading the table")
     table = open_files(request.data)
     if request.task == "refit":
-        return train_again(request, table, say)
+        # Read the learner and all rows, train and explain; Ctrl-C keeps what is done.
+        table = columns_needed(table, request)
+        say(doing="reading the learner")
+        learner = find_learner(request.model)
+        say(doing="reading the rows")
+        rows = read_training_rows(table, request.max_memory)
+
+        def tell(done: int, n_trainings: int) -> None:
+            say(done=done, of=n_trainings, unit="trainings")
+            if done == n_trainings:  # what is left is to answer, which needs no haste
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+        say(doing=DOING[request.task])
+        return packed(refit(learner, rows, request.target, **request.arguments, progress=tell))
     say(doing="reading the model")
     if is_named_object(request.model):
         model = load_named(request.model)
@@ -66,23 +79,6 @@ def run_request(request: Request, say: Say) -> dict[str, Any]:
     settings["progress"] = lambda done, n: say(done=done, of=n)
     call = interactions if request.task == "interactions" else explain
     return packed(call(model, table, **settings))
-
-
-def train_again(request: Request, table: PiecedTable, say: Say) -> dict[str, Any]:
-    """Read the learner and all rows, train and explain; Ctrl-C keeps what is done."""
-    table = columns_needed(table, request)
-    say(doing="reading the learner")
-    learner = find_learner(request.model)
-    say(doing="reading the rows")
-    rows = read_training_rows(table, request.max_memory)
-
-    def tell(done: int, n_trainings: int) -> None:
-        say(done=done, of=n_trainings, unit="trainings")
-        if done == n_trainings:  # what is left is to answer, which needs no haste
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    say(doing=DOING[request.task])
-    return packed(refit(learner, rows, request.target, **request.arguments, progress=tell))
 
 
 def columns_needed(table: PiecedTable, request: Request) -> PiecedTable:

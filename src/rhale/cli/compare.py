@@ -15,6 +15,7 @@ from rhale.cli.output import (
     PAGE_ENDINGS,
     PICTURE_ENDINGS,
     Destinations,
+    draw_into,
     harmless,
     laid_out,
     note_line,
@@ -91,29 +92,21 @@ def write_all(
         show_comparison(cx)
     if places.json and places.json != "-":
         write_comparison_json(cx, places.json)
-    for path in files:
-        write_file(cx, path, title, smooth=places.smooth)
-    if places.plots:
-        places.plots.mkdir(parents=True, exist_ok=True)
-        n_pictures = write_comparisons(cx, places.plots, whole, smooth=places.smooth)
-        note_line(f"wrote {n_pictures} pictures to {places.plots}")
+    for path in files:  # the ending says what is written
+        ending = path.suffix.lower()
+        if ending in JSON_ENDINGS:
+            write_comparison_json(cx, str(path))
+            continue
+        if ending in PAGE_ENDINGS:
+            cx.report(path, title=title)
+        elif ending in PICTURE_ENDINGS:
+            write_comparison(cx, path, whole, smooth=places.smooth)
+        else:
+            write_table(cx.summary(backend="pandas"), path)
+        note_line(f"wrote {path}")
+    draw_into(places, lambda folder: write_comparisons(cx, folder, whole, smooth=places.smooth))
 
 
 def write_comparison_json(cx: Comparison, place: str) -> None:
     """Write the table as JSON: columns by name."""
     write_json({"names": list(cx.names), **comparison_rows(cx.ranked())}, place)
-
-
-def write_file(cx: Comparison, path: Path, title: str | None, *, smooth: bool) -> None:
-    """Write what the ending of a file says."""
-    ending = path.suffix.lower()
-    if ending in JSON_ENDINGS:
-        write_comparison_json(cx, str(path))
-        return
-    if ending in PAGE_ENDINGS:
-        cx.report(path, title=title)
-    elif ending in PICTURE_ENDINGS:
-        write_comparison(cx, path, whole, smooth=smooth)
-    else:
-        write_table(cx.summary(backend="pandas"), path)
-    note_line(f"wrote {path}")

@@ -78,40 +78,50 @@ class Destinations:
 
 def write_explanation(fx: Explanation, places: Destinations) -> None:
     """Show the ranking, and write what was asked for."""
-    if places.json == "-":
-        content = {store.VERSION: store.FORMAT, **store.pack_explanation(fx)}
-        sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
-    else:
-        show_ranking(fx)
-    if places.json and places.json != "-":
-        fx.save(places.json)
-        note_line(f"wrote {places.json}")
-    if places.out:
-        fx.report(places.out, title=places.title)
-        note_line(f"wrote {places.out}")
-    if places.plots:
-        places.plots.mkdir(parents=True, exist_ok=True)
-        n_pictures = write_pictures(fx, places.plots, whole, places.view, smooth=places.smooth)
-        note_line(f"wrote {n_pictures} pictures to {places.plots}")
+    _show(fx, places, store.pack_explanation, show_ranking)
+    _write_files(fx, places)
+    draw_into(
+        places,
+        lambda folder: write_pictures(fx, folder, whole, places.view, smooth=places.smooth),
+    )
 
 
 def write_interactions(ix: Interactions, places: Destinations) -> None:
     """Show the ranking of pairs, and write what was asked for."""
+    _show(ix, places, store.pack_interactions, show_pairs)
+    _write_files(ix, places)
+    draw_into(places, lambda folder: write_pair_pictures(ix, folder, whole))
+
+
+def _show(
+    found: Any,
+    places: Destinations,
+    pack: Callable[[Any], dict[str, Any]],
+    show: Callable[[Any], object],
+) -> None:
+    """Show a result on the screen, or print it as JSON where that is asked for."""
     if places.json == "-":
-        content = {store.VERSION: store.FORMAT, **store.pack_interactions(ix)}
+        content = {store.VERSION: store.FORMAT, **pack(found)}
         sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
     else:
-        show_pairs(ix)
+        show(found)
+
+
+def _write_files(found: Explanation | Interactions, places: Destinations) -> None:
+    """Write the numbers and the page, where they have a place."""
     if places.json and places.json != "-":
-        ix.save(places.json)
+        found.save(places.json)
         note_line(f"wrote {places.json}")
     if places.out:
-        ix.report(places.out, title=places.title)
+        found.report(places.out, title=places.title)
         note_line(f"wrote {places.out}")
+
+
+def draw_into(places: Destinations, draw: Callable[[Path], int]) -> None:
+    """Have pictures drawn into their folder, if there is one, and say how many they are."""
     if places.plots:
         places.plots.mkdir(parents=True, exist_ok=True)
-        n_pictures = write_pair_pictures(ix, places.plots, whole)
-        note_line(f"wrote {n_pictures} pictures to {places.plots}")
+        note_line(f"wrote {draw(places.plots)} pictures to {places.plots}")
 
 
 def check_endings(paths: Sequence[Path]) -> None:
@@ -128,38 +138,25 @@ def write_refits(
     rx: Refits, files: Sequence[Path], places: Destinations, title: str | None = None
 ) -> None:
     """Show what would come back, and write what was asked for."""
-    if places.json == "-":
-        content = {store.VERSION: store.FORMAT, **store.pack_refits(rx)}
-        sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
-    else:
-        sys.stdout.write(f"{rx}\n")
+    _show(rx, places, store.pack_refits, lambda rx: sys.stdout.write(f"{rx}\n"))
     is_told = sys.stdout.isatty() and places.json != "-"  # with the table, to the same reader
     for failure in () if is_told else rx.failures:
         note_line(f"training {failure.number} failed: {failure.reason}")
-    named = [Path(places.json)] if places.json and places.json != "-" else []
-    for path in named:
-        rx.save(path)
+    if places.json and places.json != "-":
+        rx.save(Path(places.json))
+        note_line(f"wrote {Path(places.json)}")
+    for path in files:  # the ending says what is written
+        ending = path.suffix.lower()
+        if ending in PAGE_ENDINGS:
+            rx.report(path, title=title)
+        elif ending in JSON_ENDINGS:
+            rx.save(path)
+        elif ending in PICTURE_ENDINGS:
+            write_overview(rx, path, whole)
+        else:
+            write_table(rx.replication(backend="pandas"), path)
         note_line(f"wrote {path}")
-    for path in files:
-        _write_refit_file(rx, path, title)
-        note_line(f"wrote {path}")
-    if places.plots:
-        places.plots.mkdir(parents=True, exist_ok=True)
-        n_pictures = write_refit_pictures(rx, places.plots, whole)
-        note_line(f"wrote {n_pictures} pictures to {places.plots}")
-
-
-def _write_refit_file(rx: Refits, path: Path, title: str | None) -> None:
-    """Write what the ending of a file says."""
-    ending = path.suffix.lower()
-    if ending in PAGE_ENDINGS:
-        rx.report(path, title=title)
-    elif ending in JSON_ENDINGS:
-        rx.save(path)
-    elif ending in PICTURE_ENDINGS:
-        write_overview(rx, path, whole)
-    else:
-        write_table(rx.replication(backend="pandas"), path)
+    draw_into(places, lambda folder: write_refit_pictures(rx, folder, whole))
 
 
 def write_table(frame: Any, path: Path) -> None:

@@ -13,7 +13,6 @@ from rhale.data.files.table import names_files, open_files, read_some
 from rhale.effects.explanation import Explanation
 from rhale.effects.local.nearby import rows_to_move
 from rhale.models.trees.model import BLACK_BOX
-from rhale.output.note import Note
 
 SMALL_TRIAL_ROWS, LARGE_TRIAL_ROWS = 250, 1_000  # rows of the two trials
 N_SHOWN_PREDICTIONS = 5
@@ -144,11 +143,7 @@ def _extrapolate_cost(
         ways={way: ways.count(way) for way in dict.fromkeys(ways)},
         rows_asked=int(record["rows_asked"]) if word == "answers_walked" else round(float(work)),
         seconds=max(cold - warm, 0.0) + warm * max(float(more_work), 1.0),
-        notes=tuple(
-            dict.fromkeys(
-                n for e in more for n in e.notes if isinstance(n, Note) and n.kind == BLACK_BOX
-            )
-        ),
+        notes=tuple(dict.fromkeys(n for e in more for n in e.notes if n.kind == BLACK_BOX)),
     )
 
 

@@ -103,16 +103,12 @@ def tour_of_trees(folder: Path, patients: Patients) -> tuple[rhale.Explanation, 
         n_refits=N_TRAININGS,
     )
     print(rx, end="\n\n")
+    # Draw what the README shows: all features, one of them, and its three bands.
+    drawn = (fx.plot(), fx.plot(FEATURE), draw_spread_and_intervals(fx[FEATURE], rx[FEATURE]))
     return fx, [
-        *draw_pictures(folder, fx, rx),
+        *[save_figure(folder, *both) for both in zip(TOUR_PICTURES, drawn, strict=True)],
         *write_tour_results(folder, "trees", TREES_LABEL, fx),
     ]
-
-
-def draw_pictures(folder: Path, fx: rhale.Explanation, rx: rhale.Refits) -> list[Path]:
-    """Draw what the README shows: all features, one of them, and its three bands."""
-    drawn = (fx.plot(), fx.plot(FEATURE), draw_spread_and_intervals(fx[FEATURE], rx[FEATURE]))
-    return [save_figure(folder, *both) for both in zip(TOUR_PICTURES, drawn, strict=True)]
 
 
 def tour_of_network(folder: Path, patients: Patients, trees: rhale.Explanation) -> list[Path]:

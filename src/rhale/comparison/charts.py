@@ -260,23 +260,20 @@ def compile_compare_chart(kind: str, n_compared: int) -> dict[str, Any]:
     """Make one kind of chart, ready for Vega."""
     if kind in (COMPARE_CHART_KINDS["levels"], NARROW):
         return to_vega(level_compare_chart(n_compared, is_narrow=kind == NARROW))
-    return to_vega(
-        compared_chart("utc" if kind == COMPARE_CHART_KINDS["dates"] else "linear", n_compared)
-    )
-
-
-def compared_chart(scale: str, n_compared: int) -> Any:
-    """Curves above, differences below them, and where the rows of each are."""
+    # Curves above, differences below them, and where the rows of each are.
+    scale = "utc" if kind == COMPARE_CHART_KINDS["dates"] else "linear"
     hidden, shown = x_axis(scale, labels=False), x_axis(scale, labels=True)
     panels = [
         lines_panel("lines", VALUE, hidden, n_compared, CURVES),
         lines_panel("gaps", SLOPE, hidden, n_compared, DIFFERENCE_HEIGHT),
         rows_panel(shown, n_compared),
     ]
-    return settled(
-        alt.vconcat(*panels, spacing=30, bounds="flush")
-        .resolve_scale(x="shared")
-        .add_params(alt.param(name=ZOOM, value=None))
+    return to_vega(
+        settled(
+            alt.vconcat(*panels, spacing=30, bounds="flush")
+            .resolve_scale(x="shared")
+            .add_params(alt.param(name=ZOOM, value=None))
+        )
     )
 
 

@@ -12,7 +12,7 @@ from rhale.effects.curve import Center
 from rhale.effects.result import Result, Trace, find_result_axis_kind, is_constant, reach
 from rhale.errors import BadSettingError
 from rhale.plots import canvas, style, ticks
-from rhale.plots.axes import Item, PlotAxis, open_plot_axis, read_item
+from rhale.plots.axes import Item, open_plot_axis, read_item
 from rhale.plots.categorical_axis import OrientedAxes, add_levels_legend, label_oriented_axes
 from rhale.plots.view import read_common_view
 from rhale.stats.distributions import CONFIDENCE_LEVEL
@@ -82,7 +82,15 @@ def plot_compare(
             read = {
                 name: moved(item, offset(results[0], item.result)) for name, item in read.items()
             }
-        explained = draw_results(field, read)
+        # Draw every result in its look, and the rows of the first; return what a legend explains.
+        field.begin()
+        explained: list[Artist] = []
+        for index, (name, item) in enumerate(read.items()):
+            explained += field.draw_among(item, name, CONFIDENCE_LEVEL, index, len(read))
+        looks = [style.line_style(index) for index in range(len(read))]
+        field.draw_aside(list(read.values()), CONFIDENCE_LEVEL, looks)
+        explained += field.explain_intervals(CONFIDENCE_LEVEL, len(read))
+        explained += field.draw_counts(next(iter(read.values())).result)
         field.fit()
         field.name_places(results[0])
         add_levels_legend(board, explained, new=ax is None)
@@ -113,15 +121,3 @@ def refuse_mixture(results: Sequence[Result]) -> None:
             "compare results that treat it alike (see `categorical=` of explain)"
         )
         raise BadSettingError(msg)
-
-
-def draw_results(field: PlotAxis, items: Mapping[str, Item]) -> list[Artist]:
-    """Draw every result in its look, and the rows of the first; return what a legend explains."""
-    field.begin()
-    explained: list[Artist] = []
-    for index, (name, item) in enumerate(items.items()):
-        explained += field.draw_among(item, name, CONFIDENCE_LEVEL, index, len(items))
-    looks = [style.line_style(index) for index in range(len(items))]
-    field.draw_aside(list(items.values()), CONFIDENCE_LEVEL, looks)
-    explained += field.explain_intervals(CONFIDENCE_LEVEL, len(items))
-    return explained + field.draw_counts(next(iter(items.values())).result)

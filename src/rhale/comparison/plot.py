@@ -243,19 +243,15 @@ def open_detail_panels(
             size = (style.TURNED_WIDTH + 1.4, turned_height(slots, lines) + 0.4)
             return new_detail_row(size), True
     rows = LEVEL_ROWS_HEIGHT if labelled else ROWS_HEIGHT * len(one.names)
-    return below_one_another(DETAIL_SIZE, rows), False
-
-
-def below_one_another(size: tuple[float, float], rows: float) -> AxesArray:
-    """Make three panels with one x axis."""
-    figure = canvas.new_figure(size)
+    # Make three panels with one x axis.
+    figure = canvas.new_figure(DETAIL_SIZE)
     places = figure.add_gridspec(3, 1, height_ratios=(*HEIGHTS, rows))
     first = figure.add_subplot(places[0])
     panels = [first, *(figure.add_subplot(places[i], sharex=first) for i in (1, 2))]
     for ax in panels[:2]:
         canvas.write_plain_numbers(ax, 6)
         ax.tick_params(labelbottom=False)
-    return as_axes_array(panels)
+    return as_axes_array(panels), False
 
 
 def new_detail_row(size: tuple[float, float]) -> AxesArray:

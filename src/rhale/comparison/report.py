@@ -36,9 +36,8 @@ from rhale.report.page import (
     EFFECT_METHODS,
     LONGEST_FACT,
     Footnote,
-    created,
+    list_settings,
     rows_in_words,
-    versions,
 )
 from rhale.report.sentences import (
     at,
@@ -239,11 +238,30 @@ def make_compare_page(table: Comparison, title: str | None = None) -> ComparePag
     """
     names = tuple(clean(name, MAX_COMPARED_NAME_LETTERS) for name in table.names)
     usual = f"{listed(list(names[1:]), most=3)} compared with {names[0]}"
+    others = listed([isolated(name) for name in names[1:]], most=3)
+    every = [fx.provenance for fx in table.explanations]
+    methods = list(dict.fromkeys(str(one.get("method", "")) for one in every))
+    words = [clean(table.captions.output(output), 60) for output in table.outputs]
+    found = [
+        (name, f"{one.get('model', 'model')}, {rows_in_words(one)} rows")
+        for name, one in zip(table.names, every, strict=True)
+    ]
+    found += [
+        ("Zero", table.zero_in_words),
+        ("Outputs" if len(words) > 1 else "Output", listed(words)),
+    ]
     return ComparePage(
         title=clean(title or usual),
-        lead=write_compare_lead(names),
-        facts=tuple(summarize_compare_page(table)),
-        settings=tuple(list_compare_settings(table)),
+        lead=f"The curves of {others} beside those of {isolated(names[0])}, at one zero: where they "
+        "differ by more than chance, and how the rows moved.",
+        facts=tuple(
+            (clean(name, MAX_COMPARED_NAME_LETTERS), clean(text, LONGEST_FACT))
+            for name, text in found
+            if text
+        ),
+        settings=list_settings(
+            listed([EFFECT_METHODS.get(method, method) for method in methods]), every[0]
+        ),
         names=names,
         zero=clean(table.zero_in_words),
         percent=f"{100 * table.level:.4g} %",
@@ -330,46 +348,6 @@ class Small:
 def signed(value: float) -> str:
     """Write a difference with its sign."""
     return format_report_number(value) if value <= 0 else f"+{format_report_number(value)}"
-
-
-def write_compare_lead(names: Sequence[str]) -> str:
-    """Say in one sentence what was done."""
-    others = listed([isolated(name) for name in names[1:]], most=3)
-    return (
-        f"The curves of {others} beside those of {isolated(names[0])}, at one zero: where they "
-        "differ by more than chance, and how the rows moved."
-    )
-
-
-def summarize_compare_page(table: Comparison) -> list[tuple[str, str]]:
-    """Say what was compared; names and words."""
-    every = [fx.provenance for fx in table.explanations]
-    words = [clean(table.captions.output(output), 60) for output in table.outputs]
-    found = [
-        (name, f"{one.get('model', 'model')}, {rows_in_words(one)} rows")
-        for name, one in zip(table.names, every, strict=True)
-    ]
-    found += [
-        ("Zero", table.zero_in_words),
-        ("Outputs" if len(words) > 1 else "Output", listed(words)),
-    ]
-    return [
-        (clean(name, MAX_COMPARED_NAME_LETTERS), clean(text, LONGEST_FACT))
-        for name, text in found
-        if text
-    ]
-
-
-def list_compare_settings(table: Comparison) -> list[tuple[str, str]]:
-    """Say how it was explained, when and with what; names and words."""
-    every = [fx.provenance for fx in table.explanations]
-    methods = list(dict.fromkeys(str(one.get("method", "")) for one in every))
-    found = [
-        ("Method", listed([EFFECT_METHODS.get(method, method) for method in methods])),
-        ("Made", created(every[0])),
-        ("Versions", versions(every[0])),
-    ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
 
 def write_compare_code(table: Comparison) -> str:

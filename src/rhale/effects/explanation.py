@@ -670,7 +670,7 @@ class Explanation:
         """
         from rhale.report.page import add_partners, make_page, with_choices
         from rhale.report.render import render
-        from rhale.report.sections import add_comparison, add_interactions, add_refits
+        from rhale.report.sections import add_sections
 
         beside = {"interactions": interactions, "refits": refits, "comparison": comparison}
         for (name, given), part in zip(
@@ -682,9 +682,7 @@ class Explanation:
         page = make_page(self.effects, self.provenance, **self._told(title))
         page = with_choices(page, self.effects, self._other_bins())
         page = add_partners(page, self._partners_told())
-        page = page if interactions is None else add_interactions(page, interactions)
-        page = page if refits is None else add_refits(page, refits)
-        page = page if comparison is None else add_comparison(page, comparison)
+        page = add_sections(page, interactions, refits, comparison)
         write_text(path, render(page))
         return Path(path)
 

@@ -309,11 +309,7 @@ def compile_pair_charts(forms: set[str]) -> dict[str, Any]:
 @cache
 def compile_map() -> dict[str, Any]:
     """Make the map, ready for Vega."""
-    return to_vega(pair_map_chart())
-
-
-def pair_map_chart() -> Any:
-    """Cells that hold rows, in the ink of nothing, and over it how far the surface is up or down."""
+    # Cells that hold rows, in the ink of nothing, and over it how far the surface is up or down.
     x, y = map_side("x"), map_side("y")
     layers = []
     for name in ("zero", "low", "high"):
@@ -323,10 +319,12 @@ def pair_map_chart() -> Any:
     here = data("here").mark_rect(style="here-cell", strokeWidth=2 * THIN, filled=False)
     layers.append(here.encode(x, y, x2="x2", y2="y2"))
     names = [f"{side}_{what}" for side in "xy" for what in ("ends", "ticks", "words")]
-    return settled(
-        alt.layer(*layers)
-        .properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
-        .add_params(*(alt.param(name=name, value=[]) for name in names))
+    return to_vega(
+        settled(
+            alt.layer(*layers)
+            .properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
+            .add_params(*(alt.param(name=name, value=[]) for name in names))
+        )
     )
 
 

@@ -407,7 +407,11 @@ def plot_pair_lines(
         widest = np.nanmax(path.high - path.low, initial=0.0)
         if uncertainty and widest > PAIR_ROUNDING * pair.variance**0.5:  # more than rounding
             draw_interval(field, path, held, levels=levels)
-            unsure = [explain_interval()]
+            # Make the legend's entry for intervals.
+            name = f"{100 * CONFIDENCE_LEVEL:.4g} % interval of the joint effect"
+            unsure = [
+                Patch(color=style.NOTE, alpha=style.THIN_RIBBON_ALPHA, linewidth=0, label=name)
+            ]
     explained: list[Artist] = [*lines, *unsure, draw_row_density(ax, moving, "x", beyond=False)]
     field.fit()
     keep_near(ax, lines)
@@ -532,12 +536,6 @@ def tell_held(ax: Axes, side: DrawnPairFeature, *, new: bool) -> str:
     elif np.count_nonzero(side.weight) > MAX_FIXED_LEVELS:
         where = f"held at {MAX_FIXED_LEVELS} of {len(side.axis.labels)} levels"
     return f"{fit_name(side.words, max(8, room - len(where) - 1))} {where}"
-
-
-def explain_interval() -> Artist:
-    """Make the legend's entry for intervals."""
-    name = f"{100 * CONFIDENCE_LEVEL:.4g} % interval of the joint effect"
-    return Patch(color=style.NOTE, alpha=style.THIN_RIBBON_ALPHA, linewidth=0, label=name)
 
 
 # --- Tiles of a map or matrix: hatched where nothing is known, a number in each where there is room
@@ -714,7 +712,13 @@ def plot_pair_map(
         note.set(gid="rhale:nothing", zorder=4)
     elif contours and not (first.axis.is_levels or second.axis.is_levels):
         draw_contours(ax, limits, heights, reach)
-    write_strength_above_map(ax, pair, rows=rows)
+    # Write above the map how strong the interaction is.
+    strip = (style.RUG_HEIGHT + 0.01) * ax.get_window_extent().height * 72 / ax.figure.dpi
+    room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
+    told = tell_strength(pair)
+    title_words = next((words for words in told if len(words) <= room), told[-1])
+    title = ax.set_title(title_words, loc="left", pad=4 + (strip if rows else 0.0), **LITERAL)
+    title.set(fontsize=style.LEGEND_TEXT, color=style.NOTE)
     return ax
 
 
@@ -763,16 +767,6 @@ def half_way(way: FloatArray) -> tuple[FloatArray, float]:
     far = np.append(0.0, np.cumsum(np.hypot(*np.diff(way, axis=0).T)))
     middle = np.array([np.interp(far[-1] / 2, far, values) for values in way.T])
     return middle, float(far[-1])
-
-
-def write_strength_above_map(ax: Axes, pair: DrawnPair, *, rows: bool) -> None:
-    """Write above the map how strong the interaction is."""
-    strip = (style.RUG_HEIGHT + 0.01) * ax.get_window_extent().height * 72 / ax.figure.dpi
-    room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
-    told = tell_strength(pair)
-    words = next((words for words in told if len(words) <= room), told[-1])
-    title = ax.set_title(words, loc="left", pad=4 + (strip if rows else 0.0), **LITERAL)
-    title.set(fontsize=style.LEGEND_TEXT, color=style.NOTE)
 
 
 def tell_strength(pair: DrawnPair) -> tuple[str, str, str]:

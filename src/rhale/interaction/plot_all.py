@@ -111,7 +111,17 @@ def plot_matrix(
     for turned in (False, True):
         OrientedAxes(ax, turned).name_levels(slots, size=style.NAME_TEXT)
     ax.tick_params(length=0)
-    explain_tiles(ax, drawn, (sentence_of(pairs, place), len(kept), len(full)))
+    # Say what the numbers are, of how many features, and what has which colour.
+    output_name, n_shown, n_features = (sentence_of(pairs, place), len(kept), len(full))
+    counts = f" ({n_shown} of {n_features} features)" if n_shown < n_features else ""
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    room = canvas.wide_letters(inches, style.LEGEND_TEXT)
+    start = "deviation of effects on "
+    title = f"{start}{fit_name(output_name, max(8, room - len(start) - len(counts)))}{counts}"
+    if drawn:
+        canvas.add_legend(ax, drawn, outside=True, title=title, room=inches)
+    else:
+        ax.set_title(title, loc="left", fontsize=style.LEGEND_TEXT, **LITERAL)
     return ax
 
 
@@ -182,20 +192,6 @@ def draw_tiles(ax: Axes, values: FloatArray, strength: str) -> list[Artist]:
         if has_numbers
     ]
     return explained + ([empty] if empty.get_paths() else [])
-
-
-def explain_tiles(ax: Axes, drawn: Sequence[Artist], what: tuple[str, int, int]) -> None:
-    """Say what the numbers are, of how many features, and what has which colour."""
-    output, n_shown, n_features = what
-    counts = f" ({n_shown} of {n_features} features)" if n_shown < n_features else ""
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    room = canvas.wide_letters(inches, style.LEGEND_TEXT)
-    start = "deviation of effects on "
-    title = f"{start}{fit_name(output, max(8, room - len(start) - len(counts)))}{counts}"
-    if drawn:
-        canvas.add_legend(ax, drawn, outside=True, title=title, room=inches)
-    else:
-        ax.set_title(title, loc="left", fontsize=style.LEGEND_TEXT, **LITERAL)
 
 
 # --- The strongest pairs as bars, with how sure their strengths are
@@ -364,18 +360,15 @@ def plot_interactions(
     """
     if isinstance(ax, Axes):
         return plot_matrix(pairs, output=output, ax=ax)
-    left, right = new_interaction_panels(pairs, top) if ax is None else canvas.given_pair(ax)
+    if ax is None:
+        shown = pairs.features[:MAX_MATRIX_FEATURES]
+        width, height = matrix_size([pairs.captions.feature(name) for name in shown])
+        lines = style.RANKING_HEAD + style.RANKING_LINE * top
+        figure = canvas.new_figure((width + style.RANKING_WIDTH, max(height, lines)))
+        columns = figure.add_gridspec(1, 2, width_ratios=(width, style.RANKING_WIDTH))
+        left, right = figure.add_subplot(columns[0]), figure.add_subplot(columns[1])
+    else:
+        left, right = canvas.given_pair(ax)
     plot_matrix(pairs, output=output, ax=left)
     plot_ranking(pairs, output=output, ax=right, top=top)
     return left, right
-
-
-def new_interaction_panels(pairs: Interactions, top: int) -> tuple[Axes, Axes]:
-    """Make a figure for both."""
-    width, height = matrix_size(
-        [pairs.captions.feature(f) for f in pairs.features[:MAX_MATRIX_FEATURES]]
-    )
-    lines = style.RANKING_HEAD + style.RANKING_LINE * top
-    figure = canvas.new_figure((width + style.RANKING_WIDTH, max(height, lines)))
-    columns = figure.add_gridspec(1, 2, width_ratios=(width, style.RANKING_WIDTH))
-    return figure.add_subplot(columns[0]), figure.add_subplot(columns[1])

@@ -57,15 +57,15 @@ from rhale.report.notebook import (
 )
 from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS
 from rhale.report.page import (
-    LONGEST_FACT,
     Footnote,
-    argument,
-    created,
     describe_explained_shares,
     drop_size_rounding,
+    known_facts,
+    list_settings,
+    read_arguments,
     rows_in_words,
     short_model,
-    versions,
+    write_arguments,
 )
 from rhale.report.sentences import (
     clean,
@@ -440,11 +440,15 @@ def make_pair_page(
     """
     texts = list(dict.fromkeys(note for pair in table.pairs for note in pair.notes))
     method = table.pairs[0].method if table.pairs else "ale"
+    model = short_model(table.provenance)
+    rows = rows_in_words(table.provenance)
+    where = f", over {rows} rows" if rows else ""
+    who = f"a {model}" if model != "function" else "a model"
     return PairPage(
         title=clean(title or "Which features work together"),
-        lead=write_pair_lead(table),
-        facts=tuple(summarize_pair_page(table)),
-        settings=tuple(list_pair_settings(table, method)),
+        lead=f"What two features of {who} do together that neither does alone{where}: the strongest pairs come first.",
+        facts=summarize_pair_page(table),
+        settings=list_settings(PAIR_METHODS[method], table.provenance),
         meaning=MEANINGS[method],
         outputs=tuple(make_pair_output(table, output, texts, limits) for output in table.outputs),
         notes=tuple(Footnote(clean(text), "") for text in table.notes)
@@ -452,15 +456,6 @@ def make_pair_page(
         code=write_pair_code(table),
         has_h2=any(math.isfinite(pair.h2) for pair in table.pairs),
     )
-
-
-def write_pair_lead(table: Interactions) -> str:
-    """Say in one sentence what was explained."""
-    model = short_model(table.provenance)
-    rows = rows_in_words(table.provenance)
-    where = f", over {rows} rows" if rows else ""
-    who = f"a {model}" if model != "function" else "a model"
-    return f"What two features of {who} do together that neither does alone{where}: the strongest pairs come first."
 
 
 def make_pair_output(
@@ -587,7 +582,7 @@ def list_noted_pairs(text: str, pairs: Sequence[PairResult]) -> str:
     )
 
 
-def summarize_pair_page(table: Interactions) -> list[tuple[str, str]]:
+def summarize_pair_page(table: Interactions) -> tuple[tuple[str, str], ...]:
     """Say what was measured; names and words."""
     provenance, n_features, read = table.provenance, len(table.features), table.captions
     n_pairs = len({pair.names for pair in table.pairs})
@@ -606,27 +601,12 @@ def summarize_pair_page(table: Interactions) -> list[tuple[str, str]]:
         ("Outputs" if len(words) > 1 else "Output", listed(words)),
         ("Shares of all these pairs together", unbroken(describe_explained_shares(shares))),
     ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
-
-
-def list_pair_settings(table: Interactions, method: str) -> list[tuple[str, str]]:
-    """Say how it was measured, when and with what; names and words."""
-    found = [
-        ("Method", PAIR_METHODS[method]),
-        ("Made", created(table.provenance)),
-        ("Versions", versions(table.provenance)),
-    ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+    return known_facts(found)
 
 
 def write_pair_code(table: Interactions) -> str:
     """Write how to make the same again, from the arguments that were given."""
-    asked = table.provenance.get("asked")
-    asked = {
-        "method": repr(table.provenance.get("method", "ale")),
-        **(asked if isinstance(asked, Mapping) else {}),
-    }
-    inside = "".join(f"    {argument(name, text)},\n" for name, text in asked.items())
+    inside = write_arguments(read_arguments(table.provenance, "ale"))
     names = [
         clean(name, MAX_CHART_LEVEL_LETTERS)
         for name in (table.pairs[0].names if table.pairs else ())
@@ -705,21 +685,17 @@ def pair_as_html(pair: PairResult) -> str:
     parts = [write_paragraph(told)]
     for surface in with_surface([pair]):  # an index has none
         if map_of(surface).reach > 0:
+            # Draw the surface of a pair.
+            from rhale.plots.choice import draw_pair  # tables need no Matplotlib
+            from rhale.report import inline_svg
+
             parts = [
-                draw_map(surface, clean(told, LONGEST_NOTE)),
+                inline_svg.draw_inline_svg(draw_pair, clean(told, LONGEST_NOTE), surface, "map"),
                 write_paragraph(MAP_COLOURS_NOTE),
                 *parts,
             ]
         parts.append(write_paragraph(tell_surface(surface, 1)))
     return card(PAIR_NAME_SEPARATOR.join(names), on, [*parts, folded_notes(pair.notes)])
-
-
-def draw_map(surface: Any, told: str) -> str:
-    """Draw the surface of a pair."""
-    from rhale.plots.choice import draw_pair  # tables need no Matplotlib
-    from rhale.report import inline_svg
-
-    return inline_svg.draw_inline_svg(draw_pair, told, surface, "map")
 
 
 def write_pair_row(row: RankedPair, largest: float, pair: PairResult, *, several: bool) -> str:

@@ -91,7 +91,13 @@ def plot_profile(
     if derivatives and profile.levels and not profile.is_number:
         msg = f"the levels of {profile.name!r} are no numbers, so that there are no slopes"
         raise BadSettingError(msg)
-    refuse_bins(profile, kind)
+    # Refuse panels that a profile does not have.
+    if kind not in (None, "curve"):
+        msg = (
+            f"kind={kind!r}: the profile of {profile.name!r} has no bins, and kind='curve' is all "
+            "there is; bins come with method='rhale', 'ale' or 'dale'"
+        )
+        raise BadSettingError(msg)
     view = read_view([profile], limits, xscale, sort)
     if profile.labels and not derivatives:
         layers = Layers(center, level, among=among)
@@ -128,16 +134,6 @@ def plot_profile(
     ax.set_ylabel(y_label(ax, profile, center, derivatives=derivatives), **LITERAL)
     field.name_scale()
     return ax
-
-
-def refuse_bins(profile: Profile, kind: str | None) -> None:
-    """Refuse panels that a profile does not have."""
-    if kind not in (None, "curve"):
-        msg = (
-            f"kind={kind!r}: the profile of {profile.name!r} has no bins, and kind='curve' is all "
-            "there is; bins come with method='rhale', 'ale' or 'dale'"
-        )
-        raise BadSettingError(msg)
 
 
 def plot_level_profile(

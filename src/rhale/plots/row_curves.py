@@ -268,7 +268,26 @@ def add_paths(
     ax: Axes, rows: DrawnRows, paths: Sequence[tuple[int, bool, FloatArray]]
 ) -> list[Artist]:
     """Draw parts of curves (row, whether measured, points), thin; the axes follow measured ones."""
-    inks, explained = color_rows(ax, rows)
+    # Colours of the rows, and what the legend says of them.
+    inks: list[Any] = [style.SINGLE_ROW] * rows.curves.row.size
+    explained: list[Artist] = []
+    if rows.colors is not None:
+        result, values = rows.colors
+        own, caption = values[rows.curves.row], result.captions.axis(result.name)
+        named = result.labels and result.column_kind != "steps"
+        inks, told = (
+            color_levels(ax, result, own) if named else color_numbers(ax, result, own, values)
+        )
+        if np.isnan(own).any():
+            told = [*told, ("missing", style.SINGLE_ROW)]
+        words = [
+            f"{fit_name(caption, style.LABEL_LENGTH // 2)}: {told[0][0]}",
+            *(word for word, _ in told[1:]),
+        ]
+        explained = [
+            key_line(word, ink, style.LINE_WIDTH)
+            for word, (_, ink) in zip(words, told, strict=True)
+        ]
     alpha = style.ROW_CURVE_ALPHA if rows.colors is None else style.COLORED_ROW_ALPHA
     parts = (("rhale:rows", True, alpha), ("rhale:rows-beyond", False, style.ROW_BEYOND_ALPHA))
     for gid, is_known, opacity in parts:
@@ -288,26 +307,6 @@ def add_paths(
 def key_line(label: str, ink: Any, width: float) -> Line2D:
     """A line that only the legend shows."""
     return Line2D([], [], color=ink, linewidth=width, label=label)
-
-
-def color_rows(ax: Axes, rows: DrawnRows) -> tuple[list[Any], list[Artist]]:
-    """Colours of the rows, and what the legend says of them."""
-    if rows.colors is None:
-        return [style.SINGLE_ROW] * rows.curves.row.size, []
-    result, values = rows.colors
-    own, caption = values[rows.curves.row], result.captions.axis(result.name)
-    named = result.labels and result.column_kind != "steps"
-    inks, told = color_levels(ax, result, own) if named else color_numbers(ax, result, own, values)
-    if np.isnan(own).any():
-        told = [*told, ("missing", style.SINGLE_ROW)]
-    words = [
-        f"{fit_name(caption, style.LABEL_LENGTH // 2)}: {told[0][0]}",
-        *(word for word, _ in told[1:]),
-    ]
-    entries: list[Artist] = [
-        key_line(word, ink, style.LINE_WIDTH) for word, (_, ink) in zip(words, told, strict=True)
-    ]
-    return inks, entries
 
 
 def color_numbers(

@@ -160,7 +160,13 @@ def read_view(
         return PLAIN_VIEW
     if first.labels:
         if alone:
-            refuse_numbers_only(first, limits, xscale)
+            # Refuse to cut or to bend an axis of levels.
+            asked = f"limits={limits!r}" if limits is not None else f"xscale={xscale!r}"
+            if limits is not None or xscale == "log":
+                msg = (
+                    f"{asked} needs an axis of numbers, and {first.name!r} has levels; leave it out"
+                )
+                raise BadSettingError(msg)
         return AxisView(order=order_levels_by_effect(first, sort, alone=alone))
     if alone and sort is not None:
         msg = f"sort={sort!r} orders levels, and {first.name!r} has none; leave it out"
@@ -205,14 +211,6 @@ def require_choice(option: str, chosen: Any, known: Sequence[str]) -> None:
     """Refuse what is none of a few words."""
     if chosen not in known:
         msg = f"{option}={chosen!r} is not known; {near_names(str(chosen), known)}"
-        raise BadSettingError(msg)
-
-
-def refuse_numbers_only(result: Result, limits: Any, xscale: str) -> None:
-    """Refuse to cut or to bend an axis of levels."""
-    asked = f"limits={limits!r}" if limits is not None else f"xscale={xscale!r}"
-    if limits is not None or xscale == "log":
-        msg = f"{asked} needs an axis of numbers, and {result.name!r} has levels; leave it out"
         raise BadSettingError(msg)
 
 

@@ -167,26 +167,17 @@ def farthest_apart(heights: FloatArray, *, has_order: bool) -> tuple[tuple[int, 
     best = int(np.argmax([np.ptp(gap) for gap in gaps]))
     gap = gaps[best]
     if has_order and abs(gap[-1] - gap[0]) >= MIN_CHANGE_SHARE * np.ptp(gap) > 0:
-        return pairs[best], *narrow_interval(gap)
+        # The stretch on which nearly all of the change happens; the ends, if that is most of it.
+        share = (gap - gap[0]) / (gap[-1] - gap[0])
+        start = int(np.flatnonzero(share <= REST)[-1])
+        stop = start + int(np.flatnonzero(share[start:] >= 1 - REST)[0])
+        is_narrow = stop - start < MAX_STEEP_SHARE * (gap.size - 1)
+        return (pairs[best], start, stop) if is_narrow else (pairs[best], 0, gap.size - 1)
     low, high = int(np.argmin(gap)), int(np.argmax(gap))
     first, last = (
         sorted((low, high)) if has_order else rising(heights[list(pairs[best])], low, high)
     )
     return pairs[best], first, last
-
-
-def narrow_interval(gap: FloatArray) -> tuple[int, int]:
-    """Positions between which nearly all of a change happens; the ends, if that is most of the way.
-
-    Examples
-    --------
-    >>> narrow_interval(np.arange(9.0)), narrow_interval(np.array([0, 0, 0, 0, 0, 0, 0, 1.0, 2.0]))
-    ((0, 8), (6, 8))
-    """
-    share = (gap - gap[0]) / (gap[-1] - gap[0])
-    start = int(np.flatnonzero(share <= REST)[-1])
-    stop = start + int(np.flatnonzero(share[start:] >= 1 - REST)[0])
-    return (start, stop) if stop - start < MAX_STEEP_SHARE * (gap.size - 1) else (0, gap.size - 1)
 
 
 def are_multiples(heights: FloatArray) -> bool:
@@ -630,9 +621,23 @@ def regions_of(effect: Result) -> RegionPart | None:
         return RegionPart(tell_regions(effect), partners=partners)
     gradual = tree.gradual is not None and len(tree.thirds) > 1
     shown = tree.thirds if gradual else tree.regions
+    lines: list[RegionLine] = []
+    if not is_constant(effect):
+        # Curves of the regions that have most rows, moved to where the common one is zero.
+        able = [i for i, region in enumerate(shown) if not is_constant(region.effect)]
+        largest = sorted(able, key=lambda i: -shown[i].share_of_rows)[:MOST_LINES]
+        drawn = {i: trace_region(effect, shown[i].effect) for i in sorted(largest)}
+        part = find_shown_part(effect)
+        paths = [effect.trace(), *drawn.values()]
+        seen = np.concatenate([path.curve[is_inside(path.x, part)] for path in paths])
+        span = float(np.ptp(seen))
+        for i, path in drawn.items():
+            region = shown[i].effect
+            line = make_region_path(effect, region, path, span)
+            lines.append(RegionLine(i, line, smooth_path(effect, region, span)))
     return RegionPart(
         reading=unbroken(tell_regions(effect)),
-        lines=() if is_constant(effect) else draw_lines(effect, shown),
+        lines=tuple(lines),
         rows=tuple(row_of(region) for region in shown),
         gradual=gradual,
         partners=partners,
@@ -649,25 +654,6 @@ def row_of(region: Region) -> RegionRow:
         int(region.count),
         round(float(region.share_of_rows), 4),
         *(float(f"{size:.4g}") if known(size) else None for size in sizes),
-    )
-
-
-def draw_lines(effect: Result, regions: Sequence[Region]) -> tuple[RegionLine, ...]:
-    """Curves of the regions that have most rows, moved to where the common one is zero."""
-    able = [i for i, region in enumerate(regions) if not is_constant(region.effect)]
-    largest = sorted(able, key=lambda i: -regions[i].share_of_rows)[:MOST_LINES]
-    drawn = {i: trace_region(effect, regions[i].effect) for i in sorted(largest)}
-    part = find_shown_part(effect)
-    paths = [effect.trace(), *drawn.values()]
-    seen = np.concatenate([path.curve[is_inside(path.x, part)] for path in paths])
-    span = float(np.ptp(seen))
-    return tuple(
-        RegionLine(
-            i,
-            make_region_path(effect, regions[i].effect, path, span),
-            smooth_path(effect, regions[i].effect, span),
-        )
-        for i, path in drawn.items()
     )
 
 

@@ -191,17 +191,22 @@ def effect_as_html(effect: Result) -> str:
         folded_notes(effect.notes),
     ]
     if not is_constant(effect):
-        parts.insert(0, curve_of(effect, clean(f"{name}: {on}, {told}", LONGEST_NOTE)))
+        # Draw the curve.
+        from rhale.plots.choice import plot_result_by_options  # tables need no Matplotlib
+        from rhale.report import inline_svg
+
+        limits = {"max_curves": MOST_SINGLE_CURVES} if effect.parts == "points" else {}
+        parts.insert(
+            0,
+            inline_svg.draw_inline_svg(
+                plot_result_by_options,
+                clean(f"{name}: {on}, {told}", LONGEST_NOTE),
+                effect,
+                kind="curve",
+                **limits,
+            ),
+        )
     return card(name, on, parts)
-
-
-def curve_of(effect: Result, told: str) -> str:
-    """Draw the curve."""
-    from rhale.plots.choice import plot_result_by_options  # tables need no Matplotlib
-    from rhale.report import inline_svg
-
-    limits = {"max_curves": MOST_SINGLE_CURVES} if effect.parts == "points" else {}
-    return inline_svg.draw_inline_svg(plot_result_by_options, told, effect, kind="curve", **limits)
 
 
 def card(name: str, what: str, parts: Sequence[str]) -> str:

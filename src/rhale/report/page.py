@@ -238,13 +238,22 @@ def make_page(
     }
     by_size = sorted(effects, key=lambda effect: -np.nan_to_num(effect.importance))
     drawn = {(effect.name, effect.output) for effect in by_size[:MOST_WITH_ROWS]}
+    # The usual title says what the page is about, in words that need no model's name.
+    first, n_features = groups[0][0], len(groups)
+    who = f"{n_features} features" if n_features > 1 else first.captions.feature(first.name)
+    what = output_of(first) if len(groups[0]) == 1 else f"{len(groups[0])} predictions"
+    method = str(provenance.get("method", ""))
     return EffectPage(
-        title=clean(title or default_title(groups)),
+        title=clean(title or f"How {who} {'move' if n_features > 1 else 'moves'} {what}"),
         lead=write_effect_lead(groups, provenance),
-        facts=tuple(
-            summarize_effect_page(groups, provenance, explained or {}, explained_with_regions or {})
+        facts=summarize_effect_page(
+            groups, provenance, explained or {}, explained_with_regions or {}
         ),
-        settings=tuple(list_effect_settings(provenance)),
+        settings=list_settings(
+            EFFECT_METHODS.get(method, method),
+            provenance,
+            provenance.get("bins", "") if method in ("rhale", "dale", "ale") else "",
+        ),
         features=tuple(make_feature(group, texts, largest, drawn) for group in groups),
         outputs=tuple(clean(effect.captions.output(effect.output)) for effect in groups[0]),
         keys=outputs,
@@ -253,14 +262,6 @@ def make_page(
         code=write_effect_code(effects, provenance),
         is_profile=all(effect.quantity == "prediction" for effect in effects),
     )
-
-
-def default_title(groups: Sequence[Sequence[Result]]) -> str:
-    """Say what the page is about, in words that need no model's name."""
-    first, n_features = groups[0][0], len(groups)
-    who = f"{n_features} features" if n_features > 1 else first.captions.feature(first.name)
-    what = output_of(first) if len(groups[0]) == 1 else f"{len(groups[0])} predictions"
-    return f"How {who} {'move' if n_features > 1 else 'moves'} {what}"
 
 
 def write_effect_lead(groups: Sequence[Sequence[Result]], provenance: Mapping[str, Any]) -> str:
@@ -408,7 +409,7 @@ def summarize_effect_page(
     provenance: Mapping[str, Any],
     explained: Mapping[str, float],
     with_regions: Mapping[str, float],
-) -> list[tuple[str, str]]:
+) -> tuple[tuple[str, str], ...]:
     """Say what was explained, and how well; names and words."""
     first = groups[0]
     words = [clean(effect.captions.value_axis(effect.output), 60) for effect in first]
@@ -423,7 +424,7 @@ def summarize_effect_page(
         (f"Explained by the curves{of}", describe_explained_shares(by_caption(explained, read))),
         ("Explained with regions", describe_explained_shares(by_caption(with_regions, read))),
     ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+    return known_facts(found)
 
 
 def by_caption(shares: Mapping[str, float], read: Mapping[str, str]) -> dict[str, float]:
@@ -431,16 +432,17 @@ def by_caption(shares: Mapping[str, float], read: Mapping[str, str]) -> dict[str
     return {read.get(output, output): share for output, share in shares.items()}
 
 
-def list_effect_settings(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Say how it was done, when and with what; names and words."""
-    method = str(provenance.get("method", ""))
-    found = [
-        ("Method", EFFECT_METHODS.get(method, method)),
-        ("Bins", provenance.get("bins", "") if method in ("rhale", "dale", "ale") else ""),
-        ("Made", created(provenance)),
-        ("Versions", versions(provenance)),
-    ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+def known_facts(found: Sequence[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
+    """Names and words of what is known; what is empty is left out."""
+    return tuple((name, clean(text, LONGEST_FACT)) for name, text in found if text)
+
+
+def list_settings(
+    method: str, provenance: Mapping[str, Any], bins: object = ""
+) -> tuple[tuple[str, str], ...]:
+    """Say how something was explained, when and with what; names and words."""
+    made = [("Made", created(provenance)), ("Versions", versions(provenance))]
+    return known_facts([("Method", method), ("Bins", bins), *made])
 
 
 def created(provenance: Mapping[str, Any]) -> str:
@@ -481,12 +483,7 @@ def versions(provenance: Mapping[str, Any]) -> str:
 
 def write_effect_code(effects: Sequence[Result], provenance: Mapping[str, Any]) -> str:
     """Write how to make the same again, from the arguments that were given."""
-    asked = provenance.get("asked")
-    asked = {
-        "method": repr(provenance.get("method", "rhale")),
-        **(asked if isinstance(asked, Mapping) else {}),
-    }
-    inside = "".join(f"    {argument(name, text)},\n" for name, text in asked.items())
+    inside = write_arguments(read_arguments(provenance, "rhale"))
     name = clean(effects[0].name, MAX_CHART_LEVEL_LETTERS)
     key = (
         repr(name) if len({e.output for e in effects}) == 1 else f"{name!r}, {effects[0].output!r}"
@@ -500,10 +497,21 @@ def write_effect_code(effects: Sequence[Result], provenance: Mapping[str, Any]) 
     )
 
 
-def argument(name: object, source: object) -> str:
-    """One argument as Python; what is too long for a page is a variable of its name."""
-    text = without_steering(f"{clean(name)}={source}")
-    return text if len(text) <= LONGEST_CODE else f"{clean(name)}={clean(name)}"
+def read_arguments(provenance: Mapping[str, Any], method: str) -> dict[str, str]:
+    """Arguments that the user gave, by name, as Python; `method` is the usual one."""
+    given = provenance.get("asked")
+    method = repr(provenance.get("method", method))
+    return {"method": method, **(given if isinstance(given, Mapping) else {})}
+
+
+def write_arguments(given: Mapping[str, str]) -> str:
+    """Write arguments, one a line; what is too long for a page is a variable of its name."""
+    lines = []
+    for name, source in given.items():
+        text = without_steering(f"{clean(name)}={source}")
+        text = text if len(text) <= LONGEST_CODE else f"{clean(name)}={clean(name)}"
+        lines.append(f"    {text},\n")
+    return "".join(lines)
 
 
 def drop_size_rounding(value: float, scale: float) -> float | None:

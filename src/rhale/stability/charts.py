@@ -271,19 +271,18 @@ def compile_refit_chart(form: str) -> dict[str, Any]:
     """Make one kind of chart, ready for Vega."""
     if form == "levels":
         return to_vega(level_trainings_chart())
-    return to_vega(trainings_chart({"dates": "utc", "log": "log"}.get(form, "linear")))
-
-
-def trainings_chart(scale: str) -> Any:
-    """Curves of trainings above, and where the rows are."""
+    # Curves of trainings above, and where the rows are.
+    scale = {"dates": "utc", "log": "log"}.get(form, "linear")
     panels = [
         trainings_panel(x_axis(scale, labels=False)),
         strip_panel(x_axis(scale, labels=True)),
     ]
-    return settled(
-        alt.vconcat(*panels, spacing=26, bounds="flush")
-        .resolve_scale(x="shared")
-        .add_params(alt.param(name=ZOOM, value=None))
+    return to_vega(
+        settled(
+            alt.vconcat(*panels, spacing=26, bounds="flush")
+            .resolve_scale(x="shared")
+            .add_params(alt.param(name=ZOOM, value=None))
+        )
     )
 
 

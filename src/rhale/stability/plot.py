@@ -436,7 +436,10 @@ def plot_replication(
         msg = "there are no effects to rank; give those of refits: plot_replication(rx.ranked())"
         raise BadSettingError(msg)
     kept, new = list(effects[:most]), ax is None
-    ax = new_ranking(len(kept)) if ax is None else ax
+    # Make a figure as high as its lines need, and larger for larger letters.
+    height = style.REPLICATION_HEAD + style.RANKING_LINE * len(kept)
+    scale = canvas.magnify()
+    ax = canvas.new_axes((scale * style.REPLICATION_WIDTH, scale * height)) if ax is None else ax
     canvas.write_plain_values(ax)
     # Read the numbers of all lines.
     numbers = [(e.importance, *e.importance_ci(level), e.replicated, e.p_value) for e in kept]
@@ -478,13 +481,6 @@ def plot_replication(
         **LITERAL,
     )
     return ax
-
-
-def new_ranking(n_lines: int) -> Axes:
-    """Make a figure as high as its lines need, and larger for larger letters."""
-    height = style.REPLICATION_HEAD + style.RANKING_LINE * n_lines
-    scale = canvas.magnify()
-    return canvas.new_axes((scale * style.REPLICATION_WIDTH, scale * height))
 
 
 def draw_importance(ax: Axes, ranking: Ranking, level: float) -> list[Artist]:

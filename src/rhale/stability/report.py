@@ -33,12 +33,13 @@ from rhale.report.page import (
     EFFECT_SIZE_ROUNDING,
     LONGEST_FACT,
     Footnote,
-    argument,
-    created,
     drop_size_rounding,
     footnotes,
+    known_facts,
+    list_settings,
+    read_arguments,
     rows_in_words,
-    versions,
+    write_arguments,
 )
 from rhale.report.sentences import (
     at,
@@ -133,7 +134,10 @@ def tell_refits(
     ]
     if not effect.p_value > REPLICATION_LEVEL:  # trainings share rows: they agree on chance, too
         told += describe_trend(effect, path) + describe_missing_values(effect)
-    return unbroken(" ".join(told + tell_alike(alike)))
+    if alike:
+        names = listed([isolated(clean(name, MAX_REFIT_NAME_LETTERS)) for name in alike])
+        told.append(f"It goes closely with {names}: a learner may take one for the other.")
+    return unbroken(" ".join(told))
 
 
 def tell_replication(effect: RefitEffect, name: str) -> str:
@@ -177,12 +181,6 @@ def describe_missing_values(effect: RefitEffect) -> list[str]:
         else ""
     )
     return [f"Without a value the mean is {format_report_number(found.curve)}{sure}."]
-
-
-def tell_alike(alike: list[str]) -> list[str]:
-    """Say which features a learner may take for this one; nothing if none."""
-    names = listed([isolated(clean(name, MAX_REFIT_NAME_LETTERS)) for name in alike])
-    return [f"It goes closely with {names}: a learner may take one for the other."] if alike else []
 
 
 MAX_REFIT_PAIR_ROWS = 30  # in their table
@@ -292,24 +290,32 @@ def make_refit_page(table: Refits, title: str | None = None) -> RefitPage:
     first = table.explanations[0]
     alike = find_correlated(first.features, first.sample_x, first.sample_weight)
     notes = collect_refit_notes(table)
+    learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
+    n = table.overlap.n_trainings
+    provenance, method = table.provenance, str(table.provenance.get("method", ""))
+    n_failed = len(table.failures)
+    failed = f", {n_failed} failed" if n_failed else ""
+    scheme = clean(provenance.get("scheme", ""), LONGEST_SCHEME)
+    words = [clean(table.captions.value_axis(output), 60) for output in table.outputs]
+    found = [
+        ("Learner", provenance.get("learner", "")),
+        ("Trainings", f"{table.overlap.n_trainings}, {scheme}{failed}"),
+        ("Rows of a training", train_sizes(table) if table.overlap.n_rows else ""),
+        ("Explained on", f"{rows_in_words(provenance)} rows"),
+        ("Features", f"{len({effect.name for effect in table.effects})}"),
+        ("Outputs" if len(words) > 1 else "Output", listed(words)),
+    ]
     return RefitPage(
         title=clean(title or "What would come back if the model were trained again"),
-        lead=write_refit_lead(table),
-        facts=tuple(summarize_refit_page(table)),
-        settings=tuple(list_refit_settings(table)),
+        lead=f"A {learner} was trained {n} times: what all trainings agree on would come back.",
+        facts=known_facts(found),
+        settings=list_settings(EFFECT_METHODS.get(method, method), provenance),
         trained=trained_in_words(table),
         outputs=tuple(make_refit_output(table, output, alike, notes) for output in table.outputs),
         notes=tuple(notes),
         code=write_refit_code(table),
         has_intervals=math.isfinite(table.overlap.factor),
     )
-
-
-def write_refit_lead(table: Refits) -> str:
-    """Say in one sentence what was done."""
-    learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
-    n = table.overlap.n_trainings
-    return f"A {learner} was trained {n} times: what all trainings agree on would come back."
 
 
 def make_refit_output(
@@ -484,44 +490,11 @@ def train_sizes(table: Refits) -> str:
     return f"{some} of {table.overlap.n_rows:,}"
 
 
-def summarize_refit_page(table: Refits) -> list[tuple[str, str]]:
-    """Say what was trained and explained; names and words."""
-    provenance = table.provenance
-    n_failed = len(table.failures)
-    failed = f", {n_failed} failed" if n_failed else ""
-    scheme = clean(provenance.get("scheme", ""), LONGEST_SCHEME)
-    words = [clean(table.captions.value_axis(output), 60) for output in table.outputs]
-    found = [
-        ("Learner", provenance.get("learner", "")),
-        ("Trainings", f"{table.overlap.n_trainings}, {scheme}{failed}"),
-        ("Rows of a training", train_sizes(table) if table.overlap.n_rows else ""),
-        ("Explained on", f"{rows_in_words(provenance)} rows"),
-        ("Features", f"{len({effect.name for effect in table.effects})}"),
-        ("Outputs" if len(words) > 1 else "Output", listed(words)),
-    ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
-
-
-def list_refit_settings(table: Refits) -> list[tuple[str, str]]:
-    """Say how it was explained, when and with what; names and words."""
-    method = str(table.provenance.get("method", ""))
-    found = [
-        ("Method", EFFECT_METHODS.get(method, method)),
-        ("Made", created(table.provenance)),
-        ("Versions", versions(table.provenance)),
-    ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
-
-
 def write_refit_code(table: Refits) -> str:
     """Write how to make the same again, from the arguments that were given."""
     provenance, scheme = table.provenance, str(table.provenance.get("scheme", ""))
-    asked = provenance.get("asked")
-    asked = {
-        "method": repr(provenance.get("method", "rhale")),
-        **(asked if isinstance(asked, Mapping) else {}),
-    }
-    asked = {name: text for name, text in asked.items() if name != "partners"}
+    asked = read_arguments(provenance, "rhale")
+    asked.pop("partners", None)
     n_trainings = provenance.get("trainings_asked", table.overlap.n_trainings)
     if scheme == PREFITTED_SCHEME:
         call, rows = "rhale.refits(\n    models,\n    X,\n", {"train": "train"}
@@ -530,7 +503,7 @@ def write_refit_code(table: Refits) -> str:
     else:
         call = "rhale.refit(\n    estimator,\n    X,\n    y,\n"
         rows = {"scheme": repr(scheme), "n_refits": repr(n_trainings)}
-    inside = "".join(f"    {argument(name, text)},\n" for name, text in (rows | asked).items())
+    inside = write_arguments(rows | asked)
     name = clean(table.effects[0].name, MAX_CHART_LEVEL_LETTERS)
     key = ", ".join(map(repr, [name, *table.outputs[: len(table.outputs) > 1]]))
     return (
@@ -593,16 +566,17 @@ def refit_as_html(effect: RefitEffect) -> str:
     told = tell_refits(effect, path, effect.importance_ci(), [])
     parts = [write_paragraph(told), folded_notes(effect.notes)]
     if not is_constant(effect.effects[0]):
-        parts.insert(0, curves_of(effect, clean(f"{name}: {told}", LONGEST_NOTE)))
+        # Draw the curves of all trainings.
+        from rhale.plots.choice import plot_refit_by_options  # tables need no Matplotlib
+        from rhale.report import inline_svg
+
+        parts.insert(
+            0,
+            inline_svg.draw_inline_svg(
+                plot_refit_by_options, clean(f"{name}: {told}", LONGEST_NOTE), effect
+            ),
+        )
     return card(name, f"{on}, between trainings", parts)
-
-
-def curves_of(effect: RefitEffect, told: str) -> str:
-    """Draw the curves of all trainings."""
-    from rhale.plots.choice import plot_refit_by_options  # tables need no Matplotlib
-    from rhale.report import inline_svg
-
-    return inline_svg.draw_inline_svg(plot_refit_by_options, told, effect)
 
 
 def write_refit_row(row: RefitRow, effect: RefitEffect, largest: float, *, several: bool) -> str:
@@ -611,21 +585,18 @@ def write_refit_row(row: RefitRow, effect: RefitEffect, largest: float, *, sever
     captions = effect.captions
     output = [named(captions.output(effect.output))] if several else []
     words = [named(captions.feature(effect.name)), *output]
-    words += [write_curve_svg(write_sparkline_path(shape)), write_importance_bar(row, largest)]
-    numbers = [size_with_interval(row, largest), replicated_in_words(row, largest), row.p]
-    cells = [f"<td{TEXT_CELL_STYLE}>{word}</td>" for word in words]
-    cells += [f"<td{NUMBER_CELL_STYLE}>{escape(text)}</td>" for text in numbers]
-    return f"<tr>{''.join(cells)}<td{TEXT_CELL_STYLE}>{row.comes_back}</td></tr>"
-
-
-def write_importance_bar(row: RefitRow, largest: float) -> str:
-    """Draw the importance, and its interval between trainings."""
+    # Draw the importance, and its interval between trainings.
     size, low, high = (
         NOTEBOOK_BAR_WIDTH * (v or 0.0) / largest if largest > 0 else 0.0
         for v in (row.size, row.low, row.high)
     )
-    return (
+    bar = (
         f'<svg width="{NOTEBOOK_BAR_WIDTH}" height="{IMPORTANCE_BAR_HEIGHT}" aria-hidden="true">'
         f'<rect y="3" width="{size:.3g}" height="6" fill="{colours.EFFECT_COLOUR}" opacity="0.35"/>'
         f'<path d="M{low:.3g} 6H{high:.3g}" stroke="{colours.BETWEEN_COLOUR}" stroke-width="2"/></svg>'
     )
+    words += [write_curve_svg(write_sparkline_path(shape)), bar]
+    numbers = [size_with_interval(row, largest), replicated_in_words(row, largest), row.p]
+    cells = [f"<td{TEXT_CELL_STYLE}>{word}</td>" for word in words]
+    cells += [f"<td{NUMBER_CELL_STYLE}>{escape(text)}</td>" for text in numbers]
+    return f"<tr>{''.join(cells)}<td{TEXT_CELL_STYLE}>{row.comes_back}</td></tr>"
