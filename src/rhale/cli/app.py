@@ -153,7 +153,7 @@ def interactions(
     request = options.request("interactions", locals())
     STATE["debug"] |= debug
     places = Destinations(out, json, plots, title=title)
-    write_interactions(_unpack(_run_in_child(request), Interactions, "interactions"), places)
+    write_interactions(unpack_answer(_run_in_child(request), Interactions, "interactions"), places)
 
 
 @app.command()
@@ -201,7 +201,7 @@ def refit(
     STATE["debug"] |= debug
     places = Destinations(None, json, plots)
     check_endings(out)
-    rx = _unpack(_run_in_child(request), Refits, "refits")
+    rx = unpack_answer(_run_in_child(request), Refits, "refits")
     write_refits(rx, out, places, title)
     if any(isinstance(note, Note) and note.kind == INTERRUPTED_NOTE_KIND for note in rx.notes):
         raise typer.Exit(ENDED)
@@ -300,7 +300,7 @@ def demo(
     take_the_tour(folder, open_page=open_page)
 
 
-def _unpack(answer: dict[str, Any], kind: type[Found], what: str) -> Found:
+def unpack_answer(answer: dict[str, Any], kind: type[Found], what: str) -> Found:
     """Read an answer, which may be hostile, and be about something else."""
     found = unpacked_any(answer, ANSWER)
     if not isinstance(found, kind):

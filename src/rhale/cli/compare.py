@@ -35,14 +35,7 @@ MIN_COMPARED_FILES = 2
 def read_files(files: Sequence[Path], names: str | None, zero: str | None) -> Comparison:
     """Read explanations, and compare all others with the first.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        What `explain --json` wrote.
-    names : str, optional
-        What to call them, with commas between; the names of the files if not given.
-    zero : str, optional
-        Whose rows decide where curves are zero.
+    `names`: what to call them, with commas between; the names of the files if not given.
     """
     if len(files) < MIN_COMPARED_FILES:
         msg = f"compare takes at least {MIN_COMPARED_FILES} files, and was given {len(files)}"
@@ -52,13 +45,7 @@ def read_files(files: Sequence[Path], names: str | None, zero: str | None) -> Co
 
 
 def name_files(files: Sequence[Path]) -> list[str]:
-    """Name explanations after their files; number those that would have the same name.
-
-    Examples
-    --------
-    >>> name_files([Path("a/fx.json"), Path("b/fx.json"), Path("old.json")])
-    ['fx (1)', 'fx (2)', 'old']
-    """
+    """Name explanations after their files; number those that would have the same name."""
     stems = [path.stem for path in files]
     return [
         f"{stem} ({stems[: i + 1].count(stem)})" if stems.count(stem) > 1 else stem

@@ -432,15 +432,7 @@ Debug = Annotated[
 
 
 def request(task: Task, given: Mapping[str, Any]) -> Request:
-    """Check what the command line writes as text; wrong usage ends with exit code 2.
-
-    Parameters
-    ----------
-    task : {"explain", "check", "interactions", "refit"}
-        What to do.
-    given : mapping of str to object
-        Values of the command's options, by name.
-    """
+    """Check what the command line writes as text; wrong usage ends with exit code 2."""
     memory = parse_byte_size(given["max_memory"]) if given["max_memory"] else usual_memory()
     if not memory:
         msg = f"--max-memory {given['max_memory']} is no size; write 512M, 8G or 1.5GiB"

@@ -265,14 +265,7 @@ def show_check(found: Mapping[str, Any], place: str | None) -> None:
 
 
 def path_in_words(found: Mapping[str, Any]) -> str:
-    """Say how effects would be found, and for how many features each way.
-
-    Examples
-    --------
-    >>> ways = {"secants (smooth): windows hold 0.01 of the rows": 2, "steps between levels": 1}
-    >>> path_in_words({"path": "secants", "ways": ways})
-    'secants: secants (smooth) for 2 features, steps between levels for 1 feature'
-    """
+    """Say how effects would be found, and for how many features each way."""
     counted: dict[str, int] = {}
     for way, n_features in found["ways"].items():
         name = way.partition(":")[0]
@@ -296,13 +289,7 @@ def price_of_regions(found: Mapping[str, Any]) -> str:
 
 
 def time_in_words(seconds: float) -> str:
-    """Write a duration roughly.
-
-    Examples
-    --------
-    >>> time_in_words(0.2), time_in_words(40), time_in_words(500), time_in_words(9000)
-    ('a second', '40 seconds', '8 minutes', '2.5 hours')
-    """
+    """Write a duration roughly."""
     if seconds < 1.5:
         return "a second"
     if seconds < 90:
@@ -314,11 +301,6 @@ def without_formulas(rows: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     """Mark texts that a spreadsheet would run as formulas as what they are, with an apostrophe.
 
     Signs that steer a terminal are left out: such files are looked at there, too.
-
-    Examples
-    --------
-    >>> without_formulas({"feature": ["age", "=1+1"], "apart": [-1.0, 2.0]})
-    {'feature': ['age', "'=1+1"], 'apart': [-1.0, 2.0]}
     """
 
     def plain(value: Any) -> Any:
@@ -351,13 +333,7 @@ def _without_nan(value: Any) -> Any:
 
 
 def harmless(text: str) -> str:
-    r"""A text without signs that steer a terminal: names of columns are in messages too.
-
-    Examples
-    --------
-    >>> harmless("price\x1b[2J\nper month")
-    'price[2J per month'
-    """
+    r"""A text without signs that steer a terminal: names of columns are in messages too."""
     return listing.shorten_name(text, MAX_MESSAGE_LENGTH)
 
 
@@ -404,13 +380,7 @@ class LeftColumn(TimeRemainingColumn):
 
 
 def write_short_count(number: float) -> str:
-    """Write a large number in few letters.
-
-    Examples
-    --------
-    >>> write_short_count(950), write_short_count(12_345), write_short_count(2_500_000)
-    ('950', '12.3k', '2.5M')
-    """
+    """Write a large number in few letters."""
     for size, unit in COUNT_UNITS:
         if number >= size:
             return f"{number / size:.3g}{unit}"

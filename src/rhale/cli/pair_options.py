@@ -14,20 +14,7 @@ ALL = "all"
 
 
 def pairs_as_typed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain values of the arguments that only `rhale.interactions` has; those that were given.
-
-    Parameters
-    ----------
-    given : mapping of str to object
-        Values of the command's options, by name.
-
-    Examples
-    --------
-    >>> pairs_as_typed({"pairs": "age:income, age:sex", "method": "ale"})
-    {'pairs': [['age', 'income'], ['age', 'sex']], 'method': 'ale'}
-    >>> pairs_as_typed({"top": 5, "cells": "quantile:10"})
-    {'pairs': 5, 'cells': 'quantile:10'}
-    """
+    """Plain values of the arguments that only `rhale.interactions` has; those that were given."""
     names = [field.name for field in fields(PairSettings)]
     asked = {name: given[name] for name in names if given.get(name) is not None}
     if asked.get("smooth") is False:
@@ -52,13 +39,7 @@ def _pair(text: str) -> list[str]:
 
 
 def read_typed_pairs(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn plain values into what `rhale.interactions` takes.
-
-    Examples
-    --------
-    >>> read_typed_pairs({"pairs": [["age", "income"]], "cells": "12", "seed": 3})
-    {'pairs': [('age', 'income')], 'cells': 12, 'seed': 3}
-    """
+    """Turn plain values into what `rhale.interactions` takes."""
     found = dict(plain)
     if isinstance(found.get("pairs"), list):
         found["pairs"] = [tuple(pair) for pair in found["pairs"]]

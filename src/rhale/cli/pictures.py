@@ -34,15 +34,7 @@ MAX_FEATURES_IN_PICTURE = 20  # features in one picture
 
 
 def file_name(number: int, feature: str, what: str = "") -> str:
-    """A name that any system takes, and no feature can lead out of the folder.
-
-    Examples
-    --------
-    >>> file_name(3, "../price (EUR)")
-    '03_price_EUR.png'
-    >>> file_name(3, "age", "_regions")
-    '03_age_regions.png'
-    """
+    """A name that any system takes, and no feature can lead out of the folder."""
     plain = re.sub(r"\W+", "_", feature).strip("_")[:MAX_FILE_STEM_LENGTH] or "feature"
     return f"{number:02d}_{plain}{what}.png"
 
@@ -74,13 +66,7 @@ DEFAULT_PICTURE_OPTIONS = PictureOptions()
 
 
 def read_typed_view(limits: str | None, scales: Sequence[str]) -> PictureOptions:
-    """Read how pictures are to be drawn.
-
-    Examples
-    --------
-    >>> read_typed_view("1%..99%", ["amount=log"])
-    PictureOptions(limits='1%..99%', scales={'amount': 'log'})
-    """
+    """Read how pictures are to be drawn."""
     return PictureOptions(limits, read_equations("--scale", scales))
 
 

@@ -19,20 +19,7 @@ TRAINING_OPTIONS = ("scheme", *DRAWN, "groups")
 
 
 def trainings_as_typed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain values of the arguments that only `rhale.refit` has; those that were given.
-
-    Parameters
-    ----------
-    given : mapping of str to object
-        Values of the command's options, by name.
-
-    Examples
-    --------
-    >>> trainings_as_typed({"scheme": "folds", "folds": 10, "jobs": 2})
-    {'scheme': 'folds', 'folds': 10, 'n_jobs': 2}
-    >>> trainings_as_typed({"pairs": "age:sex"})
-    {'pairs': [['age', 'sex']]}
-    """
+    """Plain values of the arguments that only `rhale.refit` has; those that were given."""
     asked = {name: given[name] for name in TRAINING_OPTIONS if given.get(name) is not None}
     if given.get("jobs") is not None:
         asked["n_jobs"] = given["jobs"]
@@ -40,14 +27,7 @@ def trainings_as_typed(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_typed_trainings(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn plain values into what `rhale.refit` takes.
-
-    Examples
-    --------
-    >>> found = read_typed_trainings({"bins": "fixed:7", "pairs": [["age", "sex"]]})
-    >>> found["bins"].n_bins, found["pairs"]
-    (7, [('age', 'sex')])
-    """
+    """Turn plain values into what `rhale.refit` takes."""
     found = {
         **plain,
         "bins": parse_bins_option(plain.get("bins")),
@@ -59,13 +39,7 @@ def read_typed_trainings(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_scheme(asked: Mapping[str, Any]) -> Scheme:
-    """How rows are drawn; refuse numbers that make no sense together.
-
-    Examples
-    --------
-    >>> read_scheme({"scheme": "folds", "n_refits": 10}).folds
-    5
-    """
+    """How rows are drawn; refuse numbers that make no sense together."""
     drawn = {name: asked[name] for name in DRAWN if name in asked}
     return Scheme(asked.get("scheme", Scheme.name), **drawn)
 
@@ -85,13 +59,7 @@ NOT_NAMED = (
 
 
 def require_named(text: str) -> None:
-    """Refuse what does not name an object of a module.
-
-    Parameters
-    ----------
-    text : str
-        As it was typed.
-    """
+    """Refuse what does not name an object of a module."""
     if not is_named_object(text):
         msg = f"{text} {NOT_NAMED}"
         raise BadSettingError(msg)
@@ -100,36 +68,13 @@ def require_named(text: str) -> None:
 def find_learner(name: str) -> Any:
     """Import what is to be trained.
 
-    Parameters
-    ----------
-    name : str
-        `package.module:object`.
-
-    Returns
-    -------
-    object
-        What `rhale.refit` takes: an estimator, or a function (rows, target) -> model.
+    Result: what `rhale.refit` takes: an estimator, or a function (rows, target) -> model.
     """
     return as_learner(load_named(name), name)
 
 
 def as_learner(found: Any, name: str) -> Any:
-    """Tell a function that makes an estimator from one that trains, by what it must be given.
-
-    Parameters
-    ----------
-    found : object
-        What a module holds.
-    name : str
-        How the user calls it, for messages.
-
-    Examples
-    --------
-    >>> def train(rows, target):
-    ...     return lambda rows: rows[:, 0]
-    >>> as_learner(train, "shop:train") is train, as_learner(lambda: train, "shop:make") is train
-    (True, True)
-    """
+    """Tell a function that makes an estimator from one that trains, by what it must be given."""
     if not _is_told_apart(found):
         return _require_estimator(found, f"{name} is", ESTIMATOR_FORMS)
     needed = _needed(found, name)

@@ -10,20 +10,7 @@ from rhale.regions.settings import By, Regions
 
 
 def regions_as_typed(given: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Plain values that say which regions were asked for; None where none were.
-
-    Parameters
-    ----------
-    given : mapping of str to object
-        Values of the command's options, by name.
-
-    Examples
-    --------
-    >>> regions_as_typed({"regions": True, "depth": 1, "splitters": "sex, age", "by": None})
-    {'depth': 1, 'splitters': ['sex', 'age']}
-    >>> regions_as_typed({"by": "age", "cuts": "30, 60"})
-    {'by': 'age', 'cuts': [30.0, 60.0]}
-    """
+    """Plain values that say which regions were asked for; None where none were."""
     by, searched, cuts = given.get("by"), bool(given.get("regions")), given.get("cuts")
     further = {name: given[name] for name in ("depth", "splitters") if given.get(name) is not None}
     if cuts is not None and by is None:
@@ -56,15 +43,7 @@ def _cut(text: str) -> float | str:
 
 
 def read_typed_regions(plain: Mapping[str, Any] | None) -> Regions | By | None:
-    """Turn the plain values into what `explain` takes.
-
-    Examples
-    --------
-    >>> read_typed_regions({"by": "sex"})
-    By(column='sex', cuts=None, groups=None)
-    >>> read_typed_regions({"depth": 1}).depth
-    1
-    """
+    """Turn the plain values into what `explain` takes."""
     if plain is None:
         return None
     return By(plain["by"], plain.get("cuts")) if "by" in plain else Regions(**plain)

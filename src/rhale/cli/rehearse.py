@@ -21,68 +21,29 @@ N_READINGS = 2  # of files
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What a run on the whole table would be.
+    """What a run on the whole table would be."""
 
-    Attributes
-    ----------
-    model : str
-        What the model is.
-    rows, columns : int
-        Size of the table.
-    features : int
-        How many features would be explained.
-    outputs : tuple of str
-        Names of the outputs that would be explained.
-    predictions : tuple of tuple of float
-        Answers to the first sampled rows, at most five.
-    path : str
-        How local effects are found: "gradient", "secants", "walked trees", "steps" or "profiles".
-    ways : dict of str to int
-        How many features go each way, in the words of the provenance.
-    rows_asked : int
-        Rows that the model would be asked about, roughly.
-    seconds : float
-        How long it would take, roughly, the start included.
-    rows_for_regions, seconds_for_regions : int, float
-        What regions would cost beyond that, at most: a third pass, no dearer than the second.
-        Zero where they are not asked for.
-    notes : tuple of str
-        Why a faster path is not taken, where there is a reason.
-    """
-
-    model: str
-    rows: int
+    model: str  # what the model is
+    rows: int  # rows, columns: size of the table
     columns: int
-    features: int
-    outputs: tuple[str, ...]
-    predictions: tuple[tuple[float, ...], ...]
+    features: int  # how many features would be explained
+    outputs: tuple[str, ...]  # names of the outputs that would be explained
+    predictions: tuple[tuple[float, ...], ...]  # answers to the first sampled rows, at most five
+    # how local effects are found: "gradient", "secants", "walked trees", "steps" or
+    # "profiles".
     path: str
-    ways: dict[str, int]
-    rows_asked: int
-    seconds: float
-    notes: tuple[str, ...]
+    ways: dict[str, int]  # how many features go each way, in the words of the provenance.
+    rows_asked: int  # rows that the model would be asked about, roughly
+    seconds: float  # how long it would take, roughly, the start included
+    notes: tuple[str, ...]  # why a faster path is not taken, where there is a reason
+    # rows_for_regions, seconds_for_regions: what regions would cost beyond that, at most: a
+    # third pass, no dearer than the second. Zero where they are not asked for.
     rows_for_regions: int = 0
     seconds_for_regions: float = 0.0
 
 
 def rehearse(model: Any, data: Any, **settings: Any) -> Rehearsal:
-    """Explain a model on few rows, twice, and tell from the difference what all rows cost.
-
-    Parameters
-    ----------
-    model, data, **settings
-        As in `explain`.
-
-    Returns
-    -------
-    Rehearsal
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).uniform(size=(300, 2))
-    >>> rehearse(lambda rows: rows.sum(axis=1), x, gradient=np.ones_like).path
-    'gradient'
-    """
+    """Explain a model on few rows, twice, and tell from the difference what all rows cost."""
     most, reading, n_all = settings.get("n_rows"), 0.0, None
     regions = settings.pop("regions", None)
     start, found = time.perf_counter(), list[tuple[Explanation, float]]()

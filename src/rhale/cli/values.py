@@ -14,13 +14,7 @@ KNOWN_BINS_TEXT = f"{', '.join(['20', *FIRST])} or {LAST}"
 
 
 def parse_bins_option(text: str | None) -> Any:
-    """Turn `--bins` into what `explain` takes.
-
-    Examples
-    --------
-    >>> parse_bins_option("quantile:10")
-    Quantile(n_bins=10, closed='left')
-    """
+    """Turn `--bins` into what `explain` takes."""
     if text is None:
         return None
     name, _, numbers = text.strip().lower().partition(":")
@@ -42,13 +36,7 @@ BYTE_UNIT_EXPONENTS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
 def parse_byte_size(text: str) -> int | None:
-    """Read a size in bytes; None if it is none.
-
-    Examples
-    --------
-    >>> parse_byte_size("512M"), parse_byte_size("1.5 GiB") == 3 * 2**29, parse_byte_size("much")
-    (536870912, True, None)
-    """
+    """Read a size in bytes; None if it is none."""
     found = BYTE_SIZE_PATTERN.fullmatch(text.strip())
     if found is None:
         return None
@@ -62,18 +50,7 @@ NAME_ARGUMENTS = {"name": "feature_names", "unit": "units"}
 
 
 def names_as_typed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of `explain` that name features, outputs and units; none that were not given.
-
-    Parameters
-    ----------
-    given : mapping of str to object
-        Values of the command's options, by name.
-
-    Examples
-    --------
-    >>> names_as_typed({"name": ["bmi=Body mass index"], "output_name": "churn", "unit": []})
-    {'feature_names': {'bmi': 'Body mass index'}, 'output_names': 'churn'}
-    """
+    """Arguments of `explain` that name features, outputs and units; none that were not given."""
     found: dict[str, Any] = {
         argument: read_equations(f"--{option}", given[option])
         for option, argument in NAME_ARGUMENTS.items()

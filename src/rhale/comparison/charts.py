@@ -81,25 +81,16 @@ class CompareRows:
 
 @dataclass(frozen=True)
 class CompareShape:
-    """What is drawn of one feature in several explanations.
+    """What is drawn of one feature in several explanations."""
 
-    Attributes
-    ----------
-    form, dots, unit, labels, titles, shown, beyond
-        As in `Shape`; the last title is that of differences.
-    x : tuple of float
-        Places that a reader steps through.
-    lines, gaps : tuple of CompareLine
-        Curves at one zero, and differences to the first.
-    rows : tuple of CompareRows
-        Where rows are.
-    """
-
+    # form, dots, unit, labels, titles, shown, beyond: as in `Shape`; the last title is that
+    # of differences
     form: Form
-    x: Numbers = ()
+    x: Numbers = ()  # places that a reader steps through
+    # lines, gaps: curves at one zero, and differences to the first
     lines: tuple[CompareLine, ...] = ()
     gaps: tuple[CompareLine, ...] = ()
-    rows: tuple[CompareRows, ...] = ()
+    rows: tuple[CompareRows, ...] = ()  # where rows are
     dots: bool = False
     unit: str = ""
     labels: tuple[str, ...] = ()

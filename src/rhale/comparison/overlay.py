@@ -65,15 +65,15 @@ def plot_compare(
     refuse_mixture(results)
     if not curved:
         # Say that no result has a curve.
-        board, first = (
+        oriented, first = (
             OrientedAxes(ax or canvas.new_axes(style.PROFILE_SIZE)),
             next(iter(items.values())),
         )
-        canvas.write_constant_feature(board.ax, reach(first)[0], ticks.write_only_value(first))
+        canvas.write_constant_feature(oriented.ax, reach(first)[0], ticks.write_only_value(first))
     else:
         view = read_common_view(results)
         field = open_plot_axis(results, ax, view)
-        board = field.board
+        oriented = field.oriented
         read = {
             name: read_item(result, center, CONFIDENCE_LEVEL, smooth=smooth, view=view)
             for name, result in curved.items()
@@ -93,11 +93,11 @@ def plot_compare(
         explained += field.draw_counts(next(iter(read.values())).result)
         field.fit()
         field.name_places(results[0])
-        add_levels_legend(board, explained, new=ax is None)
-    label_oriented_axes(board, list(items.values()), center)
+        add_levels_legend(oriented, explained, new=ax is None)
+    label_oriented_axes(oriented, list(items.values()), center)
     if curved:
         field.name_scale()
-    return board.ax
+    return oriented.ax
 
 
 def moved(item: Item, by: float) -> Item:

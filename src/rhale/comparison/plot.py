@@ -83,12 +83,12 @@ def draw_difference(
         (line,) = field.ax.plot(path.x, path.difference, color=look.colour, linestyle=look.dash)
         line.set(linewidth=style.LINE_WIDTH, gid="rhale:difference", zorder=4)
         return
-    places = field.slots.locate(found.first, path.x) + aside(field, index, n_items)
-    whiskers = field.board.strokes(places, path.low, path.high)
+    places = field.layout.locate(found.first, path.x) + aside(field, index, n_items)
+    whiskers = field.oriented.strokes(places, path.low, path.high)
     whiskers.set(color=look.colour, linewidth=style.WHISKER_LINE, gid="rhale:ci", zorder=3)
-    x, y = field.board.points(places, path.difference).T
+    x, y = field.oriented.points(places, path.difference).T
     size = min(field.dot_width(n_items), style.LARGEST_DOT) ** 2
-    marks = field.board.ax.scatter(x, y, s=size, color=look.colour, marker=look.marker)
+    marks = field.oriented.ax.scatter(x, y, s=size, color=look.colour, marker=look.marker)
     marks.set(linewidth=0, gid="rhale:difference", zorder=4)
 
 
@@ -100,29 +100,20 @@ def aside(field: CategoricalAxis, index: int, n_items: int) -> float:
 def draw_compared_rows(
     field: PlotAxis, one: FeatureComparison, looks: Sequence[style.Look], *, height: float = 1.0
 ) -> None:
-    """Draw where the rows of each explanation are, below one another, or beside at levels.
-
-    Parameters
-    ----------
-    field : PlotAxis
-        Where.
-    one : FeatureComparison
-        Whose rows.
-    looks : sequence of Look
-        One for each explanation.
-    height : float
-        Of the axes, for all of them.
-    """
+    """Draw where the rows of each explanation are, below one another, or beside at levels."""
     if isinstance(field, CategoricalAxis):
         largest = max(float(result.level_rows().share.max()) for result in one.results)
         for index, (result, look) in enumerate(zip(one.results, looks, strict=True)):
             share = result.level_rows().share
-            places = field.slots.locate(result, result.axis) + aside(field, index, len(looks))
+            places = field.layout.locate(result, result.axis) + aside(field, index, len(looks))
             # Draw upright bars at levels, as shares of the axes.
-            bars = field.board.strip(places, height * share / largest)
+            bars = field.oriented.strip(places, height * share / largest)
             bars.set(alpha=style.COUNT_ALPHA, zorder=2, gid="rhale:counts", capstyle="butt")
             width = (
-                0.8 * COMPARED_LEVEL_WIDTH * field.board.points_per_slot(field.slots) / len(looks)
+                0.8
+                * COMPARED_LEVEL_WIDTH
+                * field.oriented.points_per_slot(field.layout)
+                / len(looks)
             )
             bars.set(color=look.colour, linewidth=float(np.clip(width, 1.0, 9.0)))
         return
@@ -155,7 +146,7 @@ def draw_strip(
 
 def draw_comparison_zero(field: PlotAxis) -> None:
     """Draw the line of no effect, or of no difference."""
-    dots.draw_zero_line(field.board)
+    dots.draw_zero_line(field.oriented)
 
 
 HEIGHTS = (3.0, 2.0)  # of curves and differences
@@ -216,7 +207,7 @@ def plot_difference(
     for field in fields[1::-1]:  # curves last: they reach farther, and the axis is shared
         fit(field)
     if len(fields) > 1:
-        keep_scale(fields[0].board, fields[1].board)
+        keep_scale(fields[0].oriented, fields[1].oriented)
     write_detail_ticks(fields, comparison)
     write_words(panels, comparison, explained, new=axes is None)
     fields[-1].name_scale()
@@ -237,10 +228,10 @@ def open_detail_panels(
         return given, False
     labelled = [result for result in one.results if result.labels]
     if len(labelled) == len(one.results):
-        slots = lay_out_levels(one.results)
-        if should_turn(slots, None):
+        layout = lay_out_levels(one.results)
+        if should_turn(layout, None):
             lines = 1 + 0.3 * (len(one.results) - 1)
-            size = (style.TURNED_WIDTH + 1.4, turned_height(slots, lines) + 0.4)
+            size = (style.TURNED_WIDTH + 1.4, turned_height(layout, lines) + 0.4)
             return new_detail_row(size), True
     rows = LEVEL_ROWS_HEIGHT if labelled else ROWS_HEIGHT * len(one.names)
     # Make three panels with one x axis.
@@ -283,21 +274,21 @@ def draw_all_differences(
     for index, found in enumerate(one.differences):
         draw_difference(field, found, looks[index + 1], index, n_items)
     if not any(found.is_known for found in one.differences):
-        where = field.board.ax
+        where = field.oriented.ax
         where.text(0.5, 0.5, "no rows in common", transform=where.transAxes, ha="center")
 
 
 def fit(field: PlotAxis) -> None:
     """Let the axes reach as far as what is drawn; rows have a panel of their own."""
     if isinstance(field, CategoricalAxis):
-        field.board.fit(field.slots, strip=False)
+        field.oriented.fit(field.layout, strip=False)
     else:
         canvas.fit_limits(field.ax, strip=False, view=field.view)
 
 
 def keep_scale(curves: OrientedAxes, differences: OrientedAxes) -> None:
     """Let differences have a part of the curves' scale: what is small beside these looks small."""
-    turned = curves.turned
+    turned = curves.horizontal
     low, high = (curves.ax.get_xlim if turned else curves.ax.get_ylim)()
     drawn = differences.ax.dataLim
     found = np.array(drawn.intervalx if turned else drawn.intervaly)
@@ -311,16 +302,16 @@ def keep_scale(curves: OrientedAxes, differences: OrientedAxes) -> None:
 def write_detail_ticks(fields: Sequence[PlotAxis], one: FeatureComparison) -> None:
     """Write numbers, dates or levels; none beside the rows."""
     if isinstance(fields[0], CategoricalAxis):
-        last = fields[0] if fields[0].board.turned else fields[-1]
+        last = fields[0] if fields[0].oriented.horizontal else fields[-1]
         last.name_places(one.results[0])
         if len(fields) == N_DETAIL_PANELS:
-            fields[-1].board.fit(fields[0].slots, strip=False)
+            fields[-1].oriented.fit(fields[0].layout, strip=False)
     else:
         for field in fields:
             field.name_places(one.results[0])
     if len(fields) < N_DETAIL_PANELS:
         return
-    ax, turned = fields[2].board.ax, fields[2].board.turned
+    ax, turned = fields[2].oriented.ax, fields[2].oriented.horizontal
     (ax.set_xlim if turned else ax.set_ylim)(
         0.0, 1.0 if isinstance(fields[2], ContinuousAxis) else 1.08
     )
@@ -502,7 +493,7 @@ def draw_comparison_panel(
     draw_compared_rows(field, one, looks, height=ROW_STRIP_SHARE * len(looks))
     # Let the axes reach over all places.
     field.fit()
-    field.board.ax.autoscale_view()
+    field.oriented.ax.autoscale_view()
     field.fit()
     field.name_places(one.results[0])
     field.name_scale()
@@ -510,16 +501,7 @@ def draw_comparison_panel(
 
 
 def in_few_words(one: FeatureComparison) -> str:
-    """Say how far curves are apart, and whether rows moved.
-
-    Examples
-    --------
-    >>> import rhale
-    >>> x = np.linspace(0, 1, 200)[:, None]
-    >>> fx = rhale.explain(lambda x: x[:, 0], x)
-    >>> in_few_words(rhale.compare(fx, fx)["x0"])
-    'agree'
-    """
+    """Say how far curves are apart, and whether rows moved."""
     known = [found for found in one.differences if found.is_known]
     if not known:
         return "not compared"

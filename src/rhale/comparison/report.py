@@ -227,15 +227,7 @@ class ComparePage:
 
 
 def make_compare_page(table: Comparison, title: str | None = None) -> ComparePage:
-    """Gather what the page of a comparison shows.
-
-    Parameters
-    ----------
-    table : Comparison
-        What was compared.
-    title : str, optional
-        Heading of the page.
-    """
+    """Gather what the page of a comparison shows."""
     names = tuple(clean(name, MAX_COMPARED_NAME_LETTERS) for name in table.names)
     usual = f"{listed(list(names[1:]), most=3)} compared with {names[0]}"
     others = listed([isolated(name) for name in names[1:]], most=3)
@@ -384,19 +376,7 @@ COMPARE_TEXT_COLUMNS = (
 def comparison_as_html(
     ranked: Sequence[FeatureComparison], names: Sequence[str], zero: str, notes: Sequence[str]
 ) -> str:
-    """Write the ranked table.
-
-    Parameters
-    ----------
-    ranked : sequence of FeatureComparison
-        The largest difference first.
-    names : sequence of str
-        What the explanations are called.
-    zero : str
-        Where curves are zero, in words.
-    notes : sequence of str
-        What follows the table.
-    """
+    """Write the ranked table."""
     has_outputs, several = len({one.output for one in ranked}) > 1, len(names) > 2
     heads = ["feature", *(["output"] if has_outputs else []), *(["compared"] if several else [])]
     heads += ["difference", "size", "of effect", "p", "differs", "largest", "rows elsewhere"]

@@ -67,25 +67,13 @@ class PairLine:
 
 @dataclass(frozen=True)
 class LinesShape:
-    """What is drawn of one feature at values of another; fields as in `Shape`.
+    """What is drawn of one feature at values of another; fields as in `Shape`."""
 
-    Attributes
-    ----------
-    form, unit, labels, dots, titles
-        As in `Shape`.
-    x, y : tuple of float
-        The first feature's own effect.
-    lines : tuple of PairLine
-        At values of the other feature; nothing where no row is.
-    gradual : bool
-        Whether these values have an order.
-    """
-
-    form: Form
-    x: Numbers
+    form: Form  # form, unit, labels, dots, titles: as in `Shape`
+    x: Numbers  # x, y: the first feature's own effect
     y: Numbers
-    lines: tuple[PairLine, ...]
-    gradual: bool
+    lines: tuple[PairLine, ...]  # at values of the other feature; nothing where no row is
+    gradual: bool  # whether these values have an order
     unit: str = ""
     labels: tuple[str, ...] = ()
     dots: bool = False
@@ -94,45 +82,27 @@ class LinesShape:
 
 @dataclass(frozen=True)
 class MapSide:
-    """One side of a map.
+    """One side of a map."""
 
-    Attributes
-    ----------
-    edges : tuple of float
-        Limits of the cells as drawn; levels are cells around 0, 1, 2, ...
-    ticks, words : tuple of float, and of str
-        What is written along it, and where.
-    names : tuple of str
-        What each cell is called.
-    """
-
-    edges: Numbers
-    ticks: Numbers
+    edges: Numbers  # limits of the cells as drawn; levels are cells around 0, 1, 2, ...
+    ticks: Numbers  # ticks, words: what is written along it, and where
     words: tuple[str, ...]
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # what each cell is called
 
 
 @dataclass(frozen=True)
 class MapShape:
-    """What is drawn of a surface.
+    """What is drawn of a surface."""
 
-    Attributes
-    ----------
-    along, by : MapSide
-        The two sides.
-    heights, errors : tuple of float
-        Of every cell, those of the first side one after another; None where no row is.
-    counts : tuple of int
-        Their rows.
-    reach, largest : float
-        Height of the full colour, which but few rows are beyond; and the largest one.
-    """
-
-    along: MapSide
+    along: MapSide  # along, by: the two sides
     by: MapSide
+    # heights, errors: of every cell, those of the first side one after another; None where no
+    # row is.
     heights: Numbers
     errors: Numbers
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  # their rows
+    # reach, largest: height of the full colour, which but few rows are beyond; and the
+    # largest one.
     reach: float
     largest: float
 
@@ -234,13 +204,7 @@ def side_of(axis: PairAxis) -> MapSide:
 
 
 def choose_ticks(axis: PairAxis) -> FloatArray:
-    """Few places that are written along a side: round numbers, or days apart by as many.
-
-    Examples
-    --------
-    >>> choose_ticks(PairAxis(np.array([0.3, 2.0, 7.9])))
-    array([2., 4., 6.])
-    """
+    """Few places that are written along a side: round numbers, or days apart by as many."""
     low, high = float(axis.nodes[0]), float(axis.nodes[-1])
     unit = DURATION_UNITS[unit_of_axis(axis)] if axis.kind == "duration" else 1.0
     most = MOST_DATES if axis.kind == "date" else MAX_MAP_TICKS

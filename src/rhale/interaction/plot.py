@@ -114,45 +114,21 @@ class DrawnPair(Protocol):
 
 
 class ColourCells(NamedTuple):
-    """Parts of the cells of a side, small enough for one colour each; levels are not divided.
+    """Parts of the cells of a side, small enough for one colour each; levels are not divided."""
 
-    Attributes
-    ----------
-    limits : ndarray of shape (n_parts + 1,)
-        Where parts end in a picture.
-    stand : ndarray of shape (n_parts,)
-        The cell or level that each is of.
-    shares : ndarray of shape (n_parts, n_nodes)
-        How much each node counts in the middle of a part.
-    """
-
-    limits: FloatArray
-    stand: IntArray
-    shares: FloatArray
+    limits: FloatArray  # where parts end in a picture
+    cell_index: IntArray  # the cell or level that each is of
+    shares: FloatArray  # how much each node counts in the middle of a part
 
 
 class DrawnPairFeature(NamedTuple):
-    """One feature of a pair.
+    """One feature of a pair."""
 
-    Attributes
-    ----------
-    name : str
-        The feature.
-    axis : PairAxis
-        Its cells or levels.
-    weight : ndarray of shape (n_stands,)
-        Weight of the rows in each.
-    main : ndarray of shape (n_nodes,)
-        Its own effect.
-    captions : Captions
-        What people read.
-    """
-
-    name: str
-    axis: PairAxis
-    weight: FloatArray
-    main: FloatArray
-    captions: Captions = NO_CAPTIONS
+    name: str  # the feature
+    axis: PairAxis  # its cells or levels
+    weight: FloatArray  # weight of the rows in each
+    main: FloatArray  # its own effect
+    captions: Captions = NO_CAPTIONS  # what people read
 
     @property
     def words(self) -> str:
@@ -171,7 +147,7 @@ class DrawnPairFeature(NamedTuple):
         return float(self.axis.nodes[0]), float(self.axis.nodes[-1])
 
     @property
-    def slots(self) -> LevelLayout:
+    def layout(self) -> LevelLayout:
         """Places of levels in a picture: evenly, one after the other."""
         places = np.arange(float(len(self.axis.labels)))
         return LevelLayout(self.axis.labels, places, is_number=False, has_missing=False)
@@ -179,7 +155,7 @@ class DrawnPairFeature(NamedTuple):
     @property
     def places(self) -> FloatArray:
         """Where nodes lie in a picture."""
-        return self.slots.places if self.axis.is_levels else self.axis.nodes
+        return self.layout.places if self.axis.is_levels else self.axis.nodes
 
     @property
     def limits(self) -> FloatArray:
@@ -225,7 +201,7 @@ def read_drawn_pair_features(pair: DrawnPair) -> tuple[DrawnPairFeature, DrawnPa
 def dress_side(ax: Axes, side: DrawnPairFeature, along: Along, *, count: int = 8) -> None:
     """Write the values of a feature along an axis as what they are, and name it."""
     if side.axis.is_levels:
-        OrientedAxes(ax, turned=along == "y").name_levels(side.slots)
+        OrientedAxes(ax, horizontal=along == "y").name_levels(side.layout)
     else:
         if along == "y":
             canvas.write_plain_numbers(ax, 8)
@@ -240,16 +216,7 @@ def dress_side(ax: Axes, side: DrawnPairFeature, along: Along, *, count: int = 8
 def draw_row_density(ax: Axes, side: DrawnPairFeature, along: Along, *, beyond: bool) -> Polygon:
     """Draw a strip that is high where many rows are.
 
-    Parameters
-    ----------
-    ax : Axes
-        Where.
-    side : DrawnPairFeature
-        Whose rows.
-    along : {"x", "y"}
-        The axis of the feature.
-    beyond : bool
-        Outside of the axes, above or at the right; else inside, at the bottom.
+    `beyond`: outside of the axes, above or at the right; else inside, at the bottom.
     """
     height = np.where(side.weight > 0, np.maximum(side.density, style.STRIP_FLOOR), 0.0)
     floor, most = (RUG_START, style.RUG_HEIGHT) if beyond else (0.0, style.STRIP_HEIGHT)
@@ -303,24 +270,12 @@ LINE_DOT_POINTS = 120.0  # points that all dots of a line take
 
 
 class Held(NamedTuple):
-    """A value of the feature that is held.
+    """A value of the feature that is held."""
 
-    Attributes
-    ----------
-    label : str
-        What a legend says.
-    stand : int
-        The cell or level that it is in.
-    shares : ndarray of shape (n_nodes,)
-        How much each node of its side counts there.
-    look : Look
-        Of its line.
-    """
-
-    label: str
-    stand: int
-    shares: FloatArray
-    look: style.Look
+    label: str  # what a legend says
+    cell_index: int  # the cell or level that it is in
+    shares: FloatArray  # how much each node of its side counts there
+    look: style.Look  # of its line
 
 
 class BrokenLine(NamedTuple):
@@ -394,7 +349,7 @@ def plot_pair_lines(
         joint, error = (
             np.nan_to_num(values) @ held.shares for values in (pair.heights, pair.standard_error)
         )
-        known = pair.measured[:, held.stand]
+        known = pair.measured[:, held.cell_index]
         nodes, gone = BrokenLine(np.arange(known.size), ~known)
         if not moving.axis.is_levels:
             nodes, gone = join_cells(known)
@@ -416,7 +371,7 @@ def plot_pair_lines(
     field.fit()
     keep_near(ax, lines)
     if levels:
-        ax.set_xlim(*moving.slots.limits)
+        ax.set_xlim(*moving.layout.limits)
     if not new:  # no room for much
         explained = list(lines)
     canvas.add_legend(ax, explained, outside=new, title=tell_held(ax, holding, new=new))
@@ -468,13 +423,7 @@ def choose_percentiles(side: DrawnPairFeature) -> list[Held]:
 
 
 def join_cells(known: BoolArray) -> BrokenLine:
-    """List the nodes along cells that have rows; between stretches of them the line is broken.
-
-    Examples
-    --------
-    >>> join_cells(np.array([True, True, False, True])).nodes
-    array([0, 1, 2, 2, 3, 4])
-    """
+    """List the nodes along cells that have rows; between stretches of them the line is broken."""
     nodes: list[int] = []
     gone: list[bool] = []
     for cell in np.flatnonzero(known).tolist():
@@ -506,7 +455,7 @@ def draw_interval(field: ContinuousAxis, path: Trace, held: Held, *, levels: boo
     """Draw how well the joint effect is known: a pale ribbon, or whiskers at levels."""
     colour = held.look.colour
     if levels:
-        marks.draw_ci(field.board, path, CONFIDENCE_LEVEL, mark(path), colour)
+        marks.draw_ci(field.oriented, path, CONFIDENCE_LEVEL, mark(path), colour)
         return
     for ribbon in field.draw_ci(path, CONFIDENCE_LEVEL, colour):
         ribbon.set(alpha=style.PALE_RIBBON_ALPHA, linewidth=0, zorder=1.5)
@@ -578,14 +527,7 @@ def has_room(ax: Axes, n_x: int, n_y: int) -> bool:
 def write_tiles(ax: Axes, values: FloatArray, reach: float) -> None:
     """Write numbers into tiles around 0, 1, 2, ...; none where a value is nan.
 
-    Parameters
-    ----------
-    ax : Axes
-        Where.
-    values : ndarray of shape (n_x, n_y)
-        What to write.
-    reach : float
-        Where the scale of their colours ends.
+    Shapes: `values` (n_x, n_y).
     """
     for i, j in np.argwhere(np.isfinite(values)):
         value = float(values[i, j])
@@ -598,15 +540,12 @@ def write_tiles(ax: Axes, values: FloatArray, reach: float) -> None:
 def round_tile_number(value: float, reach: float) -> float:
     """Leave out digits that nobody compares: beyond the third of the largest number.
 
-    Notes
-    -----
-    What is smaller than that keeps one digit, since only 0 is nothing; but for rounding.
-
     Examples
     --------
     >>> round_tile_number(0.4567, 0.75), round_tile_number(-0.0081, 75.0), round_tile_number(1e-17, 0.75)
     (0.457, -0.008, 0.0)
     """
+    # What is smaller than that keeps one digit, since only 0 is nothing; but for rounding.
     if abs(value) < TILE_ROUNDING * reach:
         return 0.0
     return round(value, 2 - floor(log10(reach))) or float(f"{value:.1g}")
@@ -675,7 +614,7 @@ def plot_pair_map(
     # Find where colours change and the heights between, (n_x, n_y); nan where no row is.
     x, y = (side.divide(N_MAP_CELLS) for side in sides)
     heights = x.shares @ np.nan_to_num(pair.heights) @ y.shares.T
-    measured = pair.measured[np.ix_(x.stand, y.stand)]
+    measured = pair.measured[np.ix_(x.cell_index, y.cell_index)]
     limits = x.limits, y.limits
     heights = np.where(measured, heights, np.nan)
     # Largest height, above or below zero; 0 where there is nothing but rounding.
@@ -770,12 +709,8 @@ def half_way(way: FloatArray) -> tuple[FloatArray, float]:
 
 
 def tell_strength(pair: DrawnPair) -> tuple[str, str, str]:
-    """Say how strong an interaction is, and how sure that is, at length and shorter.
-
-    Notes
-    -----
-    What is rounding is zero.
-    """
+    """Say how strong an interaction is, and how sure that is, at length and shorter."""
+    # What is rounding is zero.
     least = PAIR_ROUNDING * pair.variance**0.5
     size, error = (x if x > least else 0.0 for x in (pair.strength, pair.strength_error))
     share = small_percent(pair.share if size else 0.0)

@@ -107,9 +107,9 @@ def plot_matrix(
     ax = canvas.new_axes(matrix_size(names)) if ax is None else ax
     drawn = draw_tiles(ax, values, STRENGTHS[pairs.method])
     # Write the features along both sides.
-    slots = LevelLayout(names, np.arange(float(len(names))), is_number=False, has_missing=False)
+    layout = LevelLayout(names, np.arange(float(len(names))), is_number=False, has_missing=False)
     for turned in (False, True):
-        OrientedAxes(ax, turned).name_levels(slots, size=style.NAME_TEXT)
+        OrientedAxes(ax, turned).name_levels(layout, size=style.NAME_TEXT)
     ax.tick_params(length=0)
     # Say what the numbers are, of how many features, and what has which colour.
     output_name, n_shown, n_features = (sentence_of(pairs, place), len(kept), len(full))
@@ -131,13 +131,7 @@ def sentence_of(pairs: Interactions, place: int) -> str:
 
 
 def order_features(matrix: FloatArray) -> IntArray:
-    """Put features that interact strongly near each other; those of no measured pair are left out.
-
-    Examples
-    --------
-    >>> order_features(np.array([[1, 0, 2.0], [0, 9, 1], [2, 1, 3]])).tolist()
-    [2, 0, 1]
-    """
+    """Put features that interact strongly near each other; those of no measured pair are left out."""
     off = np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix)
     left = np.flatnonzero(np.isfinite(off).any(axis=1)).tolist()
     ties, alone = np.nan_to_num(off), np.nan_to_num(np.diag(matrix))
@@ -278,8 +272,8 @@ def draw_strength_bars(ax: Axes, pairs: Sequence[PairResult], label: str) -> lis
     largest = float((strength + sure).max())
     right = largest if largest > canvas.SMALLEST_PLOT_RANGE else 1.0
     ax.set_xlim(0.0, 1.16 * right)
-    slots = ax.get_window_extent().height / ax.figure.dpi / RANKING_LINE_INCHES
-    ax.set_ylim(max(len(pairs), slots) - 0.4, -0.6)  # few bars stand on top
+    layout = ax.get_window_extent().height / ax.figure.dpi / RANKING_LINE_INCHES
+    ax.set_ylim(max(len(pairs), layout) - 0.4, -0.6)  # few bars stand on top
     for pair, place, end in zip(pairs, places, strength + sure, strict=True):
         share = ax.annotate(
             small_percent(pair.share), (end, place), (4, 0), textcoords="offset points"
@@ -295,7 +289,9 @@ def draw_errors(ax: Axes, strength: FloatArray, error: FloatArray, right: float)
     if not known.any():
         return []
     low, high = np.maximum(strength - error, 0.0)[known], (strength + error)[known]
-    whiskers = OrientedAxes(ax, turned=True).strokes(np.flatnonzero(known).astype(float), low, high)
+    whiskers = OrientedAxes(ax, horizontal=True).strokes(
+        np.flatnonzero(known).astype(float), low, high
+    )
     whiskers.set(color=style.TRUTH, linewidth=style.WHISKER_LINE, zorder=3)
     whiskers.set(gid="rhale:whiskers", label="± standard error")
     return [whiskers]
@@ -308,13 +304,7 @@ def caption_both(pair: PairResult) -> tuple[str, str]:
 
 
 def fit_pair_name(names: tuple[str, str], length: int) -> str:
-    """Write two names in at most so many letters; a short one leaves its room to the other.
-
-    Examples
-    --------
-    >>> fit_pair_name(("age", "income_of_the_household"), 20).split(PAIR_NAME_SEPARATOR)
-    ['age', 'income_…sehold']
-    """
+    """Write two names in at most so many letters; a short one leaves its room to the other."""
     room = length - len(PAIR_NAME_SEPARATOR)
     short = min(len(name) for name in names)
     most = max(room - short, room // 2)

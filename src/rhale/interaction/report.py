@@ -60,7 +60,7 @@ from rhale.report.page import (
     Footnote,
     describe_explained_shares,
     drop_size_rounding,
-    known_facts,
+    list_known,
     list_settings,
     read_arguments,
     rows_in_words,
@@ -98,29 +98,15 @@ MIN_SHARED_NODES = 0.5  # of the nodes: curves that have less in common are not 
 
 
 class Contrast(NamedTuple):
-    """Two curves over the stretch on which they differ most.
+    """Two curves over the stretch on which they differ most."""
 
-    Attributes
-    ----------
-    start, stop : float
-        The stretch.
-    values : pair of float
-        Of the other feature.
-    changes : pair of float
-        What the prediction does there.
-    apart, error : float
-        The second change less the first, and its standard error.
-    is_gradual : bool
-        Whether what lies between the two values does something between.
-    """
-
-    start: float
+    start: float  # start, stop: the stretch
     stop: float
-    values: tuple[float, float]
-    changes: tuple[float, float]
-    apart: float
+    values: tuple[float, float]  # of the other feature
+    changes: tuple[float, float]  # what the prediction does there
+    apart: float  # apart, error: the second change less the first, and its standard error
     error: float
-    is_gradual: bool
+    is_gradual: bool  # whether what lies between the two values does something between.
 
 
 def tell_surface(pair: PairSurface, n_pairs: int) -> str:
@@ -132,12 +118,7 @@ def tell_surface(pair: PairSurface, n_pairs: int) -> str:
 def tell_pair(pair: PairEffect, n_pairs: int) -> str:
     """Say what the second feature does to the effect of the first.
 
-    Parameters
-    ----------
-    pair : PairEffect
-        The pair.
-    n_pairs : int
-        How many pairs it was chosen among: the more, the surer a claim has to be.
+    `n_pairs`: how many pairs it was chosen among: the more, the surer a claim has to be.
     """
     spoken = [pair.captions.feature(name) for name in pair.names]
     names = [isolated(clean(name, MAX_PAIR_NAME_LETTERS)) for name in spoken]
@@ -208,13 +189,10 @@ def change_in_words(change: float, small: float) -> str:
 
 
 def contrast_middle(pair: PairEffect) -> Contrast | None:
-    """Compare the curves at low and high values between low and high places: nothing is searched for.
-
-    Notes
-    -----
-    Most of the rows lie between them. Beyond, cells are wide and hold few rows, whose disagreement
-    adds up: of trees, what is sure is mostly seen here. None for levels, or without rows there.
-    """
+    """Compare the curves at low and high values between low and high places: nothing is searched for."""
+    # Most of the rows lie between them. Beyond, cells are wide and hold few rows, whose
+    # disagreement adds up: of trees, what is sure is mostly seen here. None for levels, or
+    # without rows there.
     sections = cut_sections(pair)
     if any(axis.is_levels for axis in pair.axes) or len(sections) < 2:
         return None
@@ -427,17 +405,7 @@ DEFAULT_PAIR_LIMITS = PairPageLimits()
 def make_pair_page(
     table: Interactions, title: str | None = None, limits: PairPageLimits = DEFAULT_PAIR_LIMITS
 ) -> PairPage:
-    """Gather what a page of interactions shows.
-
-    Parameters
-    ----------
-    table : Interactions
-        Pairs, and what was measured.
-    title : str, optional
-        Heading of the page.
-    limits : PairPageLimits
-        How much it shows.
-    """
+    """Gather what a page of interactions shows."""
     texts = list(dict.fromkeys(note for pair in table.pairs for note in pair.notes))
     method = table.pairs[0].method if table.pairs else "ale"
     model = short_model(table.provenance)
@@ -516,13 +484,7 @@ def strength_in_words(row: RankedPair, largest: float) -> str:
 
 
 def format_variance_percent(share: float | None) -> str:
-    """A share of the variance.
-
-    Examples
-    --------
-    >>> format_variance_percent(0.384), format_variance_percent(0.0), format_variance_percent(0.0004)
-    ('38 %', '0 %', '< 0.1 %')
-    """
+    """A share of the variance."""
     if share is None:
         return UNKNOWN_DASH
     return "< 0.1 %" if 0 < share < 1e-3 else f"{format_report_number(100 * share, 2)} %"
@@ -601,7 +563,7 @@ def summarize_pair_page(table: Interactions) -> tuple[tuple[str, str], ...]:
         ("Outputs" if len(words) > 1 else "Output", listed(words)),
         ("Shares of all these pairs together", unbroken(describe_explained_shares(shares))),
     ]
-    return known_facts(found)
+    return list_known(found)
 
 
 def write_pair_code(table: Interactions) -> str:
@@ -634,17 +596,7 @@ MAP_COLOURS_NOTE = (
 def pairs_as_html(
     ranked: Sequence[PairResult], provenance: Mapping[str, Any], notes: Sequence[str]
 ) -> str:
-    """Write the strongest pairs as a table.
-
-    Parameters
-    ----------
-    ranked : sequence of PairEffect or PairIndex
-        Strongest first.
-    provenance : mapping
-        What was measured, and how.
-    notes : sequence of str
-        About the whole.
-    """
+    """Write the strongest pairs as a table."""
     several = len({pair.output for pair in ranked}) > 1
     shown = ranked[:MAX_PAIR_ROWS]
     rows = [rank(pair, prediction_std(shown), None, ()) for pair in shown]

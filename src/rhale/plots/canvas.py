@@ -88,14 +88,10 @@ def unlisted() -> Iterator[None]:
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
-    """Make a figure of this many inches, or of as many as the theme wants.
-
-    Notes
-    -----
-    Pyplot makes it, so that `plt.show()` and `plt.savefig()` know it, and notebooks display it.
-    Where pyplot has no window to offer, or would open one outside of the main thread, the figure
-    is drawn without: nobody asked for a window.
-    """
+    """Make a figure of this many inches, or of as many as the theme wants."""
+    # Pyplot makes it, so that `plt.show()` and `plt.savefig()` know it, and notebooks display
+    # it. Where pyplot has no window to offer, or would open one outside of the main thread,
+    # the figure is drawn without: nobody asked for a window.
     look = theme.current()
     size = look.figsize or (look.size * size[0], look.size * size[1])
     if may_use_pyplot():
@@ -152,12 +148,9 @@ def open_two_panels(
 ) -> TwoPanels:
     """Find or make the two panels of an effect.
 
-    Parameters
-    ----------
-    ax : Axes, pair of Axes or None
-        Axes to divide, both panels, or nothing: a new figure.
-    sideways : float, optional
-        Height of a new figure whose panels stand side by side; one above the other if not given.
+    `ax`: axes to divide, both panels, or nothing: a new figure.
+    `sideways`: height of a new figure whose panels stand side by side; one above the other if
+    not given.
     """
     if ax is None:
         return new_pair() if sideways is None else new_sides(sideways)
@@ -229,17 +222,9 @@ def magnify() -> float:
 def split_axes(ax: Axes, *, sideways: bool = False) -> TwoPanels:
     """Make two panels in the place of one: the axes become the top, new ones lie below.
 
-    Parameters
-    ----------
-    ax : Axes
-        What to divide.
-    sideways : bool
-        Put the panels side by side: the axes become the left one.
-
-    Notes
-    -----
-    The place in the caller's grid is divided, so that any layout engine goes on working.
+    `sideways`: put the panels side by side: the axes become the left one.
     """
+    # The place in the caller's grid is divided, so that any layout engine goes on working.
     figure, spec = ax.figure, ax.get_subplotspec()
     if spec is not None and sideways:
         columns = spec.subgridspec(1, 2, width_ratios=style.PANEL_WIDTHS_TURNED)
@@ -283,12 +268,8 @@ def widen_interval(low: float, high: float, below: float, above: float) -> tuple
 
 
 def fit_limits(ax: Axes, *, strip: bool, view: AxisView = PLAIN_VIEW) -> None:
-    """Let the axes reach as far as what is drawn or shown, with room for the strip of counts.
-
-    Notes
-    -----
-    Computed from the data each time: drawing twice on the same axes adds no room twice.
-    """
+    """Let the axes reach as far as what is drawn or shown, with room for the strip of counts."""
+    # Computed from the data each time: drawing twice on the same axes adds no room twice.
     x, y = ax.dataLim.intervalx, ax.dataLim.intervaly
     below = style.ROOM_FOR_STRIP if strip else style.AXIS_MARGIN
     if view.is_log:
@@ -304,19 +285,7 @@ def fit_limits(ax: Axes, *, strip: bool, view: AxisView = PLAIN_VIEW) -> None:
 
 
 def write_constant_feature(ax: Axes, value: float, words: str, *, heights: bool = False) -> Text:
-    """Write that a feature has one value, in place of a curve.
-
-    Parameters
-    ----------
-    ax : Axes
-        Where.
-    value : float
-        The value.
-    words : str
-        The value in words.
-    heights : bool
-        Whether the y axis is needed nevertheless.
-    """
+    """Write that a feature has one value, in place of a curve."""
     words = f"constant: {words},\nno curve"
     note = ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", **LITERAL)
     note.set(gid="rhale:constant", color=style.NOTE, fontsize=style.LEGEND_TEXT)
@@ -339,18 +308,7 @@ def add_legend(
 ) -> None:
     """Explain the artists by their labels: above the panel, or where the panel is emptiest.
 
-    Parameters
-    ----------
-    ax : Axes
-        The panel.
-    artists : sequence of Artist
-        What to explain.
-    outside : bool
-        Above the panel.
-    title : str
-        Above all labels.
-    room : float, optional
-        Inches of a line above the panel; nearly all of the figure if not given.
+    `room`: inches of a line above the panel; nearly all of the figure if not given.
     """
     if not artists or not theme.current().legend:
         return
@@ -416,20 +374,7 @@ def entry_widths(artists: Sequence[Artist]) -> list[float]:
 
 
 def balance(widths: Sequence[float], line: float) -> int:
-    """Choose how many entries of a legend stand in a line, so that none is alone in the last.
-
-    Parameters
-    ----------
-    widths : sequence of float
-        Of the entries, in their order.
-    line : float
-        Of a line.
-
-    Examples
-    --------
-    >>> balance([17, 27, 31, 20], 100), balance([17, 27, 31, 20], 84), balance([20] * 7, 90)
-    (4, 2, 4)
-    """
+    """Choose how many entries of a legend stand in a line, so that none is alone in the last."""
     n_entries = len(widths)
     choices = list(dict.fromkeys(-(-n_entries // rows) for rows in range(1, n_entries + 1)))
     for columns in choices:
@@ -480,7 +425,7 @@ class Frame(NamedTuple):
         """Inches of the new figure, where they are asked for."""
         return self.changes.get("figsize")
 
-    def hold(self) -> AbstractContextManager[None]:
+    def apply_theme(self) -> AbstractContextManager[None]:
         """Let the theme be so inside of a block."""
         return theme.changed(**self.changes)
 

@@ -204,7 +204,7 @@ def draw_effect_curve(
     explained += field.draw_counts(effect) + draw_along(field, item, rows) + known
     missing_panel.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
     field.fit()
-    keep_in_proportion(field.board, layers.among)
+    keep_in_proportion(field.oriented, layers.among)
     title = describe_relative_importance(effect, layers.among) if new else ""
     canvas.add_legend(ax, explained, outside=new, title=title)
 
@@ -233,7 +233,7 @@ def draw_bins_panel(
     canvas.fit_limits(ax, strip=False, view=view)
     clip_slope_axis(ax, effect, view)
     if is_negligible_effect(effect, among):
-        keep_in_proportion(field.board, among, per=float(np.ptp(effect.edges)))
+        keep_in_proportion(field.oriented, among, per=float(np.ptp(effect.edges)))
     canvas.add_legend(ax, explained, outside=new)
 
 

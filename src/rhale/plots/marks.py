@@ -16,47 +16,49 @@ from rhale.plots.labels import interval_name
 from rhale.stability.refit_effect import RefitTrace
 
 
-def draw_zero_line(board: OrientedAxes) -> None:
+def draw_zero_line(oriented: OrientedAxes) -> None:
     """Draw the line of no effect."""
-    zero = board.zero()
+    zero = oriented.zero()
     zero.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, zorder=0.5, gid="rhale:zero")
 
 
-def draw_missing_dot(board: OrientedAxes, path: Trace, width: float, look: style.Look) -> Artist:
+def draw_missing_dot(oriented: OrientedAxes, path: Trace, width: float, look: style.Look) -> Artist:
     """Draw the mean without a value: a hollow dot, as it is no level."""
-    x, y = board.points(path.x, path.curve).T
-    dot = board.ax.scatter(x, y, marker=look.marker)
-    dot.set(sizes=[(0.8 * width) ** 2], facecolor=board.ax.get_facecolor(), edgecolor=look.colour)
+    x, y = oriented.points(path.x, path.curve).T
+    dot = oriented.ax.scatter(x, y, marker=look.marker)
+    dot.set(
+        sizes=[(0.8 * width) ** 2], facecolor=oriented.ax.get_facecolor(), edgecolor=look.colour
+    )
     dot.set(linewidth=1.2, zorder=4, gid="rhale:missing", label="missing")
     return dot
 
 
-def draw_spread(board: OrientedAxes, path: Trace, width: float) -> list[Artist]:
+def draw_spread(oriented: OrientedAxes, path: Trace, width: float) -> list[Artist]:
     """Draw wide pale strokes that say how rows differ; nothing where it is not known."""
     known = np.isfinite(path.spread) & np.isfinite(path.curve)
     if not known.any():
         return []
     curve, spread = path.curve[known], path.spread[known]
-    strokes = board.strokes(path.x[known], curve - spread, curve + spread)
+    strokes = oriented.strokes(path.x[known], curve - spread, curve + spread)
     strokes.set(color=style.SPREAD, alpha=style.STROKE_ALPHA, linewidth=width, zorder=1)
     strokes.set(capstyle="butt", gid="rhale:spread", label="± spread between rows")
     return [strokes]
 
 
 def draw_ci(
-    board: OrientedAxes, path: Trace, level: float, width: float, colour: str | None = None
+    oriented: OrientedAxes, path: Trace, level: float, width: float, colour: str | None = None
 ) -> list[Artist]:
     """Draw thin whiskers with caps of this width that say how well the mean is known."""
     known = np.isfinite(path.low) & np.isfinite(path.high)
     if not known.any():
         return []
     places, low, high = path.x[known], path.low[known], path.high[known]
-    whiskers, colour = board.strokes(places, low, high), colour or style.UNCERTAINTY
+    whiskers, colour = oriented.strokes(places, low, high), colour or style.UNCERTAINTY
     whiskers.set(color=colour, linewidth=style.WHISKER_LINE, zorder=3.9)
     whiskers.set(gid="rhale:ci", label=interval_name(level))
     for end in (low, high):
-        at = board.points(places, end)
-        (caps,) = board.ax.plot(*at.T, "|" if board.turned else "_", color=colour)
+        at = oriented.points(places, end)
+        (caps,) = oriented.ax.plot(*at.T, "|" if oriented.horizontal else "_", color=colour)
         caps.set(markersize=width, markeredgewidth=style.WHISKER_LINE, zorder=3.9)
         caps.set_gid("rhale:caps")
     return [whiskers]
@@ -116,31 +118,19 @@ class LineMarks(NamedTuple):
 
 
 class PointMarks(NamedTuple):
-    """Levels, or missing values: a small dot for each training, a bar for the interval.
+    """Levels, or missing values: a small dot for each training, a bar for the interval."""
 
-    Attributes
-    ----------
-    board : OrientedAxes
-        Where.
-    width : float
-        Of the largest dot, in points.
-    room : float
-        How far dots of trainings stand apart, in units of the places.
-    joined : bool
-        Whether a line joins the means, as places are numbers.
-    """
-
-    board: OrientedAxes
-    width: float
-    room: float
-    joined: bool = False
+    oriented: OrientedAxes  # where
+    width: float  # of the largest dot, in points
+    room: float  # how far dots of trainings stand apart, in units of the places.
+    joined: bool = False  # whether a line joins the means, as places are numbers
 
     def draw_trainings(self, path: RefitTrace, label: str) -> list[Artist]:
         """Draw every training at every place, each a little aside of the others."""
         n_trainings = len(path.curves)
         aside = self.room * ((np.arange(n_trainings) + 0.5) / n_trainings - 0.5)
-        x, y = self.board.points((path.x + aside[:, None]).ravel(), path.curves.ravel()).T
-        marks = self.board.ax.scatter(x, y, s=(SMALL_DOT * self.width) ** 2, color=style.BETWEEN)
+        x, y = self.oriented.points((path.x + aside[:, None]).ravel(), path.curves.ravel()).T
+        marks = self.oriented.ax.scatter(x, y, s=(SMALL_DOT * self.width) ** 2, color=style.BETWEEN)
         marks.set(linewidth=0, alpha=style.TRAINING_ALPHA, zorder=1.6, label=label)
         marks.set_gid("rhale:trainings")
         return [marks]
@@ -149,22 +139,24 @@ class PointMarks(NamedTuple):
         """Draw bars with caps; nothing where they are not known."""
         if not np.isfinite(path.low).any():
             return []
-        bars = self.board.strokes(path.x, path.low, path.high)
+        bars = self.oriented.strokes(path.x, path.low, path.high)
         bars.set(color=style.BETWEEN, linewidth=style.LINE_WIDTH, zorder=3, gid="rhale:between")
         for end in (path.low, path.high):
-            x, y = self.board.points(path.x, end).T
-            (caps,) = self.board.ax.plot(x, y, "|" if self.board.turned else "_")
+            x, y = self.oriented.points(path.x, end).T
+            (caps,) = self.oriented.ax.plot(x, y, "|" if self.oriented.horizontal else "_")
             caps.set(color=style.BETWEEN, markeredgewidth=style.LINE_WIDTH, zorder=3)
             caps.set(markersize=style.CAP_WIDTH * self.width, gid="rhale:caps")
         return [bars]
 
     def draw_mean(self, path: RefitTrace, label: str) -> list[Artist]:
         """Draw a dot at every place."""
-        x, y = self.board.points(path.x, path.curve).T
+        x, y = self.oriented.points(path.x, path.curve).T
         if self.joined:
-            (line,) = self.board.ax.plot(x, y, color=style.ALONE.colour, linewidth=style.THIN_LINE)
+            (line,) = self.oriented.ax.plot(
+                x, y, color=style.ALONE.colour, linewidth=style.THIN_LINE
+            )
             line.set(zorder=3.6, gid="rhale:curve")
-        marks = self.board.ax.scatter(
+        marks = self.oriented.ax.scatter(
             x, y, s=(MEAN_DOT * self.width) ** 2, marker=style.ALONE.marker
         )
         marks.set(color=style.ALONE.colour, linewidth=0, zorder=4, gid="rhale:levels", label=label)
@@ -174,8 +166,8 @@ class PointMarks(NamedTuple):
         """Draw a hollow mark beside every place, where there is a model of the user's own."""
         if path.own is None:
             return []
-        x, y = self.board.points(path.x + self.room / 2, path.own).T
-        marks = self.board.ax.scatter(x, y, s=(OWN_DOT * self.width) ** 2, marker=OWN_MARKER)
+        x, y = self.oriented.points(path.x + self.room / 2, path.own).T
+        marks = self.oriented.ax.scatter(x, y, s=(OWN_DOT * self.width) ** 2, marker=OWN_MARKER)
         marks.set(facecolor="none", edgecolor=style.TRUTH, linewidth=style.WHISKER_LINE)
         marks.set(zorder=4.5, gid="rhale:own", label=label, clip_on=False)
         return [marks]
@@ -183,7 +175,7 @@ class PointMarks(NamedTuple):
     def draw_rows(self, own: Trace, label: str) -> list[Artist]:
         """Draw whiskers at the marks of the user's model, which know of no other training."""
         own = own._replace(x=own.x + self.room / 2)
-        whiskers = draw_ci(self.board, own, 0.5, OWN_DOT * self.width)
+        whiskers = draw_ci(self.oriented, own, 0.5, OWN_DOT * self.width)
         for stroke in whiskers:
             stroke.set_label(label)
         return whiskers

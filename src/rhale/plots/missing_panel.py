@@ -50,15 +50,15 @@ def draw_one(
     ax: Axes, path: Trace, level: float, *, spread: bool = True, uncertainty: bool = True
 ) -> Axes:
     """Draw one point right of the axes, with the same y axis."""
-    board, path = OrientedAxes(find_side(ax)), path._replace(x=np.zeros(1))
+    oriented, path = OrientedAxes(find_side(ax)), path._replace(x=np.zeros(1))
     if spread:
-        marks.draw_spread(board, path, style.LARGEST_DOT)
+        marks.draw_spread(oriented, path, style.LARGEST_DOT)
     if uncertainty:
-        marks.draw_ci(board, path, level, style.CAP_WIDTH * style.LARGEST_DOT)
-    marks.draw_missing_dot(board, path, style.LARGEST_DOT, style.ALONE)
+        marks.draw_ci(oriented, path, level, style.CAP_WIDTH * style.LARGEST_DOT)
+    marks.draw_missing_dot(oriented, path, style.LARGEST_DOT, style.ALONE)
     reserve(ax, path, spread=spread)
-    label_side(board.ax, "missing", style.NUMBER_TEXT)
-    return board.ax
+    label_side(oriented.ax, "missing", style.NUMBER_TEXT)
+    return oriented.ax
 
 
 def draw_several(ax: Axes, items: Sequence[Point], level: float, size: str) -> None:

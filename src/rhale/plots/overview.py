@@ -166,14 +166,7 @@ def draw_effect_panel(ax: Axes, feature: Panel, outputs: list[str], level: float
 def write_effect_title(ax: Axes, feature: Panel, among: Sequence[Result] = ()) -> None:
     """Write the feature's name, and under it its importance and typical spread.
 
-    Parameters
-    ----------
-    ax : Axes
-        Where.
-    feature : Panel
-        What it shows.
-    among : sequence of Result
-        All that is drawn: what is rounding beside it is nothing.
+    `among`: all that is drawn: what is rounding beside it is nothing.
     """
     one = feature.first
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()

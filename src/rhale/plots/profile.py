@@ -126,7 +126,7 @@ def plot_profile(
         if not derivatives:
             missing_panel.draw_missing_result(ax, profile, item.missing, level)
         field.fit()
-        keep_in_proportion(field.board, () if derivatives else among)
+        keep_in_proportion(field.oriented, () if derivatives else among)
         told = describe_relative_importance(profile, among) if new else ""
         canvas.add_legend(ax, explained, outside=new, title=told)
     field.name_places(profile)
@@ -144,9 +144,9 @@ def plot_level_profile(
     max_curves: int,
 ) -> Axes:
     """Draw a profile of levels: dots instead of lines."""
-    slots, (center, level, *_, among) = lay_out_levels([profile], view.order), layers
-    board = new_oriented_axes(slots, ax)
-    field, item = CategoricalAxis(board, slots), read_item(profile, center, level)
+    layout, (center, level, *_, among) = lay_out_levels([profile], view.order), layers
+    oriented = new_oriented_axes(layout, ax)
+    field, item = CategoricalAxis(oriented, layout), read_item(profile, center, level)
     if is_constant(profile):
         field.draw_constant([item], level)
     else:
@@ -157,26 +157,26 @@ def plot_level_profile(
         chosen = choose_rows_evenly(profile.curve_x, max_curves)
         if chosen.size:
             some = tell_chosen(chosen.size, len(profile.curves))
-            if slots.is_number:
-                paths = [board.points(slots.places, curve) for curve in curves[chosen]]
+            if layout.is_number:
+                paths = [oriented.points(layout.places, curve) for curve in curves[chosen]]
             else:
-                ends = slots.locate(profile, profile.grid)[:, None] + 0.3 * slots.gap * np.array(
+                ends = layout.locate(profile, profile.grid)[:, None] + 0.3 * layout.gap * np.array(
                     [-1.0, 1.0]
                 )
                 paths = [
-                    board.points(end, np.full(2, value))
+                    oriented.points(end, np.full(2, value))
                     for curve in curves[chosen]
                     for end, value in zip(ends, curve, strict=True)
                 ]
-            explained += add_thin_curves(board.ax, paths, some)
+            explained += add_thin_curves(oriented.ax, paths, some)
         explained += field.draw_counts(profile)
         field.fit()
-        keep_in_proportion(board, among)
+        keep_in_proportion(oriented, among)
         told = describe_relative_importance(profile, among) if ax is None else ""
-        add_levels_legend(board, explained, new=ax is None, title=told)
+        add_levels_legend(oriented, explained, new=ax is None, title=told)
     field.name_places(profile)
-    label_oriented_axes(board, [profile], center)
-    return board.ax
+    label_oriented_axes(oriented, [profile], center)
+    return oriented.ax
 
 
 def y_label(ax: Axes, profile: Profile, center: Center | None, *, derivatives: bool) -> str:

@@ -26,45 +26,32 @@ DARK_BACKGROUND, LIGHT, PALE = (
 
 @dataclass(frozen=True)
 class Theme:
-    """What pictures look like, as far as a style may change it.
+    """What pictures look like, as far as a style may change it."""
 
-    Attributes
-    ----------
-    effect, spread, interval, rows, between : str
-        Inks of the mean, of how rows differ, of how well the mean is known, of where rows are,
-        and of how trainings differ.
-    truth, single, common, notes, zero, halo : str
-        Of a known curve, of single rows, of all rows where those of some are drawn, of small
-        letters, of the line of no effect, and of what lies behind letters on colours.
-    curves : tuple of str
-        Of several curves in one panel: outputs, regions, models; none keeps the usual ones.
-    thirds : tuple of str
-        Of an effect that changes gradually, from low to high.
-    lines, size : float
-        Widths of lines and inches of new figures, by the usual ones.
-    figsize : pair of float, optional
-        Inches of new figures.
-    legend : bool
-        Whether pictures have one.
-    """
-
+    # effect, spread, interval, rows, between: inks of the mean, of how rows differ, of how
+    # well the mean is known, of where rows are, and of how trainings differ.
     effect: str = colours.EFFECT_COLOUR
     spread: str = colours.SPREAD_COLOUR
     interval: str = colours.UNCERTAINTY_COLOUR
     rows: str = colours.ROW_COUNT_COLOUR
     between: str = colours.BETWEEN_COLOUR
+    # truth, single, common, notes, zero, halo: of a known curve, of single rows, of all rows
+    # where those of some are drawn, of small letters, of the line of no effect, and of what
+    # lies behind letters on colours.
     truth: str = "#000000"
     single: str = "#777777"
     common: str = "#777777"
     notes: str = "#555555"
     zero: str = "#B0B0B0"
     halo: str = "#FFFFFFB0"
+    # of several curves in one panel: outputs, regions, models; none keeps the usual ones.
     curves: tuple[str, ...] = ()
+    # of an effect that changes gradually, from low to high
     thirds: tuple[str, ...] = colours.THIRD_COLOURS
-    lines: float = 1.0
+    lines: float = 1.0  # lines, size: widths of lines and inches of new figures, by the usual ones.
     size: float = 1.0
-    figsize: tuple[float, float] | None = None
-    legend: bool = True
+    figsize: tuple[float, float] | None = None  # inches of new figures
+    legend: bool = True  # whether pictures have one
 
 
 SEVERAL = ("curves", "thirds")
@@ -213,13 +200,7 @@ def require_size(figsize: Any) -> tuple[float, float]:
 
 
 def read_colors(colors: Colors | None) -> dict[str, Any]:
-    """Read what colours are asked for as changes of the theme.
-
-    Examples
-    --------
-    >>> read_colors("black"), read_colors(["black", "red"])
-    ({'effect': 'black'}, {'curves': ('black', 'red')})
-    """
+    """Read what colours are asked for as changes of the theme."""
     if colors is None:
         return {}
     if isinstance(colors, str):

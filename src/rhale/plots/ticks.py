@@ -44,13 +44,7 @@ class DurationLocator(Locator):
         return self.tick_values(*self.axis.get_view_interval())  # type: ignore[union-attr]
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
-        """Ticks between two numbers of seconds.
-
-        Examples
-        --------
-        >>> DurationLocator(4).tick_values(0.0, 7200.0).tolist()
-        [0.0, 1800.0, 3600.0, 5400.0, 7200.0]
-        """
+        """Ticks between two numbers of seconds."""
         low, high = min(vmin, vmax), max(vmin, vmax)
         least = (high - low) / self.most
         if not CLOCK_STEPS[0] <= least <= CLOCK_STEPS[-1]:
@@ -70,13 +64,7 @@ class DurationFormatter(Formatter):
         return self.format_ticks([x])[0]
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
-        """Write all ticks.
-
-        Examples
-        --------
-        >>> DurationFormatter().format_ticks([0.0, 1800.0, 3600.0])
-        ['0 min', '30 min', '60 min']
-        """
+        """Write all ticks."""
         ticks = np.asarray(values, dtype=np.float64)
         whole = {name: np.allclose(ticks / u, np.rint(ticks / u)) for name, u in TICK_UNITS.items()}
         name = next((name for name in TICK_UNITS if whole[name]), "s")

@@ -88,28 +88,12 @@ def read_region_curves(
 ) -> list[RegionCurve]:
     """Read the curves of an effect's regions, or of thirds where it changes gradually.
 
-    Parameters
-    ----------
-    effect : Effect or LevelEffect
-        With regions.
-    layers : Layers
-        Where curves are zero, and the level of the interval.
-    smooth : bool
-        As in `Effect.curve`.
-    view : AxisView
-        Which part of the axis is shown.
-
-    Returns
-    -------
-    list of RegionCurve
-        The four largest at most, in the order of the tree; none where there is one region.
-
-    Notes
-    -----
-    A curve is known up to a constant. Each is moved to agree with the common curve where its
-    zero is: on average over the rows of the region ("mean"), at the first value that they have
-    ("start"), on average over the stretch that they cover ("uniform").
+    `layers`: where curves are zero, and the level of the interval.
+    Result: the four largest at most, in the order of the tree; none where there is one region.
     """
+    # A curve is known up to a constant. Each is moved to agree with the common curve where
+    # its zero is: on average over the rows of the region ("mean"), at the first value that
+    # they have ("start"), on average over the stretch that they cover ("uniform").
     tree = require_regions(effect)
     regions, looks = (tree.thirds, style.THIRDS) if tree.thirds else (tree.regions, style.REGIONS)
     if len(regions) < 2:
@@ -188,13 +172,13 @@ def read_common(common: Item, result: Result, x: FloatArray) -> FloatArray:
     """Read the common curve at places on the axis of a region."""
     if not result.labels:
         return np.interp(x, common.path.x, common.path.curve)
-    slots = lay_out_levels([common.result, result])
-    return _at_slots(common, slots, slots.locate(result, x))
+    layout = lay_out_levels([common.result, result])
+    return _at_slots(common, layout, layout.locate(result, x))
 
 
-def _at_slots(item: Item, slots: LevelLayout, places: FloatArray) -> FloatArray:
+def _at_slots(item: Item, layout: LevelLayout, places: FloatArray) -> FloatArray:
     """Values of levels at places, nan where there is no such level."""
-    x = slots.locate(item.result, item.path.x)
+    x = layout.locate(item.result, item.path.x)
     known = dict(zip(x.tolist(), item.path.curve.tolist(), strict=True))
     return np.array([known.get(place, np.nan) for place in places.tolist()])
 
@@ -241,17 +225,7 @@ def count_rest(tree: RegionTree, drawn: Sequence[RegionCurve]) -> str:
 def describe_tree(tree: RegionTree, length: int = 10_000) -> str:
     """Say in one sentence what tells rows apart, and how much of the spread that is.
 
-    Parameters
-    ----------
-    tree : RegionTree
-        Whose.
-    length : int
-        About as many letters as the sentence should have: long names are shortened.
-
-    Examples
-    --------
-    >>> describe_tree(RegionTree("age", "y", "none", "rows hardly differ", ()))
-    'no regions: rows hardly differ'
+    `length`: about as many letters as the sentence should have: long names are shortened.
     """
     share, most = write_share(*share_told(tree)), (length - 36) // max(1, len(tree.splitters))
     if len(tree) < 2 and tree.state == "given":
@@ -268,15 +242,7 @@ def describe_tree(tree: RegionTree, length: int = 10_000) -> str:
 
 
 def describe_briefly(tree: RegionTree, length: int) -> str:
-    """Say the same in about so many letters, above a small panel.
-
-    Examples
-    --------
-    >>> from rhale.regions.result import Split
-    >>> tree = RegionTree("age", "y", "found", "", (), (Split(0, "sex", 1, 0.5),), 0.92, 0.01)
-    >>> describe_briefly(tree, 30)
-    'by sex (92 ± 1 %)'
-    """
+    """Say the same in about so many letters, above a small panel."""
     share = write_share(*share_told(tree))
     if tree.gradual is not None:
         return f"gradually with {fit_name(tree.gradual, max(8, length - 30))} ({share})"
@@ -286,13 +252,7 @@ def describe_briefly(tree: RegionTree, length: int) -> str:
 
 
 def format_row_percent(share: float) -> str:
-    """Write a share of the rows in per cent; few rows are not none.
-
-    Examples
-    --------
-    >>> format_row_percent(0.483), format_row_percent(0.003), format_row_percent(0.0)
-    ('48 %', '0.3 %', '0 %')
-    """
+    """Write a share of the rows in per cent; few rows are not none."""
     return f"{100 * share:.1g} %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
 
 
@@ -308,18 +268,10 @@ MIN_RULE_LETTERS = 26  # letters of a rule beside a second column
 
 
 class LegendSpace(NamedTuple):
-    """Where a legend stands, and how long its words may be.
+    """Where a legend stands, and how long its words may be."""
 
-    Attributes
-    ----------
-    outside : bool
-        Above the axes; else inside, in smaller letters.
-    line : int
-        Letters of a line.
-    """
-
-    outside: bool
-    line: int
+    outside: bool  # above the axes; else inside, in smaller letters
+    line: int  # letters of a line
 
     @property
     def size(self) -> str:
@@ -346,13 +298,7 @@ def room_inside(ax: Axes) -> LegendSpace:
 
 
 def room_above(*, turned: bool) -> LegendSpace:
-    """Find out how much room it has above the curves of a new figure.
-
-    Parameters
-    ----------
-    turned : bool
-        Whether names of levels stand beside the axes.
-    """
+    """Find out how much room it has above the curves of a new figure."""
     inches = style.REGION_SIZE[0] - (NAMES_BESIDE if turned else NUMBERS_BESIDE)
     return LegendSpace(
         outside=True, line=canvas.wide_letters(canvas.magnify() * inches, style.LEGEND_TEXT)
@@ -437,12 +383,7 @@ class Twig(NamedTuple):
 def grow_twigs(tree: RegionTree, inches: float = np.inf) -> list[Twig]:
     """List the conditions of a tree from top to bottom, each before what hangs on it.
 
-    Parameters
-    ----------
-    tree : RegionTree
-        With splits.
-    inches : float
-        Width of the tree: conditions are written as short as it needs.
+    `inches`: width of the tree: conditions are written as short as it needs.
     """
     twigs = [Twig(ALL_ROWS, 0, -1, tuple(range(len(tree))))]
 
@@ -472,22 +413,8 @@ def _regions_below(splits: Sequence[Split], place: int) -> Iterator[int]:
 def name_end(tree: RegionTree, path: Path, length: int) -> str:
     """Write what the last split of a path adds, in at most so many letters.
 
-    Parameters
-    ----------
-    tree : RegionTree
-        Which the path is of.
-    path : tuple of (Split, bool)
-        Splits from the first one on, and whether their first side is taken. What several of them
-        say about one feature is said in one.
-    length : int
-        Most letters.
-
-    Examples
-    --------
-    >>> tree = RegionTree("x", "y", "found", "", ())
-    >>> old, middle = Split(0, "age", 0, 30.0), Split(1, "age", 0, 50.0)
-    >>> name_end(tree, ((old, False), (middle, True)), 30)
-    '30 < age ≤ 50'
+    `path`: splits from the first one on, and whether their first side is taken. What several of
+    them say about one feature is said in one.
     """
     same = [step for step in path if step[0].feature == path[-1][0].feature]
     chain = []
@@ -517,21 +444,9 @@ def draw_rule_tree(
 ) -> list[Text]:
     """Draw the rules of a tree.
 
-    Parameters
-    ----------
-    ax : Axes
-        Where; lines and ticks of the axes are taken away.
-    tree : RegionTree
-        With splits.
-    colours : mapping of int to str
-        Colours of the regions whose curves are drawn.
-    within : bool
-        Shorten conditions to the width of the axes; False where a layout engine makes room.
-
-    Returns
-    -------
-    list of Text
-        One for each condition, gid rhale:rule.
+    `ax`: where; lines and ticks of the axes are taken away.
+    `within`: shorten conditions to the width of the axes; False where a layout engine makes
+    room.
     """
     ax.set_axis_off()
     ax.set_gid("rhale:tree")
@@ -652,25 +567,25 @@ def plot_regions(
     curves = read_region_curves(effect, layers, smooth=smooth, view=view)
     common = read_item(effect, center, level, smooth=smooth, view=view)
     field, beside = open_panels(effect, curves, ax, view)
-    board = field.board
-    room = room_above(turned=board.turned) if ax is None else room_inside(board.ax)
+    oriented = field.oriented
+    room = room_above(turned=oriented.horizontal) if ax is None else room_inside(oriented.ax)
     curves = rename(curves, tree, room.label, " of rows" if room.outside else "")
     if is_constant(effect):
         field.draw_constant([common], level)
     else:
         columns = draw_region_curves(field, common, curves, layers)
-        keep_in_proportion(board, among)
+        keep_in_proportion(oriented, among)
         if curves and ax is not None:  # no room for much: the tree tells regions by colour, too
             columns = ([] if beside else columns[0], columns[1][:1])
         title = describe_tree(tree, int(BOLD * room.line))
-        add_columns(board.ax, columns, title, room)
+        add_columns(oriented.ax, columns, title, room)
     field.name_places(effect)
-    label_oriented_axes(board, [effect], center)
+    label_oriented_axes(oriented, [effect], center)
     field.name_scale()
     if beside is not None:
         colours = {curve.place: curve.look.colour for curve in curves}
         draw_rule_tree(beside, tree, colours, within=ax is not None)
-    return board.ax
+    return oriented.ax
 
 
 def open_panels(
@@ -681,34 +596,36 @@ def open_panels(
 ) -> tuple[PlotAxis, Axes | None]:
     """Find or make the axes of the curves, and those of the tree where it is drawn."""
     results = [effect, *(curve.item.result for curve in curves)]
-    slots, tree = (
+    layout, tree = (
         lay_out_levels(results, view.order) if effect.labels else None,
         require_regions(effect),
     )
     has_tree = bool(tree.splits) and not tree.thirds and bool(curves)
     if ax is None:
-        turned = slots is not None and should_turn(slots, None)
-        board, beside = new_region_panels(tree if has_tree else None, slots, turned=turned)
+        turned = layout is not None and should_turn(layout, None)
+        oriented, beside = new_region_panels(tree if has_tree else None, layout, turned=turned)
     elif isinstance(ax, Axes):
-        board, beside = OrientedAxes(ax, slots is not None and should_turn(slots, ax)), None
+        oriented, beside = OrientedAxes(ax, layout is not None and should_turn(layout, ax)), None
     else:
         first, second = canvas.given_pair(ax)
-        board, beside = OrientedAxes(first), second if has_tree else None
+        oriented, beside = OrientedAxes(first), second if has_tree else None
         second.set_axis_off()
     return (
-        ContinuousAxis(board.ax, view=view) if slots is None else CategoricalAxis(board, slots)
+        ContinuousAxis(oriented.ax, view=view)
+        if layout is None
+        else CategoricalAxis(oriented, layout)
     ), beside
 
 
 def new_region_panels(
-    tree: RegionTree | None, slots: LevelLayout | None, *, turned: bool
+    tree: RegionTree | None, layout: LevelLayout | None, *, turned: bool
 ) -> tuple[OrientedAxes, Axes | None]:
     """Make a figure for the curves, and for the tree beside them."""
     width, height = (canvas.magnify() * inches for inches in style.REGION_SIZE)
-    if turned and slots is not None:
-        height = max(height, turned_height(slots, 1.6))
+    if turned and layout is not None:
+        height = max(height, turned_height(layout, 1.6))
     if tree is None:
-        board = OrientedAxes(canvas.new_axes((width, height)), turned)
+        oriented = OrientedAxes(canvas.new_axes((width, height)), turned)
         beside = None
     else:
         tree_width, tree_height = tree_size(tree)
@@ -717,14 +634,14 @@ def new_region_panels(
         )
         cast(ConstrainedLayoutEngine, figure.get_layout_engine()).set(w_pad=REGION_PAD_INCHES)
         columns = figure.add_gridspec(1, 2, width_ratios=SLIVER)
-        board, beside = (
+        oriented, beside = (
             OrientedAxes(figure.add_subplot(columns[0]), turned),
             figure.add_subplot(columns[1]),
         )
-        canvas.write_plain_numbers(board.ax, 8)
+        canvas.write_plain_numbers(oriented.ax, 8)
     if turned:
-        canvas.write_plain_values(board.ax)
-    return board, beside
+        canvas.write_plain_values(oriented.ax)
+    return oriented, beside
 
 
 def draw_region_curves(

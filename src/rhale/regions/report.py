@@ -73,35 +73,18 @@ class RegionTrend(NamedTuple):
 
 @dataclass(frozen=True)
 class RegionComparison:
-    """Regions over one stretch.
+    """Regions over one stretch."""
 
-    Attributes
-    ----------
-    start, stop : str
-        The stretch, in words.
-    tells_all : bool
-        Whether it stands for all that the regions have in common: it is all of it, or two curves
-        are multiples of one another. Otherwise it is where they differ most.
-    courses : tuple of RegionTrend
-        What each region does there.
-    apart : tuple of int
-        The two that differ most.
-    is_sure : bool
-        Whether these two differ by more than chance could make.
-    n_left : int
-        How many regions are not compared: too few rows, or on another stretch.
-    output : str
-        What is moved, in words.
-    """
-
-    start: str
+    start: str  # start, stop: the stretch, in words
     stop: str
+    # whether it stands for all that the regions have in common: it is all of it, or two
+    # curves are multiples of one another. Otherwise it is where they differ most.
     tells_all: bool
-    courses: tuple[RegionTrend, ...]
-    apart: tuple[int, int]
-    is_sure: bool
-    n_left: int = 0
-    output: str = "the prediction"
+    trends: tuple[RegionTrend, ...]  # what each region does there
+    apart: tuple[int, int]  # the two that differ most
+    is_sure: bool  # whether these two differ by more than chance could make
+    n_left: int = 0  # how many regions are not compared: too few rows, or on another stretch.
+    output: str = "the prediction"  # what is moved, in words
 
 
 def compare_regions(
@@ -109,19 +92,8 @@ def compare_regions(
 ) -> RegionComparison | None:
     """Follow the curves of regions over the stretch on which they differ most.
 
-    Parameters
-    ----------
-    effect : Effect or LevelEffect
-        The effect of all rows, which knows how places are written.
-    regions : sequence of Region
-        At least two.
-    who : sequence of str
-        What to call each.
-
-    Returns
-    -------
-    RegionComparison or None
-        None where fewer than two regions have a stretch, or two levels, in common.
+    `effect`: the effect of all rows, which knows how places are written.
+    Result: none where fewer than two regions have a stretch, or two levels, in common.
     """
     kept, places = shared_places(regions)
     if len(kept) < 2:
@@ -139,7 +111,7 @@ def compare_regions(
         tells_all=last - first == len(places[0]) - 1
         or effect.column_kind == "categories"
         or are_multiples(heights),
-        courses=tuple(RegionTrend(who[i], change) for i, change in zip(kept, changes, strict=True)),
+        trends=tuple(RegionTrend(who[i], change) for i, change in zip(kept, changes, strict=True)),
         apart=apart,
         is_sure=abs(one.size - other.size) > limit * error,
         n_left=len(regions) - len(kept),
@@ -150,17 +122,8 @@ def compare_regions(
 def farthest_apart(heights: FloatArray, *, has_order: bool) -> tuple[tuple[int, int], int, int]:
     """Find the two curves, and the two places, between which their difference changes most.
 
-    Parameters
-    ----------
-    heights : ndarray of shape (n_curves, n_places)
-        Curves, each up to a constant.
-    has_order : bool
-        Whether places have an order: the ends are taken where they tell most of it.
-
-    Examples
-    --------
-    >>> farthest_apart(np.array([[0.0, 1, 2, 3], [0, 0, 0, 0], [0, 1, 5, 6]]), has_order=True)
-    ((1, 2), 0, 3)
+    `has_order`: whether places have an order: the ends are taken where they tell most of it.
+    Shapes: `heights` (n_curves, n_places).
     """
     pairs = list(combinations(range(len(heights)), 2))
     gaps = [heights[i] - heights[j] for i, j in pairs]
@@ -181,13 +144,7 @@ def farthest_apart(heights: FloatArray, *, has_order: bool) -> tuple[tuple[int, 
 
 
 def are_multiples(heights: FloatArray) -> bool:
-    """Tell whether of two curves, each up to a constant, one is so many times the other.
-
-    Examples
-    --------
-    >>> are_multiples(np.array([[0.0, 1, 4], [1, 3, 9]])), are_multiples(np.array([[0, 1.0], [1, 1]]))
-    (True, False)
-    """
+    """Tell whether of two curves, each up to a constant, one is so many times the other."""
     if len(heights) != 2:
         return False
     strong, weak = sorted(heights - heights.mean(axis=1, keepdims=True), key=lambda h: -np.ptp(h))
@@ -208,13 +165,9 @@ def rising(heights: FloatArray, low: int, high: int) -> tuple[int, int]:
 def shared_places(regions: Sequence[Region]) -> tuple[list[int], list[FloatArray]]:
     """Find places that regions have in common, and the regions that have them.
 
-    Returns
-    -------
-    kept : list of int
-        Regions that can be compared. One that would leave less than half of the rows of the
-        largest region is left out, and so is one of few rows, or with a single value.
-    places : list of ndarray of shape (n_places,)
-        The places of each, on its own axis.
+    `kept`: regions that can be compared. One that would leave less than half of the rows of the
+    largest region is left out, and so is one of few rows, or with a single value.
+    Shapes: `places` (n_places,).
     """
     able = [
         i
@@ -305,13 +258,7 @@ MAX_RULE_LETTERS_IN_TEXT, MAX_NAME_LETTERS_IN_TEXT = 80, 60
 
 
 def tell_regions(effect: Result) -> str:
-    """Say who differs, and how, and how far to trust it; nothing where nobody asked.
-
-    Parameters
-    ----------
-    effect : Effect or LevelEffect
-        The effect of all rows, with its regions.
-    """
+    """Say who differs, and how, and how far to trust it; nothing where nobody asked."""
     tree = effect.regions
     if tree is None:
         return ""
@@ -371,8 +318,8 @@ def difference_sentence(found: RegionComparison, groups: str, name: str) -> str:
     """Say how regions differ that do."""
     if (ratio := ratio_words(found)) is not None:
         # Compare two regions whose curves go the same way: the stronger one comes first.
-        strong, weak = sorted(found.courses, key=lambda course: -abs(course.change.size))
-        sizes = [amount(course.change) for course in (strong, weak)]
+        strong, weak = sorted(found.trends, key=lambda trend: -abs(trend.change.size))
+        sizes = [amount(trend.change) for trend in (strong, weak)]
         way = way_of(strong.change, abs(strong.change.size))
         is_long = len(weak.who) > MAX_NAME_LETTERS_IN_TEXT and not found.n_left
         weak_who = "elsewhere" if is_long else weak.who
@@ -380,14 +327,14 @@ def difference_sentence(found: RegionComparison, groups: str, name: str) -> str:
             f"{strong.who} the effect of {name} is {ratio} that {weak_who} "
             f"({over(found)} {way} by {sizes[0]} and by {sizes[1]})"
         )
-    if len(found.courses) > MOST_TOLD:
-        start = f"of {len(found.courses)} {groups} two differ most: "
-        two = tuple(found.courses[i] for i in found.apart)
+    if len(found.trends) > MOST_TOLD:
+        start = f"of {len(found.trends)} {groups} two differ most: "
+        two = tuple(found.trends[i] for i in found.apart)
         return f"{start}{over(found)} {in_groups(two)}"
     start = (
         f"the effect of {name} differs most {write_region_interval(found)}: there {found.output}"
     )
-    return f"{over(found) if found.tells_all else start} {in_groups(found.courses)}"
+    return f"{over(found) if found.tells_all else start} {in_groups(found.trends)}"
 
 
 def left_out(found: RegionComparison, groups: str) -> str:
@@ -399,16 +346,12 @@ def left_out(found: RegionComparison, groups: str) -> str:
 
 
 def ratio_words(found: RegionComparison) -> str | None:
-    """How many times as strong one of two regions is; None where that cannot be told.
-
-    Notes
-    -----
-    Rows of two regions are different rows, so the errors are independent, and relative errors of
-    a ratio add up as squares.
-    """
-    if len(found.courses) != 2 or not found.tells_all:
+    """How many times as strong one of two regions is; None where that cannot be told."""
+    # Rows of two regions are different rows, so the errors are independent, and relative
+    # errors of a ratio add up as squares.
+    if len(found.trends) != 2 or not found.tells_all:
         return None
-    changes = sorted((c.change for c in found.courses), key=lambda change: -abs(change.size))
+    changes = sorted((c.change for c in found.trends), key=lambda change: -abs(change.size))
     strong, weak = changes
     largest = abs(strong.size)
     ways = {way_of(change, largest) for change in changes}
@@ -420,13 +363,13 @@ def ratio_words(found: RegionComparison) -> str | None:
     return "about twice" if 1.9 <= ratio < 2.1 else f"about {format_report_number(ratio, 2)} times"
 
 
-def in_groups(courses: Sequence[RegionTrend]) -> str:
+def in_groups(trends: Sequence[RegionTrend]) -> str:
     """List what regions do, those that go one way together: "rises by 3 where a, by 1 where b"."""
-    largest = max(abs(course.change.size) for course in courses)
-    order = sorted(courses, key=lambda course: -abs(course.change.size))
+    largest = max(abs(trend.change.size) for trend in trends)
+    order = sorted(trends, key=lambda trend: -abs(trend.change.size))
     said: list[str] = []
     for way in DIRECTIONS[:3]:
-        mine = [course for course in order if way_of(course.change, largest) == way]
+        mine = [trend for trend in order if way_of(trend.change, largest) == way]
         if not mine:
             continue
         if way == "hardly moves":
@@ -436,24 +379,24 @@ def in_groups(courses: Sequence[RegionTrend]) -> str:
             said.append(
                 f"{way} {join_clauses(sizes) if len(mine) == len(order) else ', '.join(sizes)}"
             )
-    unclear = [course.who for course in order if way_of(course.change, largest) == "unclear"]
+    unclear = [trend.who for trend in order if way_of(trend.change, largest) == "unclear"]
     more = f"; {' or '.join(unclear)} these rows do not tell which way it goes" if unclear else ""
     return join_clauses(said) + more
 
 
-def by_size(courses: Sequence[RegionTrend]) -> dict[str, list[str]]:
+def by_size(trends: Sequence[RegionTrend]) -> dict[str, list[str]]:
     """Who changes by how much; those that change alike together."""
     found: dict[str, list[str]] = {}
-    for course in courses:
-        found.setdefault(amount(course.change), []).append(course.who)
+    for trend in trends:
+        found.setdefault(amount(trend.change), []).append(trend.who)
     return found
 
 
 def in_order(found: RegionComparison) -> str:
     """Say what two ends do, the first one first: "rises by 1 in the lowest third, and by 3 ..."."""
-    largest = max(abs(course.change.size) for course in found.courses)
+    largest = max(abs(trend.change.size) for trend in found.trends)
     said, last = [], ""
-    for who, change in found.courses:
+    for who, change in found.trends:
         way = way_of(change, largest)
         verb = "" if way == last else f"{way} "
         if way == "unclear":
@@ -467,13 +410,7 @@ def in_order(found: RegionComparison) -> str:
 
 
 def join_clauses(said: Sequence[str]) -> str:
-    """Join parts of a sentence.
-
-    Examples
-    --------
-    >>> join_clauses(["a"]), join_clauses(["a", "b", "c"])
-    ('a', 'a, b, and c')
-    """
+    """Join parts of a sentence."""
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])}, and {said[-1]}"
 
 
@@ -556,21 +493,11 @@ class RegionPath:
 
 @dataclass(frozen=True)
 class RegionLine:
-    """The curve of one region, where it stands beside the common one.
+    """The curve of one region, where it stands beside the common one."""
 
-    Attributes
-    ----------
-    row : int
-        Which row of the table of regions it is.
-    path : RegionPath
-        As the model has it.
-    smooth : RegionPath or None
-        With small steps evened out, where that can be told from it.
-    """
-
-    row: int
-    path: RegionPath
-    smooth: RegionPath | None
+    row: int  # which row of the table of regions it is
+    path: RegionPath  # as the model has it
+    smooth: RegionPath | None  # with small steps evened out, where that can be told from it.
 
 
 @dataclass(frozen=True)
@@ -588,27 +515,14 @@ class RegionRow:
 
 @dataclass(frozen=True)
 class RegionPart:
-    """Who differs in one feature and output.
+    """Who differs in one feature and output."""
 
-    Attributes
-    ----------
-    reading : str
-        The sentence.
-    lines : tuple of RegionLine
-        What is drawn; nothing where there is one region.
-    rows : tuple of RegionRow
-        The table: all regions, or the thirds of what the effect changes with gradually.
-    gradual : bool
-        Whether these are thirds.
-    partners : str
-        With whom the spread goes; nothing where that is not known.
-    """
-
-    reading: str
-    lines: tuple[RegionLine, ...] = ()
+    reading: str  # the sentence
+    lines: tuple[RegionLine, ...] = ()  # what is drawn; nothing where there is one region
+    # the table: all regions, or the thirds of what the effect changes with gradually.
     rows: tuple[RegionRow, ...] = ()
-    gradual: bool = False
-    partners: str = ""
+    gradual: bool = False  # whether these are thirds
+    partners: str = ""  # with whom the spread goes; nothing where that is not known
 
 
 def regions_of(effect: Result) -> RegionPart | None:
@@ -703,15 +617,7 @@ def smooth_path(effect: Result, region: Result, span: float) -> RegionPath | Non
 
 
 def partners_in_words(tree: RegionTree) -> str:
-    """List with whom the spread goes, however they act; nothing where that is not known.
-
-    Examples
-    --------
-    >>> from rhale.regions.result import Partner
-    >>> told = (Partner("income", 0.6, 0.02), Partner("age", 0.12, 0.01), Partner("x", 0.01, 0.02))
-    >>> partners_in_words(RegionTree("a", "y", "none", "", (), partners=told, unexplained=0.2))
-    'The spread goes with income 60 ± 2 %, age 12 ± 1 %; with no feature 20 %.'
-    """
+    """List with whom the spread goes, however they act; nothing where that is not known."""
     sure = [
         f"{isolated(shorten_middle(name, MAX_PARTNER_NAME_LETTERS))} {write_share(share, error)}"
         for name, share, error in tree.partners
@@ -733,19 +639,8 @@ MAX_PARTNERS_IN_TEXT = 3
 
 
 def tell_partners(found: Partners, captions: Captions) -> str:
-    """Name the partners that count, largest share first; nothing where none does.
-
-    Parameters
-    ----------
-    found : Partners
-        Of one feature and output.
-    captions : Captions
-        What people read for features.
-
-    Notes
-    -----
-    Those that only go with another partner are left out: they would be named twice.
-    """
+    """Name the partners that count, largest share first; nothing where none does."""
+    # Those that only go with another partner are left out: they would be named twice.
     some = [one for one in found if one.counts and one.is_proxy_of is None]
     names = [
         f"{isolated(clean(captions.feature(one.feature), MAX_PARTNER_NAME_LETTERS))} ({write_share(one.share)})"

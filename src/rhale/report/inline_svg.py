@@ -25,22 +25,10 @@ STYLE = "max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt"
 
 
 def draw_inline_svg(draw: Callable[..., Any], told: str, *what: Any, **options: Any) -> str:
-    """Draw by one of the plots, and write the figure as an element of HTML.
-
-    Parameters
-    ----------
-    draw : callable
-        Makes a figure, and returns its axes.
-    told : str
-        For those who do not see the picture.
-    *what, **options
-        What `draw` takes.
-
-    Notes
-    -----
-    Small and of bounded size, whatever is drawn. Letters stay text, in fonts that the reader has. pyplot does not know the figure, so that the
-    notebook does not show it again.
-    """
+    """Draw by one of the plots, and write the figure as an element of HTML."""
+    # Small and of bounded size, whatever is drawn. Letters stay text, in fonts that the
+    # reader has. pyplot does not know the figure, so that the notebook does not show it
+    # again.
     settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "rhale"}
     text = StringIO()
     with mpl.rc_context(settings), canvas.unlisted():

@@ -47,14 +47,7 @@ class Curve(Protocol):
 
 
 def write_sparkline_path(shape: Curve) -> str:
-    """Write the curve as the path of a picture of WIDTH by HEIGHT; levels become short strokes.
-
-    Examples
-    --------
-    >>> from rhale.report.numbers import Shape
-    >>> write_sparkline_path(Shape("curve", x=(0.0, 1.0), y=(0.0, 1.0)))
-    'M2 22L94 2'
-    """
+    """Write the curve as the path of a picture of WIDTH by HEIGHT; levels become short strokes."""
     low, high = shape.shown or (-math.inf, math.inf)
     points = [
         (math.log(x) if shape.log else x, y)
@@ -98,17 +91,7 @@ TEXT_CELL_STYLE = ' style="text-align:left"'
 
 
 def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequence[str]) -> str:
-    """Write the largest effects as a table.
-
-    Parameters
-    ----------
-    ranked : sequence of Effect, LevelEffect or Profile
-        Largest first.
-    provenance : mapping
-        What was explained, and how.
-    notes : sequence of str
-        About the whole.
-    """
+    """Write the largest effects as a table."""
     several = len({effect.output for effect in ranked}) > 1
     heads = ["feature", *(["output"] if several else []), "curve", "importance ± error"]
     differ = any(effect.regions is not None for effect in ranked)
@@ -168,13 +151,7 @@ def spread_of(spread: float, error: float) -> str:
 
 
 def effect_as_html(effect: Result) -> str:
-    """Write one effect: its curve, numbers, sentences, notes.
-
-    Parameters
-    ----------
-    effect : Effect, LevelEffect or Profile
-        What to show.
-    """
+    """Write one effect: its curve, numbers, sentences, notes."""
     captions, is_prediction = effect.captions, effect.quantity == "prediction"
     output = captions.value_axis(effect.output)
     on = output if is_prediction else f"effect on {output}"

@@ -64,62 +64,31 @@ MOST_WITH_ROWS = 60  # effects, the largest ones, whose rows may be drawn: a pag
 
 @dataclass(frozen=True)
 class OtherBins:
-    """The same effect with other bins, which a reader may choose.
+    """The same effect with other bins, which a reader may choose."""
 
-    Attributes
-    ----------
-    bins : Bins
-        The bins.
-    line : Line or None
-        The curve; None where it does not depend on bins.
-    """
-
-    bins: Bins
-    line: Line | None
+    bins: Bins  # the bins
+    line: Line | None  # the curve; None where it does not depend on bins
 
 
 @dataclass(frozen=True)
 class EffectPart:
-    """One feature and output.
+    """One feature and output."""
 
-    Attributes
-    ----------
-    size, error, spread, spread_error : float or None
-        Size of the effect and the typical spread, each with its standard error; None where not
-        known.
-    n_bins : int
-        Bins, levels or points.
-    reading : tuple of str
-        Sentences.
-    notes : tuple of int
-        Which of the page's notes belong to it.
-    shape : Shape
-        What is drawn.
-    sparkline : str
-        Path of the tiny picture.
-    differs : str
-        By whom rows differ, in a few words; nothing where that is not known.
-    regions : RegionPart or None
-        Who differs; None where nobody asked.
-    choice : tuple of OtherBins
-        Other bins that a reader may choose; none where bins stay.
-    partners : str
-        With whom the spread goes, where no regions tell it.
-    """
-
+    # size, error, spread, spread_error: size of the effect and the typical spread, each with
+    # its standard error; None where not known.
     size: float | None
     error: float | None
     spread: float | None
     spread_error: float | None
-    n_bins: int
-    reading: tuple[str, ...]
-    notes: tuple[int, ...]
-    shape: Shape
-    sparkline: str
-    differs: str = ""
-    regions: RegionPart | None = None
-    choice: tuple[OtherBins, ...] = ()
-    partners: str = ""
+    n_bins: int  # bins, levels or points
+    reading: tuple[str, ...]  # sentences
+    notes: tuple[int, ...]  # which of the page's notes belong to it
+    shape: Shape  # what is drawn
+    sparkline: str  # path of the tiny picture
+    differs: str = ""  # by whom rows differ, in a few words; nothing where that is not known.
+    regions: RegionPart | None = None  # who differs; None where nobody asked
+    choice: tuple[OtherBins, ...] = ()  # other bins that a reader may choose; none where bins stay
+    partners: str = ""  # with whom the spread goes, where no regions tell it
 
 
 @dataclass(frozen=True)
@@ -144,39 +113,22 @@ class Footnote:
 
 @dataclass(frozen=True)
 class EffectPage:
-    """Everything that the page says.
+    """Everything that the page says."""
 
-    Attributes
-    ----------
-    title, lead : str
-        Heading, and what was explained in one sentence.
-    facts, settings : tuple of pair of str
-        What stands at the top for everyone, and at the end for who wants to do it again.
-    features : tuple of Section
-        Features.
-    outputs, keys : tuple of str
-        Outputs as people read them, and by their keys.
-    notes : tuple of Footnote
-        What a reader should know.
-    code : str
-        How to make the same again.
-    is_profile : bool
-        Whether curves show predictions.
-    interactions, refits, comparison
-        Pages of pairs, of trainings and of other explanations, which are sections here; None where
-        there are none.
-    """
-
-    title: str
+    title: str  # title, lead: heading, and what was explained in one sentence
     lead: str
+    # facts, settings: what stands at the top for everyone, and at the end for who wants to do
+    # it again.
     facts: tuple[tuple[str, str], ...]
     settings: tuple[tuple[str, str], ...]
-    features: tuple[Section, ...]
-    outputs: tuple[str, ...]
+    features: tuple[Section, ...]  # features
+    outputs: tuple[str, ...]  # outputs, keys: outputs as people read them, and by their keys
     keys: tuple[str, ...]
-    notes: tuple[Footnote, ...]
-    code: str
-    is_profile: bool
+    notes: tuple[Footnote, ...]  # what a reader should know
+    code: str  # how to make the same again
+    is_profile: bool  # whether curves show predictions
+    # interactions, refits, comparison: pages of pairs, of trainings and of other
+    # explanations, which are sections here; None where there are none.
     interactions: PairPage | None = None
     refits: RefitPage | None = None
     comparison: ComparePage | None = None
@@ -213,20 +165,8 @@ def make_page(
 ) -> EffectPage:
     """Gather what a page shows.
 
-    Parameters
-    ----------
-    effects : sequence of Effect, LevelEffect or Profile
-        Features first, outputs within them.
-    provenance : mapping
-        What was explained, and how.
-    notes : sequence of str
-        About the whole.
-    explained : mapping of str to float, optional
-        Share of each output's variance that the curves explain.
-    explained_with_regions : mapping of str to float, optional
-        The same where every row takes the curve of its region.
-    title : str, optional
-        Heading of the page.
+    `explained`: share of each output's variance that the curves explain.
+    `explained_with_regions`: the same where every row takes the curve of its region.
     """
     outputs = tuple(dict.fromkeys(effect.output for effect in effects))
     groups = [effects[i : i + len(outputs)] for i in range(0, len(effects), len(outputs))]
@@ -284,14 +224,14 @@ def short_model(provenance: Mapping[str, Any]) -> str:
 def add_partners(page: EffectPage, found: Mapping[tuple[str, str], str]) -> EffectPage:
     """Say with whom spreads go, by the keys of feature and output, where no regions tell it."""
 
-    def told(section: Section) -> tuple[EffectPart, ...]:
+    def with_partners(section: Section) -> tuple[EffectPart, ...]:
         keys = [(section.key, output) for output in page.keys]
         return tuple(
             part if part.regions else replace(part, partners=found.get(key, ""))
             for key, part in zip(keys, section.parts, strict=True)
         )
 
-    return replace(page, features=tuple(replace(s, parts=told(s)) for s in page.features))
+    return replace(page, features=tuple(replace(s, parts=with_partners(s)) for s in page.features))
 
 
 def with_choices(
@@ -299,14 +239,7 @@ def with_choices(
 ) -> EffectPage:
     """Let readers change bins.
 
-    Parameters
-    ----------
-    page : EffectPage
-        Of the effects.
-    effects : sequence of Result
-        As in `make_page`.
-    others : sequence of sequence of Result
-        The same effects with other bins, any number of times.
+    `others`: the same effects with other bins, any number of times.
     """
     choices = map(collect_other_bins, effects, zip(*others, strict=True))
     features = [
@@ -424,7 +357,7 @@ def summarize_effect_page(
         (f"Explained by the curves{of}", describe_explained_shares(by_caption(explained, read))),
         ("Explained with regions", describe_explained_shares(by_caption(with_regions, read))),
     ]
-    return known_facts(found)
+    return list_known(found)
 
 
 def by_caption(shares: Mapping[str, float], read: Mapping[str, str]) -> dict[str, float]:
@@ -432,7 +365,7 @@ def by_caption(shares: Mapping[str, float], read: Mapping[str, str]) -> dict[str
     return {read.get(output, output): share for output, share in shares.items()}
 
 
-def known_facts(found: Sequence[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
+def list_known(found: Sequence[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
     """Names and words of what is known; what is empty is left out."""
     return tuple((name, clean(text, LONGEST_FACT)) for name, text in found if text)
 
@@ -442,7 +375,7 @@ def list_settings(
 ) -> tuple[tuple[str, str], ...]:
     """Say how something was explained, when and with what; names and words."""
     made = [("Made", created(provenance)), ("Versions", versions(provenance))]
-    return known_facts([("Method", method), ("Bins", bins), *made])
+    return list_known([("Method", method), ("Bins", bins), *made])
 
 
 def created(provenance: Mapping[str, Any]) -> str:

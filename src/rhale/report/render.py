@@ -56,14 +56,10 @@ PAGE_LINE_COLOURS = tuple(  # of several curves: on paper, and on a dark page
 
 
 def render(page: EffectPage) -> str:
-    """Write the page.
-
-    Notes
-    -----
-    Words of the user are escaped by the template, or are JSON that no browser takes for HTML.
-    The policy of the page allows the three texts below by their hash and nothing else: neither
-    other scripts, nor `eval`, nor anything from a network.
-    """
+    """Write the page."""
+    # Words of the user are escaped by the template, or are JSON that no browser takes for
+    # HTML. The policy of the page allows the three texts below by their hash and nothing
+    # else: neither other scripts, nor `eval`, nor anything from a network.
     parts = environment()
     # The scripts that a page needs; that which starts it comes last.
     *before, last = SCRIPTS
@@ -136,16 +132,7 @@ def render_alone(
 ) -> str:
     """Write a page of one kind of result, as `render` that of effects.
 
-    Parameters
-    ----------
-    kind : {"pair", "refit", "compare"}
-        Of which templates.
-    page : PairPage, RefitPage or ComparePage
-        What it says.
-    start : str
-        How its script begins.
-    data : mapping
-        What the scripts need, as plain values; a page without `charts` comes without Vega.
+    `data`: what the scripts need, as plain values; a page without `charts` comes without Vega.
     """
     scripts = ("format.js", "elements.js", "chart.js", "parts.js", f"{kind}_page.js", "alone.js")
     script = write_script(scripts, start)
@@ -237,13 +224,7 @@ def with_breaks(name: str) -> Any:
 
 
 def bar_position(value: float | None, largest: float) -> str:
-    """Where a number is on a bar of length 100.
-
-    Examples
-    --------
-    >>> bar_position(0.25, 0.5), bar_position(None, 0.5)
-    ('50', '0')
-    """
+    """Where a number is on a bar of length 100."""
     return f"{100 * (value or 0.0) / largest:.3g}" if largest > 0 else "0"
 
 
@@ -355,13 +336,7 @@ def region_kinds(page: EffectPage) -> set[str]:
 
 
 def as_json(value: Any) -> str:
-    r"""Write JSON that cannot end a script element, and that any parser takes.
-
-    Examples
-    --------
-    >>> as_json({"a": "</script>"})
-    '{"a":"\\u003c/script\\u003e"}'
-    """
+    r"""Write JSON that cannot end a script element, and that any parser takes."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return "".join(UNSAFE.get(letter, letter) for letter in text)
 

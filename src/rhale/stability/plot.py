@@ -44,13 +44,7 @@ SAME_ROWS_VERDICT = "all trainings had the same rows: nothing is known of others
 
 
 def interval_between(level: float, length: int, *, cut: bool = False) -> str:
-    """Name the interval that covers other trainings; say so where the axis ends before it.
-
-    Examples
-    --------
-    >>> interval_between(0.95, 40), interval_between(0.95, 28, cut=True)
-    ('95 % interval between trainings', '95 % between trainings, cut')
-    """
+    """Name the interval that covers other trainings; say so where the axis ends before it."""
     percent, end = f"{100 * level:.4g} %", ", cut" if cut else ""
     words = f"{percent} interval between trainings{end}"
     return words if len(words) <= length else f"{percent} between trainings{end}"
@@ -74,13 +68,7 @@ def write_refit_importance(effect: RefitEffect, level: float) -> str:
 
 
 def tell_return(p_value: float) -> str:
-    """Say whether an effect comes back.
-
-    Examples
-    --------
-    >>> tell_return(1e-9), tell_return(0.2)
-    ('comes back (p < 0.001)', 'does not come back (p = 0.2)')
-    """
+    """Say whether an effect comes back."""
     if np.isnan(p_value):
         return UNKNOWN_RETURN
     words = "comes back" if p_value <= REPLICATION_LEVEL else "does not come back"
@@ -88,13 +76,7 @@ def tell_return(p_value: float) -> str:
 
 
 def tell_p(p_value: float) -> str:
-    """Write a p-value with digits enough to see on which side of the level it is.
-
-    Examples
-    --------
-    >>> tell_p(0.0123), tell_p(0.0504), tell_p(0.0), tell_p(float("nan"))
-    ('p = 0.012', 'p = 0.0504', 'p < 0.001', 'p not known')
-    """
+    """Write a p-value with digits enough to see on which side of the level it is."""
     if np.isnan(p_value):
         return "p not known"
     if p_value < LEAST_P:
@@ -191,16 +173,16 @@ def plot_refits(
     else:
         field.begin()
         explained = draw_layers(field, effect, wanted)
-        told = write_stability(field.board.ax, effect, level, new=new)
-        add_levels_legend(field.board, explained, new=new, title=told)
+        told = write_stability(field.oriented.ax, effect, level, new=new)
+        add_levels_legend(field.oriented, explained, new=new, title=told)
         if not new:
-            lift_above(field.board.ax, len(explained))
+            lift_above(field.oriented.ax, len(explained))
     field.name_places(first)
-    label_oriented_axes(field.board, [first], center)
+    label_oriented_axes(field.oriented, [first], center)
     if not first.labels:
-        field.board.ax.set_xlabel(ticks.axis_name(first, style.LABEL_LENGTH), **LITERAL)
+        field.oriented.ax.set_xlabel(ticks.axis_name(first, style.LABEL_LENGTH), **LITERAL)
     field.name_scale()
-    return field.board.ax
+    return field.oriented.ax
 
 
 def read_refit_view(
@@ -246,8 +228,8 @@ def draw_layers(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> li
     if gone is not None:
         draw_missing(field, effect, gone, wanted)
     field.fit()
-    is_cut = cut_interval(field.board, [path] if gone is None else [path, gone])
-    length = canvas.label_letters(field.board.ax)
+    is_cut = cut_interval(field.oriented, [path] if gone is None else [path, gone])
+    length = canvas.label_letters(field.oriented.ax)
     for band in explained:
         if band.get_gid() == "rhale:between":
             band.set_label(interval_between(wanted.level, length, cut=is_cut))
@@ -257,7 +239,7 @@ def draw_layers(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> li
 def draw_constant(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> None:
     """Say that there is no curve; show missing values where they were measured."""
     first, gone = effect.effects[0], read_missing(effect, wanted)
-    item, ax = read_item(first, wanted.center, wanted.level), field.board.ax
+    item, ax = read_item(first, wanted.center, wanted.level), field.oriented.ax
     if gone is None:
         field.draw_constant([item._replace(missing=None)], wanted.level)
         return
@@ -306,23 +288,23 @@ def draw_missing(
     first = effect.effects[0]
     spot = Trace(*np.full((5, 1), np.nan))
     ax, spot = field.place_missing(spot)
-    aside = ax is not field.board.ax
-    board, path = OrientedAxes(ax) if aside else field.board, path._replace(x=spot.x)
-    marks = PointMarks(board, style.LARGEST_DOT, SIDE_ROOM)
+    aside = ax is not field.oriented.ax
+    oriented, path = OrientedAxes(ax) if aside else field.oriented, path._replace(x=spot.x)
+    marks = PointMarks(oriented, style.LARGEST_DOT, SIDE_ROOM)
     if wanted.trainings:
         marks.draw_trainings(path, "")
     marks.draw_interval(path)
     marks.draw_own(path, "")
     mean = Trace(path.x, path.curve, path.between, path.low, path.high)
-    dots.draw_missing_dot(board, mean, style.LARGEST_DOT, style.ALONE)
+    dots.draw_missing_dot(oriented, mean, style.LARGEST_DOT, style.ALONE)
     if aside:
         for values in (*path.curves, path.low, path.high):
-            missing_panel.reserve(field.board.ax, mean._replace(curve=values), spread=False)
+            missing_panel.reserve(field.oriented.ax, mean._replace(curve=values), spread=False)
         share = 0.0 if first.missing is None else first.missing.share
         missing_panel.label_side(ax, f"missing\n{100 * share:.3g} %", style.NAME_TEXT)
 
 
-def cut_interval(board: OrientedAxes, paths: Sequence[RefitTrace]) -> bool:
+def cut_interval(oriented: OrientedAxes, paths: Sequence[RefitTrace]) -> bool:
     """Let the axis end before intervals that would leave nothing to see; tell whether it did."""
     drawn = [part for path in paths for part in (path.curves, path.own) if part is not None]
     values = np.concatenate([np.ravel(part) for part in drawn])
@@ -338,7 +320,7 @@ def cut_interval(board: OrientedAxes, paths: Sequence[RefitTrace]) -> bool:
     limits = canvas.widen_interval(
         min(reach[0], 0.0), max(reach[1], 0.0), style.ROOM_FOR_STRIP, style.AXIS_MARGIN
     )
-    (board.ax.set_xlim if board.turned else board.ax.set_ylim)(*limits, auto=True)
+    (oriented.ax.set_xlim if oriented.horizontal else oriented.ax.set_ylim)(*limits, auto=True)
     return True
 
 
@@ -449,8 +431,10 @@ def plot_replication(
     # Set how far the axes reach, and part the lines.
     n_lines = ranking.importance.size
     ax.set_xlim(0.0, 1.04 * ranking.right)
-    slots = ax.get_window_extent().height / ax.figure.dpi / (canvas.magnify() * RANKING_LINE_INCHES)
-    ax.set_ylim(max(n_lines, slots) - 0.4, -0.6)  # few lines stand on top
+    n_visible = (
+        ax.get_window_extent().height / ax.figure.dpi / (canvas.magnify() * RANKING_LINE_INCHES)
+    )
+    ax.set_ylim(max(n_lines, n_visible) - 0.4, -0.6)  # few lines stand on top
     for place in np.arange(1, n_lines) - 0.5:
         rule = ax.axhline(place, color=style.ZERO_LINE, linewidth=style.HAIR_LINE)
         rule.set(zorder=0.4, alpha=0.5, gid="rhale:rule")

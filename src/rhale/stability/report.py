@@ -35,7 +35,7 @@ from rhale.report.page import (
     Footnote,
     drop_size_rounding,
     footnotes,
-    known_facts,
+    list_known,
     list_settings,
     read_arguments,
     rows_in_words,
@@ -103,16 +103,7 @@ def tell_refits(
 ) -> str:
     """Say what the trainings show.
 
-    Parameters
-    ----------
-    effect : RefitEffect
-        One feature and output.
-    path : RefitTrace or None
-        What is drawn of it; None where the feature has one value.
-    ends : pair of float
-        Of the interval of its importance.
-    alike : list of str
-        Features that it can hardly be told from.
+    `path`: what is drawn of it; None where the feature has one value.
     """
     name = isolated(clean(effect.captions.feature(effect.name), MAX_REFIT_NAME_LETTERS))
     if path is None:
@@ -280,12 +271,7 @@ class RefitPage:
 def make_refit_page(table: Refits, title: str | None = None) -> RefitPage:
     """Gather what a page of refits shows.
 
-    Parameters
-    ----------
-    table : Refits
-        Effects of all trainings, and how they came about.
-    title : str, optional
-        Heading of the page.
+    `table`: effects of all trainings, and how they came about.
     """
     first = table.explanations[0]
     alike = find_correlated(first.features, first.sample_x, first.sample_weight)
@@ -308,7 +294,7 @@ def make_refit_page(table: Refits, title: str | None = None) -> RefitPage:
     return RefitPage(
         title=clean(title or "What would come back if the model were trained again"),
         lead=f"A {learner} was trained {n} times: what all trainings agree on would come back.",
-        facts=known_facts(found),
+        facts=list_known(found),
         settings=list_settings(EFFECT_METHODS.get(method, method), provenance),
         trained=trained_in_words(table),
         outputs=tuple(make_refit_output(table, output, alike, notes) for output in table.outputs),
@@ -415,14 +401,7 @@ def end_of_bars(rows: Sequence[RefitRow]) -> float:
 
 
 def size_with_interval(row: RefitRow, largest: float) -> str:
-    r"""Importance or strength, and between what its mean over trainings is.
-
-    Examples
-    --------
-    >>> row = RefitRow(("age",), 0.62, 0.52, 0.72, 0.6, "0.01", "yes")
-    >>> size_with_interval(row, 0.72)
-    '0.620 [0.520,\xa00.720]'
-    """
+    r"""Importance or strength, and between what its mean over trainings is."""
     size = fixed_or_dash(row.size, largest, REFIT_TABLE_DIGITS)
     if row.low is None or row.high is None:
         return size
@@ -533,14 +512,7 @@ def refits_as_html(
 ) -> str:
     """Write what would come back as a table.
 
-    Parameters
-    ----------
-    ranked : sequence of RefitEffect
-        Largest replicated importance first.
-    provenance : mapping
-        What was trained, and how.
-    remarks : sequence of str
-        Notes about the whole, and trainings that failed.
+    `remarks`: notes about the whole, and trainings that failed.
     """
     several, shown = len({effect.output for effect in ranked}) > 1, ranked[:MAX_EFFECT_ROWS]
     scale = max((effect.importance for effect in shown), default=0.0)
