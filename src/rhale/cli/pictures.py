@@ -196,9 +196,8 @@ class Band(NamedTuple):
     high: FloatArray
 
 
-def draw_band(ax: Axes, band: Band, ink: str, words: tuple[str, str]) -> None:
+def draw_band(ax: Axes, band: Band, ink: str, question: str, name: str) -> None:
     """Draw a curve and its band under the question that it answers, and name the band."""
-    question, name = words
     ax.axhline(0.0, color="#B0B0B0", linewidth=0.8, zorder=0.5)
     ax.fill_between(band.x, band.low, band.high, color=ink, alpha=0.35, linewidth=0.8)
     ax.plot(band.x, band.curve, color=colours.EFFECT_COLOUR, linewidth=1.6)
@@ -225,19 +224,21 @@ def draw_spread_and_intervals(one: Result, many: RefitEffect) -> Figure:
     between = Band(other.x, other.curve, other.low, other.high)
     panels[2].plot(other.x, other.curves.T, color=colours.BETWEEN_COLOUR, linewidth=0.6, alpha=0.6)
     draw_band(
-        panels[0], spread, colours.SPREAD_COLOUR, ("How do rows differ?", "spread between rows")
+        panels[0], spread, colours.SPREAD_COLOUR, "How do rows differ?", "spread between rows"
     )
     draw_band(
         panels[1],
         rows,
         colours.UNCERTAINTY_COLOUR,
-        ("Where is this model's curve?", "95 % interval,\nthis model"),
+        "Where is this model's curve?",
+        "95 % interval,\nthis model",
     )
     draw_band(
         panels[2],
         between,
         colours.BETWEEN_COLOUR,
-        ("And after another training?", "95 % interval,\nbetween trainings"),
+        "And after another training?",
+        "95 % interval,\nbetween trainings",
     )
     figure.supxlabel(one.name, fontsize="medium")
     panels[0].set_ylabel(f"effect of {one.name} (centred)")

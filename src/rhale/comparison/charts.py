@@ -250,7 +250,15 @@ def compile_compare_charts(forms: set[str], n_compared: int) -> dict[str, Any]:
 def compile_compare_chart(kind: str, n_compared: int) -> dict[str, Any]:
     """Make one kind of chart, ready for Vega."""
     if kind in (COMPARE_CHART_KINDS["levels"], NARROW):
-        return to_vega(level_compare_chart(n_compared, is_narrow=kind == NARROW))
+        # Levels below one another: dots with whiskers, their differences, shares of rows.
+        panels = [
+            level_compare_panel("lines", VALUE, n_compared, labels=True),
+            level_compare_panel("gaps", SLOPE, n_compared, labels=False),
+            *([] if kind == NARROW else [level_shares_panel(n_compared)]),
+        ]
+        params = [alt.param(name=LABELS, value=[]), alt.param(name=SIDES, value=n_compared)]
+        chart = alt.hconcat(*panels, spacing=18, bounds="flush").resolve_scale(y="shared")
+        return to_vega(settled(chart.add_params(*params)))
     # Curves above, differences below them, and where the rows of each are.
     scale = "utc" if kind == COMPARE_CHART_KINDS["dates"] else "linear"
     hidden, shown = x_axis(scale, labels=False), x_axis(scale, labels=True)
@@ -304,18 +312,6 @@ def rows_panel(x: Any, n_compared: int) -> Any:
     return alt.layer(*layers, hover_line(x)).properties(
         width=CHART_WIDTH, height=COMPARE_STRIP_HEIGHT * n_compared
     )
-
-
-def level_compare_chart(n_compared: int, *, is_narrow: bool) -> Any:
-    """Levels below one another: dots with whiskers, their differences, shares of rows."""
-    panels = [
-        level_compare_panel("lines", VALUE, n_compared, labels=True),
-        level_compare_panel("gaps", SLOPE, n_compared, labels=False),
-        *([] if is_narrow else [level_shares_panel(n_compared)]),
-    ]
-    params = [alt.param(name=LABELS, value=[]), alt.param(name=SIDES, value=n_compared)]
-    chart = alt.hconcat(*panels, spacing=18, bounds="flush").resolve_scale(y="shared")
-    return settled(chart.add_params(*params))
 
 
 def offset_explanations() -> Any:

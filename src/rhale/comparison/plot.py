@@ -201,7 +201,15 @@ def plot_difference(
     explained = draw_compared_curves(fields[0], comparison, looks, smooth=smooth)
     explained += fields[0].explain_intervals(comparison.differences[0].level, len(looks))
     if len(fields) > 1:
-        draw_all_differences(fields[1], comparison, looks)
+        # Draw the difference of every other explanation to the first, in the look of the other.
+        below = fields[1]
+        draw_comparison_zero(below)
+        n_items = len(comparison.differences)
+        for index, found in enumerate(comparison.differences):
+            draw_difference(below, found, looks[index + 1], index, n_items)
+        if not any(found.is_known for found in comparison.differences):
+            where = below.oriented.ax
+            where.text(0.5, 0.5, "no rows in common", transform=where.transAxes, ha="center")
     if len(fields) == N_DETAIL_PANELS:
         draw_compared_rows(fields[2], comparison, looks)
     for field in fields[1::-1]:  # curves last: they reach farther, and the axis is shared
@@ -209,7 +217,40 @@ def plot_difference(
     if len(fields) > 1:
         keep_scale(fields[0].oriented, fields[1].oriented)
     write_detail_ticks(fields, comparison)
-    write_words(panels, comparison, explained, new=axes is None)
+    # Name the axes, explain the colours, and say what was found.
+    new = axes is None
+    is_row = new and panels[0].get_shared_y_axes().joined(panels[0], panels[-1]) and len(panels) > 1
+    # Say what curves, differences and strips show.
+    verb = "prediction of" if comparison.results[0].quantity == "prediction" else "effect on"
+    output = comparison.captions.value_axis(comparison.output)
+    side: Literal["width", "height"] = "width" if is_row else "height"
+    words = [
+        f"{verb} {fit_name(output, max(8, canvas.letters(panels[0], side) - len(verb)))}",
+        f"difference to {fit_name(comparison.names[0], 20)}",
+        "rows",
+    ]
+    for ax, word in zip(panels, words, strict=False):
+        (ax.set_xlabel if is_row else ax.set_ylabel)(word, fontsize=style.NAME_TEXT, **LITERAL)
+    first = comparison.results[0]
+    name = join_names([comparison.captions.axis(comparison.name)], style.LABEL_LENGTH)
+    if (
+        find_result_axis_kind(first) == "date"
+        and not first.labels
+        and not ticks.in_calendar(reach(first))
+    ):
+        name += " (days since 1970)"
+    if is_row:
+        panels[0].set_ylabel(name, **LITERAL)
+    else:
+        panels[-1].set_xlabel(name, **LITERAL)
+    told = tell_found(comparison)
+    if new:
+        figure = cast(Figure, panels[0].figure)
+        canvas.add_figure_legend(figure, explained, title="")
+        figure.suptitle(fit_name(told, 80), fontsize=style.NAME_TEXT, **LITERAL)
+    else:
+        canvas.add_legend(panels[0], explained, outside=False)
+        panels[0].set_title(fit_name(told, 60), fontsize=style.NAME_TEXT, loc="left", **LITERAL)
     fields[-1].name_scale()
     return panels
 
@@ -265,19 +306,6 @@ def make_detail_axis(one: FeatureComparison, ax: Axes, *, turned: bool) -> PlotA
     return ContinuousAxis(ax, view=read_common_view(one.results))
 
 
-def draw_all_differences(
-    field: PlotAxis, one: FeatureComparison, looks: Sequence[style.Look]
-) -> None:
-    """Draw the difference of every other explanation to the first, in the look of the other."""
-    draw_comparison_zero(field)
-    n_items = len(one.differences)
-    for index, found in enumerate(one.differences):
-        draw_difference(field, found, looks[index + 1], index, n_items)
-    if not any(found.is_known for found in one.differences):
-        where = field.oriented.ax
-        where.text(0.5, 0.5, "no rows in common", transform=where.transAxes, ha="center")
-
-
 def fit(field: PlotAxis) -> None:
     """Let the axes reach as far as what is drawn; rows have a panel of their own."""
     if isinstance(field, CategoricalAxis):
@@ -320,48 +348,6 @@ def write_detail_ticks(fields: Sequence[PlotAxis], one: FeatureComparison) -> No
     )
     for side in ("top", "right", "bottom" if turned else "left"):
         ax.spines[side].set_visible(False)
-
-
-def write_words(
-    panels: AxesArray,
-    one: FeatureComparison,
-    explained: list[Artist],
-    *,
-    new: bool,
-) -> None:
-    """Name the axes, explain the colours, and say what was found."""
-    turned = new and panels[0].get_shared_y_axes().joined(panels[0], panels[-1]) and len(panels) > 1
-    # Say what curves, differences and strips show.
-    verb = "prediction of" if one.results[0].quantity == "prediction" else "effect on"
-    output = one.captions.value_axis(one.output)
-    side: Literal["width", "height"] = "width" if turned else "height"
-    words = [
-        f"{verb} {fit_name(output, max(8, canvas.letters(panels[0], side) - len(verb)))}",
-        f"difference to {fit_name(one.names[0], 20)}",
-        "rows",
-    ]
-    for ax, word in zip(panels, words, strict=False):
-        (ax.set_xlabel if turned else ax.set_ylabel)(word, fontsize=style.NAME_TEXT, **LITERAL)
-    first = one.results[0]
-    name = join_names([one.captions.axis(one.name)], style.LABEL_LENGTH)
-    if (
-        find_result_axis_kind(first) == "date"
-        and not first.labels
-        and not ticks.in_calendar(reach(first))
-    ):
-        name += " (days since 1970)"
-    if turned:
-        panels[0].set_ylabel(name, **LITERAL)
-    else:
-        panels[-1].set_xlabel(name, **LITERAL)
-    told = tell_found(one)
-    if new:
-        figure = cast(Figure, panels[0].figure)
-        canvas.add_figure_legend(figure, explained, title="")
-        figure.suptitle(fit_name(told, 80), fontsize=style.NAME_TEXT, **LITERAL)
-    else:
-        canvas.add_legend(panels[0], explained, outside=False)
-        panels[0].set_title(fit_name(told, 60), fontsize=style.NAME_TEXT, loc="left", **LITERAL)
 
 
 def tell_found(one: FeatureComparison) -> str:

@@ -31,7 +31,7 @@ from rhale.report.notebook import (
     write_curve_svg,
     write_sparkline_path,
 )
-from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS
+from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS, Shape
 from rhale.report.page import (
     EFFECT_METHODS,
     LONGEST_FACT,
@@ -300,7 +300,8 @@ def make_row(
     known = found.is_known
     flat = None if found.differs else 0.0  # noise, as large as the picture, would look like a shape
     lines = [
-        Small(
+        Shape(
+            "curve",
             line.x,
             tuple(y if flat is None else flat for y in line.y),
             dots=shape.dots,
@@ -324,17 +325,6 @@ def make_row(
         moved=bool(found.drift is not None and found.drift.moved),
         sparkline=write_sparkline_path(lines[0]) if lines else "",
     )
-
-
-@dataclass(frozen=True)
-class Small:
-    """What a tiny picture shows."""
-
-    x: tuple[float | None, ...]
-    y: tuple[float | None, ...]
-    dots: bool
-    log: bool = False
-    shown: tuple[float | None, ...] = ()
 
 
 def signed(value: float) -> str:

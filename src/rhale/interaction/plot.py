@@ -278,13 +278,6 @@ class Held(NamedTuple):
     look: style.Look  # of its line
 
 
-class BrokenLine(NamedTuple):
-    """Nodes along a line, and where the line is broken."""
-
-    nodes: IntArray
-    gone: BoolArray
-
-
 def plot_pair_lines(
     pair: DrawnPair,
     *,
@@ -350,7 +343,7 @@ def plot_pair_lines(
             np.nan_to_num(values) @ held.shares for values in (pair.heights, pair.standard_error)
         )
         known = pair.measured[:, held.cell_index]
-        nodes, gone = BrokenLine(np.arange(known.size), ~known)
+        nodes, gone = np.arange(known.size), ~known
         if not moving.axis.is_levels:
             nodes, gone = join_cells(known)
         heights = moving.main + joint
@@ -422,8 +415,8 @@ def choose_percentiles(side: DrawnPairFeature) -> list[Held]:
     return chosen
 
 
-def join_cells(known: BoolArray) -> BrokenLine:
-    """List the nodes along cells that have rows; between stretches of them the line is broken."""
+def join_cells(known: BoolArray) -> tuple[IntArray, BoolArray]:
+    """List the nodes along cells that have rows, and which of them break the line between stretches."""
     nodes: list[int] = []
     gone: list[bool] = []
     for cell in np.flatnonzero(known).tolist():
@@ -435,7 +428,7 @@ def join_cells(known: BoolArray) -> BrokenLine:
             gone.append(False)
         nodes.append(cell + 1)
         gone.append(False)
-    return BrokenLine(np.array(nodes, dtype=np.intp), np.array(gone, dtype=np.bool_))
+    return np.array(nodes, dtype=np.intp), np.array(gone, dtype=np.bool_)
 
 
 def draw_line(field: ContinuousAxis, path: Trace, held: Held, *, levels: bool) -> Line2D:
@@ -495,16 +488,10 @@ TILE_ROUNDING = 1e-9  # of the largest number: rounding
 TILE_LINE_HEIGHT = 1.5  # height of a tile with a number, by the size of its letters
 
 
-class Tiles(NamedTuple):
-    """Where tiles lie: limits along x and y."""
-
-    x: FloatArray
-    y: FloatArray
-
-
-def hatch_tiles(ax: Axes, tiles: Tiles, wanted: BoolArray, label: str) -> PolyCollection:
+def hatch_tiles(
+    ax: Axes, x: FloatArray, y: FloatArray, wanted: BoolArray, label: str
+) -> PolyCollection:
     """Hatch some tiles, `wanted` by x and y, (n_x, n_y); they keep the paper's colour."""
-    x, y = tiles
     corners = [
         [(x[i], y[j]), (x[i + 1], y[j]), (x[i + 1], y[j + 1]), (x[i], y[j + 1])]
         for i, j in np.argwhere(wanted)
@@ -627,7 +614,7 @@ def plot_pair_map(
     most = limit or reach or 1.0
     cells = ax.pcolormesh(*limits, heights.T, cmap=style.SURFACE_MAP, vmin=-most, vmax=most)
     cells.set(gid="rhale:map", rasterized=True, zorder=1)
-    hatch_tiles(ax, Tiles(first.limits, second.limits), ~pair.measured, "no rows")
+    hatch_tiles(ax, first.limits, second.limits, ~pair.measured, "no rows")
     set_limits(ax, sides)
     for side, along in zip(sides, get_args(Along), strict=True):
         if rows:

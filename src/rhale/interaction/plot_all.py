@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.effects.binning.partition import require_count
 from rhale.interaction.pair_effect import PAIR_NAME_SEPARATOR, PairMethod, PairResult, can_be_ranked
-from rhale.interaction.plot import Tiles, has_room, hatch_tiles, write_tiles
+from rhale.interaction.plot import has_room, hatch_tiles, write_tiles
 from rhale.naming import find_output
 from rhale.output import colours
 from rhale.plots import canvas, style
@@ -156,17 +156,18 @@ def draw_tiles(ax: Axes, values: FloatArray, strength: str) -> list[Artist]:
     """Draw strengths and importance, each in its colours; return what a legend explains."""
     n, own = len(values), np.eye(len(values), dtype=bool)
     limits = np.arange(n + 1.0) - 0.5
-    tiles = Tiles(limits, limits)
     scales = {
         "strengths": Scale(strength, style.STRENGTH_MAP, np.where(own, np.nan, values)),
         "importance": Scale("importance", style.IMPORTANCE_MAP, np.where(own, values, np.nan)),
     }
-    empty = hatch_tiles(ax, tiles, np.isnan(values) & ~own, "not measured")
+    empty = hatch_tiles(ax, limits, limits, np.isnan(values) & ~own, "not measured")
     ax.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5))
     has_numbers = n <= MAX_NUMBERED_FEATURES and has_room(ax, n, n)
     for gid, scale in scales.items():
         # Colour the tiles of one quantity.
-        mesh = ax.pcolormesh(*tiles, scale.values.T, cmap=scale.colours, vmin=0.0, vmax=scale.reach)
+        mesh = ax.pcolormesh(
+            limits, limits, scale.values.T, cmap=scale.colours, vmin=0.0, vmax=scale.reach
+        )
         mesh.set(edgecolor=ax.get_facecolor(), linewidth=style.HAIR_LINE, zorder=1)
         mesh.set_gid(f"rhale:{gid}")
         if has_numbers:

@@ -392,18 +392,12 @@ class PairPage:
     has_h2: bool
 
 
-class PairPageLimits(NamedTuple):
-    """How much a page shows: rows of the ranking, and pairs that are drawn."""
-
-    rows: int = MAX_RANKING_ROWS
-    pairs: int = MAX_DRAWN_PAIRS
-
-
-DEFAULT_PAIR_LIMITS = PairPageLimits()
-
-
 def make_pair_page(
-    table: Interactions, title: str | None = None, limits: PairPageLimits = DEFAULT_PAIR_LIMITS
+    table: Interactions,
+    title: str | None = None,
+    *,
+    most_rows: int = MAX_RANKING_ROWS,
+    most_pairs: int = MAX_DRAWN_PAIRS,
 ) -> PairPage:
     """Gather what a page of interactions shows."""
     texts = list(dict.fromkeys(note for pair in table.pairs for note in pair.notes))
@@ -418,7 +412,10 @@ def make_pair_page(
         facts=summarize_pair_page(table),
         settings=list_settings(PAIR_METHODS[method], table.provenance),
         meaning=MEANINGS[method],
-        outputs=tuple(make_pair_output(table, output, texts, limits) for output in table.outputs),
+        outputs=tuple(
+            make_pair_output(table, output, texts, most_rows=most_rows, most_pairs=most_pairs)
+            for output in table.outputs
+        ),
         notes=tuple(Footnote(clean(text), "") for text in table.notes)
         + tuple(Footnote(clean(text), list_noted_pairs(text, table.pairs)) for text in texts),
         code=write_pair_code(table),
@@ -427,18 +424,18 @@ def make_pair_page(
 
 
 def make_pair_output(
-    table: Interactions, output: str, texts: Sequence[str], limits: PairPageLimits
+    table: Interactions, output: str, texts: Sequence[str], *, most_rows: int, most_pairs: int
 ) -> OutputPart:
     """Gather what is said of one output."""
     ranked = table.ranked(output)
     scale = math.sqrt(float(table.variance[table.outputs.index(output)]))
-    shown = with_surface(p for p in ranked[: limits.pairs] if drop_size_rounding(p.strength, scale))
+    shown = with_surface(p for p in ranked[:most_pairs] if drop_size_rounding(p.strength, scale))
     drawn = {pair.names: part for part, pair in enumerate(shown)}
     n_notes = len(table.notes)
     interacting = [pair for pair in ranked if drop_size_rounding(pair.strength, scale)]
     rows = tuple(
         rank(pair, scale, drawn.get(pair.names), [n_notes + texts.index(n) for n in pair.notes])
-        for pair in (interacting or ranked[: limits.pairs])[: limits.rows]
+        for pair in (interacting or ranked[:most_pairs])[:most_rows]
     )
     return OutputPart(
         name=clean(table.captions.output(output)),

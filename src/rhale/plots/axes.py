@@ -203,9 +203,19 @@ class ContinuousAxis(NamedTuple):
                     missing_panel.draw_one(self.ax, item.missing, level)
             return
         pairs = zip(items, looks, strict=True)
-        found = [missing_panel.Point(i.missing, look) for i, look in pairs if i.missing is not None]
+        points = [(item.missing, look) for item, look in pairs if item.missing is not None]
+        if not points:
+            return
+        # Several points stand side by side, each in its colour.
+        side, width = missing_panel.find_side(self.ax), 0.6 * style.LARGEST_DOT
+        for index, (point, look) in enumerate(points):
+            place = 0.8 * ((index + 0.5) / len(points) - 0.5)
+            path = point._replace(x=np.array([place]))
+            dots.draw_ci(OrientedAxes(side), path, level, width, look.colour)
+            dots.draw_missing_dot(OrientedAxes(side), path, width, look)
+            missing_panel.reserve(self.ax, path, spread=False)
         size = style.NUMBER_TEXT if self.small else style.NAME_TEXT
-        missing_panel.draw_several(self.ax, found, level, size)
+        missing_panel.label_side(side, "missing", size)
 
     def place_missing(self, point: Trace) -> tuple[Axes, Trace]:
         """Find the narrow panel."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,13 +13,6 @@ from rhale.plots import canvas, marks, style
 from rhale.plots.categorical_axis import OrientedAxes
 
 PANEL = "rhale:missing-panel"
-
-
-class Point(NamedTuple):
-    """One point without a value, and how it looks."""
-
-    path: Trace
-    look: style.Look
 
 
 def draw_missing_result(
@@ -59,20 +51,6 @@ def draw_one(
     reserve(ax, path, spread=spread)
     label_side(oriented.ax, "missing", style.NUMBER_TEXT)
     return oriented.ax
-
-
-def draw_several(ax: Axes, items: Sequence[Point], level: float, size: str) -> None:
-    """Draw points side by side, each in its colour; nothing where there are none."""
-    if not items:
-        return
-    side, width = find_side(ax), 0.6 * style.LARGEST_DOT
-    for index, item in enumerate(items):
-        place = 0.8 * ((index + 0.5) / len(items) - 0.5)
-        path = item.path._replace(x=np.array([place]))
-        marks.draw_ci(OrientedAxes(side), path, level, width, item.look.colour)
-        marks.draw_missing_dot(OrientedAxes(side), path, width, item.look)
-        reserve(ax, path, spread=False)
-    label_side(side, "missing", size)
 
 
 def label_side(side: Axes, label: str, size: str) -> None:

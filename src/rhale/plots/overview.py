@@ -391,7 +391,22 @@ def open_feature_panels(
     if axes is None:
         most = MOST_COLUMNS if any(feature.curves for feature in features) else n_panels
         chosen = columns or min(most, choose_columns(n_panels))
-        return make_panels(features, chosen, sharey=sharey)
+        # Make a figure with a panel for each feature; it grows with their number.
+        n_panels = len(features)
+        figure = canvas.new_figure(figure_size(features, chosen))
+        places = figure.add_gridspec(-(-n_panels // chosen), chosen)
+        panels: list[Axes] = []
+        for index in range(n_panels):
+            first = panels[0] if sharey and panels else None
+            ax = figure.add_subplot(places[index // chosen, index % chosen], sharey=first)
+            ax.tick_params(labelsize=style.NUMBER_TEXT, labelleft=not sharey or index % chosen == 0)
+            ax.xaxis.set_major_locator(MaxNLocator(4 if chosen > 2 else 6))
+            ax.xaxis.get_offset_text().set_fontsize(style.NUMBER_TEXT)
+            if first is None:
+                ax.yaxis.set_major_locator(MaxNLocator(5))
+                canvas.write_plain_numbers(ax, 4)
+            panels.append(ax)
+        return as_axes_array(panels)
     given = [axes] if isinstance(axes, Axes) else np.asarray(list(axes), dtype=object).ravel()
     if len(given) < n_panels:
         msg = f"{n_panels} features need as many axes; found {len(given)}. Or set top"
@@ -432,25 +447,6 @@ def figure_size(features: Sequence[Panel], columns: int) -> tuple[float, float]:
     )
 
 
-def make_panels(features: Sequence[Panel], columns: int, *, sharey: bool) -> AxesArray:
-    """Make a figure with a panel for each feature; it grows with their number."""
-    n_panels = len(features)
-    figure = canvas.new_figure(figure_size(features, columns))
-    places = figure.add_gridspec(-(-n_panels // columns), columns)
-    panels: list[Axes] = []
-    for index in range(n_panels):
-        first = panels[0] if sharey and panels else None
-        ax = figure.add_subplot(places[index // columns, index % columns], sharey=first)
-        ax.tick_params(labelsize=style.NUMBER_TEXT, labelleft=not sharey or index % columns == 0)
-        ax.xaxis.set_major_locator(MaxNLocator(4 if columns > 2 else 6))
-        ax.xaxis.get_offset_text().set_fontsize(style.NUMBER_TEXT)
-        if first is None:
-            ax.yaxis.set_major_locator(MaxNLocator(5))
-            canvas.write_plain_numbers(ax, 4)
-        panels.append(ax)
-    return as_axes_array(panels)
-
-
 def y_reach(features: Sequence[Panel], *, several: bool) -> tuple[float, float]:
     """Lowest and highest y to show: curves and intervals whole, the spread within bounds."""
     paths = [path for feature in features for path in feature.everything]
@@ -479,17 +475,13 @@ def set_panel_ylim(panels: AxesArray, features: list[Panel], *, sharey: bool) ->
         if all(is_negligible_effect(item.result, results) for item in feature.items):
             keep_in_proportion(OrientedAxes(ax), results)
         if not several:
-            marks += mark_feature(ax, feature)
-    return marks
-
-
-def mark_feature(ax: Axes, feature: Panel) -> list[Artist]:
-    """Mark where the spread of curves, levels and missing values is cut."""
-    marks, field = list[Artist](), feature.place(ax)
-    for item in [] if feature.curves else feature.items:
-        marks += mark_cut(ax, item.path)
-        if item.missing is not None:
-            marks += mark_cut(*field.place_missing(item.missing))
+            # Mark where the spread of curves, levels and missing values is cut.
+            cut, field = list[Artist](), feature.place(ax)
+            for item in [] if feature.curves else feature.items:
+                cut += mark_cut(ax, item.path)
+                if item.missing is not None:
+                    cut += mark_cut(*field.place_missing(item.missing))
+            marks += cut
     return marks
 
 

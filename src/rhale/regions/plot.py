@@ -42,7 +42,7 @@ from rhale.plots.categorical_axis import (
 from rhale.plots.labels import LITERAL, fit_name, folded
 from rhale.plots.proportion import keep_in_proportion
 from rhale.plots.view import PLAIN_VIEW, AxisView, Limits, Scale, Sort, read_view
-from rhale.regions.result import Region, RegionTree, Split
+from rhale.regions.result import RegionTree, Split
 from rhale.regions.wording import ALL_ROWS, call_features, join_words, short_rules
 from rhale.stats.arrays import BoolArray, FloatArray
 
@@ -100,7 +100,9 @@ def read_region_curves(
         return []
     common = read_item(effect, layers.center, layers.level, smooth=smooth)
     curves: list[RegionCurve] = []
-    for place, look in zip(choose_largest(regions), looks, strict=False):
+    # Choose the regions with the most rows, in their order.
+    by_size = sorted(range(len(regions)), key=lambda i: -regions[i].share_of_rows)
+    for place, look in zip(sorted(by_size[:MAX_REGION_CURVES]), looks, strict=False):
         region = regions[place].effect
         item = read_item(region, layers.center, layers.level, smooth=smooth)
         if is_constant(region):
@@ -152,12 +154,6 @@ def certain(item: Item) -> Item:
     if missing is not None:
         missing = missing._replace(low=np.full(1, np.nan), high=np.full(1, np.nan))
     return item._replace(path=item.path._replace(low=none, high=none), missing=missing)
-
-
-def choose_largest(regions: Sequence[Region]) -> list[int]:
-    """Choose the regions with the most rows, in their order."""
-    by_size = sorted(range(len(regions)), key=lambda i: -regions[i].share_of_rows)
-    return sorted(by_size[:MAX_REGION_CURVES])
 
 
 def find_point(common: Item, result: Result) -> Trace:

@@ -321,14 +321,10 @@ def chart_kinds(page: EffectPage) -> set[str]:
         elif shape.form != "constant":
             plain = {"curve": "profile", "dates": "date profile"}[shape.form]
             kinds.add("log " * shape.log + (shape.form if shape.bins.mean else plain))
-    return kinds | region_kinds(page)
-
-
-def region_kinds(page: EffectPage) -> set[str]:
-    """Kinds of charts that its regions need."""
-    kinds = {"curve": "regions", "dates": "date regions", "levels": "level regions"}
-    return {
-        "log regions" if part.shape.log else kinds[part.shape.form]
+    # Kinds of charts that its regions need.
+    region_charts = {"curve": "regions", "dates": "date regions", "levels": "level regions"}
+    return kinds | {
+        "log regions" if part.shape.log else region_charts[part.shape.form]
         for feature in page.features
         for part in feature.parts
         if part.regions is not None and part.regions.lines

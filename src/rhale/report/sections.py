@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rhale.comparison.report import make_compare_page
 from rhale.errors import BadSettingError
-from rhale.interaction.report import PairPageLimits, make_pair_page
+from rhale.interaction.report import make_pair_page
 from rhale.report.page import EffectPage
 from rhale.stability.report import make_refit_page
 
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from rhale.interaction.result import Interactions
     from rhale.stability.result import Refits
 
-SECTION_PAIR_LIMITS = PairPageLimits(
-    rows=10, pairs=3
-)  # of pairs: a section is not a page of its own
+MOST_SECTION_ROWS, MOST_SECTION_PAIRS = 10, 3  # of pairs: a section is not a page of its own
 
 
 def add_sections(
@@ -33,7 +31,9 @@ def add_sections(
     """
     made: dict[str, Any] = {}
     if interactions is not None:
-        made["interactions"] = make_pair_page(interactions, limits=SECTION_PAIR_LIMITS)
+        made["interactions"] = make_pair_page(
+            interactions, most_rows=MOST_SECTION_ROWS, most_pairs=MOST_SECTION_PAIRS
+        )
     if refits is not None:
         made["refits"] = make_refit_page(refits)
     if comparison is not None:

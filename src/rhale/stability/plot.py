@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from rhale.effects.binning.partition import require_count
 from rhale.effects.curve import Center
-from rhale.effects.result import Result, Trace, is_constant, require_level
+from rhale.effects.result import Trace, is_constant, require_level
 from rhale.errors import BadSettingError
 from rhale.plots import canvas, missing_panel, style, ticks
 from rhale.plots import marks as dots
@@ -29,7 +29,7 @@ from rhale.plots.labels import (
     in_sentence,
     join_names,
 )
-from rhale.plots.marks import Marks, PointMarks
+from rhale.plots.marks import PointMarks
 from rhale.plots.view import AxisView, Limits, Scale, Sort, by_height, read_view
 from rhale.regions.plot import lift_above
 from rhale.stability.refit_effect import REPLICATION_LEVEL, RefitEffect, RefitTrace
@@ -221,7 +221,10 @@ def draw_layers(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> li
         explained += marks.draw_trainings(path, "single trainings")
     explained += marks.draw_own(path, "your model")
     if wanted.rows and effect.own is not None:
-        explained += draw_own_model_interval(field, effect.own, marks, wanted)
+        # Draw the interval of the user's model, whose label tells it from that between trainings.
+        own_path = read_item(effect.own, wanted.center, wanted.level, view=field.view).path
+        own_path = own_path._replace(x=field.locate(effect.own, own_path.x))
+        explained += marks.draw_rows(own_path, f"{wanted.percent} interval of your model")
     field.draw_gaps(first)
     explained += field.draw_counts(first)
     gone = read_missing(effect, wanted)
@@ -251,15 +254,6 @@ def draw_constant(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> 
     field.fit()
     if not first.labels:
         ax.set_xlim(limits)
-
-
-def draw_own_model_interval(
-    field: PlotAxis, own: Result, marks: Marks, wanted: RefitLayers
-) -> list[Artist]:
-    """Draw the interval of the user's model, whose label tells it from that between trainings."""
-    path = read_item(own, wanted.center, wanted.level, view=field.view).path
-    path = path._replace(x=field.locate(own, path.x))
-    return marks.draw_rows(path, f"{wanted.percent} interval of your model")
 
 
 def read_missing(effect: RefitEffect, wanted: RefitLayers) -> RefitTrace | None:

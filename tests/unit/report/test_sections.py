@@ -5,7 +5,7 @@ import rhale
 from rhale.errors import BadSettingError
 from rhale.report.page import make_page
 from rhale.report.render import render
-from rhale.report.sections import SECTION_PAIR_LIMITS, add_sections
+from rhale.report.sections import MOST_SECTION_PAIRS, MOST_SECTION_ROWS, add_sections
 
 
 def predict(rows):
@@ -34,8 +34,8 @@ def test_pairs_stand_with_the_output_that_they_are_about(page, rows):
 def test_a_section_is_shorter_than_a_page_of_its_own(page, rows):
     ix = rhale.interactions(lambda r: predict(r) * r[:, [2]], rows)
     (_, second) = add_sections(page, interactions=ix).interactions.outputs
-    assert len(second.ranking) <= SECTION_PAIR_LIMITS.rows
-    assert len(second.pairs) <= SECTION_PAIR_LIMITS.pairs
+    assert len(second.ranking) <= MOST_SECTION_ROWS
+    assert len(second.pairs) <= MOST_SECTION_PAIRS
 
 
 def test_refits_stand_below_the_features(page, rows):
