@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from rhale.cli.output import (
     JSON_ENDINGS,
@@ -19,6 +17,7 @@ from rhale.cli.output import (
     harmless,
     laid_out,
     note_line,
+    print_table,
     write_json,
     write_table,
 )
@@ -60,13 +59,10 @@ def show_comparison(cx: Comparison) -> None:
         return
     ranked, most = cx.ranked(), table.MAX_COMPARED_FEATURES
     columns, n_left = table.comparison_ranking(ranked[:most])
-    console = Console()
-    console.print(Text(harmless(table.head_of(cx.names, cx.zero_in_words)), style="bold"))
-    console.print(laid_out(columns, n_left))
-    if len(ranked) > most:
-        console.print(Text(f"and {len(ranked) - most:,} that differ less"))
-    for line in (table.write_comparison_counts(ranked), *cx.notes):
-        console.print(Text(harmless(line)))
+    title = harmless(table.head_of(cx.names, cx.zero_in_words))
+    more = [f"and {len(ranked) - most:,} that differ less"] if len(ranked) > most else []
+    notes = (table.write_comparison_counts(ranked), *cx.notes)
+    print_table(title, laid_out(columns, n_left), notes, more=more)
 
 
 def write_all(

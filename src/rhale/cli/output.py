@@ -176,15 +176,10 @@ def show_pairs(ix: Interactions) -> None:
         return
     ranked, most = ix.ranked(), pair_listing.MAX_LISTED_PAIRS
     columns, n_left, remarks = pair_listing.pair_ranking(ranked[:most])
-    console = Console()
-    console.print(Text(f"pairs by {listing.title(ix.provenance)}", style="bold"))
-    console.print(laid_out(columns, n_left, numbered=True))
-    if len(ranked) > most:
-        console.print(Text(f"and {len(ranked) - most:,} weaker ones"))
-    for number, remark in enumerate(remarks, start=1):
-        console.print(_remark(str(number), remark))
-    for note in (*pair_listing.tell_evidence(ranked), *ix.notes):
-        console.print(Text(harmless(note)))
+    title = f"pairs by {listing.title(ix.provenance)}"
+    more = [f"and {len(ranked) - most:,} weaker ones"] if len(ranked) > most else []
+    notes = (*pair_listing.tell_evidence(ranked), *ix.notes)
+    print_table(title, laid_out(columns, n_left, numbered=True), notes, remarks=remarks, more=more)
 
 
 def show_ranking(fx: Explanation) -> None:
@@ -194,12 +189,31 @@ def show_ranking(fx: Explanation) -> None:
         sys.stdout.write(listing.as_text(fx.effects, fx.provenance, told, most=None) + "\n")
         return
     columns, n_left, remarks = listing.ranking(fx.effects)
+    title, notes = listing.head(fx.effects, fx.provenance), (*write_explained_shares(fx), *fx.notes)
+    print_table(title, laid_out(columns, n_left, numbered=True), notes, remarks=remarks)
+
+
+def print_table(
+    title: str,
+    table: Table,
+    notes: Sequence[str],
+    *,
+    remarks: Sequence[str] = (),
+    more: Sequence[str] = (),
+) -> None:
+    """Print a table on a terminal: under its title, above numbered remarks and notes."""
     console = Console()
-    console.print(Text(listing.head(fx.effects, fx.provenance), style="bold"))
-    console.print(laid_out(columns, n_left, numbered=True))
+    console.print(Text(title, style="bold"))
+    console.print(table)
+    for line in more:
+        console.print(Text(line))
     for number, remark in enumerate(remarks, start=1):
-        console.print(_remark(str(number), remark))
-    for note in (*write_explained_shares(fx), *fx.notes):
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        grid.add_column(style="dim", width=2)
+        grid.add_column(style="dim")
+        grid.add_row(Text(str(number)), Text(harmless(remark)))
+        console.print(grid)
+    for note in notes:
         console.print(Text(harmless(note)))
 
 
@@ -225,14 +239,6 @@ def laid_out(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: boo
     for cells in zip(*columns.values(), strict=True):
         table.add_row(*(Text(cell, style="bold" if i == 0 else "") for i, cell in enumerate(cells)))
     return table
-
-
-def _remark(number: str, text: str) -> Table:
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(style="dim", width=2)
-    grid.add_column(style="dim")
-    grid.add_row(Text(number), Text(harmless(text)))
-    return grid
 
 
 def show_check(found: Mapping[str, Any], place: str | None) -> None:

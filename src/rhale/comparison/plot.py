@@ -34,7 +34,6 @@ from rhale.plots.categorical_axis import OrientedAxes, lay_out_levels, should_tu
 from rhale.plots.labels import LITERAL, fit_name, join_names
 from rhale.plots.overview import choose_columns
 from rhale.plots.view import PLAIN_VIEW, AxisView, read_common_view
-from rhale.stats.arrays import FloatArray
 
 # --- What pictures of comparisons are made of: curves at one zero, differences, and rows of each
 
@@ -122,26 +121,16 @@ def draw_compared_rows(
         if is_constant(result):
             continue
         limits, density = field.view.count_rows(result)
+        if not density.max() > 0:
+            continue
+        # A strip is high where there are many rows; it takes its part of the height.
         floor = height - (index + 1) * part
-        draw_strip(field.ax, limits, density, (floor, floor + 0.85 * part), look)
-
-
-def draw_strip(
-    ax: Axes,
-    limits: FloatArray,
-    density: FloatArray,
-    between: tuple[float, float],
-    look: style.Look,
-) -> None:
-    """Draw a strip that is high where there are many rows, between two shares of the axes."""
-    if not density.max() > 0:
-        return
-    low, high = between
-    height = np.where(density > 0, np.maximum(density / density.max(), style.STRIP_FLOOR), 0.0)
-    top = low + (high - low) * np.append(height, height[-1])
-    strip = ax.fill_between(limits, low, top, step="post", transform=ax.get_xaxis_transform())
-    strip.set(color=look.colour, alpha=style.COUNT_ALPHA, linewidth=0, zorder=2)
-    strip.set_gid("rhale:counts")
+        share = np.where(density > 0, np.maximum(density / density.max(), style.STRIP_FLOOR), 0.0)
+        top = floor + (floor + 0.85 * part - floor) * np.append(share, share[-1])
+        ax = field.ax
+        strip = ax.fill_between(limits, floor, top, step="post", transform=ax.get_xaxis_transform())
+        strip.set(color=look.colour, alpha=style.COUNT_ALPHA, linewidth=0, zorder=2)
+        strip.set_gid("rhale:counts")
 
 
 def draw_comparison_zero(field: PlotAxis) -> None:
@@ -273,9 +262,18 @@ def open_detail_panels(
         if should_turn(layout, None):
             lines = 1 + 0.3 * (len(one.results) - 1)
             size = (style.TURNED_WIDTH + 1.4, turned_height(layout, lines) + 0.4)
-            return new_detail_row(size), True
+            # Three panels side by side with one y axis.
+            figure = canvas.new_figure(size)
+            places = figure.add_gridspec(1, 3, width_ratios=TURNED_WIDTHS)
+            first = figure.add_subplot(places[0])
+            panels = [first, *(figure.add_subplot(places[i], sharey=first) for i in (1, 2))]
+            for ax in panels[:2]:
+                canvas.write_plain_values(ax)
+            for ax in panels[1:]:
+                ax.tick_params(labelleft=False)
+            return as_axes_array(panels), True
     rows = LEVEL_ROWS_HEIGHT if labelled else ROWS_HEIGHT * len(one.names)
-    # Make three panels with one x axis.
+    # Three panels below one another with one x axis.
     figure = canvas.new_figure(DETAIL_SIZE)
     places = figure.add_gridspec(3, 1, height_ratios=(*HEIGHTS, rows))
     first = figure.add_subplot(places[0])
@@ -284,19 +282,6 @@ def open_detail_panels(
         canvas.write_plain_numbers(ax, 6)
         ax.tick_params(labelbottom=False)
     return as_axes_array(panels), False
-
-
-def new_detail_row(size: tuple[float, float]) -> AxesArray:
-    """Make three panels with one y axis."""
-    figure = canvas.new_figure(size)
-    places = figure.add_gridspec(1, 3, width_ratios=TURNED_WIDTHS)
-    first = figure.add_subplot(places[0])
-    panels = [first, *(figure.add_subplot(places[i], sharey=first) for i in (1, 2))]
-    for ax in panels[:2]:
-        canvas.write_plain_values(ax)
-    for ax in panels[1:]:
-        ax.tick_params(labelleft=False)
-    return as_axes_array(panels)
 
 
 def make_detail_axis(one: FeatureComparison, ax: Axes, *, turned: bool) -> PlotAxis:

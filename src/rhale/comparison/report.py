@@ -28,6 +28,7 @@ from rhale.report.notebook import (
     TEXT_CELL_STYLE,
     named,
     table,
+    table_row,
     write_curve_svg,
     write_sparkline_path,
 )
@@ -242,6 +243,8 @@ def make_compare_page(table: Comparison, title: str | None = None) -> ComparePag
         ("Zero", table.zero_in_words),
         ("Outputs" if len(words) > 1 else "Output", listed(words)),
     ]
+    is_cut = len(table.names) > MOST_DRAWN
+    not_drawn = [f"charts show the first {MOST_DRAWN} explanations"] if is_cut else []
     return ComparePage(
         title=clean(title or usual),
         lead=f"The curves of {others} beside those of {isolated(names[0])}, at one zero: where they "
@@ -258,18 +261,9 @@ def make_compare_page(table: Comparison, title: str | None = None) -> ComparePag
         zero=clean(table.zero_in_words),
         percent=f"{100 * table.level:.4g} %",
         outputs=tuple(make_compare_output(table, output) for output in table.outputs),
-        notes=tuple(Footnote(clean(note), "") for note in collect_compare_notes(table)),
+        notes=tuple(Footnote(clean(note), "") for note in (*table.notes, *not_drawn)),
         code=write_compare_code(table),
     )
-
-
-def collect_compare_notes(table: Comparison) -> list[str]:
-    """Notes of the comparison, and that charts do not show all, where they do not."""
-    more = len(table.names) - MOST_DRAWN
-    return [
-        *table.notes,
-        *([f"charts show the first {MOST_DRAWN} explanations"] if more > 0 else []),
-    ]
 
 
 def make_compare_output(table: Comparison, output: str) -> CompareOutput:
@@ -387,13 +381,10 @@ def write_compare_row(row: CompareRow, output: str | None, *, several: bool) -> 
     """Write one line of the table."""
     words = [named(row.name), *([] if output is None else [named(output)])]
     words += [named(row.compared)] if several else []
-    cells = [
-        f"<td{TEXT_CELL_STYLE}>{word}</td>" for word in [*words, write_curve_svg(row.sparkline)]
-    ]
-    cells += [
-        f"<td{NUMBER_CELL_STYLE}>{escape(text)}</td>" for text in (row.size, row.share, row.p)
-    ]
     where = f"{row.largest} at {row.at}" if row.at else row.largest
-    cells += [f"<td{TEXT_CELL_STYLE}>{escape(row.differs)}</td>"]
-    cells += [f"<td{NUMBER_CELL_STYLE}>{escape(text)}</td>" for text in (where, row.rows)]
-    return f"<tr>{''.join(cells)}</tr>"
+    return table_row(
+        (TEXT_CELL_STYLE, [*words, write_curve_svg(row.sparkline)]),
+        (NUMBER_CELL_STYLE, map(escape, (row.size, row.share, row.p))),
+        (TEXT_CELL_STYLE, [escape(row.differs)]),
+        (NUMBER_CELL_STYLE, map(escape, (where, row.rows))),
+    )

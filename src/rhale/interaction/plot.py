@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import floor, log10
 from operator import itemgetter
 from statistics import NormalDist
@@ -323,7 +323,11 @@ def plot_pair_lines(
     >>> plot_pair_lines(ix["x0", "x1"]).get_legend().get_title().get_text()
     'x1 held at its 10th, 50th and 90th percentile'
     """
-    pair = pair if chosen_side(pair, by) == 1 else pair.transposed()
+    if by is None:  # the one with fewer cells or levels is held, of two alike the second
+        side = 0 if pair.axes[0].nodes.size < pair.axes[1].nodes.size else 1
+    else:
+        side = find_feature(by, pair.names)
+    pair = pair if side == 1 else pair.transposed()
     moving, holding = sides = read_drawn_pair_features(pair)
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
@@ -334,10 +338,10 @@ def plot_pair_lines(
     field.begin()
     lines: list[Line2D] = []
     unsure: list[Artist] = []
-    for held, aside in step_aside(
-        choose_levels(holding) if holding.axis.is_levels else choose_percentiles(holding),
-        levels=levels,
-    ):
+    values = choose_levels(holding) if holding.axis.is_levels else choose_percentiles(holding)
+    for index, held in enumerate(values):
+        # Each line at levels has a place of its own, so that whiskers do not cover each other.
+        aside = STEP_ASIDE * (index - (len(values) - 1) / 2) if levels else 0.0
         # Find the line of one held value: heights at nodes, nan where no rows are.
         joint, error = (
             np.nan_to_num(values) @ held.shares for values in (pair.heights, pair.standard_error)
@@ -372,19 +376,6 @@ def plot_pair_lines(
     words = folded(f"effect on {in_sentence(pair)}", canvas.letters(ax, "height"))
     ax.set_ylabel(f"{words}\n({CENTRED['mean']})", **LITERAL)
     return ax
-
-
-def chosen_side(pair: DrawnPair, by: str | int | None) -> int:
-    """Which of the two features is held."""
-    if by is not None:
-        return find_feature(by, pair.names)
-    return 0 if pair.axes[0].nodes.size < pair.axes[1].nodes.size else 1
-
-
-def step_aside(held: Sequence[Held], *, levels: bool) -> Iterator[tuple[Held, float]]:
-    """Give each line at levels a place of its own, so that whiskers do not cover each other."""
-    for index, one in enumerate(held):
-        yield one, STEP_ASIDE * (index - (len(held) - 1) / 2) if levels else 0.0
 
 
 def choose_levels(side: DrawnPairFeature) -> list[Held]:

@@ -53,6 +53,7 @@ from rhale.report.notebook import (
     named,
     sized,
     table,
+    table_row,
     write_paragraph,
 )
 from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS
@@ -596,7 +597,9 @@ def pairs_as_html(
     """Write the strongest pairs as a table."""
     several = len({pair.output for pair in ranked}) > 1
     shown = ranked[:MAX_PAIR_ROWS]
-    rows = [rank(pair, prediction_std(shown), None, ()) for pair in shown]
+    # Deviation of the predictions: what strengths and shares are told by.
+    stds = [pair.strength / math.sqrt(pair.share) for pair in shown if pair.share > 0]
+    rows = [rank(pair, max(stds, default=0.0), None, ()) for pair in shown]
     largest = max((row.strength or 0.0 for row in rows), default=0.0)
     heads = ["pair", *(["output"] if several else []), "", "strength ± error", "share"]
     words = ("pair", "output", "")
@@ -618,12 +621,6 @@ def pairs_as_html(
     model = provenance.get("model", "model")
     title = f"{model}: {method}{tell_output(ranked)}"
     return table(title, heads, words, body, after)
-
-
-def prediction_std(pairs: Sequence[PairResult]) -> float:
-    """Deviation of the predictions: what strengths and shares are told by."""
-    found = [pair.strength / math.sqrt(pair.share) for pair in pairs if pair.share > 0]
-    return max(found, default=0.0)
 
 
 def pair_as_html(pair: PairResult) -> str:
@@ -651,21 +648,13 @@ def write_pair_row(row: RankedPair, largest: float, pair: PairResult, *, several
     """Write one line of the table."""
     output = [named(pair.captions.output(pair.output))] if several else []
     mark = "" if can_be_ranked(pair) else " *"
-    words = [PAIR_NAME_SEPARATOR.join(map(named, captioned(pair))) + mark, *output]
-    cells = [
-        f"<td{TEXT_CELL_STYLE}>{word}</td>"
-        for word in (*words, write_strength_bar(row.strength or 0.0, largest))
-    ]
     size = row.strength or 0.0
-    strength = sized(size, row.error) if row.error else format_report_number(size)
-    numbers = [strength, format_variance_percent(row.share)]
-    return f"<tr>{''.join(cells)}{''.join(f'<td{NUMBER_CELL_STYLE}>{n}</td>' for n in map(escape, numbers))}</tr>"
-
-
-def write_strength_bar(strength: float, largest: float) -> str:
-    """Draw how strong a pair is."""
-    width = NOTEBOOK_BAR_WIDTH * strength / largest if largest > 0 else 0.0
-    return (
+    width = NOTEBOOK_BAR_WIDTH * size / largest if largest > 0 else 0.0
+    bar = (
         f'<svg width="{NOTEBOOK_BAR_WIDTH}" height="{STRENGTH_BAR_HEIGHT}" aria-hidden="true">'
         f'<rect width="{width:.3g}" height="{STRENGTH_BAR_HEIGHT}" fill="{colours.STRENGTH_COLOUR}"/></svg>'
     )
+    words = [PAIR_NAME_SEPARATOR.join(map(named, captioned(pair))) + mark, *output, bar]
+    strength = sized(size, row.error) if row.error else format_report_number(size)
+    numbers = [escape(strength), escape(format_variance_percent(row.share))]
+    return table_row((TEXT_CELL_STYLE, words), (NUMBER_CELL_STYLE, numbers))

@@ -121,28 +121,6 @@ def new_axes(size: tuple[float, float]) -> Axes:
     return ax
 
 
-def new_pair() -> TwoPanels:
-    """Make a figure with the two panels of an effect, one x axis for both."""
-    figure = new_figure(style.EFFECT_SIZE)
-    rows = figure.add_gridspec(2, 1, height_ratios=style.PANEL_HEIGHTS)
-    top = figure.add_subplot(rows[0])
-    bottom = figure.add_subplot(rows[1], sharex=top)
-    for ax in (top, bottom):
-        write_plain_numbers(ax, 8)
-    return TwoPanels(top, bottom)
-
-
-def new_sides(height: float) -> TwoPanels:
-    """Make a figure with two panels side by side, one y axis for both."""
-    figure = new_figure((style.TURNED_WIDTH, height))
-    columns = figure.add_gridspec(1, 2, width_ratios=style.PANEL_WIDTHS_TURNED)
-    left = figure.add_subplot(columns[0])
-    right = figure.add_subplot(columns[1], sharey=left)
-    for ax in (left, right):
-        write_plain_values(ax)
-    return TwoPanels(left, right)
-
-
 def open_two_panels(
     ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None
 ) -> TwoPanels:
@@ -152,8 +130,22 @@ def open_two_panels(
     `sideways`: height of a new figure whose panels stand side by side; one above the other if
     not given.
     """
-    if ax is None:
-        return new_pair() if sideways is None else new_sides(sideways)
+    if ax is None and sideways is None:  # one above the other, with one x axis
+        figure = new_figure(style.EFFECT_SIZE)
+        rows = figure.add_gridspec(2, 1, height_ratios=style.PANEL_HEIGHTS)
+        top = figure.add_subplot(rows[0])
+        bottom = figure.add_subplot(rows[1], sharex=top)
+        for panel in (top, bottom):
+            write_plain_numbers(panel, 8)
+        return TwoPanels(top, bottom)
+    if ax is None:  # side by side, with one y axis
+        figure = new_figure((style.TURNED_WIDTH, sideways or 0.0))
+        columns = figure.add_gridspec(1, 2, width_ratios=style.PANEL_WIDTHS_TURNED)
+        left = figure.add_subplot(columns[0])
+        right = figure.add_subplot(columns[1], sharey=left)
+        for panel in (left, right):
+            write_plain_values(panel)
+        return TwoPanels(left, right)
     if isinstance(ax, Axes):
         return split_axes(ax, sideways=sideways is not None)
     return given_pair(ax)

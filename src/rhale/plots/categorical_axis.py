@@ -259,7 +259,11 @@ class OrientedAxes(NamedTuple):
         """Write the levels at their places."""
         points = FontProperties(size=size).get_size_in_points()
         if self.horizontal:
-            names = level_names(layout, longest or self._longest_name(points))
+            # Names beside the axes shall not take all of their room.
+            inches = self.ax.get_window_extent().width / self.ax.figure.dpi
+            room = style.NAME_SHARE * inches / (style.LETTER_WIDTH * points / 72)
+            usual = int(np.clip(room, 8, style.TURNED_LABEL))
+            names = level_names(layout, longest or usual)
             at = np.append(layout.places, layout.missing)[: len(names)]
             at = at * self.inches / (layout.limits[1] - layout.limits[0])
             line = style.LINE_HEIGHT * points / 72
@@ -267,12 +271,6 @@ class OrientedAxes(NamedTuple):
         else:
             naming = choose_level_labels(layout, self.inches, points, longest or style.LEVEL_LABEL)
         self._write(layout, naming, size)
-
-    def _longest_name(self, points: float) -> int:
-        """Most letters of a name beside the axes: names shall not take all of their room."""
-        inches = self.ax.get_window_extent().width / self.ax.figure.dpi
-        room = style.NAME_SHARE * inches / (style.LETTER_WIDTH * points / 72)
-        return int(np.clip(room, 8, style.TURNED_LABEL))
 
     def _write(self, layout: LevelLayout, naming: Naming, size: str) -> None:
         places = np.append(layout.places, layout.missing)[: len(naming.labels)]

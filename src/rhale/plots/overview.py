@@ -201,12 +201,9 @@ def write_effect_importance(feature: Panel, among: Sequence[Result]) -> str:
     words = f"importance {number_with_error(one.importance, one.importance_error)}"
     spread, error = one.typical_spread, one.typical_spread_error
     spread = 0.0 if spread < IMPORTANCE_ROUNDING * largest_importance(among) else spread
-    return words if feature.curves else f"{words}\ntypical spread {tell_spread(spread, error)}"
-
-
-def tell_spread(spread: float, error: float) -> str:
-    """Write a typical spread, with its error where that is known."""
-    return write_spread(spread, error).replace("-", MINUS_SIGN)
+    if feature.curves:
+        return words
+    return f"{words}\ntypical spread {write_spread(spread, error).replace('-', MINUS_SIGN)}"
 
 
 def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:
@@ -305,9 +302,12 @@ def plot_all(
     outputs = main_outputs(effects)
     if regions:
         refuse_regions(effects, outputs)
-    groups = keep_largest(
-        group_by_feature(effects, outputs), top or (MAX_FEATURE_PANELS if axes is None else None)
-    )
+    groups = group_by_feature(effects, outputs)
+    # The features with the largest importance for any output are kept, in their order.
+    most = top or (MAX_FEATURE_PANELS if axes is None else None)
+    sizes = {n: max(np.nan_to_num(e.importance) for e in group) for n, group in groups.items()}
+    largest = sorted(groups, key=lambda name: -sizes[name])[:most]
+    groups = {name: group for name, group in groups.items() if name in largest}
     require_known(limits, "limits", list(groups))
     require_known(xscale, "xscale", list(groups))
     kept = [
@@ -355,13 +355,6 @@ def group_by_feature(effects: Sequence[Result], outputs: Sequence[str]) -> dict[
         if effect.output in outputs:
             groups.setdefault(effect.name, []).append(effect)
     return groups
-
-
-def keep_largest(groups: dict[str, list[Result]], most: int | None) -> dict[str, list[Result]]:
-    """Keep the features with the largest importance for any output, in their order."""
-    sizes = {n: max(np.nan_to_num(e.importance) for e in group) for n, group in groups.items()}
-    kept = sorted(groups, key=lambda name: -sizes[name])[:most]
-    return {name: group for name, group in groups.items() if name in kept}
 
 
 def refuse_regions(effects: Sequence[Result], outputs: Sequence[str]) -> None:

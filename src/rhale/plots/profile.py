@@ -131,7 +131,9 @@ def plot_profile(
         canvas.add_legend(ax, explained, outside=new, title=told)
     field.name_places(profile)
     ax.set_xlabel(ticks.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
-    ax.set_ylabel(y_label(ax, profile, center, derivatives=derivatives), **LITERAL)
+    length = canvas.letters(ax, "height")
+    words = slope_label(profile, length) if derivatives else value_label([profile], center, length)
+    ax.set_ylabel(words, **LITERAL)
     field.name_scale()
     return ax
 
@@ -177,14 +179,6 @@ def plot_level_profile(
     field.name_places(profile)
     label_oriented_axes(oriented, [profile], center)
     return oriented.ax
-
-
-def y_label(ax: Axes, profile: Profile, center: Center | None, *, derivatives: bool) -> str:
-    """Say what the y axis shows."""
-    length = canvas.letters(ax, "height")
-    if derivatives:
-        return slope_label(profile, length)
-    return value_label([profile], center, length)
 
 
 def single_rows(profile: Profile, center: Center | None, *, derivatives: bool) -> FloatArray:

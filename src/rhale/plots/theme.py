@@ -169,7 +169,10 @@ def style(
     changes: dict[str, Any] = {} if legend is None else {"legend": legend}
     settings: dict[str, Any] = {}
     for name in names:
-        ours, theirs = STYLES[require_style(name)]
+        if name not in STYLES:
+            msg = f"there is no style {name!r}; {near_names(str(name), list(STYLES))}"
+            raise BadSettingError(msg)
+        ours, theirs = STYLES[name]
         changes |= ours
         settings |= theirs
     changes |= read_colors(colors)
@@ -177,14 +180,6 @@ def style(
     settings |= rc or {}
     with mpl.rc_context(cast(Any, settings)), changed(**changes):
         yield
-
-
-def require_style(name: str) -> str:
-    """Refuse a style that nobody knows."""
-    if name not in STYLES:
-        msg = f"there is no style {name!r}; {near_names(str(name), list(STYLES))}"
-        raise BadSettingError(msg)
-    return name
 
 
 def require_size(figsize: Any) -> tuple[float, float]:

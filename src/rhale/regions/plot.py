@@ -13,7 +13,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import Affine2D, Affine2DBase, ScaledTranslation, Transform
+from matplotlib.transforms import Affine2D, Affine2DBase, ScaledTranslation
 
 from rhale.comparison.overlay import moved
 from rhale.effects.alignment import align
@@ -165,17 +165,13 @@ def find_point(common: Item, result: Result) -> Trace:
 
 
 def read_common(common: Item, result: Result, x: FloatArray) -> FloatArray:
-    """Read the common curve at places on the axis of a region."""
+    """Read the common curve at places on the axis of a region; nan where it has no such level."""
     if not result.labels:
         return np.interp(x, common.path.x, common.path.curve)
     layout = lay_out_levels([common.result, result])
-    return _at_slots(common, layout, layout.locate(result, x))
-
-
-def _at_slots(item: Item, layout: LevelLayout, places: FloatArray) -> FloatArray:
-    """Values of levels at places, nan where there is no such level."""
-    x = layout.locate(item.result, item.path.x)
-    known = dict(zip(x.tolist(), item.path.curve.tolist(), strict=True))
+    own = layout.locate(common.result, common.path.x)
+    known = dict(zip(own.tolist(), common.path.curve.tolist(), strict=True))
+    places = layout.locate(result, x)
     return np.array([known.get(place, np.nan) for place in places.tolist()])
 
 
@@ -450,9 +446,15 @@ def draw_rule_tree(
     letters += ScaledTranslation(0, 1, cast(Affine2DBase, ax.transAxes))
     width = ax.get_window_extent().width / ax.figure.dpi
     twigs = grow_twigs(tree, width if within else np.inf)
-    heights = [-TREE_TOP_MARGIN - PITCH * line for line in range(len(twigs))]
+    heights: list[float] = [-TREE_TOP_MARGIN - PITCH * line for line in range(len(twigs))]
     for twig, y in zip(twigs[1:], heights[1:], strict=True):
-        draw_branch(ax, letters, twig, (heights[twig.parent], y))
+        # A thin line leads from a condition to what it hangs on.
+        left, right = INDENT * (twig.depth - 1) + STEM, INDENT * twig.depth
+        foot = heights[twig.parent] - FOOT
+        line = Line2D([left, left, right], [foot, y, y], transform=letters)
+        line.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, gid="rhale:branch", zorder=1)
+        line.set(in_layout=False, clip_on=False)
+        ax.add_artist(line)
     written = []
     for twig, y in zip(twigs, heights, strict=True):
         share = format_row_percent(sum(tree[region].share_of_rows for region in twig.regions))
@@ -460,31 +462,15 @@ def draw_rule_tree(
             "" if twig.parent < 0 else f"  {share}"
         )
         colour = None if twig.region is None else colours.get(twig.region)
-        written.append(write_twig(ax, letters, twig, (y, words, colour)))
+        # A condition stands in a box; the box of a region has the colour of its curve.
+        left = INDENT * twig.depth + PAD
+        text = ax.text(left, y, words, transform=letters, va="center", **LITERAL)
+        edge, thick = (colour, style.LINE_WIDTH) if colour else (style.ZERO_LINE, style.THIN_LINE)
+        box = {"boxstyle": "round,pad=0.3", "edgecolor": edge, "linewidth": thick}
+        text.set_bbox({**box, "facecolor": ax.figure.get_facecolor()})
+        text.set(fontsize=style.LEGEND_TEXT, gid="rhale:rule", zorder=2)
+        written.append(text)
     return written
-
-
-def draw_branch(ax: Axes, letters: Transform, twig: Twig, heights: tuple[float, float]) -> None:
-    """Draw the thin line from a condition to what it hangs on."""
-    left, right = INDENT * (twig.depth - 1) + STEM, INDENT * twig.depth
-    above, y = heights
-    line = Line2D([left, left, right], [above - FOOT, y, y], transform=letters)
-    line.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, gid="rhale:branch", zorder=1)
-    line.set(in_layout=False, clip_on=False)
-    ax.add_artist(line)
-
-
-def write_twig(
-    ax: Axes, letters: Transform, twig: Twig, line: tuple[float, str, str | None]
-) -> Text:
-    """Write a condition in a box, of a region in its colour."""
-    y, words, colour = line
-    text = ax.text(INDENT * twig.depth + PAD, y, words, transform=letters, va="center", **LITERAL)
-    edge, width = (colour, style.LINE_WIDTH) if colour else (style.ZERO_LINE, style.THIN_LINE)
-    box = {"boxstyle": "round,pad=0.3", "edgecolor": edge, "linewidth": width}
-    text.set_bbox({**box, "facecolor": ax.figure.get_facecolor()})
-    text.set(fontsize=style.LEGEND_TEXT, gid="rhale:rule", zorder=2)
-    return text
 
 
 SLIVER = (1.0, 0.01)  # axes of a tree have no width of their own: its words get what they need

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Protocol
 
@@ -124,6 +124,12 @@ def table(
     )
 
 
+def table_row(*groups: tuple[str, Iterable[str]]) -> str:
+    """Write one line of a table: groups of cells, each of one style, whose texts are HTML."""
+    cells = [f"<td{look}>{text}</td>" for look, texts in groups for text in texts]
+    return f"<tr>{''.join(cells)}</tr>"
+
+
 def row(effect: Result, scale: float, *, several: bool, differ: bool = False) -> str:
     """Write one line of the table; what is rounding beside the scale is zero."""
     size, error, *spread = read_size_numbers(effect, scale)
@@ -133,11 +139,13 @@ def row(effect: Result, scale: float, *, several: bool, differ: bool = False) ->
         *([named(captions.output(effect.output))] if several else []),
         write_curve_svg(write_sparkline_path(shape_of(effect))),
     ]
-    cells = [f"<td{TEXT_CELL_STYLE}>{word}</td>" for word in words]
-    cells += [f"<td{NUMBER_CELL_STYLE}>{n}</td>" for n in (sized(size, error), spread_of(*spread))]
-    if differ:
-        cells.append(f"<td{TEXT_CELL_STYLE}>{named(differs_by(effect.regions, captions))}</td>")
-    return f"<tr>{''.join(cells)}<td{TEXT_CELL_STYLE}>{effect.column_kind}</td></tr>"
+    numbers = [sized(size, error), spread_of(*spread)]
+    more = [named(differs_by(effect.regions, captions))] if differ else []
+    return table_row(
+        (TEXT_CELL_STYLE, words),
+        (NUMBER_CELL_STYLE, numbers),
+        (TEXT_CELL_STYLE, [*more, effect.column_kind]),
+    )
 
 
 def sized(size: float, error: float) -> str:

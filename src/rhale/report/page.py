@@ -286,7 +286,9 @@ def make_effect_part(
     effect: Result, texts: Sequence[str], largest: float, *, rows: bool
 ) -> EffectPart:
     """Gather what is said of one feature and output."""
-    effect = with_spoken_regions(effect)
+    if effect.regions is not None:  # features by what people read
+        regions = call_features(effect.regions, effect.captions)
+        effect = cast("Result", replace(cast("Any", effect), regions=regions))
     shape = shape_of(effect, sampled=rows)
     return EffectPart(
         size=drop_size_rounding(effect.importance, largest),
@@ -305,14 +307,6 @@ def make_effect_part(
         differs=unbroken(straight(clean(differs_by(effect.regions)))),
         regions=regions_of(effect),
     )
-
-
-def with_spoken_regions(effect: Result) -> Result:
-    """The same effect, whose regions name features by what people read."""
-    if effect.regions is None:
-        return effect
-    regions = call_features(effect.regions, effect.captions)
-    return cast("Result", replace(cast("Any", effect), regions=regions))
 
 
 def footnotes(effect: Result) -> list[Note]:

@@ -30,7 +30,7 @@ from rhale.plots.labels import (
     join_names,
 )
 from rhale.plots.marks import PointMarks
-from rhale.plots.view import AxisView, Limits, Scale, Sort, by_height, read_view
+from rhale.plots.view import Limits, Scale, Sort, by_height, read_view
 from rhale.regions.plot import lift_above
 from rhale.stability.refit_effect import REPLICATION_LEVEL, RefitEffect, RefitTrace
 from rhale.stats.arrays import BoolArray, FloatArray
@@ -166,7 +166,10 @@ def plot_refits(
         )
         raise BadSettingError(msg)
     wanted, first = RefitLayers(center, level, trainings, rows), effect.effects[0]
-    view = read_refit_view(effect, limits, xscale, sort)
+    # The axis follows the rows of the first training; levels stand by the mean of all.
+    view = read_view([effect.effects[0]], limits, xscale, sort)
+    if view.order:
+        view = view._replace(order=by_height(effect.labels, effect.trace().curve))
     field, new = open_plot_axis([first], ax, view), ax is None
     if is_constant(first):
         draw_constant(field, effect, wanted)
@@ -183,16 +186,6 @@ def plot_refits(
         field.oriented.ax.set_xlabel(ticks.axis_name(first, style.LABEL_LENGTH), **LITERAL)
     field.name_scale()
     return field.oriented.ax
-
-
-def read_refit_view(
-    effect: RefitEffect, limits: Limits, xscale: Scale, sort: Sort | None
-) -> AxisView:
-    """Read how the axis is to be shown: by the rows of the first training, and by all means."""
-    view = read_view([effect.effects[0]], limits, xscale, sort)
-    if not view.order:
-        return view
-    return view._replace(order=by_height(effect.labels, effect.trace().curve))
 
 
 def read_path(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> RefitTrace:

@@ -23,6 +23,7 @@ from rhale.report.notebook import (
     folded_notes,
     named,
     table,
+    table_row,
     write_curve_svg,
     write_paragraph,
     write_sparkline_path,
@@ -569,6 +570,8 @@ def write_refit_row(row: RefitRow, effect: RefitEffect, largest: float, *, sever
     )
     words += [write_curve_svg(write_sparkline_path(shape)), bar]
     numbers = [size_with_interval(row, largest), replicated_in_words(row, largest), row.p]
-    cells = [f"<td{TEXT_CELL_STYLE}>{word}</td>" for word in words]
-    cells += [f"<td{NUMBER_CELL_STYLE}>{escape(text)}</td>" for text in numbers]
-    return f"<tr>{''.join(cells)}<td{TEXT_CELL_STYLE}>{row.comes_back}</td></tr>"
+    return table_row(
+        (TEXT_CELL_STYLE, words),
+        (NUMBER_CELL_STYLE, map(escape, numbers)),
+        (TEXT_CELL_STYLE, [row.comes_back]),
+    )

@@ -39,7 +39,7 @@ def test_numbers_of_several_results_are_united_in_order(make_levels):
 
 
 @pytest.mark.parametrize(
-    ("slots", "rotation"),
+    ("layout", "rotation"),
     [(equal(4, 3), 0.0), (equal(8, 12), 35.0), (equal(40, 12), 90.0), (equal(40, 2), 90.0)],
 )
 def test_names_are_turned_where_they_would_touch(layout, rotation):
