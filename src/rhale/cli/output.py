@@ -185,8 +185,8 @@ def show_pairs(ix: Interactions) -> None:
 def show_ranking(fx: Explanation) -> None:
     """Print the ranked table: plain where it is piped, laid out where it is looked at."""
     if not sys.stdout.isatty():
-        told = (*write_explained_shares(fx), *fx.notes)
-        sys.stdout.write(listing.as_text(fx.effects, fx.provenance, told, most=None) + "\n")
+        sentences = (*write_explained_shares(fx), *fx.notes)
+        sys.stdout.write(listing.as_text(fx.effects, fx.provenance, sentences, most=None) + "\n")
         return
     columns, n_left, remarks = listing.ranking(fx.effects)
     title, notes = listing.head(fx.effects, fx.provenance), (*write_explained_shares(fx), *fx.notes)
@@ -258,14 +258,14 @@ def show_check(found: Mapping[str, Any], place: str | None) -> None:
         "regions": price_of_regions(found),
         "notes": "; ".join(found["notes"]),
     }
-    told = {name: harmless(text) for name, text in lines.items() if text}
+    shown = {name: harmless(text) for name, text in lines.items() if text}
     if not sys.stdout.isatty():
-        sys.stdout.writelines(f"{name:<9}{text}\n" for name, text in told.items())
+        sys.stdout.writelines(f"{name:<9}{text}\n" for name, text in shown.items())
         return
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim")
     grid.add_column()
-    for name, text in told.items():
+    for name, text in shown.items():
         grid.add_row(Text(name), Text(text))
     Console().print(grid)
 

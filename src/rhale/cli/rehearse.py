@@ -63,17 +63,19 @@ def rehearse(model: Any, data: Any, **settings: Any) -> Rehearsal:
     (few, cold), (more, warm) = found
     n_rows = n_all or int(more.provenance["rows_in_table"])
     n_rows = min(n_rows, most or n_rows)
-    told = _extrapolate_cost(few, more, n_rows, (cold, warm))
-    told = replace(told, seconds=told.seconds + N_READINGS * reading)
+    estimate = _extrapolate_cost(few, more, n_rows, (cold, warm))
+    estimate = replace(estimate, seconds=estimate.seconds + N_READINGS * reading)
     if regions is None:
-        return told
+        return estimate
     tried = {
         **settings,
         "n_rows": min(SMALL_TRIAL_ROWS, most or SMALL_TRIAL_ROWS),
         "regions": regions,
     }
     explain(model, data, **tried)  # a splitter that is not there is refused here
-    return replace(told, rows_for_regions=told.rows_asked, seconds_for_regions=told.seconds)
+    return replace(
+        estimate, rows_for_regions=estimate.rows_asked, seconds_for_regions=estimate.seconds
+    )
 
 
 def _extrapolate_cost(

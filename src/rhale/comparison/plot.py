@@ -232,14 +232,14 @@ def plot_difference(
         panels[0].set_ylabel(name, **LITERAL)
     else:
         panels[-1].set_xlabel(name, **LITERAL)
-    told = tell_found(comparison)
+    sentence = tell_found(comparison)
     if new:
         figure = cast(Figure, panels[0].figure)
         canvas.add_figure_legend(figure, explained, title="")
-        figure.suptitle(fit_name(told, 80), fontsize=style.NAME_TEXT, **LITERAL)
+        figure.suptitle(fit_name(sentence, 80), fontsize=style.NAME_TEXT, **LITERAL)
     else:
         canvas.add_legend(panels[0], explained, outside=False)
-        panels[0].set_title(fit_name(told, 60), fontsize=style.NAME_TEXT, loc="left", **LITERAL)
+        panels[0].set_title(fit_name(sentence, 60), fontsize=style.NAME_TEXT, loc="left", **LITERAL)
     fields[-1].name_scale()
     return panels
 

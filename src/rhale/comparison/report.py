@@ -85,9 +85,9 @@ def tell_overall(found: Sequence[FeatureComparison], level: float) -> str:
 def tell_feature(one: FeatureComparison) -> str:
     """Say what was found about one feature, explanation by explanation."""
     name = isolated(clean(one.captions.feature(one.name), MAX_COMPARED_NAME_LETTERS))
-    told = [tell_curves(found, name) for found in one.differences]
-    told += [words for found in one.differences if (words := tell_rows(found, name))]
-    return unbroken(" ".join(told))
+    sentences = [tell_curves(found, name) for found in one.differences]
+    sentences += [words for found in one.differences if (words := tell_rows(found, name))]
+    return unbroken(" ".join(sentences))
 
 
 def called(name: str) -> str:
@@ -142,11 +142,15 @@ def tell_rows(found: CurveDifference, name: str) -> str:
     second, share = called(found.second_name), f"{100 * drift.apart:.0f} %"
     if can_be_named(found.first):
         # Say which levels gained and lost rows.
-        told = (
+        changes = (
             [f"more at “{clean(drift.gained, MAX_COMPARED_NAME_LETTERS)}”"] if drift.gained else []
         )
-        told += [f"fewer at “{clean(drift.lost, MAX_COMPARED_NAME_LETTERS)}”"] if drift.lost else []
-        return f"In {second} {share} of the rows have another level of {name}: {', '.join(told)}."
+        changes += (
+            [f"fewer at “{clean(drift.lost, MAX_COMPARED_NAME_LETTERS)}”"] if drift.lost else []
+        )
+        return (
+            f"In {second} {share} of the rows have another level of {name}: {', '.join(changes)}."
+        )
     low, high = reach(found.first)
     kind = find_result_axis_kind(found.first)
     before, after = (

@@ -239,13 +239,17 @@ def is_blank(sides: tuple[DrawnPairFeature, DrawnPairFeature]) -> bool:
 
 def say_blank(ax: Axes, sides: tuple[DrawnPairFeature, DrawnPairFeature]) -> None:
     """Write which features have one value, or that no row has both, in place of a picture."""
-    told = list[str]()
+    reasons = list[str]()
     for side in sides:
         if side.is_constant:
             name = fit_name(side.words, canvas.letters(ax, "width") - 12)
-            told.append(f"{name} is constant: {write_only_pair_value(side.axis)}")
-    told = [*told, "no interaction"] if told else ["no row has a value of both", "nothing is known"]
-    words = "\n".join(told)
+            reasons.append(f"{name} is constant: {write_only_pair_value(side.axis)}")
+    reasons = (
+        [*reasons, "no interaction"]
+        if reasons
+        else ["no row has a value of both", "nothing is known"]
+    )
+    words = "\n".join(reasons)
     note = ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", **LITERAL)
     note.set(gid="rhale:constant", color=style.NOTE, fontsize=style.LEGEND_TEXT)
     ax.set(xticks=[], yticks=[])
@@ -632,8 +636,8 @@ def plot_pair_map(
     # Write above the map how strong the interaction is.
     strip = (style.RUG_HEIGHT + 0.01) * ax.get_window_extent().height * 72 / ax.figure.dpi
     room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
-    told = tell_strength(pair)
-    title_words = next((words for words in told if len(words) <= room), told[-1])
+    wordings = tell_strength(pair)
+    title_words = next((words for words in wordings if len(words) <= room), wordings[-1])
     title = ax.set_title(title_words, loc="left", pad=4 + (strip if rows else 0.0), **LITERAL)
     title.set(fontsize=style.LEGEND_TEXT, color=style.NOTE)
     return ax

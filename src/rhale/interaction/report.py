@@ -615,8 +615,8 @@ def pairs_as_html(
         for note in as_notes(pair.notes)
         if note.kind == CORRELATED_NOTE_KIND
     ]
-    told = (*marked[:1], *tell_evidence(ranked), *notes)
-    after += [clean(note, LONGEST_NOTE) for note in told]
+    remarks = (*marked[:1], *tell_evidence(ranked), *notes)
+    after += [clean(note, LONGEST_NOTE) for note in remarks]
     method = PAIR_METHODS[shown[0].method] if shown else ""
     model = provenance.get("model", "model")
     title = f"{model}: {method}{tell_output(ranked)}"
@@ -627,8 +627,8 @@ def pair_as_html(pair: PairResult) -> str:
     """Write one pair: its map, strength, a sentence, notes."""
     names = captioned(pair)
     on = f"interaction on {pair.captions.value_axis(pair.output)}"
-    told = write_head(pair)
-    parts = [write_paragraph(told)]
+    head = write_head(pair)
+    parts = [write_paragraph(head)]
     for surface in with_surface([pair]):  # an index has none
         if map_of(surface).reach > 0:
             # Draw the surface of a pair.
@@ -636,7 +636,7 @@ def pair_as_html(pair: PairResult) -> str:
             from rhale.report import inline_svg
 
             parts = [
-                inline_svg.draw_inline_svg(draw_pair, clean(told, LONGEST_NOTE), surface, "map"),
+                inline_svg.draw_inline_svg(draw_pair, clean(head, LONGEST_NOTE), surface, "map"),
                 write_paragraph(MAP_COLOURS_NOTE),
                 *parts,
             ]

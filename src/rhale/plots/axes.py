@@ -261,16 +261,16 @@ class ContinuousAxis(NamedTuple):
     def name_scale(self) -> None:
         """Say that the axis is logarithmic, or that it ends before some rows, where it does."""
         ax, view = self.ax, self.view
-        told = ["log scale"] if view.is_log else []
-        told += [view.beyond] if view.beyond else []
-        if not told:
+        remarks = ["log scale"] if view.is_log else []
+        remarks += [view.beyond] if view.beyond else []
+        if not remarks:
             return
         size = style.NUMBER_TEXT if self.small else "medium"
         inches = ax.get_window_extent().width / ax.figure.dpi
         length = canvas.wide_letters(inches, size)
-        words = f"{ax.get_xlabel()} ({'; '.join(told)})".strip()
+        words = f"{ax.get_xlabel()} ({'; '.join(remarks)})".strip()
         if view.beyond and len(words) > length:
-            words = "\n".join(filter(None, [ax.get_xlabel(), folded("; ".join(told), length)]))
+            words = "\n".join(filter(None, [ax.get_xlabel(), folded("; ".join(remarks), length)]))
         ax.set_xlabel(words, fontsize=size, **LITERAL)
 
 

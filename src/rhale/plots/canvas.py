@@ -39,8 +39,8 @@ class AxesArray(np.ndarray):
     def __repr__(self) -> str:
         names = [name for ax in self.ravel()[:MAX_AXES_IN_REPR] if (name := read_axes_name(ax))]
         more = ", ..." if names and self.size > MAX_AXES_IN_REPR else ""
-        told = f": {', '.join(names)}{more}" if names else ""
-        return f"<{self.size} panel{'' if self.size == 1 else 's'}{told}>"
+        listing = f": {', '.join(names)}{more}" if names else ""
+        return f"<{self.size} panel{'' if self.size == 1 else 's'}{listing}>"
 
     __str__ = __repr__
 

@@ -127,8 +127,8 @@ def plot_profile(
             missing_panel.draw_missing_result(ax, profile, item.missing, level)
         field.fit()
         keep_in_proportion(field.oriented, () if derivatives else among)
-        told = describe_relative_importance(profile, among) if new else ""
-        canvas.add_legend(ax, explained, outside=new, title=told)
+        title = describe_relative_importance(profile, among) if new else ""
+        canvas.add_legend(ax, explained, outside=new, title=title)
     field.name_places(profile)
     ax.set_xlabel(ticks.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
     length = canvas.letters(ax, "height")
@@ -174,8 +174,8 @@ def plot_level_profile(
         explained += field.draw_counts(profile)
         field.fit()
         keep_in_proportion(oriented, among)
-        told = describe_relative_importance(profile, among) if ax is None else ""
-        add_levels_legend(oriented, explained, new=ax is None, title=told)
+        title = describe_relative_importance(profile, among) if ax is None else ""
+        add_levels_legend(oriented, explained, new=ax is None, title=title)
     field.name_places(profile)
     label_oriented_axes(oriented, [profile], center)
     return oriented.ax

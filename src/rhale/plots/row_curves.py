@@ -114,10 +114,10 @@ def read_drawn_rows(
         )
         raise BadSettingError(msg)
     some = curves.choose(n_rows)
-    told = tell_chosen(some.row.size, curves.row.size)
+    label = tell_chosen(some.row.size, curves.row.size)
     places = effect.row_spread.places
     off = some.heights - effect.curve(None if effect.labels else places, center=center)
-    return DrawnRows(places, some, off, told, color if is_colored else None)
+    return DrawnRows(places, some, off, label, color if is_colored else None)
 
 
 def count_wanted(rows: Any) -> int:
@@ -228,18 +228,18 @@ def add_paths(
         result, values = rows.colors
         own, caption = values[rows.curves.row], result.captions.axis(result.name)
         named = result.labels and result.column_kind != "steps"
-        inks, told = (
+        inks, colour_names = (
             color_levels(ax, result, own) if named else color_numbers(ax, result, own, values)
         )
         if np.isnan(own).any():
-            told = [*told, ("missing", style.SINGLE_ROW)]
+            colour_names = [*colour_names, ("missing", style.SINGLE_ROW)]
         words = [
-            f"{fit_name(caption, style.LABEL_LENGTH // 2)}: {told[0][0]}",
-            *(word for word, _ in told[1:]),
+            f"{fit_name(caption, style.LABEL_LENGTH // 2)}: {colour_names[0][0]}",
+            *(word for word, _ in colour_names[1:]),
         ]
         explained = [
             key_line(word, ink, style.LINE_WIDTH)
-            for word, (_, ink) in zip(words, told, strict=True)
+            for word, (_, ink) in zip(words, colour_names, strict=True)
         ]
     alpha = style.ROW_CURVE_ALPHA if rows.colors is None else style.COLORED_ROW_ALPHA
     parts = (("rhale:rows", True, alpha), ("rhale:rows-beyond", False, style.ROW_BEYOND_ALPHA))
@@ -282,11 +282,11 @@ def color_numbers(
         format_label_number(end, 4) if kind == "number" else format_axis_value(float(end), kind)
         for end in ends
     ]
-    told = [
+    colour_names = [
         (f"{name} {word}", shade(ax, share))
         for name, word, share in zip(names, words, shares, strict=True)
     ]
-    return inks, told
+    return inks, colour_names
 
 
 def color_levels(
@@ -306,12 +306,12 @@ def color_levels(
         }  # the first is the curve's
     else:
         inks = {int(k): shade(ax, k / max(len(result.labels) - 1, 1)) for k in most}
-    told = [(result.labels[k] or "(empty)", ink) for k, ink in inks.items()]
+    colour_names = [(result.labels[k] or "(empty)", ink) for k, ink in inks.items()]
     if most.size < found.size:
-        told.append(("other levels", style.SINGLE_ROW))
+        colour_names.append(("other levels", style.SINGLE_ROW))
     mine = np.full(own.size, -1)
     mine[known] = place
-    return [inks.get(int(k), style.SINGLE_ROW) for k in mine], told
+    return [inks.get(int(k), style.SINGLE_ROW) for k in mine], colour_names
 
 
 def shade(ax: Axes, share: float) -> Any:

@@ -283,14 +283,14 @@ def tell_regions(effect: Result) -> str:
     if found is None:
         return f"The {groups} have no stretch of {name} in common to compare.{they_explain(tree)}"
     if found.is_sure:
-        told = capital(difference_sentence(found, groups, name)) + this_explains(tree)
+        sentence = capital(difference_sentence(found, groups, name)) + this_explains(tree)
     elif tree.state == "given" or explained(tree) == UNMEASURED:
-        told = f"The {groups} differ in the effect of {name} by no more than chance could make."
-        told += they_explain(tree) if explained(tree) != UNMEASURED else ""
+        sentence = f"The {groups} differ in the effect of {name} by no more than chance could make."
+        sentence += they_explain(tree) if explained(tree) != UNMEASURED else ""
     else:
-        told = f"The effect of {name} differs between {len(tree)} {groups} in its shape"
-        told += this_explains(tree)
-    return told + left_out(found, groups)
+        sentence = f"The effect of {name} differs between {len(tree)} {groups} in its shape"
+        sentence += this_explains(tree)
+    return sentence + left_out(found, groups)
 
 
 def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:

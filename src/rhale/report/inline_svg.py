@@ -24,7 +24,7 @@ DPI = 160  # of these images
 STYLE = "max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt"
 
 
-def draw_inline_svg(draw: Callable[..., Any], told: str, *what: Any, **options: Any) -> str:
+def draw_inline_svg(draw: Callable[..., Any], description: str, *what: Any, **options: Any) -> str:
     """Draw by one of the plots, and write the figure as an element of HTML."""
     # Small and of bounded size, whatever is drawn. Letters stay text, in fonts that the
     # reader has. pyplot does not know the figure, so that the notebook does not show it
@@ -58,7 +58,7 @@ def draw_inline_svg(draw: Callable[..., Any], told: str, *what: Any, **options: 
         return SVG_COORDINATES.sub(round_coordinates, text)
 
     body = TAG.sub(tidy, body)
-    head = f'<svg role="img" aria-label="{escape(told)}" style="{STYLE}"'
+    head = f'<svg role="img" aria-label="{escape(description)}" style="{STYLE}"'
     return head + body.removeprefix("<svg").rstrip()
 
 

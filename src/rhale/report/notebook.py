@@ -164,9 +164,9 @@ def effect_as_html(effect: Result) -> str:
     output = captions.value_axis(effect.output)
     on = output if is_prediction else f"effect on {output}"
     size, error, *spread = read_size_numbers(effect, effect.importance)
-    told = f"importance {sized(size, error)}"
+    importance = f"importance {sized(size, error)}"
     counted = f"{effect.n_parts} {effect.parts if effect.n_parts != 1 else effect.parts[:-1]}"
-    facts = [told, f"typical spread {spread_of(*spread)}", counted]
+    facts = [importance, f"typical spread {spread_of(*spread)}", counted]
     if effect.regions is not None and (who := differs_by(effect.regions, captions)):
         facts.append(f"differs in this model by {who}")
     name = captions.axis(effect.name)
@@ -185,7 +185,7 @@ def effect_as_html(effect: Result) -> str:
             0,
             inline_svg.draw_inline_svg(
                 plot_result_by_options,
-                clean(f"{name}: {on}, {told}", LONGEST_NOTE),
+                clean(f"{name}: {on}, {importance}", LONGEST_NOTE),
                 effect,
                 kind="curve",
                 **limits,
@@ -209,10 +209,10 @@ def folded_notes(notes: Sequence[str]) -> str:
     """Notes that are read on demand; nothing if there are none."""
     if not notes:
         return ""
-    told = [clean(note, LONGEST_NOTE) for note in notes[:MOST_NOTES]]
-    told += [f"and {len(notes) - MOST_NOTES} more"] if len(notes) > MOST_NOTES else []
+    lines = [clean(note, LONGEST_NOTE) for note in notes[:MOST_NOTES]]
+    lines += [f"and {len(notes) - MOST_NOTES} more"] if len(notes) > MOST_NOTES else []
     counted = "1 note" if len(notes) == 1 else f"{len(notes)} notes"
-    items = "".join(f"<li>{escape(text)}</li>" for text in told)
+    items = "".join(f"<li>{escape(text)}</li>" for text in lines)
     return f"<details><summary>{counted}</summary><ul>{items}</ul></details>"
 
 

@@ -345,10 +345,10 @@ def find_slope_reach(result: Result) -> dict[str, Any]:
     largest = sorted(result.jumps, key=lambda jump: -abs(jump.size))[:MAX_JUMP_LABELS]
     sizes = np.array([jump.size for jump in largest])
     middles = np.array([jump.start + (jump.stop - jump.start) / 2 for jump in largest])
-    told = round_for_chart(sizes, float(np.abs(sizes).max()))
+    shown_sizes = round_for_chart(sizes, float(np.abs(sizes).max()))
     return {
         "reach": round_for_chart(ends, float(np.ptp(ends))),
-        "jumps": tuple(zip(places(result, middles), told, strict=True)),
+        "jumps": tuple(zip(places(result, middles), shown_sizes, strict=True)),
     }
 
 

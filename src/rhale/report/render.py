@@ -237,8 +237,8 @@ def size_in_words(part: EffectPart, largest: float) -> str:
 def spread_in_words(part: EffectPart, largest: float) -> str:
     """Typical spread and its error."""
     spread = fixed_or_dash(part.spread, largest)
-    told = part.spread and part.spread_error
-    return f"{spread} ± {fixed_or_dash(part.spread_error, largest)}" if told else spread
+    has_error = part.spread and part.spread_error
+    return f"{spread} ± {fixed_or_dash(part.spread_error, largest)}" if has_error else spread
 
 
 def bar_length(part: EffectPart, largest: float) -> str:

@@ -316,10 +316,10 @@ def jump_sentence(result: Result) -> tuple[str, ...]:
     """Say where the curve jumps, if it does: the largest jumps, in their order along the axis."""
     # A jump is a part of the stretches that other sentences are about.
     sizes = sorted((abs(jump.size) for jump in result.jumps), reverse=True)
-    told = [jump for jump in result.jumps if abs(jump.size) in sizes[:MAX_JUMPS_IN_TEXT]]
-    if not told:
+    named = [jump for jump in result.jumps if abs(jump.size) in sizes[:MAX_JUMPS_IN_TEXT]]
+    if not named:
         return ()
-    words, rest = listed([jump_in_words(result, jump) for jump in told]), len(sizes) - len(told)
+    words, rest = listed([jump_in_words(result, jump) for jump in named]), len(sizes) - len(named)
     more = f", and less at {rest} other place{'s' if rest > 1 else ''}" if rest > 0 else ""
     return (f"It jumps {words}{more}.",)
 

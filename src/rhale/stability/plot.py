@@ -52,8 +52,8 @@ def interval_between(level: float, length: int, *, cut: bool = False) -> str:
 
 def tell_verdict(effect: RefitEffect, level: float) -> tuple[str, str]:
     """Say how large an effect is, and whether other trainings show it again; at length and shorter."""
-    told = SAME_ROWS_VERDICT if effect.overlap.is_same else tell_return(effect.p_value)
-    return f"{write_refit_importance(effect, level)}, {told}", told
+    verdict = SAME_ROWS_VERDICT if effect.overlap.is_same else tell_return(effect.p_value)
+    return f"{write_refit_importance(effect, level)}, {verdict}", verdict
 
 
 def write_refit_importance(effect: RefitEffect, level: float) -> str:
@@ -176,8 +176,8 @@ def plot_refits(
     else:
         field.begin()
         explained = draw_layers(field, effect, wanted)
-        told = write_stability(field.oriented.ax, effect, level, new=new)
-        add_levels_legend(field.oriented, explained, new=new, title=told)
+        title = write_stability(field.oriented.ax, effect, level, new=new)
+        add_levels_legend(field.oriented, explained, new=new, title=title)
         if not new:
             lift_above(field.oriented.ax, len(explained))
     field.name_places(first)
@@ -313,12 +313,12 @@ def cut_interval(oriented: OrientedAxes, paths: Sequence[RefitTrace]) -> bool:
 
 def write_stability(ax: Axes, effect: RefitEffect, level: float, *, new: bool) -> str:
     """Say how large the effect is and whether it comes back: above given axes, or for the legend."""
-    told = tell_verdict(effect, level)
+    wordings = tell_verdict(effect, level)
     if new:
         room = canvas.wide_letters(style.PROFILE_SIZE[0] - canvas.BESIDE_LEGEND, style.LEGEND_TEXT)
-        return folded(told[0], room)
+        return folded(wordings[0], room)
     room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.NUMBER_TEXT)
-    words = next((words for words in told if len(words) <= room), folded(told[-1], room))
+    words = next((words for words in wordings if len(words) <= room), folded(wordings[-1], room))
     title = ax.set_title(words, loc="left", fontsize=style.NUMBER_TEXT, **LITERAL)
     title.set(color=style.NOTE, gid="rhale:verdict")
     return ""
@@ -430,12 +430,12 @@ def plot_replication(
     name_lines(ax, kept, ranking, new=new)
     # Say above the legend what is not drawn, and why.
     n_all = len(effects)
-    n_drawn, told = ranking.importance.size, list[str]()
+    n_drawn, remarks = ranking.importance.size, list[str]()
     if n_drawn < n_all:
-        told.append(f"{n_drawn} of {n_all} effects")
+        remarks.append(f"{n_drawn} of {n_all} effects")
     if np.isnan(ranking.p_value).all():
-        told.append(SAME_ROWS_VERDICT)
-    title = "\n".join(folded(words, TITLE) for words in told)
+        remarks.append(SAME_ROWS_VERDICT)
+    title = "\n".join(folded(words, TITLE) for words in remarks)
     # Explain below a new figure, whose names may leave little room; else where the axes are
     # emptiest.
     if new:

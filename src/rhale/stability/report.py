@@ -88,10 +88,10 @@ def count_stable_sentence(found: Sequence[str]) -> str:
     if not tested:
         return "Whether features come back is not known: all trainings had the same rows."
     n_back, n = tested.count(YES), len(tested)
-    told = f"{n_back} of {n} {'feature comes' if n == 1 else 'features come'} back"
+    sentence = f"{n_back} of {n} {'feature comes' if n == 1 else 'features come'} back"
     if n < MIN_FEATURES_FOR_CHANCE:
-        return f"{told}."
-    return f"{told}; if none of them did anything, chance would still let about {REPLICATION_LEVEL * n:.0f} come back."
+        return f"{sentence}."
+    return f"{sentence}; if none of them did anything, chance would still let about {REPLICATION_LEVEL * n:.0f} come back."
 
 
 def tell_nothing(effect: RefitEffect) -> str:
@@ -117,7 +117,7 @@ def tell_refits(
         if math.isfinite(high)
         else ", without an interval"
     )
-    told = [
+    sentences = [
         tell_replication(effect, name),
         (
             f"Importance {format_report_number(effect.importance)}{sure}; "
@@ -125,11 +125,11 @@ def tell_refits(
         ),
     ]
     if not effect.p_value > REPLICATION_LEVEL:  # trainings share rows: they agree on chance, too
-        told += describe_trend(effect, path) + describe_missing_values(effect)
+        sentences += describe_trend(effect, path) + describe_missing_values(effect)
     if alike:
         names = listed([isolated(clean(name, MAX_REFIT_NAME_LETTERS)) for name in alike])
-        told.append(f"It goes closely with {names}: a learner may take one for the other.")
-    return unbroken(" ".join(told))
+        sentences.append(f"It goes closely with {names}: a learner may take one for the other.")
+    return unbroken(" ".join(sentences))
 
 
 def tell_replication(effect: RefitEffect, name: str) -> str:
@@ -154,12 +154,12 @@ def describe_trend(effect: RefitEffect, path: RefitTrace) -> list[str]:
     low, high = (at(effect.effects[0], float(path.x[i])) for i in (least, most))
     size = format_report_number(float(path.curve[most] - path.curve[least]))
     if effect.column_kind == "categories":
-        told = f"{high} is {size} above {low}, the lowest, on average, and above it in {some}."
+        sentence = f"{high} is {size} above {low}, the lowest, on average, and above it in {some}."
     elif least < most:
-        told = f"The mean curve rises by {size} from its lowest, at {low}, to its highest, at {high}, and so do {some}."
+        sentence = f"The mean curve rises by {size} from its lowest, at {low}, to its highest, at {high}, and so do {some}."
     else:
-        told = f"The mean curve falls by {size} from its highest, at {high}, to its lowest, at {low}, and so do {some}."
-    return [told]
+        sentence = f"The mean curve falls by {size} from its highest, at {high}, to its lowest, at {low}, and so do {some}."
+    return [sentence]
 
 
 def describe_missing_values(effect: RefitEffect) -> list[str]:
@@ -343,10 +343,10 @@ def make_refit_part(
         sparkline=write_sparkline_path(shape),
         notes=tuple(texts.index(clean(text)) for text in list_refit_note_texts(effect)),
     )
-    told = (
+    reading = (
         tell_refits(effect, path, ends, alike) if row.size or path is None else tell_nothing(effect)
     )
-    return RefitPart(row, told, shape)
+    return RefitPart(row, reading, shape)
 
 
 def effect_row(effect: RefitEffect, ends: tuple[float, float], scale: float) -> RefitRow:
@@ -431,8 +431,8 @@ def collect_refit_notes(table: Refits) -> list[Footnote]:
             names.setdefault(clean(text), {})[spoken_name(effect)] = None
     everyone = {spoken_name(effect) for effect in table.effects}
     for text, some in names.items():
-        told = listed([isolated(clean(name, 60)) for name in some])
-        found.append(Footnote(text, "all features" if len(some) == len(everyone) > 1 else told))
+        features = listed([isolated(clean(name, 60)) for name in some])
+        found.append(Footnote(text, "all features" if len(some) == len(everyone) > 1 else features))
     return found
 
 
@@ -451,14 +451,16 @@ def trained_in_words(table: Refits) -> str:
     scheme, n_trainings = str(table.provenance.get("scheme", "")), table.overlap.n_trainings
     how = REFIT_SCHEME_TEXTS.get(scheme, clean(scheme, LONGEST_SCHEME))
     if not table.overlap.n_rows:
-        told = f"{n_trainings} models ({learner}) were given, each trained on data of its own."
+        sentence = f"{n_trainings} models ({learner}) were given, each trained on data of its own."
     elif scheme == PREFITTED_SCHEME:
-        told = f"{n_trainings} models ({learner}) were given, and the rows that each was trained on ({train_sizes(table)})."
+        sentence = f"{n_trainings} models ({learner}) were given, and the rows that each was trained on ({train_sizes(table)})."
     else:
-        told = f"{learner} was trained {n_trainings} times, each time {how} ({train_sizes(table)})."
+        sentence = (
+            f"{learner} was trained {n_trainings} times, each time {how} ({train_sizes(table)})."
+        )
     where = "with the same bins" if table.effects[0].quantity == "effect" else "at the same places"
     return (
-        f"{told} Every training was explained on the same {rows_in_words(table.provenance)} rows, "
+        f"{sentence} Every training was explained on the same {rows_in_words(table.provenance)} rows, "
         f"{where}, so that curves differ by what was learned and by nothing else."
     )
 
@@ -536,8 +538,8 @@ def refit_as_html(effect: RefitEffect) -> str:
     path, captions = trace_refits(effect), effect.captions
     name, output = captions.axis(effect.name), captions.value_axis(effect.output)
     on = output if effect.quantity == "prediction" else f"effect on {output}"
-    told = tell_refits(effect, path, effect.importance_ci(), [])
-    parts = [write_paragraph(told), folded_notes(effect.notes)]
+    sentence = tell_refits(effect, path, effect.importance_ci(), [])
+    parts = [write_paragraph(sentence), folded_notes(effect.notes)]
     if not is_constant(effect.effects[0]):
         # Draw the curves of all trainings.
         from rhale.plots.choice import plot_refit_by_options  # tables need no Matplotlib
@@ -546,7 +548,7 @@ def refit_as_html(effect: RefitEffect) -> str:
         parts.insert(
             0,
             inline_svg.draw_inline_svg(
-                plot_refit_by_options, clean(f"{name}: {told}", LONGEST_NOTE), effect
+                plot_refit_by_options, clean(f"{name}: {sentence}", LONGEST_NOTE), effect
             ),
         )
     return card(name, f"{on}, between trainings", parts)
