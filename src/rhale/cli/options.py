@@ -9,11 +9,18 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from rhale.cli.pair_options import pairs_as_typed
 from rhale.cli.parent import Request, Task
-from rhale.cli.refit_options import DRAWN, read_scheme, require_named, trainings_as_typed
-from rhale.cli.region_options import regions_as_typed
-from rhale.cli.values import KNOWN_BINS_TEXT, names_as_typed, parse_byte_size
+from rhale.cli.values import (
+    DRAWN,
+    KNOWN_BINS_TEXT,
+    names_as_typed,
+    pairs_as_typed,
+    parse_byte_size,
+    read_scheme,
+    regions_as_typed,
+    require_named,
+    trainings_as_typed,
+)
 from rhale.errors import BadSettingError
 from rhale.interaction.settings import PairSettings
 from rhale.regions.settings import MAX_REGION_DEPTH

@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from rhale.cli.pair_options import read_typed_pairs
-from rhale.cli.refit_options import read_typed_trainings
-from rhale.cli.region_options import read_typed_regions
-from rhale.cli.values import parse_bins_option
+from rhale.cli.values import (
+    parse_bins_option,
+    read_typed_pairs,
+    read_typed_regions,
+    read_typed_trainings,
+)
 from rhale.models.files.load import is_named_object
 from rhale.models.files.sandbox import ChildLimits, Hear, open_for, run_child
 

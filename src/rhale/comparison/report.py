@@ -33,13 +33,7 @@ from rhale.report.notebook import (
     write_sparkline_path,
 )
 from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS, Shape
-from rhale.report.page import (
-    EFFECT_METHODS,
-    LONGEST_FACT,
-    Footnote,
-    list_settings,
-    rows_in_words,
-)
+from rhale.report.page import EFFECT_METHODS, LONGEST_FACT, Footnote, list_settings, rows_in_words
 from rhale.report.sentences import (
     at,
     chance_in_words,

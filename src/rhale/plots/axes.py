@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from rhale.effects.curve import Center
 from rhale.effects.result import Result, Trace, find_result_axis_kind, is_constant, reach
-from rhale.plots import canvas, missing_panel, style, ticks
+from rhale.plots import canvas, style, ticks
 from rhale.plots import marks as dots
 from rhale.plots.categorical_axis import (
     LevelLayout,
@@ -200,26 +200,26 @@ class ContinuousAxis(NamedTuple):
         if looks is None:
             for item in items:
                 if item.missing is not None:
-                    missing_panel.draw_one(self.ax, item.missing, level)
+                    dots.draw_one(self.ax, item.missing, level)
             return
         pairs = zip(items, looks, strict=True)
         points = [(item.missing, look) for item, look in pairs if item.missing is not None]
         if not points:
             return
         # Several points stand side by side, each in its colour.
-        side, width = missing_panel.find_side(self.ax), 0.6 * style.LARGEST_DOT
+        side, width = dots.find_side(self.ax), 0.6 * style.LARGEST_DOT
         for index, (point, look) in enumerate(points):
             place = 0.8 * ((index + 0.5) / len(points) - 0.5)
             path = point._replace(x=np.array([place]))
             dots.draw_ci(OrientedAxes(side), path, level, width, look.colour)
             dots.draw_missing_dot(OrientedAxes(side), path, width, look)
-            missing_panel.reserve(self.ax, path, spread=False)
+            dots.reserve(self.ax, path, spread=False)
         size = style.NUMBER_TEXT if self.small else style.NAME_TEXT
-        missing_panel.label_side(side, "missing", size)
+        dots.label_side(side, "missing", size)
 
     def place_missing(self, point: Trace) -> tuple[Axes, Trace]:
         """Find the narrow panel."""
-        return missing_panel.find_side(self.ax), point._replace(x=np.zeros(1))
+        return dots.find_side(self.ax), point._replace(x=np.zeros(1))
 
     def mark_trainings(self) -> LineMarks:
         """Draw trainings as lines."""

@@ -18,7 +18,7 @@ from rhale.effects.result import Result, is_constant
 from rhale.effects.staircase import MAX_JUMP_LABELS
 from rhale.effects.support import reach_slopes
 from rhale.errors import BadSettingError
-from rhale.plots import canvas, marks, missing_panel, style, ticks
+from rhale.plots import canvas, marks, style, ticks
 from rhale.plots.axes import ContinuousAxis, Item, Layers, read_item
 from rhale.plots.categorical_axis import OrientedAxes, label_pair, lay_out_levels
 from rhale.plots.labels import LITERAL, format_label_number, slope_label, value_label
@@ -196,13 +196,13 @@ def draw_effect_curve(
     drawn = {"spread": layers.spread, "uncertainty": layers.uncertainty}
     if is_constant(effect):
         field.draw_constant([item], layers.level)
-        missing_panel.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
+        marks.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
         return
     field.begin()
     explained = field.draw_one(item, "mean effect", layers.level, **drawn)
     field.draw_gaps(effect)
     explained += field.draw_counts(effect) + draw_along(field, item, rows) + known
-    missing_panel.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
+    marks.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
     field.fit()
     keep_in_proportion(field.oriented, layers.among)
     title = describe_relative_importance(effect, layers.among) if new else ""

@@ -14,7 +14,7 @@ from rhale.effects.profile import Profile, differentiate
 from rhale.effects.result import Result, Trace, is_constant
 from rhale.effects.spread import choose_rows_evenly
 from rhale.errors import BadSettingError
-from rhale.plots import canvas, missing_panel, style, ticks
+from rhale.plots import canvas, marks, style, ticks
 from rhale.plots.axes import CategoricalAxis, ContinuousAxis, Layers, read_item
 from rhale.plots.categorical_axis import (
     add_levels_legend,
@@ -107,7 +107,7 @@ def plot_profile(
     item, field = read_item(profile, center, level, view=view), ContinuousAxis(ax, view=view)
     if is_constant(profile):
         field.draw_constant([item], level)
-        missing_panel.draw_missing_result(ax, profile, item.missing, level)
+        marks.draw_missing_result(ax, profile, item.missing, level)
     else:
         path = slope_trace(profile, level, view) if derivatives else item.path
         curves = single_rows(profile, center, derivatives=derivatives)
@@ -124,7 +124,7 @@ def plot_profile(
         explained += field.draw_spread(path) + field.draw_ci(path, level)
         explained += field.draw_counts(profile)
         if not derivatives:
-            missing_panel.draw_missing_result(ax, profile, item.missing, level)
+            marks.draw_missing_result(ax, profile, item.missing, level)
         field.fit()
         keep_in_proportion(field.oriented, () if derivatives else among)
         title = describe_relative_importance(profile, among) if new else ""

@@ -14,7 +14,7 @@ from rhale.effects.binning.partition import require_count
 from rhale.effects.curve import Center
 from rhale.effects.result import Trace, is_constant, require_level
 from rhale.errors import BadSettingError
-from rhale.plots import canvas, missing_panel, style, ticks
+from rhale.plots import canvas, style, ticks
 from rhale.plots import marks as dots
 from rhale.plots.axes import PlotAxis, open_plot_axis, read_item
 from rhale.plots.categorical_axis import OrientedAxes, add_levels_legend, label_oriented_axes
@@ -286,9 +286,9 @@ def draw_missing(
     dots.draw_missing_dot(oriented, mean, style.LARGEST_DOT, style.ALONE)
     if aside:
         for values in (*path.curves, path.low, path.high):
-            missing_panel.reserve(field.oriented.ax, mean._replace(curve=values), spread=False)
+            dots.reserve(field.oriented.ax, mean._replace(curve=values), spread=False)
         share = 0.0 if first.missing is None else first.missing.share
-        missing_panel.label_side(ax, f"missing\n{100 * share:.3g} %", style.NAME_TEXT)
+        dots.label_side(ax, f"missing\n{100 * share:.3g} %", style.NAME_TEXT)
 
 
 def cut_interval(oriented: OrientedAxes, paths: Sequence[RefitTrace]) -> bool:
