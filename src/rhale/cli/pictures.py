@@ -196,10 +196,10 @@ class Band(NamedTuple):
     high: FloatArray
 
 
-def draw_band(ax: Axes, band: Band, ink: str, question: str, name: str) -> None:
+def draw_band(ax: Axes, band: Band, colour: str, question: str, name: str) -> None:
     """Draw a curve and its band under the question that it answers, and name the band."""
     ax.axhline(0.0, color="#B0B0B0", linewidth=0.8, zorder=0.5)
-    ax.fill_between(band.x, band.low, band.high, color=ink, alpha=0.35, linewidth=0.8)
+    ax.fill_between(band.x, band.low, band.high, color=colour, alpha=0.35, linewidth=0.8)
     ax.plot(band.x, band.curve, color=colours.EFFECT_COLOUR, linewidth=1.6)
     ax.set_title(question, loc="left", fontsize="medium")
     at = int(len(band.x) * 0.7)

@@ -54,7 +54,7 @@ from rhale.report.numbers import (
 from rhale.report.sentences import clean
 from rhale.stats.arrays import FloatArray
 
-MOST_DRAWN = 8  # explanations in one chart: there are as many inks
+MOST_DRAWN = 8  # explanations in one chart: there are as many colours
 N_READ = 81  # places along a curve that a reader steps through
 PLACE_DIGITS = 5  # of places
 

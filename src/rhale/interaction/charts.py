@@ -273,7 +273,7 @@ def compile_pair_charts(forms: set[str]) -> dict[str, Any]:
 @cache
 def compile_map() -> dict[str, Any]:
     """Make the map, ready for Vega."""
-    # Cells that hold rows, in the ink of nothing, and over it how far the surface is up or down.
+    # Cells that hold rows, in the colour of zero, and over it how far the surface is up or down.
     x, y = map_side("x"), map_side("y")
     layers = []
     for name in ("zero", "low", "high"):

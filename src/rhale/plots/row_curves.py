@@ -222,13 +222,13 @@ def add_paths(
 ) -> list[Artist]:
     """Draw parts of curves (row, whether measured, points), thin; the axes follow measured ones."""
     # Colours of the rows, and what the legend says of them.
-    inks: list[Any] = [style.SINGLE_ROW] * rows.curves.row.size
+    colours: list[Any] = [style.SINGLE_ROW] * rows.curves.row.size
     explained: list[Artist] = []
     if rows.colors is not None:
         result, values = rows.colors
         own, caption = values[rows.curves.row], result.captions.axis(result.name)
         named = result.labels and result.column_kind != "steps"
-        inks, colour_names = (
+        colours, colour_names = (
             color_levels(ax, result, own) if named else color_numbers(ax, result, own, values)
         )
         if np.isnan(own).any():
@@ -238,14 +238,14 @@ def add_paths(
             *(word for word, _ in colour_names[1:]),
         ]
         explained = [
-            key_line(word, ink, style.LINE_WIDTH)
-            for word, (_, ink) in zip(words, colour_names, strict=True)
+            key_line(word, colour, style.LINE_WIDTH)
+            for word, (_, colour) in zip(words, colour_names, strict=True)
         ]
     alpha = style.ROW_CURVE_ALPHA if rows.colors is None else style.COLORED_ROW_ALPHA
     parts = (("rhale:rows", True, alpha), ("rhale:rows-beyond", False, style.ROW_BEYOND_ALPHA))
     for gid, is_known, opacity in parts:
-        some = [(inks[i], path) for i, known, path in paths if known is is_known]
-        lines = LineCollection([path for _, path in some], colors=[ink for ink, _ in some])
+        some = [(colours[i], path) for i, known, path in paths if known is is_known]
+        lines = LineCollection([path for _, path in some], colors=[colour for colour, _ in some])
         lines.set(linewidth=style.THIN_LINE, alpha=opacity, zorder=1.5 if is_known else 1.4)
         lines.set(gid=gid, capstyle="butt", label=rows.legend_label)
         ax.add_collection(lines, autolim=is_known)
@@ -257,9 +257,9 @@ def add_paths(
     return entries + explained
 
 
-def key_line(label: str, ink: Any, width: float) -> Line2D:
+def key_line(label: str, colour: Any, width: float) -> Line2D:
     """A line that only the legend shows."""
-    return Line2D([], [], color=ink, linewidth=width, label=label)
+    return Line2D([], [], color=colour, linewidth=width, label=label)
 
 
 def color_numbers(
@@ -272,7 +272,7 @@ def color_numbers(
     ends = np.unique(np.quantile(known, COLOUR_QUANTILES)) if known.size else np.zeros(1)
     shares = {1: [0.5], 2: [0.0, 1.0], 3: [0.0, 0.5, 1.0]}[ends.size]
     names = {1: ["only"], 2: ["low", "high"], 3: ["low", "middle", "high"]}[ends.size]
-    inks = [
+    colours = [
         shade(ax, np.interp(v, ends, shares)) if np.isfinite(v) else style.SINGLE_ROW for v in own
     ]
     kind = find_result_axis_kind(result)
@@ -286,7 +286,7 @@ def color_numbers(
         (f"{name} {word}", shade(ax, share))
         for name, word, share in zip(names, words, shares, strict=True)
     ]
-    return inks, colour_names
+    return colours, colour_names
 
 
 def color_levels(
@@ -301,17 +301,17 @@ def color_levels(
     found, counts = np.unique(place, return_counts=True)
     most = np.sort(found[np.argsort(-counts, kind="stable")[:MAX_COLOURED_LEVELS]])
     if has_free_order(result):
-        inks = {
+        colours = {
             int(k): style.line_style(i + 1).colour for i, k in enumerate(most)
         }  # the first is the curve's
     else:
-        inks = {int(k): shade(ax, k / max(len(result.labels) - 1, 1)) for k in most}
-    colour_names = [(result.labels[k] or "(empty)", ink) for k, ink in inks.items()]
+        colours = {int(k): shade(ax, k / max(len(result.labels) - 1, 1)) for k in most}
+    colour_names = [(result.labels[k] or "(empty)", colour) for k, colour in colours.items()]
     if most.size < found.size:
         colour_names.append(("other levels", style.SINGLE_ROW))
     mine = np.full(own.size, -1)
     mine[known] = place
-    return [inks.get(int(k), style.SINGLE_ROW) for k in mine], colour_names
+    return [colours.get(int(k), style.SINGLE_ROW) for k in mine], colour_names
 
 
 def shade(ax: Axes, share: float) -> Any:

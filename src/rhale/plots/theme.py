@@ -1,4 +1,4 @@
-"""What a style may change of every picture: inks, widths of lines, sizes; held by a context."""
+"""What a style may change of every picture: colours, widths of lines, sizes; held by a context."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DARK_BACKGROUND, LIGHT, PALE = (
 class Theme:
     """What pictures look like, as far as a style may change it."""
 
-    # effect, spread, interval, rows, between: inks of the mean, of how rows differ, of how
+    # effect, spread, interval, rows, between: colours of the mean, of how rows differ, of how
     # well the mean is known, of where rows are, and of how trainings differ.
     effect: str = colours.EFFECT_COLOUR
     spread: str = colours.SPREAD_COLOUR
@@ -206,25 +206,25 @@ def read_colors(colors: Colors | None) -> dict[str, Any]:
     if unknown:
         msg = f"no colour has the role {unknown[0]!r}; {near_names(str(unknown[0]), list(ROLES))}"
         raise BadSettingError(msg)
-    return {role: _require_ink(role, ink) for role, ink in colors.items()}
+    return {role: _require_colours(role, colour) for role, colour in colors.items()}
 
 
-def _require_ink(role: str, ink: Any) -> Any:
+def _require_colours(role: str, colour: Any) -> Any:
     """Refuse what Matplotlib does not know as a colour; of several curves a list of them."""
     if role not in SEVERAL:
-        _require_color(role, ink)
-        return ink
-    found = (ink,) if isinstance(ink, str) else tuple(ink)
+        _require_color(role, colour)
+        return colour
+    found = (colour,) if isinstance(colour, str) else tuple(colour)
     if not found or (role == "thirds" and len(found) != len(colours.THIRD_COLOURS)):
         wanted = "three colours" if role == "thirds" else "at least one colour"
-        msg = f"{role!r} needs {wanted}; found {ink!r}"
+        msg = f"{role!r} needs {wanted}; found {colour!r}"
         raise BadSettingError(msg)
     for one in found:
         _require_color(role, one)
     return found
 
 
-def _require_color(role: str, ink: Any) -> None:
-    if not is_color_like(ink):
-        msg = f"{ink!r} is no colour for {role!r}; give a name such as 'black', or '#0072B2'"
+def _require_color(role: str, colour: Any) -> None:
+    if not is_color_like(colour):
+        msg = f"{colour!r} is no colour for {role!r}; give a name such as 'black', or '#0072B2'"
         raise BadSettingError(msg)

@@ -159,7 +159,7 @@ def write_script(names: tuple[str, ...], last: str = "") -> str:
 
 
 def write_style(names: tuple[str, ...]) -> str:
-    """One style sheet of several files, with the inks of the plots."""
+    """One style sheet of several files, with the colours of the plots."""
     parts = environment()
     dashes = [" ".join(map(str, dash)) for dash in COMPARE_DASHES]
     words = {"inks": PAGE_COLOURS, "looks": PAGE_LINE_COLOURS, "dashes": dashes}
@@ -185,7 +185,7 @@ def environment() -> Any:
         "fixed": fixed_or_dash,
         "size": size_in_words,
         "spread": spread_in_words,
-        "share": bar_length,
+        "share": lambda part, largest: bar_position(part.size, largest),
         "counted": lambda n, plural: f"{n} {plural if n != 1 else plural[:-1]}",
         "table_title": table_title,
         "breakable": with_breaks,
@@ -239,11 +239,6 @@ def spread_in_words(part: EffectPart, largest: float) -> str:
     spread = fixed_or_dash(part.spread, largest)
     has_error = part.spread and part.spread_error
     return f"{spread} ± {fixed_or_dash(part.spread_error, largest)}" if has_error else spread
-
-
-def bar_length(part: EffectPart, largest: float) -> str:
-    """Length of a bar, of 100."""
-    return f"{100 * (part.size or 0.0) / largest:.3g}" if largest > 0 else "0"
 
 
 def table_title(feature: Section) -> str:

@@ -144,7 +144,7 @@ def plot_refits(
 
     Notes
     -----
-    What differs between trainings has an ink of its own, and is never drawn as the spread of rows
+    What differs between trainings has a colour of its own, and is never drawn as the spread of rows
     or as the interval of one model. Few trainings leave an interval so wide that nothing else
     would be seen: the axis ends before it, and the legend says so. No interval covers what the
     learner gets wrong in every training.
@@ -239,7 +239,7 @@ def draw_constant(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> 
     if gone is None:
         field.draw_constant([item._replace(missing=None)], wanted.level)
         return
-    unknown = np.full(1, np.nan)  # the ink of rows says nothing about trainings
+    unknown = np.full(1, np.nan)  # the colour of rows says nothing about trainings
     bare = Trace(unknown, gone.curve, unknown, unknown, unknown)
     field.draw_constant([item._replace(missing=bare)], wanted.level)
     limits = ax.get_xlim()
