@@ -34,7 +34,7 @@ MIN_COMPARED_FILES = 2
 def read_files(files: Sequence[Path], names: str | None, zero: str | None) -> Comparison:
     """Read explanations, and compare all others with the first.
 
-    `names`: what to call them, with commas between; the names of the files if not given.
+    They are called by `names`, which has commas between them, or by their files.
     """
     if len(files) < MIN_COMPARED_FILES:
         msg = f"compare takes at least {MIN_COMPARED_FILES} files, and was given {len(files)}"

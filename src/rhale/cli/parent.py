@@ -69,10 +69,9 @@ def read_request(line: bytes) -> Request:
 def ask_child(request: Request, hear: Hear, *, debug: bool = False) -> dict[str, Any]:
     """Have a request done by a process of its own, which may read what the request names.
 
-    `request`: what to do, and its limits. Named objects, and what is trained, are the user's
-    own code, which may do all that the user may.
-    `hear`: gets what the child says on its way: what it is doing, how far, notes.
-    `debug`: show what the child and its model print, and tracebacks.
+    Named objects, and what is trained, are the user's own code, which may do all that the user may.
+    `hear` gets what the child reports on its way: what it is doing, how far it is, notes. `debug`
+    shows what the child and its model print, and tracebacks.
     """
     is_own = request.task == "refit" or is_named_object(request.model)
     opened = open_for([request.model], request.data, request.asked.get("checkpoint"))

@@ -226,7 +226,7 @@ def require_named(text: str) -> None:
 def find_learner(name: str) -> Any:
     """Import what is to be trained.
 
-    Result: what `rhale.refit` takes: an estimator, or a function (rows, target) -> model.
+    It is what `rhale.refit` takes: an estimator, or a function (rows, target) -> model.
     """
     return as_learner(load_named(name), name)
 

@@ -216,7 +216,7 @@ def dress_side(ax: Axes, side: DrawnPairFeature, along: Along, *, count: int = 8
 def draw_row_density(ax: Axes, side: DrawnPairFeature, along: Along, *, beyond: bool) -> Polygon:
     """Draw a strip that is high where many rows are.
 
-    `beyond`: outside of the axes, above or at the right; else inside, at the bottom.
+    With `beyond` they lie outside of the axes, above or at the right; else inside, at the bottom.
     """
     height = np.where(side.weight > 0, np.maximum(side.density, style.STRIP_FLOOR), 0.0)
     floor, most = (RUG_START, style.RUG_HEIGHT) if beyond else (0.0, style.STRIP_HEIGHT)
@@ -509,7 +509,7 @@ def has_room(ax: Axes, n_x: int, n_y: int) -> bool:
 def write_tiles(ax: Axes, values: FloatArray, reach: float) -> None:
     """Write numbers into tiles around 0, 1, 2, ...; none where a value is nan.
 
-    Shapes: `values` (n_x, n_y).
+    `values` has shape (n_x, n_y); the scale of their colours ends at `reach`.
     """
     for i, j in np.argwhere(np.isfinite(values)):
         value = float(values[i, j])

@@ -119,7 +119,7 @@ def tell_surface(pair: PairSurface, n_pairs: int) -> str:
 def tell_pair(pair: PairEffect, n_pairs: int) -> str:
     """Say what the second feature does to the effect of the first.
 
-    `n_pairs`: how many pairs it was chosen among: the more, the surer a claim has to be.
+    The pair was chosen among `n_pairs`: the more these are, the surer a claim has to be.
     """
     spoken = [pair.captions.feature(name) for name in pair.names]
     names = [isolated(clean(name, MAX_PAIR_NAME_LETTERS)) for name in spoken]

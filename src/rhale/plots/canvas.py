@@ -126,9 +126,8 @@ def open_two_panels(
 ) -> TwoPanels:
     """Find or make the two panels of an effect.
 
-    `ax`: axes to divide, both panels, or nothing: a new figure.
-    `sideways`: height of a new figure whose panels stand side by side; one above the other if
-    not given.
+    One Axes is divided, a pair is taken as it is, and None makes a new figure. With `sideways`, its
+    height in inches, panels stand side by side; otherwise one is above the other.
     """
     if ax is None and sideways is None:  # one above the other, with one x axis
         figure = new_figure(style.EFFECT_SIZE)
@@ -214,7 +213,7 @@ def magnify() -> float:
 def split_axes(ax: Axes, *, sideways: bool = False) -> TwoPanels:
     """Make two panels in the place of one: the axes become the top, new ones lie below.
 
-    `sideways`: put the panels side by side: the axes become the left one.
+    With `sideways` the panels stand side by side, and the axes become the left one.
     """
     # The place in the caller's grid is divided, so that any layout engine goes on working.
     figure, spec = ax.figure, ax.get_subplotspec()
@@ -229,7 +228,7 @@ def split_axes(ax: Axes, *, sideways: bool = False) -> TwoPanels:
     if ax.get_axes_locator() is not None:
         msg = "these axes are placed by other axes and cannot be divided; give a pair of axes"
         raise BadSettingError(msg)
-    # Divide axes that stand in no grid.
+    # Axes outside of any grid are divided by their positions.
     place = ax.get_position(original=True)
     if sideways:
         end, start = place.x0 + 0.56 * place.width, place.x0 + 0.6 * place.width
@@ -300,7 +299,7 @@ def add_legend(
 ) -> None:
     """Explain the artists by their labels: above the panel, or where the panel is emptiest.
 
-    `room`: inches of a line above the panel; nearly all of the figure if not given.
+    A line above the panel has `room` inches; nearly all of the figure if that is not given.
     """
     if not artists or not theme.current().legend:
         return

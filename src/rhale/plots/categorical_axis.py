@@ -76,7 +76,7 @@ class LevelLayout:
 def lay_out_levels(results: Sequence[Result], order: Sequence[str] = ()) -> LevelLayout:
     """Find the places of the levels of all results; those of the first come first.
 
-    `order`: levels that come before, in this order; numbers stand where they are.
+    Levels named in `order` come before all others; numbers keep their places.
     """
     has_missing = any(result.missing is not None for result in results)
     if not all(result.column_kind == "steps" for result in results):

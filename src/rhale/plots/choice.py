@@ -73,8 +73,8 @@ def draw_pair(pair: DrawnPair, kind: Any, **options: Any) -> Any:
 def draw_with(plot: Plot, what: Any, options: Mapping[str, Any], also: Sequence[str] = ()) -> Any:
     """Draw with the options of a plot; refuse others, and name those that are known.
 
-    `options`: as the user gave them: those of the plot, and those of every plot.
-    `also`: options that the user may give, and that were taken out already.
+    `options` holds those of this plot and those of every plot; `also` names options that a user may
+    give and that were taken out before.
     """
     known = list(signature(plot).parameters)[1:]
     for name in options:

@@ -163,7 +163,7 @@ def value_label(
 ) -> str:
     """Say what the y axis of a curve shows: what on, in which unit, and where it is zero.
 
-    `each`: whether every output has a curve or a panel of its own, which says its name.
+    With `each`, every output has a curve or a panel of its own, which says its name.
     """
     is_prediction = center is None or all(r.quantity == "prediction" for r in results)
     if each:

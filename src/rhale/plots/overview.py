@@ -166,7 +166,7 @@ def draw_effect_panel(ax: Axes, feature: Panel, outputs: list[str], level: float
 def write_effect_title(ax: Axes, feature: Panel, among: Sequence[Result] = ()) -> None:
     """Write the feature's name, and under it its importance and typical spread.
 
-    `among`: all that is drawn: what is rounding beside it is nothing.
+    What is only rounding beside the largest effect of `among` is written as zero.
     """
     one = feature.first
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()

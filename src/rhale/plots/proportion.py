@@ -37,7 +37,7 @@ def is_negligible_effect(result: Result, among: Sequence[Result]) -> bool:
 def describe_relative_importance(result: Result, among: Sequence[Result]) -> str:
     """Say how important a feature is, beside the most important one; nothing where it is alone.
 
-    `among`: what else is known of the same output, with the result itself.
+    `among` holds all results of the same output, with this one.
     """
     largest = largest_importance(among)
     if len(among) < 2 or not largest > 0 or not np.isfinite(result.importance):
@@ -58,7 +58,7 @@ def keep_in_proportion(
 ) -> None:
     """Let the axis of values reach over a tenth of what the largest effect takes, or more.
 
-    `per`: length over which it takes that, where the axis shows slopes.
+    Where the axis shows slopes, `per` is the length over which the effect takes that.
     """
     low, high = oriented.ax.get_xlim() if oriented.horizontal else oriented.ax.get_ylim()
     more = (LEAST_SPAN * largest_importance(among) / per - (high - low)) / 2

@@ -60,8 +60,7 @@ class DrawnRows(NamedTuple):
 def choose_color(color: Any, features: Sequence[str], partners: Partners | None) -> str:
     """Find the feature that colours the curves of rows.
 
-    `color`: as the user gave it: a feature, or True for the strongest partner.
-    `partners`: of the feature that is drawn, where the strongest is asked for.
+    `color` is a feature as the user gave it, or True for the strongest of the `partners`.
     """
     if partners is not None:
         counting = [one.feature for one in partners if one.counts and one.feature in features]
@@ -88,9 +87,8 @@ def read_drawn_rows(
 ) -> DrawnRows | None:
     """Read which curves of rows are drawn; None where none are asked for.
 
-    `rows`: how many; True is 50, and None is 50 where there is something to colour.
-    `color`: what colours them. A name is refused: an effect alone does not know the other
-    features.
+    `rows` is their number; True means 50, and so does None where a `color` is given. A name as
+    colour is refused: an effect alone does not know the other features.
     """
     name, is_colored = effect.name, color is not None and color is not False
     if is_colored and not isinstance(color, RowColors):

@@ -126,9 +126,9 @@ def read_view(
 ) -> AxisView:
     """Read how the axis of one feature is to be shown.
 
-    `results`: of one feature; levels are ordered by the effect of the first.
-    `alone`: whether the feature is the only one in the picture: what it cannot have is then an
-    error. Among others it is left out, as options are given for all of them.
+    Levels are ordered by the effect of the first result. If the feature is `alone` in the picture, an
+    option that it cannot have is an error; among others the option is left out, as it is given for
+    all of them.
     """
     first = results[0]
     limits, xscale = of_feature(limits, first.name, None), of_feature(xscale, first.name, "auto")

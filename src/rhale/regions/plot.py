@@ -88,8 +88,7 @@ def read_region_curves(
 ) -> list[RegionCurve]:
     """Read the curves of an effect's regions, or of thirds where it changes gradually.
 
-    `layers`: where curves are zero, and the level of the interval.
-    Result: the four largest at most, in the order of the tree; none where there is one region.
+    At most the four largest are read, in the order of the tree, and none where there is one region.
     """
     # A curve is known up to a constant. Each is moved to agree with the common curve where
     # its zero is: on average over the rows of the region ("mean"), at the first value that
@@ -217,7 +216,7 @@ def count_rest(tree: RegionTree, drawn: Sequence[RegionCurve]) -> str:
 def describe_tree(tree: RegionTree, length: int = 10_000) -> str:
     """Say in one sentence what tells rows apart, and how much of the spread that is.
 
-    `length`: about as many letters as the sentence should have: long names are shortened.
+    The sentence has about `length` letters: long names are shortened.
     """
     share, most = write_share(*share_told(tree)), (length - 36) // max(1, len(tree.splitters))
     if len(tree) < 2 and tree.state == "given":
@@ -375,7 +374,7 @@ class Twig(NamedTuple):
 def grow_twigs(tree: RegionTree, inches: float = np.inf) -> list[Twig]:
     """List the conditions of a tree from top to bottom, each before what hangs on it.
 
-    `inches`: width of the tree: conditions are written as short as it needs.
+    Conditions are written as short as the width of the tree, `inches`, needs.
     """
     twigs = [Twig(ALL_ROWS, 0, -1, tuple(range(len(tree))))]
 
@@ -405,8 +404,8 @@ def _regions_below(splits: Sequence[Split], place: int) -> Iterator[int]:
 def name_end(tree: RegionTree, path: Path, length: int) -> str:
     """Write what the last split of a path adds, in at most so many letters.
 
-    `path`: splits from the first one on, and whether their first side is taken. What several of
-    them say about one feature is said in one.
+    `path` holds the splits from the first one on, and whether their first side is taken. What several
+    of them say about one feature is written as one condition.
     """
     same = [step for step in path if step[0].feature == path[-1][0].feature]
     chain = []
@@ -436,9 +435,8 @@ def draw_rule_tree(
 ) -> list[Text]:
     """Draw the rules of a tree.
 
-    `ax`: where; lines and ticks of the axes are taken away.
-    `within`: shorten conditions to the width of the axes; False where a layout engine makes
-    room.
+    Lines and ticks of the axes are taken away. `within` shortens conditions to the width of the axes;
+    it is False where a layout engine makes room.
     """
     ax.set_axis_off()
     ax.set_gid("rhale:tree")

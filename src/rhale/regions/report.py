@@ -92,8 +92,8 @@ def compare_regions(
 ) -> RegionComparison | None:
     """Follow the curves of regions over the stretch on which they differ most.
 
-    `effect`: the effect of all rows, which knows how places are written.
-    Result: none where fewer than two regions have a stretch, or two levels, in common.
+    `effect` is that of all rows, which knows how places are written. None is returned where fewer
+    than two regions have a stretch, or two levels, in common.
     """
     kept, places = shared_places(regions)
     if len(kept) < 2:
@@ -122,8 +122,8 @@ def compare_regions(
 def farthest_apart(heights: FloatArray, *, has_order: bool) -> tuple[tuple[int, int], int, int]:
     """Find the two curves, and the two places, between which their difference changes most.
 
-    `has_order`: whether places have an order: the ends are taken where they tell most of it.
-    Shapes: `heights` (n_curves, n_places).
+    `heights` has shape (n_curves, n_places). If places have an order, the two ends are taken where
+    most of the change lies between them.
     """
     pairs = list(combinations(range(len(heights)), 2))
     gaps = [heights[i] - heights[j] for i, j in pairs]
@@ -165,9 +165,8 @@ def rising(heights: FloatArray, low: int, high: int) -> tuple[int, int]:
 def shared_places(regions: Sequence[Region]) -> tuple[list[int], list[FloatArray]]:
     """Find places that regions have in common, and the regions that have them.
 
-    `kept`: regions that can be compared. One that would leave less than half of the rows of the
-    largest region is left out, and so is one of few rows, or with a single value.
-    Shapes: `places` (n_places,).
+    A region that would leave less than half of the rows of the largest one is left out, and so is one
+    of few rows, or with a single value. Places are those on the axis of each region, (n_places,).
     """
     able = [
         i

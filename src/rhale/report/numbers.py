@@ -466,8 +466,8 @@ def farthest(
 ) -> tuple[float, int, int, int]:
     """The point between two that is farthest off the straight lines from one to the other.
 
-    Result: its distance, negative so that the farthest one is the smallest tuple; first, point,
-    last.
+    Return its distance, negative so that the farthest one is the smallest tuple, and the positions
+    of the first end, the point and the last end.
     """
     if last - first < 2:
         return 0.0, first, first, last

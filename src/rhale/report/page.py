@@ -165,8 +165,8 @@ def make_page(
 ) -> EffectPage:
     """Gather what a page shows.
 
-    `explained`: share of each output's variance that the curves explain.
-    `explained_with_regions`: the same where every row takes the curve of its region.
+    `explained` is the share of each output's variance that the curves explain, and
+    `explained_with_regions` the same where every row takes the curve of its region.
     """
     outputs = tuple(dict.fromkeys(effect.output for effect in effects))
     groups = [effects[i : i + len(outputs)] for i in range(0, len(effects), len(outputs))]
@@ -239,7 +239,7 @@ def with_choices(
 ) -> EffectPage:
     """Let readers change bins.
 
-    `others`: the same effects with other bins, any number of times.
+    `others` holds the same effects with other bins, any number of times.
     """
     choices = map(collect_other_bins, effects, zip(*others, strict=True))
     features = [

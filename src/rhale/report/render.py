@@ -132,7 +132,7 @@ def render_alone(
 ) -> str:
     """Write a page of one kind of result, as `render` that of effects.
 
-    `data`: what the scripts need, as plain values; a page without `charts` comes without Vega.
+    `data` is what the scripts need, as plain values; a page without `charts` comes without Vega.
     """
     scripts = ("format.js", "elements.js", "chart.js", "parts.js", f"{kind}_page.js", "alone.js")
     script = write_script(scripts, start)

@@ -192,7 +192,8 @@ HETEROGENEITY_WORDS = (  # below these shares of the average change
 def describe_effect(result: Result, *, largest: float = 0.0) -> tuple[str, ...]:
     """Say in sentences what an effect shows.
 
-    `largest`: largest range of a curve among the features: what counts as hardly an effect.
+    `largest` is the largest range of a curve among the features: what is small beside it is hardly
+    an effect.
     """
     if is_constant(result):
         shown = at(result, reach(result)[0])

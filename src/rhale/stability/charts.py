@@ -189,9 +189,8 @@ def thin_curves(
 ) -> tuple[IntArray, tuple[TrainingCurve, ...]]:
     """Points of single curves that can be seen beside the others.
 
-    `inside`: which places are shown at first; all if not given.
-    Result: which of the path's places are used; curves of some trainings, and of the user's
-    model last.
+    Return which of the path's places are used, and the curves of some trainings, that of the user's
+    model last. `inside` marks the places that are shown at first; all are if it is not given.
     Shapes: `order` (n_levels,), `inside` (n_places,).
     """
     shown = [path.curves[i] for i in choose_even_positions(len(path.curves), MOST_CURVES)]

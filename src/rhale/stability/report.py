@@ -104,7 +104,7 @@ def tell_refits(
 ) -> str:
     """Say what the trainings show.
 
-    `path`: what is drawn of it; None where the feature has one value.
+    `path` is what is drawn of it; None where the feature has one value.
     """
     name = isolated(clean(effect.captions.feature(effect.name), MAX_REFIT_NAME_LETTERS))
     if path is None:
@@ -270,10 +270,7 @@ class RefitPage:
 
 
 def make_refit_page(table: Refits, title: str | None = None) -> RefitPage:
-    """Gather what a page of refits shows.
-
-    `table`: effects of all trainings, and how they came about.
-    """
+    """Gather what a page of refits shows."""
     first = table.explanations[0]
     alike = find_correlated(first.features, first.sample_x, first.sample_weight)
     notes = collect_refit_notes(table)
@@ -515,7 +512,7 @@ def refits_as_html(
 ) -> str:
     """Write what would come back as a table.
 
-    `remarks`: notes about the whole, and trainings that failed.
+    `remarks` are notes about the whole, and trainings that failed.
     """
     several, shown = len({effect.output for effect in ranked}) > 1, ranked[:MAX_EFFECT_ROWS]
     scale = max((effect.importance for effect in shown), default=0.0)
