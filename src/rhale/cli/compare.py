@@ -1,4 +1,4 @@
-"""Saved explanations side by side: what `rhale compare` reads, shows and writes."""
+"""The command `rhale compare`: what it reads, shows and writes."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def draw_into(places: Destinations, draw: Callable[[Path], int]) -> None:
 
 
 def check_endings(paths: Sequence[Path]) -> None:
-    """Refuse files that cannot be written, or of which nobody knows what they are to hold."""
+    """Refuse files that cannot be written, or whose ending does not say what they are to hold."""
     known = (*PAGE_ENDINGS, *JSON_ENDINGS, *TABLE_ENDINGS, *PICTURE_ENDINGS)
     for path in paths:
         if path.suffix.lower() not in known:

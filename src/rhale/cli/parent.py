@@ -1,4 +1,4 @@
-"""Have a request of the command done by the process that holds the model."""
+"""Send a request of the command to the process that holds the model, and read its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures in a folder, one a feature."""
+"""Pictures that the command writes into a folder: one of all features, and one of each."""
 
 from __future__ import annotations
 

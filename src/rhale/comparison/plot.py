@@ -1,4 +1,4 @@
-"""One feature in several explanations: curves at one zero, their differences, and where rows are."""
+"""Pictures of comparisons: curves at one zero, their differences, and where the rows are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison to a page: frozen, plain numbers and words, and no word of HTML."""
+"""The page of a comparison as frozen numbers and words without HTML; sentences, notebook tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pair as lines: the curve of one feature while the other is held, where rows are."""
+"""Pictures of one pair: lines of one feature while the other is held, and the surface as a map."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ RUG_START = 1.01  # of a strip outside of the axes, in shares of them
 
 
 class DrawnPair(Protocol):
-    """What pictures ask of a pair that has a surface, whatever it was measured by."""
+    """What pictures need of a pair that has a surface, whatever method measured it."""
 
     @property
     def names(self) -> tuple[str, str]:
@@ -520,7 +520,7 @@ def write_tiles(ax: Axes, values: FloatArray, reach: float) -> None:
 
 
 def round_tile_number(value: float, reach: float) -> float:
-    """Leave out digits that nobody compares: beyond the third of the largest number.
+    """Leave out digits that are not compared: those beyond the third of the largest number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Interactions to a page: frozen, plain numbers and words, and no word of HTML."""
+"""The page of interactions as frozen numbers and words without HTML; sentences, notebook tables."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
 # --- What two features do together, in one plain sentence, and only as far as errors allow
 
 
-# that a claim about a stretch that nobody searched for is wrong, as three standard errors
+# that a claim about a stretch that was not searched for is wrong, as three standard errors
 FIXED_INTERVAL_ERROR_RATE = 1.35e-3
 PAIR_SIGNIFICANCE = 0.05  # of p
 UNSURE = "Partial dependence comes without errors: how sure the lines are is not known."

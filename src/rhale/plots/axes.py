@@ -1,7 +1,7 @@
-"""Where results are drawn: along a line of numbers, or in slots of levels. Nobody else asks which.
+"""Continuous and categorical axes: results along numbers, or at levels, drawn by the same calls.
 
-Both kinds of fields draw the same layers under the same names; what draws returns what a legend
-explains.
+Both classes draw the same layers under the same names; a method that draws returns the artists
+that a legend explains.
 """
 
 from __future__ import annotations

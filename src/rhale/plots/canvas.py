@@ -91,7 +91,7 @@ def new_figure(size: tuple[float, float]) -> Figure:
     """Make a figure of this many inches, or of as many as the theme wants."""
     # Pyplot makes it, so that `plt.show()` and `plt.savefig()` know it, and notebooks display
     # it. Where pyplot has no window to offer, or would open one outside of the main thread,
-    # the figure is drawn without: nobody asked for a window.
+    # the figure is drawn without one: a picture needs no window.
     look = theme.current()
     size = look.figsize or (look.size * size[0], look.size * size[1])
     if may_use_pyplot():

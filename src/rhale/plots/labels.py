@@ -1,4 +1,4 @@
-"""What axes, outputs and intervals are called: by captions, in the words of people."""
+"""Labels of axes, outputs and intervals, as readers know them and as any font can draw them."""
 
 from __future__ import annotations
 

@@ -358,7 +358,7 @@ def group_by_feature(effects: Sequence[Result], outputs: Sequence[str]) -> dict[
 
 
 def refuse_regions(effects: Sequence[Result], outputs: Sequence[str]) -> None:
-    """Refuse regions that nobody asked for, and those of several outputs in one panel."""
+    """Refuse regions that were not requested, and those of several outputs in one panel."""
     if len(outputs) > 1:
         msg = f"regions=True draws one output a panel, and there are {len(outputs)}; name one, "
         msg += f"output={outputs[0]!r}, or one feature"

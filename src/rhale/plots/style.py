@@ -187,7 +187,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """Read what a style may change; every use asks anew, so that a style ends with its block."""
+        """Read what a style may change; it is looked up at every use, so that a style ends with its block."""
         if name not in CHANGEABLE:
             msg = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(msg)

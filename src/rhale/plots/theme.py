@@ -111,7 +111,7 @@ _THEME: ContextVar[Theme] = ContextVar("rhale theme", default=DEFAULT_THEME)
 
 
 def current() -> Theme:
-    """Give what holds here and now: other threads and tasks have their own."""
+    """Return the theme of this thread or task; others have their own."""
     return _THEME.get()
 
 

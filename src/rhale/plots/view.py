@@ -38,7 +38,7 @@ class AxisView(NamedTuple):
     is_log: bool = False  # whether the axis is logarithmic
     # levels in the order in which they stand; none where they stand as they were measured.
     order: tuple[str, ...] = ()
-    beyond: str = ""  # what far values are not shown, in words, where nobody asked for limits.
+    beyond: str = ""  # what far values are not shown, in words, where no limits were given.
     cut: tuple[bool, bool] = (False, False)  # whether there are some on the left, and on the right
 
     @property

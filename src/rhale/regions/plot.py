@@ -1,4 +1,4 @@
-"""Who differs: the curves of regions over the common one, and the tree of their rules."""
+"""Pictures of regions: their curves over the common one, the legend, and the tree of their rules."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class RegionCurve(NamedTuple):
 
 
 def require_regions(effect: Result) -> RegionTree:
-    """Find the regions of an effect, in words for people; refuse where nobody asked for them."""
+    """Find the regions of an effect, in words for people; refuse where they were not requested."""
     if effect.regions is not None:
         return call_features(effect.regions, effect.captions)
     msg = f"{effect.name!r} has no regions to plot: they were not asked for; call "

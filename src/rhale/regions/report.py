@@ -1,4 +1,4 @@
-"""Who differs, in one sentence."""
+"""Regions on the page: how they differ in sentences, their curves, their table and partners."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ MAX_RULE_LETTERS_IN_TEXT, MAX_NAME_LETTERS_IN_TEXT = 80, 60
 
 
 def tell_regions(effect: Result) -> str:
-    """Say who differs, and how, and how far to trust it; nothing where nobody asked."""
+    """Say which rows differ, how, and how sure that is; nothing where regions were not requested."""
     tree = effect.regions
     if tree is None:
         return ""
@@ -525,7 +525,7 @@ class RegionPart:
 
 
 def regions_of(effect: Result) -> RegionPart | None:
-    """Read off an effect what is said and drawn of its regions; None where nobody asked."""
+    """Gather what is said and drawn of the regions of an effect; None where none were requested."""
     tree = effect.regions
     if tree is None:
         return None
@@ -609,7 +609,7 @@ def inside(effect: Result, x: FloatArray) -> FloatArray:
 
 
 def smooth_path(effect: Result, region: Result, span: float) -> RegionPath | None:
-    """The line without its small steps; None where nobody could tell the two apart."""
+    """The line without its small steps; None where the difference could not be seen."""
     if not steps_differ(region, trace_region(effect, region)):
         return None
     return make_region_path(effect, region, trace_region(effect, region, smooth=True), span)

@@ -185,7 +185,7 @@ def make_chart_line(result: Result, path: Trace, kept: IntArray, part: ShownPart
 
 
 def smooth_line(result: Result, path: Trace, part: ShownPart) -> Line | None:
-    """The curve without its small steps; None where nobody could tell the two apart."""
+    """The curve without its small steps; None where the difference could not be seen."""
     if not steps_differ(result, path):
         return None
     even = trace_along(result, part, smooth=True)

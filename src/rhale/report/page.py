@@ -1,4 +1,4 @@
-"""Effects to a page: frozen, plain numbers and words, and no word of HTML."""
+"""The page of effects as frozen numbers and words without HTML, and what all pages share."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class EffectPart:
     shape: Shape  # what is drawn
     sparkline: str  # path of the tiny picture
     differs: str = ""  # by whom rows differ, in a few words; nothing where that is not known.
-    regions: RegionPart | None = None  # who differs; None where nobody asked
+    regions: RegionPart | None = None  # of the effect; None where they were not requested
     choice: tuple[OtherBins, ...] = ()  # other bins that a reader may choose; none where bins stay
     partners: str = ""  # with whom the spread goes, where no regions tell it
 

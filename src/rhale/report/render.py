@@ -1,4 +1,4 @@
-"""A page to the text of one HTML file that loads nothing."""
+"""Write a page as the text of one HTML file that loads nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an effect says, in plain sentences."""
+"""Sentences about one effect, and how numbers, units and names are written in them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def fixed_or_dash(value: float | None, largest: float, digits: int = 4) -> str:
 
 
 def plus_minus(value: float, error: float) -> str:
-    """Write a number and its standard error, but for an error that nobody would see."""
+    """Write a number and its standard error, but for an error that is too small to be seen."""
     if not math.isfinite(error) or error < 5e-4 * abs(value) or error == 0:
         return format_report_number(value)
     return write_with_error(value, error).replace("-", MINUS_SIGN)

@@ -1,4 +1,4 @@
-"""One feature in several trainings: their curves, the mean, and where it would be in others."""
+"""Pictures of refits: curves of all trainings with their mean, and the ranking of what replicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refits to a page: frozen, plain numbers and words, and no word of HTML."""
+"""The page of refits as frozen numbers and words without HTML; sentences, notebook tables."""
 
 from __future__ import annotations
 
