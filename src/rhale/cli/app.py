@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -47,6 +47,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+Found = TypeVar("Found", Interactions, Refits)
 STATE = {"debug": False}
 ANSWER = "the answer of the model's process"
 ENDED = 130  # the exit code after Ctrl-C
@@ -152,7 +153,7 @@ def interactions(
     request = options.request("interactions", locals())
     STATE["debug"] |= debug
     places = Destinations(out, json, plots, title=title)
-    write_interactions(_as_interactions(_run_in_child(request)), places)
+    write_interactions(unpack_answer(_run_in_child(request), Interactions, "interactions"), places)
 
 
 @app.command()
@@ -200,7 +201,7 @@ def refit(
     STATE["debug"] |= debug
     places = Destinations(None, json, plots)
     check_endings(out)
-    rx = _as_refits(_run_in_child(request))
+    rx = unpack_answer(_run_in_child(request), Refits, "refits")
     write_refits(rx, out, places, title)
     if any(isinstance(note, Note) and note.kind == INTERRUPTED_NOTE_KIND for note in rx.notes):
         raise typer.Exit(ENDED)
@@ -299,20 +300,11 @@ def demo(
     take_the_tour(folder, open_page=open_page)
 
 
-def _as_interactions(answer: dict[str, Any]) -> Interactions:
+def unpack_answer(answer: dict[str, Any], kind: type[Found], what: str) -> Found:
     """Read an answer, which may be hostile, and be about something else."""
     found = unpacked_any(answer, ANSWER)
-    if not isinstance(found, Interactions):
-        msg = f"{ANSWER} holds no interactions, which were asked for"
-        raise BadFileError(msg)
-    return found
-
-
-def _as_refits(answer: dict[str, Any]) -> Refits:
-    """Read an answer, which may be hostile, and be about something else."""
-    found = unpacked_any(answer, ANSWER)
-    if not isinstance(found, Refits):
-        msg = f"{ANSWER} holds no refits, which were asked for"
+    if not isinstance(found, kind):
+        msg = f"{ANSWER} holds no {what}, which were asked for"
         raise BadFileError(msg)
     return found
 

@@ -1,4 +1,4 @@
-"""Saved explanations side by side: what `rhale compare` reads, shows and writes."""
+"""The command `rhale compare`: what it reads, shows and writes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from rhale.cli.output import (
     JSON_ENDINGS,
     PAGE_ENDINGS,
     PICTURE_ENDINGS,
     Destinations,
+    draw_into,
     harmless,
     laid_out,
     note_line,
+    print_table,
     write_json,
     write_table,
 )
@@ -34,14 +34,7 @@ MIN_COMPARED_FILES = 2
 def read_files(files: Sequence[Path], names: str | None, zero: str | None) -> Comparison:
     """Read explanations, and compare all others with the first.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        What `explain --json` wrote.
-    names : str, optional
-        What to call them, with commas between; the names of the files if not given.
-    zero : str, optional
-        Whose rows decide where curves are zero.
+    They are called by `names`, which has commas between them, or by their files.
     """
     if len(files) < MIN_COMPARED_FILES:
         msg = f"compare takes at least {MIN_COMPARED_FILES} files, and was given {len(files)}"
@@ -51,13 +44,7 @@ def read_files(files: Sequence[Path], names: str | None, zero: str | None) -> Co
 
 
 def name_files(files: Sequence[Path]) -> list[str]:
-    """Name explanations after their files; number those that would have the same name.
-
-    Examples
-    --------
-    >>> name_files([Path("a/fx.json"), Path("b/fx.json"), Path("old.json")])
-    ['fx (1)', 'fx (2)', 'old']
-    """
+    """Name explanations after their files; number those that would have the same name."""
     stems = [path.stem for path in files]
     return [
         f"{stem} ({stems[: i + 1].count(stem)})" if stems.count(stem) > 1 else stem
@@ -72,13 +59,10 @@ def show_comparison(cx: Comparison) -> None:
         return
     ranked, most = cx.ranked(), table.MAX_COMPARED_FEATURES
     columns, n_left = table.comparison_ranking(ranked[:most])
-    console = Console()
-    console.print(Text(harmless(table.head_of(cx.names, cx.zero_in_words)), style="bold"))
-    console.print(laid_out(columns, n_left))
-    if len(ranked) > most:
-        console.print(Text(f"and {len(ranked) - most:,} that differ less"))
-    for line in (table.write_comparison_counts(ranked), *cx.notes):
-        console.print(Text(harmless(line)))
+    title = harmless(table.head_of(cx.names, cx.zero_in_words))
+    more = [f"and {len(ranked) - most:,} that differ less"] if len(ranked) > most else []
+    notes = (table.write_comparison_counts(ranked), *cx.notes)
+    print_table(title, laid_out(columns, n_left), notes, more=more)
 
 
 def write_all(
@@ -91,29 +75,21 @@ def write_all(
         show_comparison(cx)
     if places.json and places.json != "-":
         write_comparison_json(cx, places.json)
-    for path in files:
-        write_file(cx, path, title, smooth=places.smooth)
-    if places.plots:
-        places.plots.mkdir(parents=True, exist_ok=True)
-        n_pictures = write_comparisons(cx, places.plots, whole, smooth=places.smooth)
-        note_line(f"wrote {n_pictures} pictures to {places.plots}")
+    for path in files:  # the ending says what is written
+        ending = path.suffix.lower()
+        if ending in JSON_ENDINGS:
+            write_comparison_json(cx, str(path))
+            continue
+        if ending in PAGE_ENDINGS:
+            cx.report(path, title=title)
+        elif ending in PICTURE_ENDINGS:
+            write_comparison(cx, path, whole, smooth=places.smooth)
+        else:
+            write_table(cx.summary(backend="pandas"), path)
+        note_line(f"wrote {path}")
+    draw_into(places, lambda folder: write_comparisons(cx, folder, whole, smooth=places.smooth))
 
 
 def write_comparison_json(cx: Comparison, place: str) -> None:
     """Write the table as JSON: columns by name."""
     write_json({"names": list(cx.names), **comparison_rows(cx.ranked())}, place)
-
-
-def write_file(cx: Comparison, path: Path, title: str | None, *, smooth: bool) -> None:
-    """Write what the ending of a file says."""
-    ending = path.suffix.lower()
-    if ending in JSON_ENDINGS:
-        write_comparison_json(cx, str(path))
-        return
-    if ending in PAGE_ENDINGS:
-        cx.report(path, title=title)
-    elif ending in PICTURE_ENDINGS:
-        write_comparison(cx, path, whole, smooth=smooth)
-    else:
-        write_table(cx.summary(backend="pandas"), path)
-    note_line(f"wrote {path}")

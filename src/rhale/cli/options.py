@@ -9,11 +9,18 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from rhale.cli.pair_options import pairs_as_typed
 from rhale.cli.parent import Request, Task
-from rhale.cli.refit_options import DRAWN, read_scheme, require_named, trainings_as_typed
-from rhale.cli.region_options import regions_as_typed
-from rhale.cli.values import KNOWN_BINS_TEXT, names_as_typed, parse_byte_size
+from rhale.cli.values import (
+    DRAWN,
+    KNOWN_BINS_TEXT,
+    names_as_typed,
+    pairs_as_typed,
+    parse_byte_size,
+    read_scheme,
+    regions_as_typed,
+    require_named,
+    trainings_as_typed,
+)
 from rhale.errors import BadSettingError
 from rhale.interaction.settings import PairSettings
 from rhale.regions.settings import MAX_REGION_DEPTH
@@ -432,15 +439,7 @@ Debug = Annotated[
 
 
 def request(task: Task, given: Mapping[str, Any]) -> Request:
-    """Check what the command line writes as text; wrong usage ends with exit code 2.
-
-    Parameters
-    ----------
-    task : {"explain", "check", "interactions", "refit"}
-        What to do.
-    given : mapping of str to object
-        Values of the command's options, by name.
-    """
+    """Check what the command line writes as text; wrong usage ends with exit code 2."""
     memory = parse_byte_size(given["max_memory"]) if given["max_memory"] else usual_memory()
     if not memory:
         msg = f"--max-memory {given['max_memory']} is no size; write 512M, 8G or 1.5GiB"
@@ -450,28 +449,23 @@ def request(task: Task, given: Mapping[str, Any]) -> Request:
         msg = "--allow-pickle takes sha256: and the hash of the one file that may be read"
         raise typer.BadParameter(msg)
     try:
-        return _checked(task, given, memory)
+        if task == "refit":
+            require_named(given["model"])
+        found = Request(
+            task,
+            model=given["model"],
+            data=tuple(given["data"]),
+            target=given["target"],
+            asked=_asked(task, given),
+            trust=tuple(given["trust"]),
+            allow_pickle=given["allow_pickle"],
+            max_memory=memory,
+            max_seconds=given["max_seconds"],
+        )
+        _check(found)
+        return found
     except BadSettingError as error:
         raise typer.BadParameter(str(error)) from error
-
-
-def _checked(task: Task, given: Mapping[str, Any], memory: int) -> Request:
-    """The request, if its settings make sense together."""
-    if task == "refit":
-        require_named(given["model"])
-    found = Request(
-        task,
-        model=given["model"],
-        data=tuple(given["data"]),
-        target=given["target"],
-        asked=_asked(task, given),
-        trust=tuple(given["trust"]),
-        allow_pickle=given["allow_pickle"],
-        max_memory=memory,
-        max_seconds=given["max_seconds"],
-    )
-    _check(found)
-    return found
 
 
 def _check(request: Request) -> None:
@@ -491,15 +485,10 @@ def _check(request: Request) -> None:
 def _asked(task: Task, given: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of the call that does the task."""
     if task == "interactions":
-        return _pair_arguments(given)
+        shared = {name: value for name, value in given.items() if name != "method"}
+        return {**_arguments(shared), **pairs_as_typed(given)}
     own = trainings_as_typed(given) if task == "refit" else {}
     return {**_arguments(given), **own}
-
-
-def _pair_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of `interactions` that were given."""
-    shared = {name: value for name, value in given.items() if name != "method"}
-    return {**_arguments(shared), **pairs_as_typed(given)}
 
 
 def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -78,44 +78,54 @@ class Destinations:
 
 def write_explanation(fx: Explanation, places: Destinations) -> None:
     """Show the ranking, and write what was asked for."""
-    if places.json == "-":
-        content = {store.VERSION: store.FORMAT, **store.pack_explanation(fx)}
-        sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
-    else:
-        show_ranking(fx)
-    if places.json and places.json != "-":
-        fx.save(places.json)
-        note_line(f"wrote {places.json}")
-    if places.out:
-        fx.report(places.out, title=places.title)
-        note_line(f"wrote {places.out}")
-    if places.plots:
-        places.plots.mkdir(parents=True, exist_ok=True)
-        n_pictures = write_pictures(fx, places.plots, whole, places.view, smooth=places.smooth)
-        note_line(f"wrote {n_pictures} pictures to {places.plots}")
+    _show(fx, places, store.pack_explanation, show_ranking)
+    _write_files(fx, places)
+    draw_into(
+        places,
+        lambda folder: write_pictures(fx, folder, whole, places.view, smooth=places.smooth),
+    )
 
 
 def write_interactions(ix: Interactions, places: Destinations) -> None:
     """Show the ranking of pairs, and write what was asked for."""
+    _show(ix, places, store.pack_interactions, show_pairs)
+    _write_files(ix, places)
+    draw_into(places, lambda folder: write_pair_pictures(ix, folder, whole))
+
+
+def _show(
+    found: Any,
+    places: Destinations,
+    pack: Callable[[Any], dict[str, Any]],
+    show: Callable[[Any], object],
+) -> None:
+    """Show a result on the screen, or print it as JSON where that is asked for."""
     if places.json == "-":
-        content = {store.VERSION: store.FORMAT, **store.pack_interactions(ix)}
+        content = {store.VERSION: store.FORMAT, **pack(found)}
         sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
     else:
-        show_pairs(ix)
+        show(found)
+
+
+def _write_files(found: Explanation | Interactions, places: Destinations) -> None:
+    """Write the numbers and the page, where they have a place."""
     if places.json and places.json != "-":
-        ix.save(places.json)
+        found.save(places.json)
         note_line(f"wrote {places.json}")
     if places.out:
-        ix.report(places.out, title=places.title)
+        found.report(places.out, title=places.title)
         note_line(f"wrote {places.out}")
+
+
+def draw_into(places: Destinations, draw: Callable[[Path], int]) -> None:
+    """Have pictures drawn into their folder, if there is one, and say how many they are."""
     if places.plots:
         places.plots.mkdir(parents=True, exist_ok=True)
-        n_pictures = write_pair_pictures(ix, places.plots, whole)
-        note_line(f"wrote {n_pictures} pictures to {places.plots}")
+        note_line(f"wrote {draw(places.plots)} pictures to {places.plots}")
 
 
 def check_endings(paths: Sequence[Path]) -> None:
-    """Refuse files that cannot be written, or of which nobody knows what they are to hold."""
+    """Refuse files that cannot be written, or whose ending does not say what they are to hold."""
     known = (*PAGE_ENDINGS, *JSON_ENDINGS, *TABLE_ENDINGS, *PICTURE_ENDINGS)
     for path in paths:
         if path.suffix.lower() not in known:
@@ -128,38 +138,25 @@ def write_refits(
     rx: Refits, files: Sequence[Path], places: Destinations, title: str | None = None
 ) -> None:
     """Show what would come back, and write what was asked for."""
-    if places.json == "-":
-        content = {store.VERSION: store.FORMAT, **store.pack_refits(rx)}
-        sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
-    else:
-        sys.stdout.write(f"{rx}\n")
+    _show(rx, places, store.pack_refits, lambda rx: sys.stdout.write(f"{rx}\n"))
     is_told = sys.stdout.isatty() and places.json != "-"  # with the table, to the same reader
     for failure in () if is_told else rx.failures:
         note_line(f"training {failure.number} failed: {failure.reason}")
-    named = [Path(places.json)] if places.json and places.json != "-" else []
-    for path in named:
-        rx.save(path)
+    if places.json and places.json != "-":
+        rx.save(Path(places.json))
+        note_line(f"wrote {Path(places.json)}")
+    for path in files:  # the ending says what is written
+        ending = path.suffix.lower()
+        if ending in PAGE_ENDINGS:
+            rx.report(path, title=title)
+        elif ending in JSON_ENDINGS:
+            rx.save(path)
+        elif ending in PICTURE_ENDINGS:
+            write_overview(rx, path, whole)
+        else:
+            write_table(rx.replication(backend="pandas"), path)
         note_line(f"wrote {path}")
-    for path in files:
-        _write_refit_file(rx, path, title)
-        note_line(f"wrote {path}")
-    if places.plots:
-        places.plots.mkdir(parents=True, exist_ok=True)
-        n_pictures = write_refit_pictures(rx, places.plots, whole)
-        note_line(f"wrote {n_pictures} pictures to {places.plots}")
-
-
-def _write_refit_file(rx: Refits, path: Path, title: str | None) -> None:
-    """Write what the ending of a file says."""
-    ending = path.suffix.lower()
-    if ending in PAGE_ENDINGS:
-        rx.report(path, title=title)
-    elif ending in JSON_ENDINGS:
-        rx.save(path)
-    elif ending in PICTURE_ENDINGS:
-        write_overview(rx, path, whole)
-    else:
-        write_table(rx.replication(backend="pandas"), path)
+    draw_into(places, lambda folder: write_refit_pictures(rx, folder, whole))
 
 
 def write_table(frame: Any, path: Path) -> None:
@@ -179,30 +176,44 @@ def show_pairs(ix: Interactions) -> None:
         return
     ranked, most = ix.ranked(), pair_listing.MAX_LISTED_PAIRS
     columns, n_left, remarks = pair_listing.pair_ranking(ranked[:most])
-    console = Console()
-    console.print(Text(f"pairs by {listing.title(ix.provenance)}", style="bold"))
-    console.print(laid_out(columns, n_left, numbered=True))
-    if len(ranked) > most:
-        console.print(Text(f"and {len(ranked) - most:,} weaker ones"))
-    for number, remark in enumerate(remarks, start=1):
-        console.print(_remark(str(number), remark))
-    for note in (*pair_listing.note_evidence(ranked), *ix.notes):
-        console.print(Text(harmless(note)))
+    title = f"pairs by {listing.title(ix.provenance)}"
+    more = [f"and {len(ranked) - most:,} weaker ones"] if len(ranked) > most else []
+    notes = (*pair_listing.note_evidence(ranked), *ix.notes)
+    print_table(title, laid_out(columns, n_left, numbered=True), notes, remarks=remarks, more=more)
 
 
 def show_ranking(fx: Explanation) -> None:
     """Print the ranked table: plain where it is piped, laid out where it is looked at."""
     if not sys.stdout.isatty():
-        told = (*write_explained_shares(fx), *fx.notes)
-        sys.stdout.write(listing.as_text(fx.effects, fx.provenance, told, most=None) + "\n")
+        sentences = (*write_explained_shares(fx), *fx.notes)
+        sys.stdout.write(listing.as_text(fx.effects, fx.provenance, sentences, most=None) + "\n")
         return
     columns, n_left, remarks = listing.ranking(fx.effects)
+    title, notes = listing.head(fx.effects, fx.provenance), (*write_explained_shares(fx), *fx.notes)
+    print_table(title, laid_out(columns, n_left, numbered=True), notes, remarks=remarks)
+
+
+def print_table(
+    title: str,
+    table: Table,
+    notes: Sequence[str],
+    *,
+    remarks: Sequence[str] = (),
+    more: Sequence[str] = (),
+) -> None:
+    """Print a table on a terminal: under its title, above numbered remarks and notes."""
     console = Console()
-    console.print(Text(listing.head(fx.effects, fx.provenance), style="bold"))
-    console.print(laid_out(columns, n_left, numbered=True))
+    console.print(Text(title, style="bold"))
+    console.print(table)
+    for line in more:
+        console.print(Text(line))
     for number, remark in enumerate(remarks, start=1):
-        console.print(_remark(str(number), remark))
-    for note in (*write_explained_shares(fx), *fx.notes):
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        grid.add_column(style="dim", width=2)
+        grid.add_column(style="dim")
+        grid.add_row(Text(str(number)), Text(harmless(remark)))
+        console.print(grid)
+    for note in notes:
         console.print(Text(harmless(note)))
 
 
@@ -230,14 +241,6 @@ def laid_out(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: boo
     return table
 
 
-def _remark(number: str, text: str) -> Table:
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(style="dim", width=2)
-    grid.add_column(style="dim")
-    grid.add_row(Text(number), Text(harmless(text)))
-    return grid
-
-
 def show_check(found: Mapping[str, Any], place: str | None) -> None:
     """Tell what a rehearsal found."""
     if place is not None:
@@ -255,27 +258,20 @@ def show_check(found: Mapping[str, Any], place: str | None) -> None:
         "regions": price_of_regions(found),
         "notes": "; ".join(found["notes"]),
     }
-    told = {name: harmless(text) for name, text in lines.items() if text}
+    shown = {name: harmless(text) for name, text in lines.items() if text}
     if not sys.stdout.isatty():
-        sys.stdout.writelines(f"{name:<9}{text}\n" for name, text in told.items())
+        sys.stdout.writelines(f"{name:<9}{text}\n" for name, text in shown.items())
         return
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim")
     grid.add_column()
-    for name, text in told.items():
+    for name, text in shown.items():
         grid.add_row(Text(name), Text(text))
     Console().print(grid)
 
 
 def path_in_words(found: Mapping[str, Any]) -> str:
-    """Say how effects would be found, and for how many features each way.
-
-    Examples
-    --------
-    >>> ways = {"secants (smooth): windows hold 0.01 of the rows": 2, "steps between levels": 1}
-    >>> path_in_words({"path": "secants", "ways": ways})
-    'secants: secants (smooth) for 2 features, steps between levels for 1 feature'
-    """
+    """Say how effects would be found, and for how many features each way."""
     counted: dict[str, int] = {}
     for way, n_features in found["ways"].items():
         name = way.partition(":")[0]
@@ -299,13 +295,7 @@ def price_of_regions(found: Mapping[str, Any]) -> str:
 
 
 def time_in_words(seconds: float) -> str:
-    """Write a duration roughly.
-
-    Examples
-    --------
-    >>> time_in_words(0.2), time_in_words(40), time_in_words(500), time_in_words(9000)
-    ('a second', '40 seconds', '8 minutes', '2.5 hours')
-    """
+    """Write a duration roughly."""
     if seconds < 1.5:
         return "a second"
     if seconds < 90:
@@ -317,11 +307,6 @@ def without_formulas(rows: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     """Mark texts that a spreadsheet would run as formulas as what they are, with an apostrophe.
 
     Signs that steer a terminal are left out: such files are looked at there, too.
-
-    Examples
-    --------
-    >>> without_formulas({"feature": ["age", "=1+1"], "apart": [-1.0, 2.0]})
-    {'feature': ['age', "'=1+1"], 'apart': [-1.0, 2.0]}
     """
 
     def plain(value: Any) -> Any:
@@ -354,13 +339,7 @@ def _without_nan(value: Any) -> Any:
 
 
 def harmless(text: str) -> str:
-    r"""A text without signs that steer a terminal: names of columns are in messages too.
-
-    Examples
-    --------
-    >>> harmless("price\x1b[2J\nper month")
-    'price[2J per month'
-    """
+    r"""A text without signs that steer a terminal: names of columns are in messages too."""
     return listing.shorten_name(text, MAX_MESSAGE_LENGTH)
 
 
@@ -407,13 +386,7 @@ class LeftColumn(TimeRemainingColumn):
 
 
 def write_short_count(number: float) -> str:
-    """Write a large number in few letters.
-
-    Examples
-    --------
-    >>> write_short_count(950), write_short_count(12_345), write_short_count(2_500_000)
-    ('950', '12.3k', '2.5M')
-    """
+    """Write a large number in few letters."""
     for size, unit in COUNT_UNITS:
         if number >= size:
             return f"{number / size:.3g}{unit}"

@@ -1,4 +1,4 @@
-"""Have a request of the command done by the process that holds the model."""
+"""Send a request of the command to the process that holds the model, and read its answer."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from rhale.cli.pair_options import read_typed_pairs
-from rhale.cli.refit_options import read_typed_trainings
-from rhale.cli.region_options import read_typed_regions
-from rhale.cli.values import parse_bins_option
+from rhale.cli.values import (
+    parse_bins_option,
+    read_typed_pairs,
+    read_typed_regions,
+    read_typed_trainings,
+)
 from rhale.models.files.load import is_named_object
 from rhale.models.files.sandbox import ChildLimits, Hear, open_for, run_child
 
@@ -22,29 +24,17 @@ Task = Literal["explain", "check", "interactions", "refit"]
 
 @dataclass(frozen=True)
 class Request:
-    """One piece of work on a model and a table.
+    """One piece of work on a model and a table."""
 
-    Attributes
-    ----------
-    task : {"explain", "check", "interactions", "refit"}
-        What to do.
-    model, data : str, tuple of str
-        The files; of refits, the name of the learner and the files.
-    target : str or None
-        A column that is not shown to the model, and that trainings learn.
-    asked : dict
-        Arguments of `rhale.explain` by name, as `rhale.settings.Settings` has them, or those of
-        `rhale.interactions` or `rhale.refit`; bins and cells as text, regions and pairs as plain
-        values.
-    trust, allow_pickle, max_memory, max_seconds
-        As the options of the command.
-    """
-
-    task: Task
-    model: str
+    task: Task  # what to do
+    model: str  # model, data: the files; of refits, the name of the learner and the files.
     data: tuple[str, ...]
-    target: str | None = None
+    target: str | None = None  # a column that is not shown to the model, and that trainings learn.
+    # arguments of `rhale.explain` by name, as `rhale.settings.Settings` has them, or those of
+    # `rhale.interactions` or `rhale.refit`; bins and cells as text, regions and pairs as
+    # plain values.
     asked: dict[str, Any] = field(default_factory=dict)
+    # trust, allow_pickle, max_memory, max_seconds: as the options of the command
     trust: tuple[str, ...] = ()
     allow_pickle: str | None = None
     max_memory: int = 2**33
@@ -70,14 +60,7 @@ class Request:
 
 
 def read_request(line: bytes) -> Request:
-    """Undo `written`.
-
-    Examples
-    --------
-    >>> asked = Request("check", "m.onnx", ("a.csv",), asked={"features": ["x"]})
-    >>> read_request(asked.written()) == asked
-    True
-    """
+    """Undo `written`."""
     fields: dict[str, Any] = json.loads(line)
     lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
     return Request(**{**fields, **lists})
@@ -86,20 +69,9 @@ def read_request(line: bytes) -> Request:
 def ask_child(request: Request, hear: Hear, *, debug: bool = False) -> dict[str, Any]:
     """Have a request done by a process of its own, which may read what the request names.
 
-    Parameters
-    ----------
-    request : Request
-        What to do, and its limits. Named objects, and what is trained, are the user's own code,
-        which may do all that the user may.
-    hear : callable
-        Gets what the child says on its way: what it is doing, how far, notes.
-    debug : bool
-        Show what the child and its model print, and tracebacks.
-
-    Returns
-    -------
-    dict
-        The child's answer.
+    Named objects, and what is trained, are the user's own code, which may do all that the user may.
+    `hear` gets what the child reports on its way: what it is doing, how far it is, notes. `debug`
+    shows what the child and its model print, and tracebacks.
     """
     is_own = request.task == "refit" or is_named_object(request.model)
     opened = open_for([request.model], request.data, request.asked.get("checkpoint"))

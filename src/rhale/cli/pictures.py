@@ -1,4 +1,4 @@
-"""Pictures in a folder, one a feature."""
+"""Pictures that the command writes into a folder: one of all features, and one of each."""
 
 from __future__ import annotations
 
@@ -34,15 +34,7 @@ MAX_FEATURES_IN_PICTURE = 20  # features in one picture
 
 
 def file_name(number: int, feature: str, what: str = "") -> str:
-    """A name that any system takes, and no feature can lead out of the folder.
-
-    Examples
-    --------
-    >>> file_name(3, "../price (EUR)")
-    '03_price_EUR.png'
-    >>> file_name(3, "age", "_regions")
-    '03_age_regions.png'
-    """
+    """A name that any system takes, and no feature can lead out of the folder."""
     plain = re.sub(r"\W+", "_", feature).strip("_")[:MAX_FILE_STEM_LENGTH] or "feature"
     return f"{number:02d}_{plain}{what}.png"
 
@@ -74,13 +66,7 @@ DEFAULT_PICTURE_OPTIONS = PictureOptions()
 
 
 def read_typed_view(limits: str | None, scales: Sequence[str]) -> PictureOptions:
-    """Read how pictures are to be drawn.
-
-    Examples
-    --------
-    >>> read_typed_view("1%..99%", ["amount=log"])
-    PictureOptions(limits='1%..99%', scales={'amount': 'log'})
-    """
+    """Read how pictures are to be drawn."""
     return PictureOptions(limits, read_equations("--scale", scales))
 
 
@@ -210,11 +196,10 @@ class Band(NamedTuple):
     high: FloatArray
 
 
-def draw_band(ax: Axes, band: Band, ink: str, words: tuple[str, str]) -> None:
+def draw_band(ax: Axes, band: Band, colour: str, question: str, name: str) -> None:
     """Draw a curve and its band under the question that it answers, and name the band."""
-    question, name = words
     ax.axhline(0.0, color="#B0B0B0", linewidth=0.8, zorder=0.5)
-    ax.fill_between(band.x, band.low, band.high, color=ink, alpha=0.35, linewidth=0.8)
+    ax.fill_between(band.x, band.low, band.high, color=colour, alpha=0.35, linewidth=0.8)
     ax.plot(band.x, band.curve, color=colours.EFFECT_COLOUR, linewidth=1.6)
     ax.set_title(question, loc="left", fontsize="medium")
     at = int(len(band.x) * 0.7)
@@ -239,19 +224,21 @@ def draw_spread_and_intervals(one: Result, many: RefitEffect) -> Figure:
     between = Band(other.x, other.curve, other.low, other.high)
     panels[2].plot(other.x, other.curves.T, color=colours.BETWEEN_COLOUR, linewidth=0.6, alpha=0.6)
     draw_band(
-        panels[0], spread, colours.SPREAD_COLOUR, ("How do rows differ?", "spread between rows")
+        panels[0], spread, colours.SPREAD_COLOUR, "How do rows differ?", "spread between rows"
     )
     draw_band(
         panels[1],
         rows,
         colours.UNCERTAINTY_COLOUR,
-        ("Where is this model's curve?", "95 % interval,\nthis model"),
+        "Where is this model's curve?",
+        "95 % interval,\nthis model",
     )
     draw_band(
         panels[2],
         between,
         colours.BETWEEN_COLOUR,
-        ("And after another training?", "95 % interval,\nbetween trainings"),
+        "And after another training?",
+        "95 % interval,\nbetween trainings",
     )
     figure.supxlabel(one.name, fontsize="medium")
     panels[0].set_ylabel(f"effect of {one.name} (centred)")

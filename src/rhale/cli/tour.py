@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
-import torch
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from sklearn.datasets import load_diabetes
@@ -103,21 +102,17 @@ def tour_of_trees(folder: Path, patients: Patients) -> tuple[rhale.Explanation, 
         n_refits=N_TRAININGS,
     )
     print(rx, end="\n\n")
+    # Draw what the README shows: all features, one of them, and its three bands.
+    drawn = (fx.plot(), fx.plot(FEATURE), draw_spread_and_intervals(fx[FEATURE], rx[FEATURE]))
     return fx, [
-        *draw_pictures(folder, fx, rx),
+        *[save_figure(folder, *both) for both in zip(TOUR_PICTURES, drawn, strict=True)],
         *write_tour_results(folder, "trees", TREES_LABEL, fx),
     ]
 
 
-def draw_pictures(folder: Path, fx: rhale.Explanation, rx: rhale.Refits) -> list[Path]:
-    """Draw what the README shows: all features, one of them, and its three bands."""
-    drawn = (fx.plot(), fx.plot(FEATURE), draw_spread_and_intervals(fx[FEATURE], rx[FEATURE]))
-    return [save_figure(folder, *both) for both in zip(TOUR_PICTURES, drawn, strict=True)]
-
-
 def tour_of_network(folder: Path, patients: Patients, trees: rhale.Explanation) -> list[Path]:
     """Explain a network of the same patients by its gradients, beside the trees."""
-    from rhale.cli.tour import predict, train_network
+    from rhale.cli.tour_network import predict, train_network
 
     say("training a small network, and asking what it learned")
     known = patients.known
@@ -178,52 +173,3 @@ def is_watched() -> bool:
 def say(step: str) -> None:
     """Say what comes next, before it takes its seconds."""
     print(f"... {step}", flush=True)
-
-
-# --- A small network for the tour, where torch is installed
-
-
-class Network(torch.nn.Module):
-    """A network that standardises its own inputs, so that features keep their own units."""
-
-    centre: torch.Tensor
-    scale: torch.Tensor
-
-    def __init__(self, rows: torch.Tensor) -> None:
-        super().__init__()
-        self.register_buffer("centre", rows.mean(dim=0))
-        self.register_buffer("scale", rows.std(dim=0))
-        self.layers = torch.nn.Sequential(
-            torch.nn.Linear(rows.shape[1], 16), torch.nn.Tanh(), torch.nn.Linear(16, 1)
-        )
-
-    def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Predict, in hundreds inside and in the units of the target outside."""
-        answer: torch.Tensor = self.layers((rows - self.centre) / self.scale)
-        return 100 * (1.5 + answer)
-
-
-def train_network(x: FloatArray, y: FloatArray) -> Network:
-    """Fit a small network, with the same weights every time."""
-    torch.manual_seed(0)
-    rows, target = as_network_tensor(x), as_network_tensor(y)[:, None]
-    model = Network(rows)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=1.0)
-    for _ in range(200):
-        optimiser.zero_grad()
-        loss = torch.mean(((model(rows) - target) / 100) ** 2)
-        torch.autograd.backward(loss)
-        optimiser.step()
-    return model.eval()
-
-
-def predict(model: Network, x: FloatArray) -> FloatArray:
-    """Ask a network about a table."""
-    with torch.no_grad():
-        answer: FloatArray = model(as_network_tensor(x)).double().numpy()
-    return answer[:, 0]
-
-
-def as_network_tensor(table: FloatArray) -> torch.Tensor:
-    """Bring a table into the network's precision."""
-    return torch.tensor(table, dtype=torch.float32)

@@ -54,7 +54,7 @@ from rhale.report.numbers import (
 from rhale.report.sentences import clean
 from rhale.stats.arrays import FloatArray
 
-MOST_DRAWN = 8  # explanations in one chart: there are as many inks
+MOST_DRAWN = 8  # explanations in one chart: there are as many colours
 N_READ = 81  # places along a curve that a reader steps through
 PLACE_DIGITS = 5  # of places
 
@@ -81,25 +81,16 @@ class CompareRows:
 
 @dataclass(frozen=True)
 class CompareShape:
-    """What is drawn of one feature in several explanations.
+    """What is drawn of one feature in several explanations."""
 
-    Attributes
-    ----------
-    form, dots, unit, labels, titles, shown, beyond
-        As in `Shape`; the last title is that of differences.
-    x : tuple of float
-        Places that a reader steps through.
-    lines, gaps : tuple of CompareLine
-        Curves at one zero, and differences to the first.
-    rows : tuple of CompareRows
-        Where rows are.
-    """
-
+    # form, dots, unit, labels, titles, shown, beyond: as in `Shape`; the last title is that
+    # of differences
     form: Form
-    x: Numbers = ()
+    x: Numbers = ()  # places that a reader steps through
+    # lines, gaps: curves at one zero, and differences to the first
     lines: tuple[CompareLine, ...] = ()
     gaps: tuple[CompareLine, ...] = ()
-    rows: tuple[CompareRows, ...] = ()
+    rows: tuple[CompareRows, ...] = ()  # where rows are
     dots: bool = False
     unit: str = ""
     labels: tuple[str, ...] = ()
@@ -259,24 +250,29 @@ def compile_compare_charts(forms: set[str], n_compared: int) -> dict[str, Any]:
 def compile_compare_chart(kind: str, n_compared: int) -> dict[str, Any]:
     """Make one kind of chart, ready for Vega."""
     if kind in (COMPARE_CHART_KINDS["levels"], NARROW):
-        return to_vega(level_compare_chart(n_compared, is_narrow=kind == NARROW))
-    return to_vega(
-        compared_chart("utc" if kind == COMPARE_CHART_KINDS["dates"] else "linear", n_compared)
-    )
-
-
-def compared_chart(scale: str, n_compared: int) -> Any:
-    """Curves above, differences below them, and where the rows of each are."""
+        # Levels below one another: dots with whiskers, their differences, shares of rows.
+        panels = [
+            level_compare_panel("lines", VALUE, n_compared, labels=True),
+            level_compare_panel("gaps", SLOPE, n_compared, labels=False),
+            *([] if kind == NARROW else [level_shares_panel(n_compared)]),
+        ]
+        params = [alt.param(name=LABELS, value=[]), alt.param(name=SIDES, value=n_compared)]
+        chart = alt.hconcat(*panels, spacing=18, bounds="flush").resolve_scale(y="shared")
+        return to_vega(settled(chart.add_params(*params)))
+    # Curves above, differences below them, and where the rows of each are.
+    scale = "utc" if kind == COMPARE_CHART_KINDS["dates"] else "linear"
     hidden, shown = x_axis(scale, labels=False), x_axis(scale, labels=True)
     panels = [
         lines_panel("lines", VALUE, hidden, n_compared, CURVES),
         lines_panel("gaps", SLOPE, hidden, n_compared, DIFFERENCE_HEIGHT),
         rows_panel(shown, n_compared),
     ]
-    return settled(
-        alt.vconcat(*panels, spacing=30, bounds="flush")
-        .resolve_scale(x="shared")
-        .add_params(alt.param(name=ZOOM, value=None))
+    return to_vega(
+        settled(
+            alt.vconcat(*panels, spacing=30, bounds="flush")
+            .resolve_scale(x="shared")
+            .add_params(alt.param(name=ZOOM, value=None))
+        )
     )
 
 
@@ -316,18 +312,6 @@ def rows_panel(x: Any, n_compared: int) -> Any:
     return alt.layer(*layers, hover_line(x)).properties(
         width=CHART_WIDTH, height=COMPARE_STRIP_HEIGHT * n_compared
     )
-
-
-def level_compare_chart(n_compared: int, *, is_narrow: bool) -> Any:
-    """Levels below one another: dots with whiskers, their differences, shares of rows."""
-    panels = [
-        level_compare_panel("lines", VALUE, n_compared, labels=True),
-        level_compare_panel("gaps", SLOPE, n_compared, labels=False),
-        *([] if is_narrow else [level_shares_panel(n_compared)]),
-    ]
-    params = [alt.param(name=LABELS, value=[]), alt.param(name=SIDES, value=n_compared)]
-    chart = alt.hconcat(*panels, spacing=18, bounds="flush").resolve_scale(y="shared")
-    return settled(chart.add_params(*params))
 
 
 def offset_explanations() -> Any:

@@ -12,7 +12,7 @@ from rhale.effects.curve import Center
 from rhale.effects.result import Result, Trace, find_result_axis_kind, is_constant, reach
 from rhale.errors import BadSettingError
 from rhale.plots import canvas, style, ticks
-from rhale.plots.axes import Item, PlotAxis, open_plot_axis, read_item
+from rhale.plots.axes import Item, open_plot_axis, read_item
 from rhale.plots.categorical_axis import OrientedAxes, add_levels_legend, label_oriented_axes
 from rhale.plots.view import read_common_view
 from rhale.stats.distributions import CONFIDENCE_LEVEL
@@ -64,11 +64,16 @@ def plot_compare(
     results = list(curved.values())
     refuse_mixture(results)
     if not curved:
-        board = write_no_curves(items, ax)
+        # Say that no result has a curve.
+        oriented, first = (
+            OrientedAxes(ax or canvas.new_axes(style.PROFILE_SIZE)),
+            next(iter(items.values())),
+        )
+        canvas.write_constant_feature(oriented.ax, reach(first)[0], ticks.write_only_value(first))
     else:
         view = read_common_view(results)
         field = open_plot_axis(results, ax, view)
-        board = field.board
+        oriented = field.oriented
         read = {
             name: read_item(result, center, CONFIDENCE_LEVEL, smooth=smooth, view=view)
             for name, result in curved.items()
@@ -77,14 +82,22 @@ def plot_compare(
             read = {
                 name: moved(item, offset(results[0], item.result)) for name, item in read.items()
             }
-        explained = draw_results(field, read)
+        # Draw every result in its look, and the rows of the first; return what a legend explains.
+        field.begin()
+        explained: list[Artist] = []
+        for index, (name, item) in enumerate(read.items()):
+            explained += field.draw_among(item, name, CONFIDENCE_LEVEL, index, len(read))
+        looks = [style.line_style(index) for index in range(len(read))]
+        field.draw_aside(list(read.values()), CONFIDENCE_LEVEL, looks)
+        explained += field.explain_intervals(CONFIDENCE_LEVEL, len(read))
+        explained += field.draw_counts(next(iter(read.values())).result)
         field.fit()
         field.name_places(results[0])
-        add_levels_legend(board, explained, new=ax is None)
-    label_oriented_axes(board, list(items.values()), center)
+        add_levels_legend(oriented, explained, new=ax is None)
+    label_oriented_axes(oriented, list(items.values()), center)
     if curved:
         field.name_scale()
-    return board.ax
+    return oriented.ax
 
 
 def moved(item: Item, by: float) -> Item:
@@ -98,16 +111,6 @@ def lifted(path: Trace, by: float) -> Trace:
     return path._replace(curve=path.curve + by, low=path.low + by, high=path.high + by)
 
 
-def write_no_curves(items: Mapping[str, Result], ax: Axes | None) -> OrientedAxes:
-    """Say that no result has a curve."""
-    board, first = (
-        OrientedAxes(ax or canvas.new_axes(style.PROFILE_SIZE)),
-        next(iter(items.values())),
-    )
-    canvas.write_constant_feature(board.ax, reach(first)[0], ticks.write_only_value(first))
-    return board
-
-
 def refuse_mixture(results: Sequence[Result]) -> None:
     """Refuse numbers and categories on one axis; levels that are numbers are numbers."""
     kinds = {find_result_axis_kind(r) for r in results if not r.labels}
@@ -118,15 +121,3 @@ def refuse_mixture(results: Sequence[Result]) -> None:
             "compare results that treat it alike (see `categorical=` of explain)"
         )
         raise BadSettingError(msg)
-
-
-def draw_results(field: PlotAxis, items: Mapping[str, Item]) -> list[Artist]:
-    """Draw every result in its look, and the rows of the first; return what a legend explains."""
-    field.begin()
-    explained: list[Artist] = []
-    for index, (name, item) in enumerate(items.items()):
-        explained += field.draw_among(item, name, CONFIDENCE_LEVEL, index, len(items))
-    looks = [style.line_style(index) for index in range(len(items))]
-    field.draw_aside(list(items.values()), CONFIDENCE_LEVEL, looks)
-    explained += field.explain_intervals(CONFIDENCE_LEVEL, len(items))
-    return explained + field.draw_counts(next(iter(items.values())).result)

@@ -1,4 +1,4 @@
-"""One feature in several explanations: curves at one zero, their differences, and where rows are."""
+"""Pictures of comparisons: curves at one zero, their differences, and where the rows are."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ from rhale.plots.categorical_axis import OrientedAxes, lay_out_levels, should_tu
 from rhale.plots.labels import LITERAL, fit_name, join_names
 from rhale.plots.overview import choose_columns
 from rhale.plots.view import PLAIN_VIEW, AxisView, read_common_view
-from rhale.stats.arrays import FloatArray
 
 # --- What pictures of comparisons are made of: curves at one zero, differences, and rows of each
 
@@ -83,12 +82,12 @@ def draw_difference(
         (line,) = field.ax.plot(path.x, path.difference, color=look.colour, linestyle=look.dash)
         line.set(linewidth=style.LINE_WIDTH, gid="rhale:difference", zorder=4)
         return
-    places = field.slots.locate(found.first, path.x) + aside(field, index, n_items)
-    whiskers = field.board.strokes(places, path.low, path.high)
+    places = field.layout.locate(found.first, path.x) + aside(field, index, n_items)
+    whiskers = field.oriented.strokes(places, path.low, path.high)
     whiskers.set(color=look.colour, linewidth=style.WHISKER_LINE, gid="rhale:ci", zorder=3)
-    x, y = field.board.points(places, path.difference).T
+    x, y = field.oriented.points(places, path.difference).T
     size = min(field.dot_width(n_items), style.LARGEST_DOT) ** 2
-    marks = field.board.ax.scatter(x, y, s=size, color=look.colour, marker=look.marker)
+    marks = field.oriented.ax.scatter(x, y, s=size, color=look.colour, marker=look.marker)
     marks.set(linewidth=0, gid="rhale:difference", zorder=4)
 
 
@@ -100,26 +99,20 @@ def aside(field: CategoricalAxis, index: int, n_items: int) -> float:
 def draw_compared_rows(
     field: PlotAxis, one: FeatureComparison, looks: Sequence[style.Look], *, height: float = 1.0
 ) -> None:
-    """Draw where the rows of each explanation are, below one another, or beside at levels.
-
-    Parameters
-    ----------
-    field : PlotAxis
-        Where.
-    one : FeatureComparison
-        Whose rows.
-    looks : sequence of Look
-        One for each explanation.
-    height : float
-        Of the axes, for all of them.
-    """
+    """Draw where the rows of each explanation are, below one another, or beside at levels."""
     if isinstance(field, CategoricalAxis):
+        largest = max(float(result.level_rows().share.max()) for result in one.results)
         for index, (result, look) in enumerate(zip(one.results, looks, strict=True)):
             share = result.level_rows().share
-            places = field.slots.locate(result, result.axis) + aside(field, index, len(looks))
-            bars = draw_row_share_bars(field.board, places, height * share / largest_share(one))
+            places = field.layout.locate(result, result.axis) + aside(field, index, len(looks))
+            # Draw upright bars at levels, as shares of the axes.
+            bars = field.oriented.strip(places, height * share / largest)
+            bars.set(alpha=style.COUNT_ALPHA, zorder=2, gid="rhale:counts", capstyle="butt")
             width = (
-                0.8 * COMPARED_LEVEL_WIDTH * field.board.points_per_slot(field.slots) / len(looks)
+                0.8
+                * COMPARED_LEVEL_WIDTH
+                * field.oriented.points_per_slot(field.layout)
+                / len(looks)
             )
             bars.set(color=look.colour, linewidth=float(np.clip(width, 1.0, 9.0)))
         return
@@ -128,43 +121,21 @@ def draw_compared_rows(
         if is_constant(result):
             continue
         limits, density = field.view.count_rows(result)
+        if not density.max() > 0:
+            continue
+        # A strip is high where there are many rows; it takes its part of the height.
         floor = height - (index + 1) * part
-        draw_strip(field.ax, limits, density, (floor, floor + 0.85 * part), look)
-
-
-def largest_share(one: FeatureComparison) -> float:
-    """The largest share of rows that any level has in any explanation."""
-    return max(float(result.level_rows().share.max()) for result in one.results)
-
-
-def draw_row_share_bars(board: OrientedAxes, places: FloatArray, heights: FloatArray) -> Artist:
-    """Draw upright bars at levels, as shares of the axes."""
-    bars = board.strip(places, heights)
-    bars.set(alpha=style.COUNT_ALPHA, zorder=2, gid="rhale:counts", capstyle="butt")
-    return bars
-
-
-def draw_strip(
-    ax: Axes,
-    limits: FloatArray,
-    density: FloatArray,
-    between: tuple[float, float],
-    look: style.Look,
-) -> None:
-    """Draw a strip that is high where there are many rows, between two shares of the axes."""
-    if not density.max() > 0:
-        return
-    low, high = between
-    height = np.where(density > 0, np.maximum(density / density.max(), style.STRIP_FLOOR), 0.0)
-    top = low + (high - low) * np.append(height, height[-1])
-    strip = ax.fill_between(limits, low, top, step="post", transform=ax.get_xaxis_transform())
-    strip.set(color=look.colour, alpha=style.COUNT_ALPHA, linewidth=0, zorder=2)
-    strip.set_gid("rhale:counts")
+        share = np.where(density > 0, np.maximum(density / density.max(), style.STRIP_FLOOR), 0.0)
+        top = floor + (floor + 0.85 * part - floor) * np.append(share, share[-1])
+        ax = field.ax
+        strip = ax.fill_between(limits, floor, top, step="post", transform=ax.get_xaxis_transform())
+        strip.set(color=look.colour, alpha=style.COUNT_ALPHA, linewidth=0, zorder=2)
+        strip.set_gid("rhale:counts")
 
 
 def draw_comparison_zero(field: PlotAxis) -> None:
     """Draw the line of no effect, or of no difference."""
-    dots.draw_zero_line(field.board)
+    dots.draw_zero_line(field.oriented)
 
 
 HEIGHTS = (3.0, 2.0)  # of curves and differences
@@ -219,15 +190,56 @@ def plot_difference(
     explained = draw_compared_curves(fields[0], comparison, looks, smooth=smooth)
     explained += fields[0].explain_intervals(comparison.differences[0].level, len(looks))
     if len(fields) > 1:
-        draw_all_differences(fields[1], comparison, looks)
+        # Draw the difference of every other explanation to the first, in the look of the other.
+        below = fields[1]
+        draw_comparison_zero(below)
+        n_items = len(comparison.differences)
+        for index, found in enumerate(comparison.differences):
+            draw_difference(below, found, looks[index + 1], index, n_items)
+        if not any(found.is_known for found in comparison.differences):
+            where = below.oriented.ax
+            where.text(0.5, 0.5, "no rows in common", transform=where.transAxes, ha="center")
     if len(fields) == N_DETAIL_PANELS:
         draw_compared_rows(fields[2], comparison, looks)
     for field in fields[1::-1]:  # curves last: they reach farther, and the axis is shared
         fit(field)
     if len(fields) > 1:
-        keep_scale(fields[0].board, fields[1].board)
+        keep_scale(fields[0].oriented, fields[1].oriented)
     write_detail_ticks(fields, comparison)
-    write_words(panels, comparison, explained, new=axes is None)
+    # Name the axes, explain the colours, and say what was found.
+    new = axes is None
+    is_row = new and panels[0].get_shared_y_axes().joined(panels[0], panels[-1]) and len(panels) > 1
+    # Say what curves, differences and strips show.
+    verb = "prediction of" if comparison.results[0].quantity == "prediction" else "effect on"
+    output = comparison.captions.value_axis(comparison.output)
+    side: Literal["width", "height"] = "width" if is_row else "height"
+    words = [
+        f"{verb} {fit_name(output, max(8, canvas.letters(panels[0], side) - len(verb)))}",
+        f"difference to {fit_name(comparison.names[0], 20)}",
+        "rows",
+    ]
+    for ax, word in zip(panels, words, strict=False):
+        (ax.set_xlabel if is_row else ax.set_ylabel)(word, fontsize=style.NAME_TEXT, **LITERAL)
+    first = comparison.results[0]
+    name = join_names([comparison.captions.axis(comparison.name)], style.LABEL_LENGTH)
+    if (
+        find_result_axis_kind(first) == "date"
+        and not first.labels
+        and not ticks.in_calendar(reach(first))
+    ):
+        name += " (days since 1970)"
+    if is_row:
+        panels[0].set_ylabel(name, **LITERAL)
+    else:
+        panels[-1].set_xlabel(name, **LITERAL)
+    sentence = tell_found(comparison)
+    if new:
+        figure = cast(Figure, panels[0].figure)
+        canvas.add_figure_legend(figure, explained, title="")
+        figure.suptitle(fit_name(sentence, 80), fontsize=style.NAME_TEXT, **LITERAL)
+    else:
+        canvas.add_legend(panels[0], explained, outside=False)
+        panels[0].set_title(fit_name(sentence, 60), fontsize=style.NAME_TEXT, loc="left", **LITERAL)
     fields[-1].name_scale()
     return panels
 
@@ -246,38 +258,30 @@ def open_detail_panels(
         return given, False
     labelled = [result for result in one.results if result.labels]
     if len(labelled) == len(one.results):
-        slots = lay_out_levels(one.results)
-        if should_turn(slots, None):
+        layout = lay_out_levels(one.results)
+        if should_turn(layout, None):
             lines = 1 + 0.3 * (len(one.results) - 1)
-            size = (style.TURNED_WIDTH + 1.4, turned_height(slots, lines) + 0.4)
-            return new_detail_row(size), True
+            size = (style.TURNED_WIDTH + 1.4, turned_height(layout, lines) + 0.4)
+            # Three panels side by side with one y axis.
+            figure = canvas.new_figure(size)
+            places = figure.add_gridspec(1, 3, width_ratios=TURNED_WIDTHS)
+            first = figure.add_subplot(places[0])
+            panels = [first, *(figure.add_subplot(places[i], sharey=first) for i in (1, 2))]
+            for ax in panels[:2]:
+                canvas.write_plain_values(ax)
+            for ax in panels[1:]:
+                ax.tick_params(labelleft=False)
+            return as_axes_array(panels), True
     rows = LEVEL_ROWS_HEIGHT if labelled else ROWS_HEIGHT * len(one.names)
-    return below_one_another(DETAIL_SIZE, rows), False
-
-
-def below_one_another(size: tuple[float, float], rows: float) -> AxesArray:
-    """Make three panels with one x axis."""
-    figure = canvas.new_figure(size)
+    # Three panels below one another with one x axis.
+    figure = canvas.new_figure(DETAIL_SIZE)
     places = figure.add_gridspec(3, 1, height_ratios=(*HEIGHTS, rows))
     first = figure.add_subplot(places[0])
     panels = [first, *(figure.add_subplot(places[i], sharex=first) for i in (1, 2))]
     for ax in panels[:2]:
         canvas.write_plain_numbers(ax, 6)
         ax.tick_params(labelbottom=False)
-    return as_axes_array(panels)
-
-
-def new_detail_row(size: tuple[float, float]) -> AxesArray:
-    """Make three panels with one y axis."""
-    figure = canvas.new_figure(size)
-    places = figure.add_gridspec(1, 3, width_ratios=TURNED_WIDTHS)
-    first = figure.add_subplot(places[0])
-    panels = [first, *(figure.add_subplot(places[i], sharey=first) for i in (1, 2))]
-    for ax in panels[:2]:
-        canvas.write_plain_values(ax)
-    for ax in panels[1:]:
-        ax.tick_params(labelleft=False)
-    return as_axes_array(panels)
+    return as_axes_array(panels), False
 
 
 def make_detail_axis(one: FeatureComparison, ax: Axes, *, turned: bool) -> PlotAxis:
@@ -287,30 +291,17 @@ def make_detail_axis(one: FeatureComparison, ax: Axes, *, turned: bool) -> PlotA
     return ContinuousAxis(ax, view=read_common_view(one.results))
 
 
-def draw_all_differences(
-    field: PlotAxis, one: FeatureComparison, looks: Sequence[style.Look]
-) -> None:
-    """Draw the difference of every other explanation to the first, in the look of the other."""
-    draw_comparison_zero(field)
-    n_items = len(one.differences)
-    for index, found in enumerate(one.differences):
-        draw_difference(field, found, looks[index + 1], index, n_items)
-    if not any(found.is_known for found in one.differences):
-        where = field.board.ax
-        where.text(0.5, 0.5, "no rows in common", transform=where.transAxes, ha="center")
-
-
 def fit(field: PlotAxis) -> None:
     """Let the axes reach as far as what is drawn; rows have a panel of their own."""
     if isinstance(field, CategoricalAxis):
-        field.board.fit(field.slots, strip=False)
+        field.oriented.fit(field.layout, strip=False)
     else:
         canvas.fit_limits(field.ax, strip=False, view=field.view)
 
 
 def keep_scale(curves: OrientedAxes, differences: OrientedAxes) -> None:
     """Let differences have a part of the curves' scale: what is small beside these looks small."""
-    turned = curves.turned
+    turned = curves.horizontal
     low, high = (curves.ax.get_xlim if turned else curves.ax.get_ylim)()
     drawn = differences.ax.dataLim
     found = np.array(drawn.intervalx if turned else drawn.intervaly)
@@ -324,16 +315,16 @@ def keep_scale(curves: OrientedAxes, differences: OrientedAxes) -> None:
 def write_detail_ticks(fields: Sequence[PlotAxis], one: FeatureComparison) -> None:
     """Write numbers, dates or levels; none beside the rows."""
     if isinstance(fields[0], CategoricalAxis):
-        last = fields[0] if fields[0].board.turned else fields[-1]
+        last = fields[0] if fields[0].oriented.horizontal else fields[-1]
         last.name_places(one.results[0])
         if len(fields) == N_DETAIL_PANELS:
-            fields[-1].board.fit(fields[0].slots, strip=False)
+            fields[-1].oriented.fit(fields[0].layout, strip=False)
     else:
         for field in fields:
             field.name_places(one.results[0])
     if len(fields) < N_DETAIL_PANELS:
         return
-    ax, turned = fields[2].board.ax, fields[2].board.turned
+    ax, turned = fields[2].oriented.ax, fields[2].oriented.horizontal
     (ax.set_xlim if turned else ax.set_ylim)(
         0.0, 1.0 if isinstance(fields[2], ContinuousAxis) else 1.08
     )
@@ -342,52 +333,6 @@ def write_detail_ticks(fields: Sequence[PlotAxis], one: FeatureComparison) -> No
     )
     for side in ("top", "right", "bottom" if turned else "left"):
         ax.spines[side].set_visible(False)
-
-
-def write_words(
-    panels: AxesArray,
-    one: FeatureComparison,
-    explained: list[Artist],
-    *,
-    new: bool,
-) -> None:
-    """Name the axes, explain the colours, and say what was found."""
-    turned = new and panels[0].get_shared_y_axes().joined(panels[0], panels[-1]) and len(panels) > 1
-    name_values(panels, one, turned=turned)
-    first = one.results[0]
-    name = join_names([one.captions.axis(one.name)], style.LABEL_LENGTH)
-    if (
-        find_result_axis_kind(first) == "date"
-        and not first.labels
-        and not ticks.has_calendar(first)
-    ):
-        name += " (days since 1970)"
-    if turned:
-        panels[0].set_ylabel(name, **LITERAL)
-    else:
-        panels[-1].set_xlabel(name, **LITERAL)
-    told = tell_found(one)
-    if new:
-        figure = cast(Figure, panels[0].figure)
-        canvas.add_figure_legend(figure, explained, title="")
-        figure.suptitle(fit_name(told, 80), fontsize=style.NAME_TEXT, **LITERAL)
-    else:
-        canvas.add_legend(panels[0], explained, outside=False)
-        panels[0].set_title(fit_name(told, 60), fontsize=style.NAME_TEXT, loc="left", **LITERAL)
-
-
-def name_values(panels: AxesArray, one: FeatureComparison, *, turned: bool) -> None:
-    """Say what curves, differences and strips show."""
-    verb = "prediction of" if one.results[0].quantity == "prediction" else "effect on"
-    output = one.captions.value_axis(one.output)
-    side: Literal["width", "height"] = "width" if turned else "height"
-    words = [
-        f"{verb} {fit_name(output, max(8, canvas.letters(panels[0], side) - len(verb)))}",
-        f"difference to {fit_name(one.names[0], 20)}",
-        "rows",
-    ]
-    for ax, word in zip(panels, words, strict=False):
-        (ax.set_xlabel if turned else ax.set_ylabel)(word, fontsize=style.NAME_TEXT, **LITERAL)
 
 
 def tell_found(one: FeatureComparison) -> str:
@@ -449,7 +394,15 @@ def plot_differences(
     explained: list[Artist] = []
     for ax, one in zip(panels, kept, strict=True):
         explained += draw_comparison_panel(ax, one, looks, smooth=smooth)
-        write_comparison_title(ax, one)
+        # Name the feature, and say how far its curves are apart.
+        name = fit_name(one.captions.axis(one.name), canvas.letters(ax, "width"))
+        ax.set_title(
+            f"{name}\n{in_few_words(one)}",
+            loc="left",
+            fontsize=style.NAME_TEXT,
+            linespacing=1.3,
+            **LITERAL,
+        )
     set_comparison_ylim(panels, len(names), sharey=sharey)
     write_comparison_labels(panels, kept, len(ranked), explained, new=axes is None)
     return panels
@@ -509,42 +462,17 @@ def draw_comparison_panel(
     explained = draw_compared_curves(field, one, looks, smooth=smooth)
     explained += field.explain_intervals(one.differences[0].level, len(looks))
     draw_compared_rows(field, one, looks, height=ROW_STRIP_SHARE * len(looks))
-    reach_over(field)
+    # Let the axes reach over all places.
+    field.fit()
+    field.oriented.ax.autoscale_view()
+    field.fit()
     field.name_places(one.results[0])
     field.name_scale()
     return explained
 
 
-def reach_over(field: PlotAxis) -> None:
-    """Let the axes reach over all places."""
-    field.fit()
-    field.board.ax.autoscale_view()
-    field.fit()
-
-
-def write_comparison_title(ax: Axes, one: FeatureComparison) -> None:
-    """Name the feature, and say how far its curves are apart."""
-    name = fit_name(one.captions.axis(one.name), canvas.letters(ax, "width"))
-    ax.set_title(
-        f"{name}\n{in_few_words(one)}",
-        loc="left",
-        fontsize=style.NAME_TEXT,
-        linespacing=1.3,
-        **LITERAL,
-    )
-
-
 def in_few_words(one: FeatureComparison) -> str:
-    """Say how far curves are apart, and whether rows moved.
-
-    Examples
-    --------
-    >>> import rhale
-    >>> x = np.linspace(0, 1, 200)[:, None]
-    >>> fx = rhale.explain(lambda x: x[:, 0], x)
-    >>> in_few_words(rhale.compare(fx, fx)["x0"])
-    'agree'
-    """
+    """Say how far curves are apart, and whether rows moved."""
     known = [found for found in one.differences if found.is_known]
     if not known:
         return "not compared"

@@ -1,15 +1,14 @@
-"""A comparison to a page: frozen, plain numbers and words, and no word of HTML."""
+"""The page of a comparison as frozen numbers and words without HTML; sentences, notebook tables."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rhale.comparison.charts import MOST_DRAWN, CompareShape, shape_of_comparison
-from rhale.comparison.drift import Drift
 from rhale.comparison.feature_comparison import FeatureComparison
 from rhale.comparison.table import (
     head_of,
@@ -29,18 +28,12 @@ from rhale.report.notebook import (
     TEXT_CELL_STYLE,
     named,
     table,
+    table_row,
     write_curve_svg,
     write_sparkline_path,
 )
-from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS
-from rhale.report.page import (
-    EFFECT_METHODS,
-    LONGEST_FACT,
-    Footnote,
-    created,
-    rows_in_words,
-    versions,
-)
+from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS, Shape
+from rhale.report.page import EFFECT_METHODS, LONGEST_FACT, Footnote, list_settings, rows_in_words
 from rhale.report.sentences import (
     at,
     chance_in_words,
@@ -86,9 +79,9 @@ def tell_overall(found: Sequence[FeatureComparison], level: float) -> str:
 def tell_feature(one: FeatureComparison) -> str:
     """Say what was found about one feature, explanation by explanation."""
     name = isolated(clean(one.captions.feature(one.name), MAX_COMPARED_NAME_LETTERS))
-    told = [tell_curves(found, name) for found in one.differences]
-    told += [words for found in one.differences if (words := tell_rows(found, name))]
-    return unbroken(" ".join(told))
+    sentences = [tell_curves(found, name) for found in one.differences]
+    sentences += [words for found in one.differences if (words := tell_rows(found, name))]
+    return unbroken(" ".join(sentences))
 
 
 def called(name: str) -> str:
@@ -127,13 +120,12 @@ def tell_peak(found: CurveDifference, second: str) -> str:
         if peak.low * peak.high > 0
         else ""
     )
-    where = at(found.first, peak.x) if x_is_named(found) else name_peak(found)
+    where = (
+        at(found.first, peak.x)
+        if not found.first.labels or found.peak.x in found.first.axis
+        else name_peak(found)
+    )
     return f"{second} is farthest {side} at {where}, by {format_report_number(abs(peak.difference))}{sure}."
-
-
-def x_is_named(found: CurveDifference) -> bool:
-    """Whether the place of the peak is one of the first axis."""
-    return not found.first.labels or found.peak.x in found.first.axis
 
 
 def tell_rows(found: CurveDifference, name: str) -> str:
@@ -143,7 +135,16 @@ def tell_rows(found: CurveDifference, name: str) -> str:
         return ""
     second, share = called(found.second_name), f"{100 * drift.apart:.0f} %"
     if can_be_named(found.first):
-        return tell_level_rows(drift, name, second, share)
+        # Say which levels gained and lost rows.
+        changes = (
+            [f"more at “{clean(drift.gained, MAX_COMPARED_NAME_LETTERS)}”"] if drift.gained else []
+        )
+        changes += (
+            [f"fewer at “{clean(drift.lost, MAX_COMPARED_NAME_LETTERS)}”"] if drift.lost else []
+        )
+        return (
+            f"In {second} {share} of the rows have another level of {name}: {', '.join(changes)}."
+        )
     low, high = reach(found.first)
     kind = find_result_axis_kind(found.first)
     before, after = (
@@ -153,13 +154,6 @@ def tell_rows(found: CurveDifference, name: str) -> str:
         return f"The rows of {second} stand elsewhere: {share} of them, around the same median of {name}."
     way = "up" if drift.shift > 0 else "down"
     return f"Its rows moved {way} in {second}: the median of {name} from {before} to {after}, and {share} of the rows stand elsewhere."
-
-
-def tell_level_rows(drift: Drift, name: str, second: str, share: str) -> str:
-    """Say which levels gained and lost rows."""
-    told = [f"more at “{clean(drift.gained, MAX_COMPARED_NAME_LETTERS)}”"] if drift.gained else []
-    told += [f"fewer at “{clean(drift.lost, MAX_COMPARED_NAME_LETTERS)}”"] if drift.lost else []
-    return f"In {second} {share} of the rows have another level of {name}: {', '.join(told)}."
 
 
 MAX_COMPARED_NAME_LETTERS = 60
@@ -232,38 +226,42 @@ class ComparePage:
 
 
 def make_compare_page(table: Comparison, title: str | None = None) -> ComparePage:
-    """Gather what the page of a comparison shows.
-
-    Parameters
-    ----------
-    table : Comparison
-        What was compared.
-    title : str, optional
-        Heading of the page.
-    """
+    """Gather what the page of a comparison shows."""
     names = tuple(clean(name, MAX_COMPARED_NAME_LETTERS) for name in table.names)
     usual = f"{listed(list(names[1:]), most=3)} compared with {names[0]}"
+    others = listed([isolated(name) for name in names[1:]], most=3)
+    every = [fx.provenance for fx in table.explanations]
+    methods = list(dict.fromkeys(str(one.get("method", "")) for one in every))
+    words = [clean(table.captions.output(output), 60) for output in table.outputs]
+    found = [
+        (name, f"{one.get('model', 'model')}, {rows_in_words(one)} rows")
+        for name, one in zip(table.names, every, strict=True)
+    ]
+    found += [
+        ("Zero", table.zero_in_words),
+        ("Outputs" if len(words) > 1 else "Output", listed(words)),
+    ]
+    is_cut = len(table.names) > MOST_DRAWN
+    not_drawn = [f"charts show the first {MOST_DRAWN} explanations"] if is_cut else []
     return ComparePage(
         title=clean(title or usual),
-        lead=write_compare_lead(names),
-        facts=tuple(summarize_compare_page(table)),
-        settings=tuple(list_compare_settings(table)),
+        lead=f"The curves of {others} beside those of {isolated(names[0])}, at one zero: where they "
+        "differ by more than chance, and how the rows moved.",
+        facts=tuple(
+            (clean(name, MAX_COMPARED_NAME_LETTERS), clean(text, LONGEST_FACT))
+            for name, text in found
+            if text
+        ),
+        settings=list_settings(
+            listed([EFFECT_METHODS.get(method, method) for method in methods]), every[0]
+        ),
         names=names,
         zero=clean(table.zero_in_words),
         percent=f"{100 * table.level:.4g} %",
         outputs=tuple(make_compare_output(table, output) for output in table.outputs),
-        notes=tuple(Footnote(clean(note), "") for note in collect_compare_notes(table)),
+        notes=tuple(Footnote(clean(note), "") for note in (*table.notes, *not_drawn)),
         code=write_compare_code(table),
     )
-
-
-def collect_compare_notes(table: Comparison) -> list[str]:
-    """Notes of the comparison, and that charts do not show all, where they do not."""
-    more = len(table.names) - MOST_DRAWN
-    return [
-        *table.notes,
-        *([f"charts show the first {MOST_DRAWN} explanations"] if more > 0 else []),
-    ]
 
 
 def make_compare_output(table: Comparison, output: str) -> CompareOutput:
@@ -294,7 +292,8 @@ def make_row(
     known = found.is_known
     flat = None if found.differs else 0.0  # noise, as large as the picture, would look like a shape
     lines = [
-        Small(
+        Shape(
+            "curve",
             line.x,
             tuple(y if flat is None else flat for y in line.y),
             dots=shape.dots,
@@ -320,64 +319,9 @@ def make_row(
     )
 
 
-@dataclass(frozen=True)
-class Small:
-    """What a tiny picture shows."""
-
-    x: tuple[float | None, ...]
-    y: tuple[float | None, ...]
-    dots: bool
-    log: bool = False
-    shown: tuple[float | None, ...] = ()
-
-
 def signed(value: float) -> str:
     """Write a difference with its sign."""
     return format_report_number(value) if value <= 0 else f"+{format_report_number(value)}"
-
-
-def write_compare_lead(names: Sequence[str]) -> str:
-    """Say in one sentence what was done."""
-    others = listed([isolated(name) for name in names[1:]], most=3)
-    return (
-        f"The curves of {others} beside those of {isolated(names[0])}, at one zero: where they "
-        "differ by more than chance, and how the rows moved."
-    )
-
-
-def summarize_compare_page(table: Comparison) -> list[tuple[str, str]]:
-    """Say what was compared; names and words."""
-    every = [fx.provenance for fx in table.explanations]
-    words = [clean(table.captions.output(output), 60) for output in table.outputs]
-    found = [
-        (name, describe_explanation(one)) for name, one in zip(table.names, every, strict=True)
-    ]
-    found += [
-        ("Zero", table.zero_in_words),
-        ("Outputs" if len(words) > 1 else "Output", listed(words)),
-    ]
-    return [
-        (clean(name, MAX_COMPARED_NAME_LETTERS), clean(text, LONGEST_FACT))
-        for name, text in found
-        if text
-    ]
-
-
-def list_compare_settings(table: Comparison) -> list[tuple[str, str]]:
-    """Say how it was explained, when and with what; names and words."""
-    every = [fx.provenance for fx in table.explanations]
-    methods = list(dict.fromkeys(str(one.get("method", "")) for one in every))
-    found = [
-        ("Method", listed([EFFECT_METHODS.get(method, method) for method in methods])),
-        ("Made", created(every[0])),
-        ("Versions", versions(every[0])),
-    ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
-
-
-def describe_explanation(provenance: Mapping[str, Any]) -> str:
-    """Say in few words what was explained."""
-    return f"{provenance.get('model', 'model')}, {rows_in_words(provenance)} rows"
 
 
 def write_compare_code(table: Comparison) -> str:
@@ -414,19 +358,7 @@ COMPARE_TEXT_COLUMNS = (
 def comparison_as_html(
     ranked: Sequence[FeatureComparison], names: Sequence[str], zero: str, notes: Sequence[str]
 ) -> str:
-    """Write the ranked table.
-
-    Parameters
-    ----------
-    ranked : sequence of FeatureComparison
-        The largest difference first.
-    names : sequence of str
-        What the explanations are called.
-    zero : str
-        Where curves are zero, in words.
-    notes : sequence of str
-        What follows the table.
-    """
+    """Write the ranked table."""
     has_outputs, several = len({one.output for one in ranked}) > 1, len(names) > 2
     heads = ["feature", *(["output"] if has_outputs else []), *(["compared"] if several else [])]
     heads += ["difference", "size", "of effect", "p", "differs", "largest", "rows elsewhere"]
@@ -447,13 +379,10 @@ def write_compare_row(row: CompareRow, output: str | None, *, several: bool) -> 
     """Write one line of the table."""
     words = [named(row.name), *([] if output is None else [named(output)])]
     words += [named(row.compared)] if several else []
-    cells = [
-        f"<td{TEXT_CELL_STYLE}>{word}</td>" for word in [*words, write_curve_svg(row.sparkline)]
-    ]
-    cells += [
-        f"<td{NUMBER_CELL_STYLE}>{escape(text)}</td>" for text in (row.size, row.share, row.p)
-    ]
     where = f"{row.largest} at {row.at}" if row.at else row.largest
-    cells += [f"<td{TEXT_CELL_STYLE}>{escape(row.differs)}</td>"]
-    cells += [f"<td{NUMBER_CELL_STYLE}>{escape(text)}</td>" for text in (where, row.rows)]
-    return f"<tr>{''.join(cells)}</tr>"
+    return table_row(
+        (TEXT_CELL_STYLE, [*words, write_curve_svg(row.sparkline)]),
+        (NUMBER_CELL_STYLE, map(escape, (row.size, row.share, row.p))),
+        (TEXT_CELL_STYLE, [escape(row.differs)]),
+        (NUMBER_CELL_STYLE, map(escape, (where, row.rows))),
+    )

@@ -689,7 +689,7 @@ class Explanation:
         from rhale.regions.report import tell_partners
         from rhale.report.page import add_partners, make_page, with_choices
         from rhale.report.render import render
-        from rhale.report.sections import add_comparison, add_interactions, add_refits
+        from rhale.report.sections import add_sections
 
         sections = {"interactions": interactions, "refits": refits, "comparison": comparison}
         for (name, given), part in zip(
@@ -727,9 +727,7 @@ class Explanation:
             }
         )
         page = add_partners(page, partners)
-        page = page if interactions is None else add_interactions(page, interactions)
-        page = page if refits is None else add_refits(page, refits)
-        page = page if comparison is None else add_comparison(page, comparison)
+        page = add_sections(page, interactions, refits, comparison)
         write_text(path, render(page))
         return Path(path)
 

@@ -67,25 +67,13 @@ class PairLine:
 
 @dataclass(frozen=True)
 class LinesShape:
-    """What is drawn of one feature at values of another; fields as in `Shape`.
+    """What is drawn of one feature at values of another; fields as in `Shape`."""
 
-    Attributes
-    ----------
-    form, unit, labels, dots, titles
-        As in `Shape`.
-    x, y : tuple of float
-        The first feature's own effect.
-    lines : tuple of PairLine
-        At values of the other feature; nothing where no row is.
-    gradual : bool
-        Whether these values have an order.
-    """
-
-    form: Form
-    x: Numbers
+    form: Form  # form, unit, labels, dots, titles: as in `Shape`
+    x: Numbers  # x, y: the first feature's own effect
     y: Numbers
-    lines: tuple[PairLine, ...]
-    gradual: bool
+    lines: tuple[PairLine, ...]  # at values of the other feature; nothing where no row is
+    gradual: bool  # whether these values have an order
     unit: str = ""
     labels: tuple[str, ...] = ()
     dots: bool = False
@@ -94,45 +82,27 @@ class LinesShape:
 
 @dataclass(frozen=True)
 class MapSide:
-    """One side of a map.
+    """One side of a map."""
 
-    Attributes
-    ----------
-    edges : tuple of float
-        Limits of the cells as drawn; levels are cells around 0, 1, 2, ...
-    ticks, words : tuple of float, and of str
-        What is written along it, and where.
-    names : tuple of str
-        What each cell is called.
-    """
-
-    edges: Numbers
-    ticks: Numbers
+    edges: Numbers  # limits of the cells as drawn; levels are cells around 0, 1, 2, ...
+    ticks: Numbers  # ticks, words: what is written along it, and where
     words: tuple[str, ...]
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # what each cell is called
 
 
 @dataclass(frozen=True)
 class MapShape:
-    """What is drawn of a surface.
+    """What is drawn of a surface."""
 
-    Attributes
-    ----------
-    along, by : MapSide
-        The two sides.
-    heights, errors : tuple of float
-        Of every cell, those of the first side one after another; None where no row is.
-    counts : tuple of int
-        Their rows.
-    reach, largest : float
-        Height of the full colour, which but few rows are beyond; and the largest one.
-    """
-
-    along: MapSide
+    along: MapSide  # along, by: the two sides
     by: MapSide
+    # heights, errors: of every cell, those of the first side one after another; None where no
+    # row is.
     heights: Numbers
     errors: Numbers
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  # their rows
+    # reach, largest: height of the full colour, which but few rows are beyond; and the
+    # largest one.
     reach: float
     largest: float
 
@@ -195,7 +165,17 @@ def path_of_section(axis: PairAxis, section: PairSection, span: float) -> Region
 def map_of(pair: PairSurface) -> MapShape:
     """Read off a pair its map."""
     heights, errors = read_surface_cells(pair)
-    reach, largest = colour_reach(np.abs(heights), pair.weight)
+    # The size that all but a few rows are below, and the largest: outer cells of few rows tower.
+    sizes = np.abs(heights)
+    known = np.isfinite(sizes) & (pair.weight > 0)
+    reach, largest = 0.0, 0.0
+    if known.any():
+        order = np.argsort(sizes[known])
+        rising, below = sizes[known][order], np.cumsum(pair.weight[known][order])
+        place = int(np.searchsorted(below, COLOURED * below[-1]))
+        reach = float(rising[min(place, rising.size - 1)])
+        largest = float(rising[-1])
+        reach = reach if reach > 0 else largest
     return MapShape(
         side_of(pair.axes[0]),
         side_of(pair.axes[1]),
@@ -205,24 +185,6 @@ def map_of(pair: PairSurface) -> MapShape:
         reach,
         largest,
     )
-
-
-def colour_reach(sizes: FloatArray, weight: FloatArray) -> tuple[float, float]:
-    """The size that all but a few rows are below, and the largest: outer cells of few rows tower.
-
-    Examples
-    --------
-    >>> colour_reach(np.array([1.0, 2.0, 90.0, np.nan]), np.array([70.0, 29.0, 1.0, 0.0]))
-    (2.0, 90.0)
-    """
-    known = np.isfinite(sizes) & (weight > 0)
-    if not known.any():
-        return 0.0, 0.0
-    order = np.argsort(sizes[known])
-    rising, below = sizes[known][order], np.cumsum(weight[known][order])
-    place = int(np.searchsorted(below, COLOURED * below[-1]))
-    reach = float(rising[min(place, rising.size - 1)])
-    return reach if reach > 0 else float(rising[-1]), float(rising[-1])
 
 
 def side_of(axis: PairAxis) -> MapSide:
@@ -242,13 +204,7 @@ def side_of(axis: PairAxis) -> MapSide:
 
 
 def choose_ticks(axis: PairAxis) -> FloatArray:
-    """Few places that are written along a side: round numbers, or days apart by as many.
-
-    Examples
-    --------
-    >>> choose_ticks(PairAxis(np.array([0.3, 2.0, 7.9])))
-    array([2., 4., 6.])
-    """
+    """Few places that are written along a side: round numbers, or days apart by as many."""
     low, high = float(axis.nodes[0]), float(axis.nodes[-1])
     unit = DURATION_UNITS[unit_of_axis(axis)] if axis.kind == "duration" else 1.0
     most = MOST_DATES if axis.kind == "date" else MAX_MAP_TICKS
@@ -317,11 +273,7 @@ def compile_pair_charts(forms: set[str]) -> dict[str, Any]:
 @cache
 def compile_map() -> dict[str, Any]:
     """Make the map, ready for Vega."""
-    return to_vega(pair_map_chart())
-
-
-def pair_map_chart() -> Any:
-    """Cells that hold rows, in the ink of nothing, and over it how far the surface is up or down."""
+    # Cells that hold rows, in the colour of zero, and over it how far the surface is up or down.
     x, y = map_side("x"), map_side("y")
     layers = []
     for name in ("zero", "low", "high"):
@@ -331,10 +283,12 @@ def pair_map_chart() -> Any:
     here = data("here").mark_rect(style="here-cell", strokeWidth=2 * THIN, filled=False)
     layers.append(here.encode(x, y, x2="x2", y2="y2"))
     names = [f"{side}_{what}" for side in "xy" for what in ("ends", "ticks", "words")]
-    return settled(
-        alt.layer(*layers)
-        .properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
-        .add_params(*(alt.param(name=name, value=[]) for name in names))
+    return to_vega(
+        settled(
+            alt.layer(*layers)
+            .properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
+            .add_params(*(alt.param(name=name, value=[]) for name in names))
+        )
     )
 
 

@@ -1,8 +1,8 @@
-"""A pair as lines: the curve of one feature while the other is held, where rows are."""
+"""Pictures of one pair: lines of one feature while the other is held, and the surface as a map."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import floor, log10
 from operator import itemgetter
 from statistics import NormalDist
@@ -11,9 +11,7 @@ from typing import Literal, NamedTuple, Protocol, cast, get_args
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.collections import PolyCollection
-from matplotlib.contour import QuadContourSet
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
@@ -53,7 +51,7 @@ RUG_START = 1.01  # of a strip outside of the axes, in shares of them
 
 
 class DrawnPair(Protocol):
-    """What pictures ask of a pair that has a surface, whatever it was measured by."""
+    """What pictures need of a pair that has a surface, whatever method measured it."""
 
     @property
     def names(self) -> tuple[str, str]:
@@ -116,45 +114,21 @@ class DrawnPair(Protocol):
 
 
 class ColourCells(NamedTuple):
-    """Parts of the cells of a side, small enough for one colour each; levels are not divided.
+    """Parts of the cells of a side, small enough for one colour each; levels are not divided."""
 
-    Attributes
-    ----------
-    limits : ndarray of shape (n_parts + 1,)
-        Where parts end in a picture.
-    stand : ndarray of shape (n_parts,)
-        The cell or level that each is of.
-    shares : ndarray of shape (n_parts, n_nodes)
-        How much each node counts in the middle of a part.
-    """
-
-    limits: FloatArray
-    stand: IntArray
-    shares: FloatArray
+    limits: FloatArray  # where parts end in a picture
+    cell_index: IntArray  # the cell or level that each is of
+    shares: FloatArray  # how much each node counts in the middle of a part
 
 
 class DrawnPairFeature(NamedTuple):
-    """One feature of a pair.
+    """One feature of a pair."""
 
-    Attributes
-    ----------
-    name : str
-        The feature.
-    axis : PairAxis
-        Its cells or levels.
-    weight : ndarray of shape (n_cells,)
-        Weight of the rows in each.
-    main : ndarray of shape (n_nodes,)
-        Its own effect.
-    captions : Captions
-        What people read.
-    """
-
-    name: str
-    axis: PairAxis
-    weight: FloatArray
-    main: FloatArray
-    captions: Captions = NO_CAPTIONS
+    name: str  # the feature
+    axis: PairAxis  # its cells or levels
+    weight: FloatArray  # weight of the rows in each
+    main: FloatArray  # its own effect
+    captions: Captions = NO_CAPTIONS  # what people read
 
     @property
     def words(self) -> str:
@@ -173,7 +147,7 @@ class DrawnPairFeature(NamedTuple):
         return float(self.axis.nodes[0]), float(self.axis.nodes[-1])
 
     @property
-    def slots(self) -> LevelLayout:
+    def layout(self) -> LevelLayout:
         """Places of levels in a picture: evenly, one after the other."""
         places = np.arange(float(len(self.axis.labels)))
         return LevelLayout(self.axis.labels, places, is_number=False, has_missing=False)
@@ -181,7 +155,7 @@ class DrawnPairFeature(NamedTuple):
     @property
     def places(self) -> FloatArray:
         """Where nodes lie in a picture."""
-        return self.slots.places if self.axis.is_levels else self.axis.nodes
+        return self.layout.places if self.axis.is_levels else self.axis.nodes
 
     @property
     def limits(self) -> FloatArray:
@@ -227,7 +201,7 @@ def read_drawn_pair_features(pair: DrawnPair) -> tuple[DrawnPairFeature, DrawnPa
 def dress_side(ax: Axes, side: DrawnPairFeature, along: Along, *, count: int = 8) -> None:
     """Write the values of a feature along an axis as what they are, and name it."""
     if side.axis.is_levels:
-        OrientedAxes(ax, turned=along == "y").name_levels(side.slots)
+        OrientedAxes(ax, horizontal=along == "y").name_levels(side.layout)
     else:
         if along == "y":
             canvas.write_plain_numbers(ax, 8)
@@ -242,16 +216,7 @@ def dress_side(ax: Axes, side: DrawnPairFeature, along: Along, *, count: int = 8
 def draw_row_density(ax: Axes, side: DrawnPairFeature, along: Along, *, beyond: bool) -> Polygon:
     """Draw a strip that is high where many rows are.
 
-    Parameters
-    ----------
-    ax : Axes
-        Where.
-    side : DrawnPairFeature
-        Whose rows.
-    along : {"x", "y"}
-        The axis of the feature.
-    beyond : bool
-        Outside of the axes, above or at the right; else inside, at the bottom.
+    With `beyond` they lie outside of the axes, above or at the right; else inside, at the bottom.
     """
     height = np.where(side.weight > 0, np.maximum(side.density, style.STRIP_FLOOR), 0.0)
     floor, most = (RUG_START, style.RUG_HEIGHT) if beyond else (0.0, style.STRIP_HEIGHT)
@@ -274,13 +239,17 @@ def is_blank(sides: tuple[DrawnPairFeature, DrawnPairFeature]) -> bool:
 
 def say_blank(ax: Axes, sides: tuple[DrawnPairFeature, DrawnPairFeature]) -> None:
     """Write which features have one value, or that no row has both, in place of a picture."""
-    told = list[str]()
+    reasons = list[str]()
     for side in sides:
         if side.is_constant:
             name = fit_name(side.words, canvas.letters(ax, "width") - 12)
-            told.append(f"{name} is constant: {write_only_pair_value(side.axis)}")
-    told = [*told, "no interaction"] if told else ["no row has a value of both", "nothing is known"]
-    words = "\n".join(told)
+            reasons.append(f"{name} is constant: {write_only_pair_value(side.axis)}")
+    reasons = (
+        [*reasons, "no interaction"]
+        if reasons
+        else ["no row has a value of both", "nothing is known"]
+    )
+    words = "\n".join(reasons)
     note = ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", **LITERAL)
     note.set(gid="rhale:constant", color=style.NOTE, fontsize=style.LEGEND_TEXT)
     ax.set(xticks=[], yticks=[])
@@ -305,31 +274,12 @@ LINE_DOT_POINTS = 120.0  # points that all dots of a line take
 
 
 class Held(NamedTuple):
-    """A value of the feature that is held.
+    """A value of the feature that is held."""
 
-    Attributes
-    ----------
-    label : str
-        What a legend says.
-    stand : int
-        The cell or level that it is in.
-    shares : ndarray of shape (n_nodes,)
-        How much each node of its side counts there.
-    look : Look
-        Of its line.
-    """
-
-    label: str
-    stand: int
-    shares: FloatArray
-    look: style.Look
-
-
-class BrokenLine(NamedTuple):
-    """Nodes along a line, and where the line is broken."""
-
-    nodes: IntArray
-    gone: BoolArray
+    label: str  # what a legend says
+    cell_index: int  # the cell or level that it is in
+    shares: FloatArray  # how much each node of its side counts there
+    look: style.Look  # of its line
 
 
 def plot_pair_lines(
@@ -377,7 +327,11 @@ def plot_pair_lines(
     >>> plot_pair_lines(ix["x0", "x1"]).get_legend().get_title().get_text()
     'x1 held at its 10th, 50th and 90th percentile'
     """
-    pair = pair if chosen_side(pair, by) == 1 else pair.transposed()
+    if by is None:  # the one with fewer cells or levels is held, of two alike the second
+        side = 0 if pair.axes[0].nodes.size < pair.axes[1].nodes.size else 1
+    else:
+        side = find_feature(by, pair.names)
+    pair = pair if side == 1 else pair.transposed()
     moving, holding = sides = read_drawn_pair_features(pair)
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
@@ -388,18 +342,37 @@ def plot_pair_lines(
     field.begin()
     lines: list[Line2D] = []
     unsure: list[Artist] = []
-    for held, aside in step_aside(choose_values(holding), levels=levels):
-        path = trace_pair_section(pair, moving, held)
+    values = choose_levels(holding) if holding.axis.is_levels else choose_percentiles(holding)
+    for index, held in enumerate(values):
+        # Each line at levels has a place of its own, so that whiskers do not cover each other.
+        aside = STEP_ASIDE * (index - (len(values) - 1) / 2) if levels else 0.0
+        # Find the line of one held value: heights at nodes, nan where no rows are.
+        joint, error = (
+            np.nan_to_num(values) @ held.shares for values in (pair.heights, pair.standard_error)
+        )
+        known = pair.measured[:, held.cell_index]
+        nodes, gone = np.arange(known.size), ~known
+        if not moving.axis.is_levels:
+            nodes, gone = join_cells(known)
+        heights = moving.main + joint
+        y = np.where(gone, np.nan, heights[nodes])
+        half = NormalDist().inv_cdf(0.5 + CONFIDENCE_LEVEL / 2) * error[nodes]
+        path = Trace(moving.places[nodes], y, np.full(y.size, np.nan), y - half, y + half)
         path = path._replace(x=path.x + aside)
         lines.append(draw_line(field, path, held, levels=levels))
-        if uncertainty and has_interval(pair, path):
+        widest = np.nanmax(path.high - path.low, initial=0.0)
+        if uncertainty and widest > PAIR_ROUNDING * pair.variance**0.5:  # more than rounding
             draw_interval(field, path, held, levels=levels)
-            unsure = [explain_interval()]
+            # Make the legend's entry for intervals.
+            name = f"{100 * CONFIDENCE_LEVEL:.4g} % interval of the joint effect"
+            unsure = [
+                Patch(color=style.NOTE, alpha=style.THIN_RIBBON_ALPHA, linewidth=0, label=name)
+            ]
     explained: list[Artist] = [*lines, *unsure, draw_row_density(ax, moving, "x", beyond=False)]
     field.fit()
     keep_near(ax, lines)
     if levels:
-        ax.set_xlim(*moving.slots.limits)
+        ax.set_xlim(*moving.layout.limits)
     if not new:  # no room for much
         explained = list(lines)
     canvas.add_legend(ax, explained, outside=new, title=tell_held(ax, holding, new=new))
@@ -407,24 +380,6 @@ def plot_pair_lines(
     words = folded(f"effect on {in_sentence(pair)}", canvas.letters(ax, "height"))
     ax.set_ylabel(f"{words}\n({CENTRED['mean']})", **LITERAL)
     return ax
-
-
-def chosen_side(pair: DrawnPair, by: str | int | None) -> int:
-    """Which of the two features is held."""
-    if by is not None:
-        return find_feature(by, pair.names)
-    return 0 if pair.axes[0].nodes.size < pair.axes[1].nodes.size else 1
-
-
-def choose_values(side: DrawnPairFeature) -> list[Held]:
-    """Choose where a feature is held: low, middle and high, or at its levels."""
-    return choose_levels(side) if side.axis.is_levels else choose_percentiles(side)
-
-
-def step_aside(held: Sequence[Held], *, levels: bool) -> Iterator[tuple[Held, float]]:
-    """Give each line at levels a place of its own, so that whiskers do not cover each other."""
-    for index, one in enumerate(held):
-        yield one, STEP_ASIDE * (index - (len(held) - 1) / 2) if levels else 0.0
 
 
 def choose_levels(side: DrawnPairFeature) -> list[Held]:
@@ -455,29 +410,8 @@ def choose_percentiles(side: DrawnPairFeature) -> list[Held]:
     return chosen
 
 
-def trace_pair_section(pair: DrawnPair, moving: DrawnPairFeature, held: Held) -> Trace:
-    """Find the line of one held value: heights at nodes, nan where no rows are."""
-    joint, error = (
-        np.nan_to_num(values) @ held.shares for values in (pair.heights, pair.standard_error)
-    )
-    known = pair.measured[:, held.stand]
-    nodes, gone = BrokenLine(np.arange(known.size), ~known)
-    if not moving.axis.is_levels:
-        nodes, gone = join_cells(known)
-    heights = moving.main + joint
-    y = np.where(gone, np.nan, heights[nodes])
-    half = NormalDist().inv_cdf(0.5 + CONFIDENCE_LEVEL / 2) * error[nodes]
-    return Trace(moving.places[nodes], y, np.full(y.size, np.nan), y - half, y + half)
-
-
-def join_cells(known: BoolArray) -> BrokenLine:
-    """List the nodes along cells that have rows; between stretches of them the line is broken.
-
-    Examples
-    --------
-    >>> join_cells(np.array([True, True, False, True])).nodes
-    array([0, 1, 2, 2, 3, 4])
-    """
+def join_cells(known: BoolArray) -> tuple[IntArray, BoolArray]:
+    """List the nodes along cells that have rows, and which of them break the line between stretches."""
     nodes: list[int] = []
     gone: list[bool] = []
     for cell in np.flatnonzero(known).tolist():
@@ -489,7 +423,7 @@ def join_cells(known: BoolArray) -> BrokenLine:
             gone.append(False)
         nodes.append(cell + 1)
         gone.append(False)
-    return BrokenLine(np.array(nodes, dtype=np.intp), np.array(gone, dtype=np.bool_))
+    return np.array(nodes, dtype=np.intp), np.array(gone, dtype=np.bool_)
 
 
 def draw_line(field: ContinuousAxis, path: Trace, held: Held, *, levels: bool) -> Line2D:
@@ -509,7 +443,7 @@ def draw_interval(field: ContinuousAxis, path: Trace, held: Held, *, levels: boo
     """Draw how well the joint effect is known: a pale ribbon, or whiskers at levels."""
     colour = held.look.colour
     if levels:
-        marks.draw_ci(field.board, path, CONFIDENCE_LEVEL, mark(path), colour)
+        marks.draw_ci(field.oriented, path, CONFIDENCE_LEVEL, mark(path), colour)
         return
     for ribbon in field.draw_ci(path, CONFIDENCE_LEVEL, colour):
         ribbon.set(alpha=style.PALE_RIBBON_ALPHA, linewidth=0, zorder=1.5)
@@ -528,11 +462,6 @@ def keep_near(ax: Axes, lines: Sequence[Line2D]) -> None:
     )
 
 
-def has_interval(pair: DrawnPair, path: Trace) -> bool:
-    """Whether the joint effect is uncertain by more than rounding."""
-    return bool(np.nanmax(path.high - path.low, initial=0.0) > PAIR_ROUNDING * pair.variance**0.5)
-
-
 def tell_held(ax: Axes, side: DrawnPairFeature, *, new: bool) -> str:
     """Say which feature is held, and where."""
     room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
@@ -546,12 +475,6 @@ def tell_held(ax: Axes, side: DrawnPairFeature, *, new: bool) -> str:
     return f"{fit_name(side.words, max(8, room - len(where) - 1))} {where}"
 
 
-def explain_interval() -> Artist:
-    """Make the legend's entry for intervals."""
-    name = f"{100 * CONFIDENCE_LEVEL:.4g} % interval of the joint effect"
-    return Patch(color=style.NOTE, alpha=style.THIN_RIBBON_ALPHA, linewidth=0, label=name)
-
-
 # --- Tiles of a map or matrix: hatched where nothing is known, a number in each where there is room
 
 
@@ -560,16 +483,10 @@ TILE_ROUNDING = 1e-9  # of the largest number: rounding
 TILE_LINE_HEIGHT = 1.5  # height of a tile with a number, by the size of its letters
 
 
-class Tiles(NamedTuple):
-    """Where tiles lie: limits along x and y."""
-
-    x: FloatArray
-    y: FloatArray
-
-
-def hatch_tiles(ax: Axes, tiles: Tiles, wanted: BoolArray, label: str) -> PolyCollection:
+def hatch_tiles(
+    ax: Axes, x: FloatArray, y: FloatArray, wanted: BoolArray, label: str
+) -> PolyCollection:
     """Hatch some tiles, `wanted` by x and y, (n_x, n_y); they keep the paper's colour."""
-    x, y = tiles
     corners = [
         [(x[i], y[j]), (x[i + 1], y[j]), (x[i + 1], y[j + 1]), (x[i], y[j + 1])]
         for i, j in np.argwhere(wanted)
@@ -592,14 +509,7 @@ def has_room(ax: Axes, n_x: int, n_y: int) -> bool:
 def write_tiles(ax: Axes, values: FloatArray, reach: float) -> None:
     """Write numbers into tiles around 0, 1, 2, ...; none where a value is nan.
 
-    Parameters
-    ----------
-    ax : Axes
-        Where.
-    values : ndarray of shape (n_x, n_y)
-        What to write.
-    reach : float
-        Where the scale of their colours ends.
+    `values` has shape (n_x, n_y); the scale of their colours ends at `reach`.
     """
     for i, j in np.argwhere(np.isfinite(values)):
         value = float(values[i, j])
@@ -610,17 +520,14 @@ def write_tiles(ax: Axes, values: FloatArray, reach: float) -> None:
 
 
 def round_tile_number(value: float, reach: float) -> float:
-    """Leave out digits that nobody compares: beyond the third of the largest number.
-
-    Notes
-    -----
-    What is smaller than that keeps one digit, since only 0 is nothing; but for rounding.
+    """Leave out digits that are not compared: those beyond the third of the largest number.
 
     Examples
     --------
     >>> round_tile_number(0.4567, 0.75), round_tile_number(-0.0081, 75.0), round_tile_number(1e-17, 0.75)
     (0.457, -0.008, 0.0)
     """
+    # What is smaller than that keeps one digit, since only 0 is nothing; but for rounding.
     if abs(value) < TILE_ROUNDING * reach:
         return 0.0
     return round(value, 2 - floor(log10(reach))) or float(f"{value:.1g}")
@@ -686,47 +593,54 @@ def plot_pair_map(
     if is_blank(sides):
         say_blank(ax, sides)
         return ax
-    limits, heights = paint(pair, sides)
-    reach = largest_map_height(pair, heights)
+    # Find where colours change and the heights between, (n_x, n_y); nan where no row is.
+    x, y = (side.divide(N_MAP_CELLS) for side in sides)
+    heights = x.shares @ np.nan_to_num(pair.heights) @ y.shares.T
+    measured = pair.measured[np.ix_(x.cell_index, y.cell_index)]
+    limits = x.limits, y.limits
+    heights = np.where(measured, heights, np.nan)
+    # Largest height, above or below zero; 0 where there is nothing but rounding.
+    largest = float(np.abs(heights[np.isfinite(heights)]).max(initial=0.0))
+    reach = (
+        largest
+        if largest > max(PAIR_ROUNDING * pair.variance**0.5, canvas.SMALLEST_PLOT_RANGE)
+        else 0.0
+    )
     most = limit or reach or 1.0
     cells = ax.pcolormesh(*limits, heights.T, cmap=style.SURFACE_MAP, vmin=-most, vmax=most)
     cells.set(gid="rhale:map", rasterized=True, zorder=1)
-    hatch_tiles(ax, Tiles(first.limits, second.limits), ~pair.measured, "no rows")
+    hatch_tiles(ax, first.limits, second.limits, ~pair.measured, "no rows")
     set_limits(ax, sides)
     for side, along in zip(sides, get_args(Along), strict=True):
         if rows:
             draw_row_density(ax, side, along, beyond=True)
         dress_side(ax, side, along)
-    add_map_colorbar(ax, cells, pair)
+    # Draw the scale of colours beside the map, and say what they mean.
+    scale = ax.figure.colorbar(cells, ax=ax, pad=style.RUG_HEIGHT + 0.04, fraction=0.06, aspect=28)
+    scale.outline.set_visible(False)
+    scale.ax.yaxis.set_major_formatter(FuncFormatter(canvas.short_tick_text))
+    words = folded(f"effect on {in_sentence(pair)}", canvas.letters(ax, "height"))
+    words = f"{words}\nof both, beyond each alone"
+    scale.set_label(words, fontsize=style.NAME_TEXT, **LITERAL)
+    scale.ax.set_gid("rhale:scale")
     if first.axis.is_levels and second.axis.is_levels:
         if has_room(ax, *pair.measured.shape):
             write_tiles(ax, np.where(pair.measured, pair.heights, np.nan), most)
     elif not reach:
-        say_nothing(ax)
+        # Write that the two do not interact.
+        note = ax.text(0.5, 0.5, "no interaction", transform=ax.transAxes, **LITERAL)
+        note.set(ha="center", va="center", color=style.NOTE, fontsize=style.LEGEND_TEXT)
+        note.set(gid="rhale:nothing", zorder=4)
     elif contours and not (first.axis.is_levels or second.axis.is_levels):
         draw_contours(ax, limits, heights, reach)
-    write_strength_above_map(ax, pair, rows=rows)
+    # Write above the map how strong the interaction is.
+    strip = (style.RUG_HEIGHT + 0.01) * ax.get_window_extent().height * 72 / ax.figure.dpi
+    room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
+    wordings = tell_strength(pair)
+    title_words = next((words for words in wordings if len(words) <= room), wordings[-1])
+    title = ax.set_title(title_words, loc="left", pad=4 + (strip if rows else 0.0), **LITERAL)
+    title.set(fontsize=style.LEGEND_TEXT, color=style.NOTE)
     return ax
-
-
-def paint(
-    pair: DrawnPair, sides: tuple[DrawnPairFeature, DrawnPairFeature]
-) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:
-    """Find where colours change and the heights between, (n_x, n_y); nan where no row is."""
-    x, y = (side.divide(N_MAP_CELLS) for side in sides)
-    heights = x.shares @ np.nan_to_num(pair.heights) @ y.shares.T
-    measured = pair.measured[np.ix_(x.stand, y.stand)]
-    return (x.limits, y.limits), np.where(measured, heights, np.nan)
-
-
-def largest_map_height(pair: DrawnPair, heights: FloatArray) -> float:
-    """Largest height, above or below zero; 0 where there is nothing but rounding."""
-    largest = float(np.abs(heights[np.isfinite(heights)]).max(initial=0.0))
-    return (
-        largest
-        if largest > max(PAIR_ROUNDING * pair.variance**0.5, canvas.SMALLEST_PLOT_RANGE)
-        else 0.0
-    )
 
 
 def set_limits(ax: Axes, sides: tuple[DrawnPairFeature, DrawnPairFeature]) -> None:
@@ -750,11 +664,7 @@ def draw_contours(
     lines = ax.contour(x, y, masked, levels=levels, colors=style.TRUTH)
     lines.set(linewidths=style.HAIR_LINE, linestyles="solid", alpha=0.6, zorder=3)
     lines.set(gid="rhale:contours")
-    name_contours(ax, lines)
-
-
-def name_contours(ax: Axes, lines: QuadContourSet) -> None:
-    """Write heights in the middle of lines that are long enough, where they touch no other."""
+    # Write heights in the middle of lines that are long enough, where they touch no other.
     points = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
     pixels = points * ax.figure.dpi / 72
     taken: list[tuple[float, float, float]] = []
@@ -766,7 +676,11 @@ def name_contours(ax: Axes, lines: QuadContourSet) -> None:
             near = (np.hypot(middle[0] - x, middle[1] - y) < room + r for x, y, r in taken)
             if length > LEAST_CONTOUR * room and not any(near):
                 taken.append((middle[0], middle[1], room))
-                write_height(ax, ax.transData.inverted().transform(middle), words)
+                # Write the height of a contour line onto it.
+                place = ax.transData.inverted().transform(middle)
+                name = ax.text(place[0], place[1], words, ha="center", va="center", **LITERAL)
+                name.set(fontsize=style.NUMBER_TEXT, gid="rhale:heights", zorder=3.5, clip_on=True)
+                name.set_path_effects([withStroke(linewidth=2.5, foreground=style.HALO)])
 
 
 def half_way(way: FloatArray) -> tuple[FloatArray, float]:
@@ -776,51 +690,12 @@ def half_way(way: FloatArray) -> tuple[FloatArray, float]:
     return middle, float(far[-1])
 
 
-def write_height(ax: Axes, place: FloatArray, words: str) -> None:
-    """Write the height of a contour line onto it."""
-    name = ax.text(place[0], place[1], words, ha="center", va="center", **LITERAL)
-    name.set(fontsize=style.NUMBER_TEXT, gid="rhale:heights", zorder=3.5, clip_on=True)
-    name.set_path_effects([withStroke(linewidth=2.5, foreground=style.HALO)])
-
-
-def say_nothing(ax: Axes) -> None:
-    """Write that the two do not interact."""
-    note = ax.text(0.5, 0.5, "no interaction", transform=ax.transAxes, **LITERAL)
-    note.set(ha="center", va="center", color=style.NOTE, fontsize=style.LEGEND_TEXT)
-    note.set(gid="rhale:nothing", zorder=4)
-
-
-def write_strength_above_map(ax: Axes, pair: DrawnPair, *, rows: bool) -> None:
-    """Write above the map how strong the interaction is."""
-    strip = (style.RUG_HEIGHT + 0.01) * ax.get_window_extent().height * 72 / ax.figure.dpi
-    room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
-    told = tell_strength(pair)
-    words = next((words for words in told if len(words) <= room), told[-1])
-    title = ax.set_title(words, loc="left", pad=4 + (strip if rows else 0.0), **LITERAL)
-    title.set(fontsize=style.LEGEND_TEXT, color=style.NOTE)
-
-
 def tell_strength(pair: DrawnPair) -> tuple[str, str, str]:
-    """Say how strong an interaction is, and how sure that is, at length and shorter.
-
-    Notes
-    -----
-    What is rounding is zero.
-    """
+    """Say how strong an interaction is, and how sure that is, at length and shorter."""
+    # What is rounding is zero.
     least = PAIR_ROUNDING * pair.variance**0.5
     size, error = (x if x > least else 0.0 for x in (pair.strength, pair.strength_error))
     share = small_percent(pair.share if size else 0.0)
     words, by = f"strength {format_rounded_number(size)}", BY.get(pair.method, "")
     both = f"strength {number_with_error(size, error)}" if error else words
     return f"{both}{by}, {share} of the variance", both, words
-
-
-def add_map_colorbar(ax: Axes, cells: ScalarMappable, pair: DrawnPair) -> None:
-    """Draw the scale of colours beside the map, and say what they mean."""
-    scale = ax.figure.colorbar(cells, ax=ax, pad=style.RUG_HEIGHT + 0.04, fraction=0.06, aspect=28)
-    scale.outline.set_visible(False)
-    scale.ax.yaxis.set_major_formatter(FuncFormatter(canvas.short_tick_text))
-    words = folded(f"effect on {in_sentence(pair)}", canvas.letters(ax, "height"))
-    words = f"{words}\nof both, beyond each alone"
-    scale.set_label(words, fontsize=style.NAME_TEXT, **LITERAL)
-    scale.ax.set_gid("rhale:scale")

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import QuadMesh
 from matplotlib.colors import Colormap
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.effects.binning.partition import require_count
 from rhale.interaction.pair_effect import PAIR_NAME_SEPARATOR, PairMethod, PairResult, can_be_ranked
-from rhale.interaction.plot import Tiles, has_room, hatch_tiles, write_tiles
+from rhale.interaction.plot import has_room, hatch_tiles, write_tiles
 from rhale.naming import find_output
 from rhale.output import colours
 from rhale.plots import canvas, style
@@ -107,8 +106,22 @@ def plot_matrix(
     names = tuple(pairs.captions.feature(pairs.features[k]) for k in kept)
     ax = canvas.new_axes(matrix_size(names)) if ax is None else ax
     drawn = draw_tiles(ax, values, STRENGTHS[pairs.method])
-    name_tiles(ax, names)
-    explain_tiles(ax, drawn, (sentence_of(pairs, place), len(kept), len(full)))
+    # Write the features along both sides.
+    layout = LevelLayout(names, np.arange(float(len(names))), is_number=False, has_missing=False)
+    for turned in (False, True):
+        OrientedAxes(ax, turned).name_levels(layout, size=style.NAME_TEXT)
+    ax.tick_params(length=0)
+    # Say what the numbers are, of how many features, and what has which colour.
+    output_name, n_shown, n_features = (sentence_of(pairs, place), len(kept), len(full))
+    counts = f" ({n_shown} of {n_features} features)" if n_shown < n_features else ""
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    room = canvas.wide_letters(inches, style.LEGEND_TEXT)
+    start = "deviation of effects on "
+    title = f"{start}{fit_name(output_name, max(8, room - len(start) - len(counts)))}{counts}"
+    if drawn:
+        canvas.add_legend(ax, drawn, outside=True, title=title, room=inches)
+    else:
+        ax.set_title(title, loc="left", fontsize=style.LEGEND_TEXT, **LITERAL)
     return ax
 
 
@@ -118,13 +131,7 @@ def sentence_of(pairs: Interactions, place: int) -> str:
 
 
 def order_features(matrix: FloatArray) -> IntArray:
-    """Put features that interact strongly near each other; those of no measured pair are left out.
-
-    Examples
-    --------
-    >>> order_features(np.array([[1, 0, 2.0], [0, 9, 1], [2, 1, 3]])).tolist()
-    [2, 0, 1]
-    """
+    """Put features that interact strongly near each other; those of no measured pair are left out."""
     off = np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix)
     left = np.flatnonzero(np.isfinite(off).any(axis=1)).tolist()
     ties, alone = np.nan_to_num(off), np.nan_to_num(np.diag(matrix))
@@ -149,67 +156,37 @@ def draw_tiles(ax: Axes, values: FloatArray, strength: str) -> list[Artist]:
     """Draw strengths and importance, each in its colours; return what a legend explains."""
     n, own = len(values), np.eye(len(values), dtype=bool)
     limits = np.arange(n + 1.0) - 0.5
-    tiles = Tiles(limits, limits)
     scales = {
         "strengths": Scale(strength, style.STRENGTH_MAP, np.where(own, np.nan, values)),
         "importance": Scale("importance", style.IMPORTANCE_MAP, np.where(own, values, np.nan)),
     }
-    empty = hatch_tiles(ax, tiles, np.isnan(values) & ~own, "not measured")
+    empty = hatch_tiles(ax, limits, limits, np.isnan(values) & ~own, "not measured")
     ax.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5))
     has_numbers = n <= MAX_NUMBERED_FEATURES and has_room(ax, n, n)
     for gid, scale in scales.items():
-        mesh = paint_scale(ax, tiles, scale)
+        # Colour the tiles of one quantity.
+        mesh = ax.pcolormesh(
+            limits, limits, scale.values.T, cmap=scale.colours, vmin=0.0, vmax=scale.reach
+        )
+        mesh.set(edgecolor=ax.get_facecolor(), linewidth=style.HAIR_LINE, zorder=1)
         mesh.set_gid(f"rhale:{gid}")
         if has_numbers:
             write_tiles(ax, scale.values, scale.reach)
         else:
-            add_matrix_colorbar(ax, mesh, scale)
+            # Draw a scale of colours beside the matrix.
+            bar = ax.figure.colorbar(mesh, ax=ax, fraction=0.05, pad=0.02, aspect=30)
+            bar.outline.set_visible(False)
+            bar.locator = MaxNLocator(5)
+            bar.formatter = FuncFormatter(canvas.short_tick_text)
+            bar.set_label(scale.name, fontsize=style.NAME_TEXT, **LITERAL)
+            bar.ax.tick_params(labelsize=style.NUMBER_TEXT)
+            bar.ax.set_gid("rhale:scale")
     explained: list[Artist] = [
         Patch(color=scale.colours(1.0), label=scale.name)
         for scale in scales.values()
         if has_numbers
     ]
     return explained + ([empty] if empty.get_paths() else [])
-
-
-def paint_scale(ax: Axes, tiles: Tiles, scale: Scale) -> QuadMesh:
-    """Colour the tiles of one quantity."""
-    mesh = ax.pcolormesh(*tiles, scale.values.T, cmap=scale.colours, vmin=0.0, vmax=scale.reach)
-    mesh.set(edgecolor=ax.get_facecolor(), linewidth=style.HAIR_LINE, zorder=1)
-    return mesh
-
-
-def add_matrix_colorbar(ax: Axes, mesh: QuadMesh, scale: Scale) -> None:
-    """Draw a scale of colours beside the matrix."""
-    bar = ax.figure.colorbar(mesh, ax=ax, fraction=0.05, pad=0.02, aspect=30)
-    bar.outline.set_visible(False)
-    bar.locator = MaxNLocator(5)
-    bar.formatter = FuncFormatter(canvas.short_tick_text)
-    bar.set_label(scale.name, fontsize=style.NAME_TEXT, **LITERAL)
-    bar.ax.tick_params(labelsize=style.NUMBER_TEXT)
-    bar.ax.set_gid("rhale:scale")
-
-
-def name_tiles(ax: Axes, names: tuple[str, ...]) -> None:
-    """Write the features along both sides."""
-    slots = LevelLayout(names, np.arange(float(len(names))), is_number=False, has_missing=False)
-    for turned in (False, True):
-        OrientedAxes(ax, turned).name_levels(slots, size=style.NAME_TEXT)
-    ax.tick_params(length=0)
-
-
-def explain_tiles(ax: Axes, drawn: Sequence[Artist], what: tuple[str, int, int]) -> None:
-    """Say what the numbers are, of how many features, and what has which colour."""
-    output, n_shown, n_features = what
-    counts = f" ({n_shown} of {n_features} features)" if n_shown < n_features else ""
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    room = canvas.wide_letters(inches, style.LEGEND_TEXT)
-    start = "deviation of effects on "
-    title = f"{start}{fit_name(output, max(8, room - len(start) - len(counts)))}{counts}"
-    if drawn:
-        canvas.add_legend(ax, drawn, outside=True, title=title, room=inches)
-    else:
-        ax.set_title(title, loc="left", fontsize=style.LEGEND_TEXT, **LITERAL)
 
 
 # --- The strongest pairs as bars, with how sure their strengths are
@@ -263,7 +240,18 @@ def plot_ranking(
     ax = canvas.new_axes((style.RANKING_WIDTH, height)) if ax is None else ax
     canvas.write_plain_values(ax)
     explained = draw_strength_bars(ax, kept, STRENGTHS[pairs.method])
-    write_pair_names(ax, kept, new=new)
+    # Write both features of each pair beside its bar.
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    room = MAX_RANKED_NAME_LETTERS if new else PAIR_NAMES_SHARE * inches * style.LETTERS_PER_INCH
+    length = int(np.clip(room, MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS))
+    names = [
+        fit_pair_name(caption_both(pair), length) + ("" if can_be_ranked(pair) else UNRANKED_MARK)
+        for pair in kept
+    ]
+    ax.set_yticks(range(len(names)), labels=names)
+    for tick in ax.yaxis.get_major_ticks():
+        tick.label1.set(fontsize=style.NAME_TEXT, **LITERAL)
+    ax.tick_params(axis="y", length=0)
     counts = f"{len(kept)} of {len(ranked)} pairs" if len(kept) < len(ranked) else ""
     canvas.add_legend(ax, explained, outside=new, title=counts)
     words = fit_name(sentence_of(pairs, place), max(8, canvas.letters(ax, "width") - 6))
@@ -285,8 +273,8 @@ def draw_strength_bars(ax: Axes, pairs: Sequence[PairResult], label: str) -> lis
     largest = float((strength + sure).max())
     right = largest if largest > canvas.SMALLEST_PLOT_RANGE else 1.0
     ax.set_xlim(0.0, 1.16 * right)
-    slots = ax.get_window_extent().height / ax.figure.dpi / RANKING_LINE_INCHES
-    ax.set_ylim(max(len(pairs), slots) - 0.4, -0.6)  # few bars stand on top
+    layout = ax.get_window_extent().height / ax.figure.dpi / RANKING_LINE_INCHES
+    ax.set_ylim(max(len(pairs), layout) - 0.4, -0.6)  # few bars stand on top
     for pair, place, end in zip(pairs, places, strength + sure, strict=True):
         share = ax.annotate(
             small_percent(pair.share), (end, place), (4, 0), textcoords="offset points"
@@ -302,25 +290,12 @@ def draw_errors(ax: Axes, strength: FloatArray, error: FloatArray, right: float)
     if not known.any():
         return []
     low, high = np.maximum(strength - error, 0.0)[known], (strength + error)[known]
-    whiskers = OrientedAxes(ax, turned=True).strokes(np.flatnonzero(known).astype(float), low, high)
+    whiskers = OrientedAxes(ax, horizontal=True).strokes(
+        np.flatnonzero(known).astype(float), low, high
+    )
     whiskers.set(color=style.TRUTH, linewidth=style.WHISKER_LINE, zorder=3)
     whiskers.set(gid="rhale:whiskers", label="± standard error")
     return [whiskers]
-
-
-def write_pair_names(ax: Axes, pairs: Sequence[PairResult], *, new: bool) -> None:
-    """Write both features of each pair beside its bar."""
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    room = MAX_RANKED_NAME_LETTERS if new else PAIR_NAMES_SHARE * inches * style.LETTERS_PER_INCH
-    length = int(np.clip(room, MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS))
-    names = [
-        fit_pair_name(caption_both(pair), length) + ("" if can_be_ranked(pair) else UNRANKED_MARK)
-        for pair in pairs
-    ]
-    ax.set_yticks(range(len(names)), labels=names)
-    for tick in ax.yaxis.get_major_ticks():
-        tick.label1.set(fontsize=style.NAME_TEXT, **LITERAL)
-    ax.tick_params(axis="y", length=0)
 
 
 def caption_both(pair: PairResult) -> tuple[str, str]:
@@ -330,13 +305,7 @@ def caption_both(pair: PairResult) -> tuple[str, str]:
 
 
 def fit_pair_name(names: tuple[str, str], length: int) -> str:
-    """Write two names in at most so many letters; a short one leaves its room to the other.
-
-    Examples
-    --------
-    >>> fit_pair_name(("age", "income_of_the_household"), 20).split(PAIR_NAME_SEPARATOR)
-    ['age', 'income_…sehold']
-    """
+    """Write two names in at most so many letters; a short one leaves its room to the other."""
     room = length - len(PAIR_NAME_SEPARATOR)
     short = min(len(name) for name in names)
     most = max(room - short, room // 2)
@@ -382,18 +351,15 @@ def plot_interactions(
     """
     if isinstance(ax, Axes):
         return plot_matrix(pairs, output=output, ax=ax)
-    left, right = new_interaction_panels(pairs, top) if ax is None else canvas.given_pair(ax)
+    if ax is None:
+        shown = pairs.features[:MAX_MATRIX_FEATURES]
+        width, height = matrix_size([pairs.captions.feature(name) for name in shown])
+        lines = style.RANKING_HEAD + style.RANKING_LINE * top
+        figure = canvas.new_figure((width + style.RANKING_WIDTH, max(height, lines)))
+        columns = figure.add_gridspec(1, 2, width_ratios=(width, style.RANKING_WIDTH))
+        left, right = figure.add_subplot(columns[0]), figure.add_subplot(columns[1])
+    else:
+        left, right = canvas.given_pair(ax)
     plot_matrix(pairs, output=output, ax=left)
     plot_ranking(pairs, output=output, ax=right, top=top)
     return left, right
-
-
-def new_interaction_panels(pairs: Interactions, top: int) -> tuple[Axes, Axes]:
-    """Make a figure for both."""
-    width, height = matrix_size(
-        [pairs.captions.feature(f) for f in pairs.features[:MAX_MATRIX_FEATURES]]
-    )
-    lines = style.RANKING_HEAD + style.RANKING_LINE * top
-    figure = canvas.new_figure((width + style.RANKING_WIDTH, max(height, lines)))
-    columns = figure.add_gridspec(1, 2, width_ratios=(width, style.RANKING_WIDTH))
-    return figure.add_subplot(columns[0]), figure.add_subplot(columns[1])

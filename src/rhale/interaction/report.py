@@ -1,4 +1,4 @@
-"""Interactions to a page: frozen, plain numbers and words, and no word of HTML."""
+"""The page of interactions as frozen numbers and words without HTML; sentences, notebook tables."""
 
 from __future__ import annotations
 
@@ -52,19 +52,20 @@ from rhale.report.notebook import (
     named,
     sized,
     table,
+    table_row,
     write_paragraph,
 )
 from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS
 from rhale.report.page import (
-    LONGEST_FACT,
     Footnote,
-    argument,
-    created,
     describe_explained_shares,
     drop_size_rounding,
+    list_known,
+    list_settings,
+    read_arguments,
     rows_in_words,
     short_model,
-    versions,
+    write_arguments,
 )
 from rhale.report.sentences import (
     clean,
@@ -86,7 +87,7 @@ if TYPE_CHECKING:
 # --- What two features do together, in one plain sentence, and only as far as errors allow
 
 
-# that a claim about a stretch that nobody searched for is wrong, as three standard errors
+# that a claim about a stretch that was not searched for is wrong, as three standard errors
 FIXED_INTERVAL_ERROR_RATE = 1.35e-3
 PAIR_SIGNIFICANCE = 0.05  # of p
 UNSURE = "Partial dependence comes without errors: how sure the lines are is not known."
@@ -97,29 +98,15 @@ MIN_SHARED_NODES = 0.5  # of the nodes: curves that have less in common are not 
 
 
 class Contrast(NamedTuple):
-    """Two curves over the stretch on which they differ most.
+    """Two curves over the stretch on which they differ most."""
 
-    Attributes
-    ----------
-    start, stop : float
-        The stretch.
-    values : pair of float
-        Of the other feature.
-    changes : pair of float
-        What the prediction does there.
-    apart, error : float
-        The second change less the first, and its standard error.
-    is_gradual : bool
-        Whether what lies between the two values does something between.
-    """
-
-    start: float
+    start: float  # start, stop: the stretch
     stop: float
-    values: tuple[float, float]
-    changes: tuple[float, float]
-    apart: float
+    values: tuple[float, float]  # of the other feature
+    changes: tuple[float, float]  # what the prediction does there
+    apart: float  # apart, error: the second change less the first, and its standard error
     error: float
-    is_gradual: bool
+    is_gradual: bool  # whether what lies between the two values does something between.
 
 
 def tell_surface(pair: PairSurface, n_pairs: int) -> str:
@@ -130,12 +117,7 @@ def tell_surface(pair: PairSurface, n_pairs: int) -> str:
 def tell_pair(pair: PairEffect, n_pairs: int) -> str:
     """Say what the second feature does to the effect of the first.
 
-    Parameters
-    ----------
-    pair : PairEffect
-        The pair.
-    n_pairs : int
-        How many pairs it was chosen among: the more, the surer a claim has to be.
+    The pair was chosen among `n_pairs`: the more these are, the surer a claim has to be.
     """
     spoken = [pair.captions.feature(name) for name in pair.names]
     names = [isolated(clean(name, MAX_PAIR_NAME_LETTERS)) for name in spoken]
@@ -206,13 +188,10 @@ def change_in_words(change: float, small: float) -> str:
 
 
 def contrast_middle(pair: PairEffect) -> Contrast | None:
-    """Compare the curves at low and high values between low and high places: nothing is searched for.
-
-    Notes
-    -----
-    Most of the rows lie between them. Beyond, cells are wide and hold few rows, whose disagreement
-    adds up: of trees, what is sure is mostly seen here. None for levels, or without rows there.
-    """
+    """Compare the curves at low and high values between low and high places: nothing is searched for."""
+    # Most of the rows lie between them. Beyond, cells are wide and hold few rows, whose
+    # disagreement adds up: of trees, what is sure is mostly seen here. None for levels, or
+    # without rows there.
     sections = cut_sections(pair)
     if any(axis.is_levels for axis in pair.axes) or len(sections) < 2:
         return None
@@ -412,39 +391,30 @@ class PairPage:
     has_h2: bool
 
 
-class PairPageLimits(NamedTuple):
-    """How much a page shows: rows of the ranking, and pairs that are drawn."""
-
-    rows: int = MAX_RANKING_ROWS
-    pairs: int = MAX_DRAWN_PAIRS
-
-
-DEFAULT_PAIR_LIMITS = PairPageLimits()
-
-
 def make_pair_page(
-    table: Interactions, title: str | None = None, limits: PairPageLimits = DEFAULT_PAIR_LIMITS
+    table: Interactions,
+    title: str | None = None,
+    *,
+    most_rows: int = MAX_RANKING_ROWS,
+    most_pairs: int = MAX_DRAWN_PAIRS,
 ) -> PairPage:
-    """Gather what a page of interactions shows.
-
-    Parameters
-    ----------
-    table : Interactions
-        Pairs, and what was measured.
-    title : str, optional
-        Heading of the page.
-    limits : PairPageLimits
-        How much it shows.
-    """
+    """Gather what a page of interactions shows."""
     texts = list(dict.fromkeys(note for pair in table.pairs for note in pair.notes))
     method = table.pairs[0].method if table.pairs else "ale"
+    model = short_model(table.provenance)
+    rows = rows_in_words(table.provenance)
+    where = f", over {rows} rows" if rows else ""
+    who = f"a {model}" if model != "function" else "a model"
     return PairPage(
         title=clean(title or "Which features work together"),
-        lead=write_pair_lead(table),
-        facts=tuple(summarize_pair_page(table)),
-        settings=tuple(list_pair_settings(table, method)),
+        lead=f"What two features of {who} do together that neither does alone{where}: the strongest pairs come first.",
+        facts=summarize_pair_page(table),
+        settings=list_settings(PAIR_METHODS[method], table.provenance),
         meaning=MEANINGS[method],
-        outputs=tuple(make_pair_output(table, output, texts, limits) for output in table.outputs),
+        outputs=tuple(
+            make_pair_output(table, output, texts, most_rows=most_rows, most_pairs=most_pairs)
+            for output in table.outputs
+        ),
         notes=tuple(Footnote(clean(text), "") for text in table.notes)
         + tuple(Footnote(clean(text), list_noted_pairs(text, table.pairs)) for text in texts),
         code=write_pair_code(table),
@@ -452,28 +422,19 @@ def make_pair_page(
     )
 
 
-def write_pair_lead(table: Interactions) -> str:
-    """Say in one sentence what was explained."""
-    model = short_model(table.provenance)
-    rows = rows_in_words(table.provenance)
-    where = f", over {rows} rows" if rows else ""
-    who = f"a {model}" if model != "function" else "a model"
-    return f"What two features of {who} do together that neither does alone{where}: the strongest pairs come first."
-
-
 def make_pair_output(
-    table: Interactions, output: str, texts: Sequence[str], limits: PairPageLimits
+    table: Interactions, output: str, texts: Sequence[str], *, most_rows: int, most_pairs: int
 ) -> OutputPart:
     """Gather what is said of one output."""
     ranked = table.ranked(output)
     scale = math.sqrt(float(table.variance[table.outputs.index(output)]))
-    shown = with_surface(p for p in ranked[: limits.pairs] if drop_size_rounding(p.strength, scale))
+    shown = with_surface(p for p in ranked[:most_pairs] if drop_size_rounding(p.strength, scale))
     drawn = {pair.names: part for part, pair in enumerate(shown)}
     n_notes = len(table.notes)
     interacting = [pair for pair in ranked if drop_size_rounding(pair.strength, scale)]
     rows = tuple(
         rank(pair, scale, drawn.get(pair.names), [n_notes + texts.index(n) for n in pair.notes])
-        for pair in (interacting or ranked[: limits.pairs])[: limits.rows]
+        for pair in (interacting or ranked[:most_pairs])[:most_rows]
     )
     return OutputPart(
         name=clean(table.captions.output(output)),
@@ -519,13 +480,7 @@ def strength_in_words(row: RankedPair, largest: float) -> str:
 
 
 def format_variance_percent(share: float | None) -> str:
-    """A share of the variance.
-
-    Examples
-    --------
-    >>> format_variance_percent(0.384), format_variance_percent(0.0), format_variance_percent(0.0004)
-    ('38 %', '0 %', '< 0.1 %')
-    """
+    """A share of the variance."""
     if share is None:
         return UNKNOWN_DASH
     return "< 0.1 %" if 0 < share < 1e-3 else f"{format_report_number(100 * share, 2)} %"
@@ -585,7 +540,7 @@ def list_noted_pairs(text: str, pairs: Sequence[PairResult]) -> str:
     )
 
 
-def summarize_pair_page(table: Interactions) -> list[tuple[str, str]]:
+def summarize_pair_page(table: Interactions) -> tuple[tuple[str, str], ...]:
     """Say what was measured; names and words."""
     provenance, n_features, read = table.provenance, len(table.features), table.captions
     n_pairs = len({pair.names for pair in table.pairs})
@@ -604,27 +559,12 @@ def summarize_pair_page(table: Interactions) -> list[tuple[str, str]]:
         ("Outputs" if len(words) > 1 else "Output", listed(words)),
         ("Shares of all these pairs together", unbroken(describe_explained_shares(shares))),
     ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
-
-
-def list_pair_settings(table: Interactions, method: str) -> list[tuple[str, str]]:
-    """Say how it was measured, when and with what; names and words."""
-    found = [
-        ("Method", PAIR_METHODS[method]),
-        ("Made", created(table.provenance)),
-        ("Versions", versions(table.provenance)),
-    ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+    return list_known(found)
 
 
 def write_pair_code(table: Interactions) -> str:
     """Write how to make the same again, from the arguments that were given."""
-    asked = table.provenance.get("asked")
-    asked = {
-        "method": repr(table.provenance.get("method", "ale")),
-        **(asked if isinstance(asked, Mapping) else {}),
-    }
-    inside = "".join(f"    {argument(name, text)},\n" for name, text in asked.items())
+    inside = write_arguments(read_arguments(table.provenance, "ale"))
     names = [
         clean(name, MAX_CHART_LEVEL_LETTERS)
         for name in (table.pairs[0].names if table.pairs else ())
@@ -652,20 +592,12 @@ MAP_COLOURS_NOTE = (
 def pairs_as_html(
     ranked: Sequence[PairResult], provenance: Mapping[str, Any], notes: Sequence[str]
 ) -> str:
-    """Write the strongest pairs as a table.
-
-    Parameters
-    ----------
-    ranked : sequence of PairEffect or PairIndex
-        Strongest first.
-    provenance : mapping
-        What was measured, and how.
-    notes : sequence of str
-        About the whole.
-    """
+    """Write the strongest pairs as a table."""
     several = len({pair.output for pair in ranked}) > 1
     shown = ranked[:MAX_PAIR_ROWS]
-    rows = [rank(pair, prediction_std(shown), None, ()) for pair in shown]
+    # Deviation of the predictions: what strengths and shares are told by.
+    stds = [pair.strength / math.sqrt(pair.share) for pair in shown if pair.share > 0]
+    rows = [rank(pair, max(stds, default=0.0), None, ()) for pair in shown]
     largest = max((row.strength or 0.0 for row in rows), default=0.0)
     heads = ["pair", *(["output"] if several else []), "", "strength ± error", "share"]
     words = ("pair", "output", "")
@@ -681,30 +613,28 @@ def pairs_as_html(
         for note in as_notes(pair.notes)
         if note.kind == CORRELATED_NOTE_KIND
     ]
-    told = (*marked[:1], *note_evidence(ranked), *notes)
-    after += [clean(note, LONGEST_NOTE) for note in told]
+    remarks = (*marked[:1], *note_evidence(ranked), *notes)
+    after += [clean(note, LONGEST_NOTE) for note in remarks]
     method = PAIR_METHODS[shown[0].method] if shown else ""
     model = provenance.get("model", "model")
     title = f"{model}: {method}{name_single_output(ranked)}"
     return table(title, heads, words, body, after)
 
 
-def prediction_std(pairs: Sequence[PairResult]) -> float:
-    """Deviation of the predictions: what strengths and shares are told by."""
-    found = [pair.strength / math.sqrt(pair.share) for pair in pairs if pair.share > 0]
-    return max(found, default=0.0)
-
-
 def pair_as_html(pair: PairResult) -> str:
     """Write one pair: its map, strength, a sentence, notes."""
     names = captioned(pair)
     on = f"interaction on {pair.captions.value_axis(pair.output)}"
-    told = write_head(pair)
-    parts = [write_paragraph(told)]
+    head = write_head(pair)
+    parts = [write_paragraph(head)]
     for surface in with_surface([pair]):  # an index has none
         if map_of(surface).reach > 0:
+            # Draw the surface of a pair.
+            from rhale.plots.choice import draw_pair  # tables need no Matplotlib
+            from rhale.report import inline_svg
+
             parts = [
-                draw_map(surface, clean(told, LONGEST_NOTE)),
+                inline_svg.draw_inline_svg(draw_pair, clean(head, LONGEST_NOTE), surface, "map"),
                 write_paragraph(MAP_COLOURS_NOTE),
                 *parts,
             ]
@@ -712,33 +642,17 @@ def pair_as_html(pair: PairResult) -> str:
     return card(PAIR_NAME_SEPARATOR.join(names), on, [*parts, folded_notes(pair.notes)])
 
 
-def draw_map(surface: Any, told: str) -> str:
-    """Draw the surface of a pair."""
-    from rhale.plots.choice import draw_pair  # tables need no Matplotlib
-    from rhale.report import inline_svg
-
-    return inline_svg.draw_inline_svg(draw_pair, told, surface, "map")
-
-
 def write_pair_row(row: RankedPair, largest: float, pair: PairResult, *, several: bool) -> str:
     """Write one line of the table."""
     output = [named(pair.captions.output(pair.output))] if several else []
     mark = "" if can_be_ranked(pair) else " *"
-    words = [PAIR_NAME_SEPARATOR.join(map(named, captioned(pair))) + mark, *output]
-    cells = [
-        f"<td{TEXT_CELL_STYLE}>{word}</td>"
-        for word in (*words, write_strength_bar(row.strength or 0.0, largest))
-    ]
     size = row.strength or 0.0
-    strength = sized(size, row.error) if row.error else format_report_number(size)
-    numbers = [strength, format_variance_percent(row.share)]
-    return f"<tr>{''.join(cells)}{''.join(f'<td{NUMBER_CELL_STYLE}>{n}</td>' for n in map(escape, numbers))}</tr>"
-
-
-def write_strength_bar(strength: float, largest: float) -> str:
-    """Draw how strong a pair is."""
-    width = NOTEBOOK_BAR_WIDTH * strength / largest if largest > 0 else 0.0
-    return (
+    width = NOTEBOOK_BAR_WIDTH * size / largest if largest > 0 else 0.0
+    bar = (
         f'<svg width="{NOTEBOOK_BAR_WIDTH}" height="{STRENGTH_BAR_HEIGHT}" aria-hidden="true">'
         f'<rect width="{width:.3g}" height="{STRENGTH_BAR_HEIGHT}" fill="{colours.STRENGTH_COLOUR}"/></svg>'
     )
+    words = [PAIR_NAME_SEPARATOR.join(map(named, captioned(pair))) + mark, *output, bar]
+    strength = sized(size, row.error) if row.error else format_report_number(size)
+    numbers = [escape(strength), escape(format_variance_percent(row.share))]
+    return table_row((TEXT_CELL_STYLE, words), (NUMBER_CELL_STYLE, numbers))

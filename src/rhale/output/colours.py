@@ -9,7 +9,7 @@ UNCERTAINTY_COLOUR = "#D55E00"  # how well the mean is known: ribbon
 BETWEEN_COLOUR = "#CC79A7"  # how trainings differ: their curves, and the interval between them
 ROW_COUNT_COLOUR = "#8C8C8C"  # where rows are
 
-# Several curves, classes or models in one picture. None of the inks above is among them but that
+# Several curves, classes or models in one picture. None of the colours above is among them but that
 # of curves: green says how rows differ, orange how well a mean is known, and nothing else. All are
 # seen on white (contrast 3.4 and more) and told apart by readers of any colour vision.
 SERIES_COLOURS = (

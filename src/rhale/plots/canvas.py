@@ -24,7 +24,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.errors import BadSettingError
 from rhale.plots import style, theme
-from rhale.plots.labels import LITERAL, drawable, fit_name, folded, format_label_number
+from rhale.plots.labels import LITERAL, drawable, fit_name, format_label_number
 from rhale.plots.view import PLAIN_VIEW, AxisView
 
 # --- What plots of several panels give back: axes that a notebook prints on one line
@@ -39,8 +39,8 @@ class AxesArray(np.ndarray):
     def __repr__(self) -> str:
         names = [name for ax in self.ravel()[:MAX_AXES_IN_REPR] if (name := read_axes_name(ax))]
         more = ", ..." if names and self.size > MAX_AXES_IN_REPR else ""
-        told = f": {', '.join(names)}{more}" if names else ""
-        return f"<{self.size} panel{'' if self.size == 1 else 's'}{told}>"
+        listing = f": {', '.join(names)}{more}" if names else ""
+        return f"<{self.size} panel{'' if self.size == 1 else 's'}{listing}>"
 
     __str__ = __repr__
 
@@ -88,14 +88,10 @@ def unlisted() -> Iterator[None]:
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
-    """Make a figure of this many inches, or of as many as the theme wants.
-
-    Notes
-    -----
-    Pyplot makes it, so that `plt.show()` and `plt.savefig()` know it, and notebooks display it.
-    Where pyplot has no window to offer, or would open one outside of the main thread, the figure
-    is drawn without: nobody asked for a window.
-    """
+    """Make a figure of this many inches, or of as many as the theme wants."""
+    # Pyplot makes it, so that `plt.show()` and `plt.savefig()` know it, and notebooks display
+    # it. Where pyplot has no window to offer, or would open one outside of the main thread,
+    # the figure is drawn without one: a picture needs no window.
     look = theme.current()
     size = look.figsize or (look.size * size[0], look.size * size[1])
     if may_use_pyplot():
@@ -125,42 +121,30 @@ def new_axes(size: tuple[float, float]) -> Axes:
     return ax
 
 
-def new_pair() -> TwoPanels:
-    """Make a figure with the two panels of an effect, one x axis for both."""
-    figure = new_figure(style.EFFECT_SIZE)
-    rows = figure.add_gridspec(2, 1, height_ratios=style.PANEL_HEIGHTS)
-    top = figure.add_subplot(rows[0])
-    bottom = figure.add_subplot(rows[1], sharex=top)
-    for ax in (top, bottom):
-        write_plain_numbers(ax, 8)
-    return TwoPanels(top, bottom)
-
-
-def new_sides(height: float) -> TwoPanels:
-    """Make a figure with two panels side by side, one y axis for both."""
-    figure = new_figure((style.TURNED_WIDTH, height))
-    columns = figure.add_gridspec(1, 2, width_ratios=style.PANEL_WIDTHS_TURNED)
-    left = figure.add_subplot(columns[0])
-    right = figure.add_subplot(columns[1], sharey=left)
-    for ax in (left, right):
-        write_plain_values(ax)
-    return TwoPanels(left, right)
-
-
 def open_two_panels(
     ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None
 ) -> TwoPanels:
     """Find or make the two panels of an effect.
 
-    Parameters
-    ----------
-    ax : Axes, pair of Axes or None
-        Axes to divide, both panels, or nothing: a new figure.
-    sideways : float, optional
-        Height of a new figure whose panels stand side by side; one above the other if not given.
+    One Axes is divided, a pair is taken as it is, and None makes a new figure. With `sideways`, its
+    height in inches, panels stand side by side; otherwise one is above the other.
     """
-    if ax is None:
-        return new_pair() if sideways is None else new_sides(sideways)
+    if ax is None and sideways is None:  # one above the other, with one x axis
+        figure = new_figure(style.EFFECT_SIZE)
+        rows = figure.add_gridspec(2, 1, height_ratios=style.PANEL_HEIGHTS)
+        top = figure.add_subplot(rows[0])
+        bottom = figure.add_subplot(rows[1], sharex=top)
+        for panel in (top, bottom):
+            write_plain_numbers(panel, 8)
+        return TwoPanels(top, bottom)
+    if ax is None:  # side by side, with one y axis
+        figure = new_figure((style.TURNED_WIDTH, sideways or 0.0))
+        columns = figure.add_gridspec(1, 2, width_ratios=style.PANEL_WIDTHS_TURNED)
+        left = figure.add_subplot(columns[0])
+        right = figure.add_subplot(columns[1], sharey=left)
+        for panel in (left, right):
+            write_plain_values(panel)
+        return TwoPanels(left, right)
     if isinstance(ax, Axes):
         return split_axes(ax, sideways=sideways is not None)
     return given_pair(ax)
@@ -229,17 +213,9 @@ def magnify() -> float:
 def split_axes(ax: Axes, *, sideways: bool = False) -> TwoPanels:
     """Make two panels in the place of one: the axes become the top, new ones lie below.
 
-    Parameters
-    ----------
-    ax : Axes
-        What to divide.
-    sideways : bool
-        Put the panels side by side: the axes become the left one.
-
-    Notes
-    -----
-    The place in the caller's grid is divided, so that any layout engine goes on working.
+    With `sideways` the panels stand side by side, and the axes become the left one.
     """
+    # The place in the caller's grid is divided, so that any layout engine goes on working.
     figure, spec = ax.figure, ax.get_subplotspec()
     if spec is not None and sideways:
         columns = spec.subgridspec(1, 2, width_ratios=style.PANEL_WIDTHS_TURNED)
@@ -252,11 +228,7 @@ def split_axes(ax: Axes, *, sideways: bool = False) -> TwoPanels:
     if ax.get_axes_locator() is not None:
         msg = "these axes are placed by other axes and cannot be divided; give a pair of axes"
         raise BadSettingError(msg)
-    return split_by_hand(ax, sideways=sideways)
-
-
-def split_by_hand(ax: Axes, *, sideways: bool) -> TwoPanels:
-    """Divide axes that stand in no grid."""
+    # Axes outside of any grid are divided by their positions.
     place = ax.get_position(original=True)
     if sideways:
         end, start = place.x0 + 0.56 * place.width, place.x0 + 0.6 * place.width
@@ -287,12 +259,8 @@ def widen_interval(low: float, high: float, below: float, above: float) -> tuple
 
 
 def fit_limits(ax: Axes, *, strip: bool, view: AxisView = PLAIN_VIEW) -> None:
-    """Let the axes reach as far as what is drawn or shown, with room for the strip of counts.
-
-    Notes
-    -----
-    Computed from the data each time: drawing twice on the same axes adds no room twice.
-    """
+    """Let the axes reach as far as what is drawn or shown, with room for the strip of counts."""
+    # Computed from the data each time: drawing twice on the same axes adds no room twice.
     x, y = ax.dataLim.intervalx, ax.dataLim.intervaly
     below = style.ROOM_FOR_STRIP if strip else style.AXIS_MARGIN
     if view.is_log:
@@ -307,44 +275,8 @@ def fit_limits(ax: Axes, *, strip: bool, view: AxisView = PLAIN_VIEW) -> None:
     ax.set_ylim(widen_interval(y[0], y[1], below, style.AXIS_MARGIN), auto=True)
 
 
-def mark_beyond(ax: Axes, view: AxisView) -> None:
-    """Draw a triangle at each end of the x axis beyond which there are rows."""
-    for x, shape, is_cut in ((0.0, "<", view.cut[0]), (1.0, ">", view.cut[1])):
-        if is_cut:
-            (mark,) = ax.plot(x, 0.0, shape, transform=ax.transAxes, scalex=False, scaley=False)
-            mark.set(color=style.NOTE, markersize=5.0, zorder=6, clip_on=False)
-            mark.set_gid("rhale:beyond")
-
-
-def name_view(ax: Axes, view: AxisView, *, small: bool = False) -> None:
-    """Say below an axis, after what stands there, that it is logarithmic and what it leaves out."""
-    told = ["log scale"] if view.is_log else []
-    told += [view.beyond] if view.beyond else []
-    if not told:
-        return
-    size = style.NUMBER_TEXT if small else "medium"
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    length = wide_letters(inches, size)
-    words = f"{ax.get_xlabel()} ({'; '.join(told)})".strip()
-    if view.beyond and len(words) > length:
-        words = "\n".join(filter(None, [ax.get_xlabel(), folded("; ".join(told), length)]))
-    ax.set_xlabel(words, fontsize=size, **LITERAL)
-
-
 def write_constant_feature(ax: Axes, value: float, words: str, *, heights: bool = False) -> Text:
-    """Write that a feature has one value, in place of a curve.
-
-    Parameters
-    ----------
-    ax : Axes
-        Where.
-    value : float
-        The value.
-    words : str
-        The value in words.
-    heights : bool
-        Whether the y axis is needed nevertheless.
-    """
+    """Write that a feature has one value, in place of a curve."""
     words = f"constant: {words},\nno curve"
     note = ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", **LITERAL)
     note.set(gid="rhale:constant", color=style.NOTE, fontsize=style.LEGEND_TEXT)
@@ -367,18 +299,7 @@ def add_legend(
 ) -> None:
     """Explain the artists by their labels: above the panel, or where the panel is emptiest.
 
-    Parameters
-    ----------
-    ax : Axes
-        The panel.
-    artists : sequence of Artist
-        What to explain.
-    outside : bool
-        Above the panel.
-    title : str
-        Above all labels.
-    room : float, optional
-        Inches of a line above the panel; nearly all of the figure if not given.
+    A line above the panel has `room` inches; nearly all of the figure if that is not given.
     """
     if not artists or not theme.current().legend:
         return
@@ -444,20 +365,7 @@ def entry_widths(artists: Sequence[Artist]) -> list[float]:
 
 
 def balance(widths: Sequence[float], line: float) -> int:
-    """Choose how many entries of a legend stand in a line, so that none is alone in the last.
-
-    Parameters
-    ----------
-    widths : sequence of float
-        Of the entries, in their order.
-    line : float
-        Of a line.
-
-    Examples
-    --------
-    >>> balance([17, 27, 31, 20], 100), balance([17, 27, 31, 20], 84), balance([20] * 7, 90)
-    (4, 2, 4)
-    """
+    """Choose how many entries of a legend stand in a line, so that none is alone in the last."""
     n_entries = len(widths)
     choices = list(dict.fromkeys(-(-n_entries // rows) for rows in range(1, n_entries + 1)))
     for columns in choices:
@@ -508,7 +416,7 @@ class Frame(NamedTuple):
         """Inches of the new figure, where they are asked for."""
         return self.changes.get("figsize")
 
-    def hold(self) -> AbstractContextManager[None]:
+    def apply_theme(self) -> AbstractContextManager[None]:
         """Let the theme be so inside of a block."""
         return theme.changed(**self.changes)
 

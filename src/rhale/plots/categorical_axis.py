@@ -34,24 +34,12 @@ LEVEL_MARGIN, GAP_MARGIN = 0.05, 0.25  # beside numbers: of their range, of thei
 
 @dataclass(frozen=True)
 class LevelLayout:
-    """Places of levels along an axis.
+    """Places of levels along an axis."""
 
-    Attributes
-    ----------
-    labels : tuple of str
-        The levels, in order.
-    places : ndarray of shape (n_levels,)
-        Where each stands, increasing.
-    is_number : bool
-        Whether the places are the values of the levels.
-    has_missing : bool
-        Whether there is a place for missing values, after the last level.
-    """
-
-    labels: tuple[str, ...]
-    places: FloatArray
-    is_number: bool
-    has_missing: bool
+    labels: tuple[str, ...]  # the levels, in order
+    places: FloatArray  # where each stands, increasing
+    is_number: bool  # whether the places are the values of the levels
+    has_missing: bool  # whether there is a place for missing values, after the last level.
 
     @property
     def gap(self) -> float:
@@ -88,12 +76,7 @@ class LevelLayout:
 def lay_out_levels(results: Sequence[Result], order: Sequence[str] = ()) -> LevelLayout:
     """Find the places of the levels of all results; those of the first come first.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        Of one feature.
-    order : sequence of str
-        Levels that come before, in this order; numbers stand where they are.
+    Levels named in `order` come before all others; numbers keep their places.
     """
     has_missing = any(result.missing is not None for result in results)
     if not all(result.column_kind == "steps" for result in results):
@@ -119,36 +102,21 @@ class Naming:
     rotation: float
 
 
-def choose_level_labels(slots: LevelLayout, inches: float, points: float, longest: int) -> Naming:
-    """Choose how levels are written along an x axis, so that no two names touch.
-
-    Parameters
-    ----------
-    slots : LevelLayout
-        What to name.
-    inches : float
-        Length of the axis.
-    points : float
-        Size of the letters.
-    longest : int
-        Most letters of a name.
-
-    Notes
-    -----
-    Numbers stay level, and some are left out. Names of categories are written on two lines, or
-    turned, before they are cut.
-    """
-    names = level_names(slots, longest)
-    at = np.append(slots.places, slots.missing)[: len(names)]
-    at = at * inches / (slots.limits[1] - slots.limits[0])
+def choose_level_labels(layout: LevelLayout, inches: float, points: float, longest: int) -> Naming:
+    """Choose how levels are written along an x axis, so that no two names touch."""
+    # Numbers stay level, and some are left out. Names of categories are written on two lines,
+    # or turned, before they are cut.
+    names = level_names(layout, longest)
+    at = np.append(layout.places, layout.missing)[: len(names)]
+    at = at * inches / (layout.limits[1] - layout.limits[0])
     letter, line = style.LETTER_WIDTH * points / 72, style.LINE_HEIGHT * points / 72
-    if slots.is_number:
+    if layout.is_number:
         return Naming(keep_apart(names, at, [letter * len(name) for name in names], letter), 0.0)
     closest = min((b - a for a, b in pairwise(at)), default=inches)
-    whole = level_names(slots, MAX_LEVEL_NAME_LETTERS)
+    whole = level_names(layout, MAX_LEVEL_NAME_LETTERS)
     for rotation, length, lines in ways_to_write(closest, letter, line, longest):
         folds = [fold_whole(name, length) if lines > 1 else name for name in whole]
-        if all(fold is not None and widest_line(fold) <= length for fold in folds):
+        if all(fold is not None and max(map(len, fold.split("\n"))) <= length for fold in folds):
             return Naming([fold or "" for fold in folds], rotation)
     steep = closest < SLANTED_LINES * line
     return Naming(keep_apart(names, at, [line] * len(names), 0.0), 90.0 if steep else 35.0)
@@ -167,56 +135,36 @@ def ways_to_write(
 
 
 def fold_whole(name: str, length: int) -> str | None:
-    r"""Write a name on at most two lines, none of which ends inside of a word; None if it cannot be.
-
-    Examples
-    --------
-    >>> fold_whole("month-to-month", 10), fold_whole("Constantinople", 10)
-    ('month-to-\nmonth', None)
-    """
+    r"""Write a name on at most two lines, none of which ends inside of a word; None if it cannot be."""
     folded = wrapped(name, length)
     first = folded.partition("\n")[0]
     ends_whole = folded == name or first[-1:] in BREAKS or name[len(first) :].startswith(" ")
     return folded if ends_whole and "…" not in folded.replace(name, "") else None
 
 
-def widest_line(text: str) -> int:
-    """Letters of the longest line."""
-    return max(map(len, text.split("\n")))
-
-
-def fits_level(slots: LevelLayout, inches: float) -> bool:
+def fits_level(layout: LevelLayout, inches: float) -> bool:
     """Tell whether names can stand along an axis of this length, slanted at most."""
-    if len(slots.labels) > style.MOST_SLANTED:
+    if len(layout.labels) > style.MOST_SLANTED:
         return False
-    names = level_names(slots, style.LABEL_LENGTH)
+    names = level_names(layout, style.LABEL_LENGTH)
     letter = style.LETTER_WIDTH * style.LETTER_POINTS / 72
-    slot = inches / (slots.limits[1] - slots.limits[0])
+    slot = inches / (layout.limits[1] - layout.limits[0])
     if max(map(len, names)) * letter <= max(slot, style.SLANTED_ROOM):
         return True
     length = int(slot / letter) - 1
     return length > 0 and all(fold_whole(name, length) for name in names)
 
 
-def level_names(slots: LevelLayout, longest: int) -> list[str]:
+def level_names(layout: LevelLayout, longest: int) -> list[str]:
     """Write the levels, and the missing ones where they have a place."""
-    names = [fit_name(label, longest) or EMPTY_LEVEL_LABEL for label in slots.labels]
-    return [*names, "missing"] if slots.has_missing else names
+    names = [fit_name(label, longest) or EMPTY_LEVEL_LABEL for label in layout.labels]
+    return [*names, "missing"] if layout.has_missing else names
 
 
 def keep_apart(names: list[str], at: FloatArray, widths: Sequence[float], room: float) -> list[str]:
-    """Leave out names that would touch others; the last is kept in any case.
-
-    Notes
-    -----
-    Where places are even, every second is kept, or every third, ...; where they are not, names
-    are kept one by one, as long as they have room.
-
-    Examples
-    --------
-    >>> keep_apart(["a", "b", "c", "d"], np.array([0.0, 1.0, 2.0, 3.0]), [1.5] * 4, 0.0)
-    ['a', '', '', 'd']
-    """
+    """Leave out names that would touch others; the last is kept in any case."""
+    # Where places are even, every second is kept, or every third, ...; where they are not,
+    # names are kept one by one, as long as they have room.
     last = len(names) - 1
     kept = with_room(range(last), last, at, widths, room)
     if np.allclose(np.diff(at[:last]), np.diff(at[:2])):
@@ -246,11 +194,11 @@ class OrientedAxes(NamedTuple):
     """Axes in terms of places (of levels) and values, whichever of the two is x."""
 
     ax: Axes
-    turned: bool = False
+    horizontal: bool = False
 
     def points(self, places: FloatArray, values: FloatArray) -> FloatArray:
         """Coordinates of points, shape (n, 2)."""
-        pair = (values, places) if self.turned else (places, values)
+        pair = (values, places) if self.horizontal else (places, values)
         return np.column_stack(pair)
 
     def strokes(self, places: FloatArray, low: FloatArray, high: FloatArray) -> LineCollection:
@@ -273,32 +221,32 @@ class OrientedAxes(NamedTuple):
     def along(self) -> Transform:
         """Places as they are, values as shares of the axes."""
         turned, plain = self.ax.get_yaxis_transform, self.ax.get_xaxis_transform
-        return turned() if self.turned else plain()
+        return turned() if self.horizontal else plain()
 
     def rule(self, place: float) -> Artist:
         """Draw a line across, at a place."""
-        return self.ax.axhline(place) if self.turned else self.ax.axvline(place)
+        return self.ax.axhline(place) if self.horizontal else self.ax.axvline(place)
 
     def zero(self) -> Artist:
         """Draw a line along the places, at no effect."""
-        return self.ax.axvline(0.0) if self.turned else self.ax.axhline(0.0)
+        return self.ax.axvline(0.0) if self.horizontal else self.ax.axhline(0.0)
 
     @property
     def inches(self) -> float:
         """Length of the axis of places."""
         box = self.ax.get_window_extent()
-        return float((box.height if self.turned else box.width) / self.ax.figure.dpi)
+        return float((box.height if self.horizontal else box.width) / self.ax.figure.dpi)
 
-    def points_per_slot(self, slots: LevelLayout) -> float:
+    def points_per_slot(self, layout: LevelLayout) -> float:
         """Room of a level in points, of which there are 72 in an inch."""
-        low, high = slots.limits
-        return 72 * self.inches * slots.gap / (high - low)
+        low, high = layout.limits
+        return 72 * self.inches * layout.gap / (high - low)
 
-    def fit(self, slots: LevelLayout, *, strip: bool) -> None:
+    def fit(self, layout: LevelLayout, *, strip: bool) -> None:
         """Let the axes reach over all levels, and as far as what is drawn."""
         below = style.ROOM_FOR_STRIP if strip else style.AXIS_MARGIN
-        low, high = slots.limits
-        if self.turned:
+        low, high = layout.limits
+        if self.horizontal:
             x = self.ax.dataLim.intervalx
             self.ax.set_xlim(canvas.widen_interval(x[0], x[1], below, style.AXIS_MARGIN), auto=True)
             self.ax.set_ylim(high, low)  # the first level on top
@@ -307,31 +255,29 @@ class OrientedAxes(NamedTuple):
             self.ax.set_ylim(canvas.widen_interval(y[0], y[1], below, style.AXIS_MARGIN), auto=True)
             self.ax.set_xlim(low, high)
 
-    def name_levels(self, slots: LevelLayout, *, size: str = "medium", longest: int = 0) -> None:
+    def name_levels(self, layout: LevelLayout, *, size: str = "medium", longest: int = 0) -> None:
         """Write the levels at their places."""
         points = FontProperties(size=size).get_size_in_points()
-        if self.turned:
-            names = level_names(slots, longest or self._longest_name(points))
-            at = np.append(slots.places, slots.missing)[: len(names)]
-            at = at * self.inches / (slots.limits[1] - slots.limits[0])
+        if self.horizontal:
+            # Names beside the axes shall not take all of their room.
+            inches = self.ax.get_window_extent().width / self.ax.figure.dpi
+            room = style.NAME_SHARE * inches / (style.LETTER_WIDTH * points / 72)
+            usual = int(np.clip(room, 8, style.TURNED_LABEL))
+            names = level_names(layout, longest or usual)
+            at = np.append(layout.places, layout.missing)[: len(names)]
+            at = at * self.inches / (layout.limits[1] - layout.limits[0])
             line = style.LINE_HEIGHT * points / 72
             naming = Naming(keep_apart(names, at, [line] * len(names), 0.0), 0.0)
         else:
-            naming = choose_level_labels(slots, self.inches, points, longest or style.LEVEL_LABEL)
-        self._write(slots, naming, size)
+            naming = choose_level_labels(layout, self.inches, points, longest or style.LEVEL_LABEL)
+        self._write(layout, naming, size)
 
-    def _longest_name(self, points: float) -> int:
-        """Most letters of a name beside the axes: names shall not take all of their room."""
-        inches = self.ax.get_window_extent().width / self.ax.figure.dpi
-        room = style.NAME_SHARE * inches / (style.LETTER_WIDTH * points / 72)
-        return int(np.clip(room, 8, style.TURNED_LABEL))
-
-    def _write(self, slots: LevelLayout, naming: Naming, size: str) -> None:
-        places = np.append(slots.places, slots.missing)[: len(naming.labels)]
+    def _write(self, layout: LevelLayout, naming: Naming, size: str) -> None:
+        places = np.append(layout.places, layout.missing)[: len(naming.labels)]
         labels = np.array(naming.labels, dtype=object)
         if len(labels) > MAX_LEVEL_TICKS:  # Matplotlib takes seconds for hundreds of ticks
             places, labels = places[labels != ""], labels[labels != ""]
-        axis = self.ax.yaxis if self.turned else self.ax.xaxis
+        axis = self.ax.yaxis if self.horizontal else self.ax.xaxis
         axis.set_ticks(places, labels=list(labels))
         slanted = naming.rotation not in (0.0, 90.0)
         for tick in axis.get_major_ticks():
@@ -340,62 +286,62 @@ class OrientedAxes(NamedTuple):
                 tick.label1.set(ha="right", rotation_mode="anchor")
 
 
-def should_turn(slots: LevelLayout, ax: Axes | Sequence[Axes] | None) -> bool:
+def should_turn(layout: LevelLayout, ax: Axes | Sequence[Axes] | None) -> bool:
     """Tell whether levels are better written below one another: many, or with long names."""
-    if slots.is_number or not (ax is None or isinstance(ax, Axes)):
+    if layout.is_number or not (ax is None or isinstance(ax, Axes)):
         return False
     inches = style.EFFECT_SIZE[0] - 1.2
     if isinstance(ax, Axes):
         inches = ax.get_window_extent().width / ax.figure.dpi
-    return not fits_level(slots, inches)
+    return not fits_level(layout, inches)
 
 
-def turned_height(slots: LevelLayout, lines: float = 1.0) -> float:
+def turned_height(layout: LevelLayout, lines: float = 1.0) -> float:
     """Height of a figure whose levels stand below one another, in inches."""
-    low, high = slots.limits
+    low, high = layout.limits
     height = style.TURNED_HEAD + style.TURNED_LINE * lines * (high - low)
     return float(np.clip(height, *style.TURNED_REACH))
 
 
 def new_oriented_axes(
-    slots: LevelLayout, ax: Axes | None, *, n_items: int = 1, turned: bool | None = None
+    layout: LevelLayout, ax: Axes | None, *, n_items: int = 1, turned: bool | None = None
 ) -> OrientedAxes:
     """Find or make one panel for levels, turned where names are long or that is asked for."""
-    turned = should_turn(slots, ax) if turned is None else turned
+    turned = should_turn(layout, ax) if turned is None else turned
     if ax is not None:
         return OrientedAxes(ax, turned)
     if not turned:
         return OrientedAxes(canvas.new_axes(style.PROFILE_SIZE))
-    height = turned_height(slots, 1 + 0.25 * (n_items - 1))
-    board = OrientedAxes(canvas.new_axes((style.PROFILE_SIZE[0], height)), turned=True)
-    canvas.write_plain_values(board.ax)
-    return board
+    height = turned_height(layout, 1 + 0.25 * (n_items - 1))
+    oriented = OrientedAxes(canvas.new_axes((style.PROFILE_SIZE[0], height)), horizontal=True)
+    canvas.write_plain_values(oriented.ax)
+    return oriented
 
 
 def label_oriented_axes(
-    board: OrientedAxes, results: Sequence[Result], center: Center | None
+    oriented: OrientedAxes, results: Sequence[Result], center: Center | None
 ) -> None:
     """Name the axes of one panel."""
     value = value_label(
-        results, center, canvas.letters(board.ax, "width" if board.turned else "height")
+        results, center, canvas.letters(oriented.ax, "width" if oriented.horizontal else "height")
     )
     names = [result.captions.axis(result.name) for result in results]
-    label_one(board, join_names(names, style.LABEL_LENGTH), value)
+    label_one(oriented, join_names(names, style.LABEL_LENGTH), value)
 
 
-def label_one(board: OrientedAxes, name: str, value: str) -> None:
+def label_one(oriented: OrientedAxes, name: str, value: str) -> None:
     """Write the name of the feature along its places, and what is shown along the values."""
-    x, y = (value, name) if board.turned else (name, value)
-    board.ax.set_xlabel(x, **LITERAL)
-    board.ax.set_ylabel(y, **LITERAL)
+    x, y = (value, name) if oriented.horizontal else (name, value)
+    oriented.ax.set_xlabel(x, **LITERAL)
+    oriented.ax.set_ylabel(y, **LITERAL)
 
 
 def label_pair(top: OrientedAxes, bottom: OrientedAxes, words: tuple[str, str], name: str) -> None:
     """Name the values of both panels; the feature and its places once, where these are shared."""
-    for board, word in zip((top, bottom), words, strict=True):
-        write = board.ax.set_xlabel if board.turned else board.ax.set_ylabel
+    for oriented, word in zip((top, bottom), words, strict=True):
+        write = oriented.ax.set_xlabel if oriented.horizontal else oriented.ax.set_ylabel
         write(word, fontsize=style.NAME_TEXT, **LITERAL)
-    if top.turned:
+    if top.horizontal:
         top.ax.set_ylabel(name, **LITERAL)
         if top.ax.get_shared_y_axes().joined(top.ax, bottom.ax):
             bottom.ax.tick_params(labelleft=False)
@@ -411,10 +357,10 @@ def label_pair(top: OrientedAxes, bottom: OrientedAxes, words: tuple[str, str], 
 
 
 def add_levels_legend(
-    board: OrientedAxes, artists: list[Artist], *, new: bool, title: str = ""
+    oriented: OrientedAxes, artists: list[Artist], *, new: bool, title: str = ""
 ) -> None:
     """Write a legend; below a new figure whose levels have long names."""
-    if new and board.turned:
-        canvas.add_figure_legend(cast(Figure, board.ax.figure), artists, title=title)
+    if new and oriented.horizontal:
+        canvas.add_figure_legend(cast(Figure, oriented.ax.figure), artists, title=title)
     else:
-        canvas.add_legend(board.ax, artists, outside=new, title=title)
+        canvas.add_legend(oriented.ax, artists, outside=new, title=title)

@@ -52,12 +52,8 @@ def plot_refit_by_options(effect: RefitEffect, **options: Any) -> Any:
 
 
 def draw(plot: Plot, what: Any, **options: Any) -> Any:
-    """Draw results with options that the user gave, once they are known to be understood.
-
-    Notes
-    -----
-    `regions=True` draws a single effect by another plot, with options of its own.
-    """
+    """Draw results with options that the user gave, once they are known to be understood."""
+    # `regions=True` draws a single effect by another plot, with options of its own.
     is_single = plot in DETAILS.values()
     if is_single and options.pop(REGIONS_OPTION, False):
         plot = plot_regions
@@ -77,16 +73,8 @@ def draw_pair(pair: DrawnPair, kind: Any, **options: Any) -> Any:
 def draw_with(plot: Plot, what: Any, options: Mapping[str, Any], also: Sequence[str] = ()) -> Any:
     """Draw with the options of a plot; refuse others, and name those that are known.
 
-    Parameters
-    ----------
-    plot : callable
-        What draws.
-    what : object
-        What is drawn.
-    options : mapping
-        As the user gave them: those of the plot, and those of every plot.
-    also : sequence of str
-        Options that the user may give, and that were taken out already.
+    `options` holds those of this plot and those of every plot; `also` names options that a user may
+    give and that were taken out before.
     """
     known = list(signature(plot).parameters)[1:]
     for name in options:
@@ -105,7 +93,7 @@ def draw_with(plot: Plot, what: Any, options: Mapping[str, Any], also: Sequence[
     if frame.figsize is not None and not is_new:
         msg = "figsize= is the size of a new figure, and ax= has one already; leave one of them out"
         raise BadSettingError(msg)
-    with frame.hold():
+    with frame.apply_theme():
         drawn = plot(what, **given)
         frame.write_title(drawn, is_new=is_new)
     return drawn

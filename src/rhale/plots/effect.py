@@ -18,7 +18,7 @@ from rhale.effects.result import Result, is_constant
 from rhale.effects.staircase import MAX_JUMP_LABELS
 from rhale.effects.support import reach_slopes
 from rhale.errors import BadSettingError
-from rhale.plots import canvas, marks, missing_panel, style, ticks
+from rhale.plots import canvas, marks, style, ticks
 from rhale.plots.axes import ContinuousAxis, Item, Layers, read_item
 from rhale.plots.categorical_axis import OrientedAxes, label_pair, lay_out_levels
 from rhale.plots.labels import LITERAL, format_label_number, slope_label, value_label
@@ -196,15 +196,15 @@ def draw_effect_curve(
     drawn = {"spread": layers.spread, "uncertainty": layers.uncertainty}
     if is_constant(effect):
         field.draw_constant([item], layers.level)
-        missing_panel.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
+        marks.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
         return
     field.begin()
     explained = field.draw_one(item, "mean effect", layers.level, **drawn)
     field.draw_gaps(effect)
     explained += field.draw_counts(effect) + draw_along(field, item, rows) + known
-    missing_panel.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
+    marks.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
     field.fit()
-    keep_in_proportion(field.board, layers.among)
+    keep_in_proportion(field.oriented, layers.among)
     title = describe_relative_importance(effect, layers.among) if new else ""
     canvas.add_legend(ax, explained, outside=new, title=title)
 
@@ -215,13 +215,25 @@ def draw_bins_panel(
     """Draw the bins that the curve is made of."""
     ax, view = field.ax, field.view
     if is_constant(effect):
-        draw_one_value(ax, effect)
+        # Show the local effects of the one value of a feature where they are known.
+        if np.isfinite(effect.mean).any():
+            marks.draw_zero_line(OrientedAxes(ax))
+            ax.plot(effect.edges[:1], effect.mean[:1], "o", color=style.EFFECT, gid="rhale:bars")
+            draw_whiskers(ax, effect)
+            canvas.fit_limits(ax, strip=False)
+        else:
+            ax.tick_params(left=False, labelleft=False)
         return
-    explained = draw_bottom(ax, effect, view, violins=violins)
+    # Draw bars, whiskers, violins and gaps; return what a legend explains.
+    marks.draw_zero_line(OrientedAxes(ax))
+    explained = draw_bin_bars(ax, effect, view) + draw_whiskers(ax, effect, view)
+    if violins:
+        explained += draw_bin_rows(ax, effect, view)
+    explained += ContinuousAxis(ax).draw_gaps(effect)
     canvas.fit_limits(ax, strip=False, view=view)
     clip_slope_axis(ax, effect, view)
     if is_negligible_effect(effect, among):
-        keep_in_proportion(field.board, among, per=float(np.ptp(effect.edges)))
+        keep_in_proportion(field.oriented, among, per=float(np.ptp(effect.edges)))
     canvas.add_legend(ax, explained, outside=new)
 
 
@@ -243,17 +255,6 @@ def draw_known_curve(
     return [line]
 
 
-def draw_bottom(
-    ax: Axes, effect: Effect, view: AxisView = PLAIN_VIEW, *, violins: bool = True
-) -> list[Artist]:
-    """Draw bars, whiskers, violins and gaps; return what a legend explains."""
-    marks.draw_zero_line(OrientedAxes(ax))
-    explained = draw_bin_bars(ax, effect, view) + draw_whiskers(ax, effect, view)
-    if violins:
-        explained += draw_bin_rows(ax, effect, view)
-    return explained + ContinuousAxis(ax).draw_gaps(effect)
-
-
 def draw_bin_bars(ax: Axes, effect: Effect, view: AxisView = PLAIN_VIEW) -> list[Artist]:
     """Draw one bar per bin, as wide as the bin; a linear fit slopes its top.
 
@@ -269,18 +270,15 @@ def draw_bin_bars(ax: Axes, effect: Effect, view: AxisView = PLAIN_VIEW) -> list
     bars.set_facecolor((style.EFFECT, style.BAR_ALPHA))
     bars.set(edgecolor=(style.EFFECT, style.BAR_EDGE_ALPHA), linewidth=style.HAIR_LINE, zorder=2)
     ax.add_collection(bars)
-    draw_tops(ax, [corners[1:-1] for corners in outlines])
-    if np.any(slope[shown] != 0):
-        bars.set_label("bin effect (sloped)")
-    return [bars]
-
-
-def draw_tops(ax: Axes, tops: Sequence[FloatArray]) -> None:
-    """Draw the tops of bars, which say it all; the sides but lead to them."""
+    # Draw the tops of bars, which say it all; the sides but lead to them.
+    tops = [corners[1:-1] for corners in outlines]
     width = style.LINE_WIDTH if len(tops) <= MANY_BINS else style.THIN_LINE
     lines = LineCollection(list(tops), colors=style.EFFECT, linewidths=width)
     lines.set(zorder=2.5, gid="rhale:tops", capstyle="butt")
     ax.add_collection(lines)
+    if np.any(slope[shown] != 0):
+        bars.set_label("bin effect (sloped)")
+    return [bars]
 
 
 def outline(effect: Effect, k: int, slope: float, view: AxisView) -> FloatArray:
@@ -390,17 +388,6 @@ def violin(
     sides = min(half, right - at) * density / density.max()
     x = view.unscaled(np.concatenate([at - sides, (at + sides)[::-1]]))
     return np.column_stack([x, np.concatenate([levels, levels[::-1]])])
-
-
-def draw_one_value(ax: Axes, effect: Effect) -> None:
-    """Show the local effects of the one value of a feature where they are known."""
-    if np.isfinite(effect.mean).any():
-        marks.draw_zero_line(OrientedAxes(ax))
-        ax.plot(effect.edges[:1], effect.mean[:1], "o", color=style.EFFECT, gid="rhale:bars")
-        draw_whiskers(ax, effect)
-        canvas.fit_limits(ax, strip=False)
-    else:
-        ax.tick_params(left=False, labelleft=False)
 
 
 def name_effect_axes(top: Axes | None, bottom: Axes | None, effect: Effect, center: Center) -> None:

@@ -1,4 +1,4 @@
-"""What axes, outputs and intervals are called: by captions, in the words of people."""
+"""Labels of axes, outputs and intervals, as readers know them and as any font can draw them."""
 
 from __future__ import annotations
 
@@ -35,13 +35,7 @@ STAND_INS = "\u25a1?"
 
 
 def fit_name(name: str, length: int) -> str:
-    """Write a name on one line of at most `length` letters, all of which the font has.
-
-    Examples
-    --------
-    >>> fit_name("country_of_origin_is_Norway", 15)
-    'country…_Norway'
-    """
+    """Write a name on one line of at most `length` letters, all of which the font has."""
     line = drawable(" ".join(str(name).split()))
     if len(line) <= length:
         return line
@@ -50,19 +44,9 @@ def fit_name(name: str, length: int) -> str:
 
 
 def wrapped(name: str, length: int) -> str:
-    """Write a name on one line, or on two where it is longer than `length` letters.
-
-    Notes
-    -----
-    Lines end behind spaces, underscores and the like; inside of a word only where the word alone
-    is longer than a line.
-
-    Examples
-    --------
-    >>> print(wrapped("country_of_origin_is_Norway", 20))
-    country_of_origin_
-    is_Norway
-    """
+    """Write a name on one line, or on two where it is longer than `length` letters."""
+    # Lines end behind spaces, underscores and the like; inside of a word only where the word
+    # alone is longer than a line.
     line = fit_name(name, 10_000)
     if len(line) <= length:
         return line
@@ -85,14 +69,7 @@ def find_break(line: str, length: int) -> int:
 
 
 def folded(sentence: str, length: int, lines: int = 2) -> str:
-    """Write a sentence on lines of at most `length` letters, broken between words where it can be.
-
-    Examples
-    --------
-    >>> print(folded("sex = female and smoker = yes", 20))
-    sex = female and
-    smoker = yes
-    """
+    """Write a sentence on lines of at most `length` letters, broken between words where it can be."""
     parts = wrap(_tied(fit_name(sentence, 10_000)), length)
     if len(parts) > lines:
         parts = wrap(_tied(fit_name(sentence, lines * length)), length)[:lines]
@@ -100,25 +77,12 @@ def folded(sentence: str, length: int, lines: int = 2) -> str:
 
 
 def small_percent(share: float) -> str:
-    """Write a share in per cent; what is hardly more than nothing is said to be that.
-
-    Examples
-    --------
-    >>> small_percent(0.0065), small_percent(1e-11), small_percent(0.0)
-    ('0.65 %', '< 0.01 %', '0 %')
-    """
+    """Write a share in per cent; what is hardly more than nothing is said to be that."""
     return "< 0.01 %" if 0 < share < 1e-4 else f"{format_label_number(100 * share, 2)} %"
 
 
 def folded_first(sentences: Sequence[str], length: int, lines: int = 2) -> str:
-    """Write the first of some sentences, ever shorter, that has room on so many lines.
-
-    Examples
-    --------
-    >>> print(folded_first(["change of the price per unit of age", "change per unit of age"], 12))
-    change per
-    unit of age
-    """
+    """Write the first of some sentences, ever shorter, that has room on so many lines."""
     for sentence in sentences:
         parts = wrap(_tied(fit_name(sentence, 10_000)), length, break_long_words=False)
         if len(parts) <= lines and all(len(part) <= length for part in parts):
@@ -139,24 +103,12 @@ def join_names(names: list[str], length: int) -> str:
 
 
 def format_label_number(value: float, digits: int = 3) -> str:
-    r"""Write a number with so many digits; a number that is not known is a dash.
-
-    Examples
-    --------
-    >>> format_label_number(12345.0), format_label_number(0.5), format_label_number(-2e-7)
-    ('12,345', '0.5', '\u22122e\u22127')
-    """
+    r"""Write a number with so many digits; a number that is not known is a dash."""
     return write_number(value, digits).replace("-", MINUS_SIGN)
 
 
 def number_with_error(value: float, error: float) -> str:
-    """Write a number and its standard error, the digits of which say how many the number has.
-
-    Examples
-    --------
-    >>> number_with_error(97466.3, 781.2)
-    '97,470 ± 780'
-    """
+    """Write a number and its standard error, the digits of which say how many the number has."""
     return write_with_error(value, error).replace("-", MINUS_SIGN)
 
 
@@ -211,20 +163,17 @@ def value_label(
 ) -> str:
     """Say what the y axis of a curve shows: what on, in which unit, and where it is zero.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        What is drawn.
-    center : {"mean", "start", "uniform"} or None
-        Where curves are zero.
-    length : int
-        Letters of a line.
-    each : bool
-        Whether every output has a curve or a panel of its own, which says its name.
+    With `each`, every output has a curve or a panel of its own, which says its name.
     """
     is_prediction = center is None or all(r.quantity == "prediction" for r in results)
     if each:
-        words = each_output(results)
+        # Name several outputs in one, with the unit that all of them have.
+        captions, keys = results[0].captions, list(dict.fromkeys(r.output for r in results))
+        answer = common_answer([captions.output(key) for key in keys])
+        words = f"the {answer} of each class" if answer else EACH_OUTPUT
+        units = {captions.unit(key) for key in keys}
+        unit = units.pop() if len(units) == 1 else ""
+        words = f"{words} ({unit})" if unit else words
     elif is_prediction:
         words = join_names([predicted(result) for result in results], 2 * length)
     else:
@@ -249,25 +198,13 @@ def predicted(result: Captioned) -> str:
 
 
 def in_sentence(result: Captioned) -> str:
-    """Name an output behind "effect on", with its unit.
-
-    Notes
-    -----
-    What a model answers has an article; what the user calls it stands as it is.
-    """
+    """Name an output behind "effect on", with its unit."""
+    # What a model answers has an article; what the user calls it stands as it is.
     return write_output_label(result.captions, result.output)
 
 
 def write_output_label(captions: Captions, output: str) -> str:
-    """Name the output of a key behind "effect on", with its unit.
-
-    Examples
-    --------
-    >>> write_output_label(Captions(outputs={"y0": "prediction"}), "y0")
-    'the prediction'
-    >>> write_output_label(Captions(outputs={"y0": "price"}, units={"y0": "$"}), "y0")
-    'price ($)'
-    """
+    """Name the output of a key behind "effect on", with its unit."""
     called, words = captions.output(output), captions.value_axis(output)
     is_answer = called.startswith(tuple(f"{answer} of " for answer in CLASS_OUTPUT_KINDS))
     return f"the {words}" if is_answer or called == PREDICTION_WORD else words
@@ -285,16 +222,6 @@ def tell_apart(words: Sequence[str]) -> list[str]:
     """
     answer = common_answer(words)
     return [word.removeprefix(f"{answer} of ") for word in words] if answer else list(words)
-
-
-def each_output(results: Sequence[Captioned]) -> str:
-    """Name several outputs in one, with the unit that all of them have."""
-    captions, keys = results[0].captions, list(dict.fromkeys(r.output for r in results))
-    answer = common_answer([captions.output(key) for key in keys])
-    words = f"the {answer} of each class" if answer else EACH_OUTPUT
-    units = {captions.unit(key) for key in keys}
-    unit = units.pop() if len(units) == 1 else ""
-    return f"{words} ({unit})" if unit else words
 
 
 def common_answer(words: Sequence[str]) -> str:

@@ -45,23 +45,7 @@ def plot_levels(
     truth: LevelTruth | None = None,
     new: bool = True,
 ) -> Any:
-    """Draw the effect of a feature that has levels; arguments as in `plot_effect`.
-
-    Parameters
-    ----------
-    effect : LevelEffect
-        What to draw.
-    layers : Layers
-        What is drawn besides the mean.
-    fields : pair of CategoricalAxis
-        Where, see `open_level_panels`.
-    rows : DrawnRows, optional
-        Curves of single rows.
-    truth : callable, optional
-        Known values of the levels.
-    new : bool
-        Whether the figure is new.
-    """
+    """Draw the effect of a feature that has levels; arguments as in `plot_effect`."""
     top, bottom = fields
     above: list[Artist] = []
     below: list[Artist] = []
@@ -72,20 +56,20 @@ def plot_levels(
     title = describe_relative_importance(effect, layers.among) if new else ""
     write_legends(top, bottom, above, below, new=new, title=title)
     name_level_axes(top, bottom, effect, layers.center)
-    return give_back(*(None if field is None else field.board.ax for field in (top, bottom)))
+    return give_back(*(None if field is None else field.oriented.ax for field in (top, bottom)))
 
 
 def open_level_panels(
-    slots: LevelLayout, kind: Kind, ax: Axes | Sequence[Axes] | None, *, turned: bool | None = None
+    layout: LevelLayout, kind: Kind, ax: Axes | Sequence[Axes] | None, *, turned: bool | None = None
 ) -> LevelPanels:
     """Find or make the panels: levels and the steps between them, of which one may be none."""
-    turn = should_turn(slots, ax) if turned is None else turned
+    turn = should_turn(layout, ax) if turned is None else turned
     if kind == "both":
-        pair = canvas.open_two_panels(ax, sideways=turned_height(slots) if turn else None)
-        first, second = (CategoricalAxis(OrientedAxes(panel, turn), slots) for panel in pair)
+        pair = canvas.open_two_panels(ax, sideways=turned_height(layout) if turn else None)
+        first, second = (CategoricalAxis(OrientedAxes(panel, turn), layout) for panel in pair)
         return first, second
     given = ax if isinstance(ax, Axes) else None
-    one = CategoricalAxis(new_oriented_axes(slots, given, turned=turn), slots)
+    one = CategoricalAxis(new_oriented_axes(layout, given, turned=turn), layout)
     return (one, None) if kind == "curve" else (None, one)
 
 
@@ -105,51 +89,40 @@ def draw_level_means(
     field.begin()
     explained = field.draw_one(item, "mean effect", level, spread=spread, uncertainty=uncertainty)
     explained += field.draw_counts(effect) + draw_levels(field, effect, rows)
-    explained += draw_known_levels(field, effect, center, truth)
+    # Draw known values of the levels, zero where the effect's curve is.
+    if truth is not None:
+        known = np.asarray(truth(effect.edges if effect.is_number else effect.levels), dtype=float)
+        weights = {"mean": effect.share, "start": np.eye(1, known.size)[0]}
+        zero = np.average(known, weights=weights.get(center or "mean"))
+        at = field.oriented.points(field.locate(effect, effect.edges), known - zero)
+        (marks,) = field.oriented.ax.plot(*at.T, "x", color=style.TRUTH, label="truth")
+        marks.set(markersize=6, zorder=5.5, gid="rhale:truth")
+        explained += [marks]
     field.fit()
-    keep_in_proportion(field.board, among)
+    keep_in_proportion(field.oriented, among)
     return explained
 
 
 def draw_level_steps(field: CategoricalAxis, effect: LevelEffect, level: float) -> list[Artist]:
     """Draw the steps between levels; nothing where there is one level."""
     if is_constant(effect):
-        field.board.ax.set(xticks=[], yticks=[])
+        field.oriented.ax.set(xticks=[], yticks=[])
         return []
-    explained = draw_steps(field, effect, level)
-    field.board.fit(field.slots, strip=False)
-    return explained
-
-
-def draw_steps(field: CategoricalAxis, effect: LevelEffect, level: float) -> list[Artist]:
-    """Draw the mean step between neighbouring levels, its spread and its uncertainty."""
-    board, gap, width = field.board, np.diff(effect.edges), field.dot_width()
+    # Draw the mean step between neighbouring levels, its spread and its uncertainty.
+    oriented, gap, width = field.oriented, np.diff(effect.edges), field.dot_width()
     half = student_quantile(level, effect.rows - 1) * effect.standard_error * gap
-    places, step = middles(field.slots.places), effect.step
+    places, step = middles(field.layout.places), effect.step
     path = Trace(places, step, effect.std * gap, step - half, step + half)
-    dots.draw_zero_line(board)
-    (marks,) = board.ax.plot(*board.points(places, step).T, "D", color=style.EFFECT)
+    dots.draw_zero_line(oriented)
+    (marks,) = oriented.ax.plot(*oriented.points(places, step).T, "D", color=style.EFFECT)
     marks.set(markersize=0.55 * width, zorder=4, gid="rhale:steps", label="mean step")
     explained: list[Artist] = [marks]
-    for stroke in dots.draw_spread(board, path, width):
+    for stroke in dots.draw_spread(oriented, path, width):
         stroke.set(gid="rhale:whiskers", label="± std between rows")
         explained.append(stroke)
-    return explained + dots.draw_ci(board, path, level, style.CAP_WIDTH * width)
-
-
-def draw_known_levels(
-    field: CategoricalAxis, effect: LevelEffect, center: Center | None, truth: LevelTruth | None
-) -> list[Artist]:
-    """Draw known values of the levels, zero where the effect's curve is."""
-    if truth is None:
-        return []
-    known = np.asarray(truth(effect.edges if effect.is_number else effect.levels), dtype=float)
-    weights = {"mean": effect.share, "start": np.eye(1, known.size)[0]}
-    zero = np.average(known, weights=weights.get(center or "mean"))
-    at = field.board.points(field.locate(effect, effect.edges), known - zero)
-    (marks,) = field.board.ax.plot(*at.T, "x", color=style.TRUTH, label="truth")
-    marks.set(markersize=6, zorder=5.5, gid="rhale:truth")
-    return [marks]
+    explained += dots.draw_ci(oriented, path, level, style.CAP_WIDTH * width)
+    field.oriented.fit(field.layout, strip=False)
+    return explained
 
 
 def write_legends(
@@ -162,13 +135,15 @@ def write_legends(
     title: str,
 ) -> None:
     """Explain both panels: each by itself, or both below where they stand side by side."""
-    if top is not None and bottom is not None and new and top.board.turned:
+    if top is not None and bottom is not None and new and top.oriented.horizontal:
         both = above + [a for a in below if a.get_gid() != "rhale:ci"]
-        add_levels_legend(top.board, both, new=True, title=title)
+        add_levels_legend(top.oriented, both, new=True, title=title)
         return
     for field, explained in ((top, above), (bottom, below)):
         if field is not None and explained:
-            add_levels_legend(field.board, explained, new=new, title=title if field is top else "")
+            add_levels_legend(
+                field.oriented, explained, new=new, title=title if field is top else ""
+            )
 
 
 def name_level_axes(
@@ -182,24 +157,22 @@ def name_level_axes(
     if top is not None:
         words[0] = value_label([effect], center, _letters(top))
     if bottom is not None:
-        words[1] = step_label(effect, _letters(bottom))
+        # Say what steps are; shorter where there is little room.
+        step = "step to the next level"
+        words[1] = folded_first(
+            [f"{step}, change of {in_sentence(effect)}", step], _letters(bottom), lines=3
+        )
     for field in (top, bottom):
         if field is not None:
             field.name_places(effect)
     if top is not None and bottom is not None:
-        label_pair(top.board, bottom.board, (words[0], words[1]), name)
+        label_pair(top.oriented, bottom.oriented, (words[0], words[1]), name)
         return
     for field, word in zip((top, bottom), words, strict=True):
         if field is not None:
-            label_one(field.board, name, word)
-
-
-def step_label(effect: LevelEffect, length: int) -> str:
-    """Say what steps are; shorter where there is little room."""
-    step = "step to the next level"
-    return folded_first([f"{step}, change of {in_sentence(effect)}", step], length, lines=3)
+            label_one(field.oriented, name, word)
 
 
 def _letters(field: CategoricalAxis) -> int:
     """Letters of the name of values that fit beside the axes."""
-    return canvas.letters(field.board.ax, "width" if field.board.turned else "height")
+    return canvas.letters(field.oriented.ax, "width" if field.oriented.horizontal else "height")

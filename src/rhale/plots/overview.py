@@ -166,14 +166,7 @@ def draw_effect_panel(ax: Axes, feature: Panel, outputs: list[str], level: float
 def write_effect_title(ax: Axes, feature: Panel, among: Sequence[Result] = ()) -> None:
     """Write the feature's name, and under it its importance and typical spread.
 
-    Parameters
-    ----------
-    ax : Axes
-        Where.
-    feature : Panel
-        What it shows.
-    among : sequence of Result
-        All that is drawn: what is rounding beside it is nothing.
+    What is only rounding beside the largest effect of `among` is written as zero.
     """
     one = feature.first
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
@@ -208,12 +201,9 @@ def write_effect_importance(feature: Panel, among: Sequence[Result]) -> str:
     words = f"importance {number_with_error(one.importance, one.importance_error)}"
     spread, error = one.typical_spread, one.typical_spread_error
     spread = 0.0 if spread < IMPORTANCE_ROUNDING * largest_importance(among) else spread
-    return words if feature.curves else f"{words}\ntypical spread {tell_spread(spread, error)}"
-
-
-def tell_spread(spread: float, error: float) -> str:
-    """Write a typical spread, with its error where that is known."""
-    return write_spread(spread, error).replace("-", MINUS_SIGN)
+    if feature.curves:
+        return words
+    return f"{words}\ntypical spread {write_spread(spread, error).replace('-', MINUS_SIGN)}"
 
 
 def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:
@@ -312,9 +302,12 @@ def plot_all(
     outputs = main_outputs(effects)
     if regions:
         refuse_regions(effects, outputs)
-    groups = keep_largest(
-        group_by_feature(effects, outputs), top or (MAX_FEATURE_PANELS if axes is None else None)
-    )
+    groups = group_by_feature(effects, outputs)
+    # The features with the largest importance for any output are kept, in their order.
+    most = top or (MAX_FEATURE_PANELS if axes is None else None)
+    sizes = {n: max(np.nan_to_num(e.importance) for e in group) for n, group in groups.items()}
+    largest = sorted(groups, key=lambda name: -sizes[name])[:most]
+    groups = {name: group for name, group in groups.items() if name in largest}
     require_known(limits, "limits", list(groups))
     require_known(xscale, "xscale", list(groups))
     kept = [
@@ -364,15 +357,8 @@ def group_by_feature(effects: Sequence[Result], outputs: Sequence[str]) -> dict[
     return groups
 
 
-def keep_largest(groups: dict[str, list[Result]], most: int | None) -> dict[str, list[Result]]:
-    """Keep the features with the largest importance for any output, in their order."""
-    sizes = {n: max(np.nan_to_num(e.importance) for e in group) for n, group in groups.items()}
-    kept = sorted(groups, key=lambda name: -sizes[name])[:most]
-    return {name: group for name, group in groups.items() if name in kept}
-
-
 def refuse_regions(effects: Sequence[Result], outputs: Sequence[str]) -> None:
-    """Refuse regions that nobody asked for, and those of several outputs in one panel."""
+    """Refuse regions that were not requested, and those of several outputs in one panel."""
     if len(outputs) > 1:
         msg = f"regions=True draws one output a panel, and there are {len(outputs)}; name one, "
         msg += f"output={outputs[0]!r}, or one feature"
@@ -398,7 +384,22 @@ def open_feature_panels(
     if axes is None:
         most = MOST_COLUMNS if any(feature.curves for feature in features) else n_panels
         chosen = columns or min(most, choose_columns(n_panels))
-        return make_panels(features, chosen, sharey=sharey)
+        # Make a figure with a panel for each feature; it grows with their number.
+        n_panels = len(features)
+        figure = canvas.new_figure(figure_size(features, chosen))
+        places = figure.add_gridspec(-(-n_panels // chosen), chosen)
+        panels: list[Axes] = []
+        for index in range(n_panels):
+            first = panels[0] if sharey and panels else None
+            ax = figure.add_subplot(places[index // chosen, index % chosen], sharey=first)
+            ax.tick_params(labelsize=style.NUMBER_TEXT, labelleft=not sharey or index % chosen == 0)
+            ax.xaxis.set_major_locator(MaxNLocator(4 if chosen > 2 else 6))
+            ax.xaxis.get_offset_text().set_fontsize(style.NUMBER_TEXT)
+            if first is None:
+                ax.yaxis.set_major_locator(MaxNLocator(5))
+                canvas.write_plain_numbers(ax, 4)
+            panels.append(ax)
+        return as_axes_array(panels)
     given = [axes] if isinstance(axes, Axes) else np.asarray(list(axes), dtype=object).ravel()
     if len(given) < n_panels:
         msg = f"{n_panels} features need as many axes; found {len(given)}. Or set top"
@@ -439,25 +440,6 @@ def figure_size(features: Sequence[Panel], columns: int) -> tuple[float, float]:
     )
 
 
-def make_panels(features: Sequence[Panel], columns: int, *, sharey: bool) -> AxesArray:
-    """Make a figure with a panel for each feature; it grows with their number."""
-    n_panels = len(features)
-    figure = canvas.new_figure(figure_size(features, columns))
-    places = figure.add_gridspec(-(-n_panels // columns), columns)
-    panels: list[Axes] = []
-    for index in range(n_panels):
-        first = panels[0] if sharey and panels else None
-        ax = figure.add_subplot(places[index // columns, index % columns], sharey=first)
-        ax.tick_params(labelsize=style.NUMBER_TEXT, labelleft=not sharey or index % columns == 0)
-        ax.xaxis.set_major_locator(MaxNLocator(4 if columns > 2 else 6))
-        ax.xaxis.get_offset_text().set_fontsize(style.NUMBER_TEXT)
-        if first is None:
-            ax.yaxis.set_major_locator(MaxNLocator(5))
-            canvas.write_plain_numbers(ax, 4)
-        panels.append(ax)
-    return as_axes_array(panels)
-
-
 def y_reach(features: Sequence[Panel], *, several: bool) -> tuple[float, float]:
     """Lowest and highest y to show: curves and intervals whole, the spread within bounds."""
     paths = [path for feature in features for path in feature.everything]
@@ -486,17 +468,13 @@ def set_panel_ylim(panels: AxesArray, features: list[Panel], *, sharey: bool) ->
         if all(is_negligible_effect(item.result, results) for item in feature.items):
             keep_in_proportion(OrientedAxes(ax), results)
         if not several:
-            marks += mark_feature(ax, feature)
-    return marks
-
-
-def mark_feature(ax: Axes, feature: Panel) -> list[Artist]:
-    """Mark where the spread of curves, levels and missing values is cut."""
-    marks, field = list[Artist](), feature.place(ax)
-    for item in [] if feature.curves else feature.items:
-        marks += mark_cut(ax, item.path)
-        if item.missing is not None:
-            marks += mark_cut(*field.place_missing(item.missing))
+            # Mark where the spread of curves, levels and missing values is cut.
+            cut, field = list[Artist](), feature.place(ax)
+            for item in [] if feature.curves else feature.items:
+                cut += mark_cut(ax, item.path)
+                if item.missing is not None:
+                    cut += mark_cut(*field.place_missing(item.missing))
+            marks += cut
     return marks
 
 
@@ -601,14 +579,10 @@ def plot_outputs(
     length = canvas.frame_letters(panels[0], new=axes is None)
     label = value_label(effects, center, length, each=True)
     write_panel_labels(panels, explained, label, note, new=axes is None)
-    write_feature(panels, effects[0], new=axes is None)
-    return panels
-
-
-def write_feature(panels: AxesArray, effect: Result, *, new: bool) -> None:
-    """Write the name of the feature once, above all panels."""
-    name = ticks.axis_name(effect, style.LABEL_LENGTH)
-    if new:
+    # Write the name of the feature once, above all panels.
+    name = ticks.axis_name(effects[0], style.LABEL_LENGTH)
+    if axes is None:
         panels[0].figure.suptitle(name, fontsize="medium", **LITERAL)
     else:
         panels[-1].set_xlabel(name, **LITERAL)
+    return panels

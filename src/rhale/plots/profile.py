@@ -14,11 +14,9 @@ from rhale.effects.profile import Profile, differentiate
 from rhale.effects.result import Result, Trace, is_constant
 from rhale.effects.spread import choose_rows_evenly
 from rhale.errors import BadSettingError
-from rhale.plots import canvas, missing_panel, style, ticks
+from rhale.plots import canvas, marks, style, ticks
 from rhale.plots.axes import CategoricalAxis, ContinuousAxis, Layers, read_item
 from rhale.plots.categorical_axis import (
-    LevelLayout,
-    OrientedAxes,
     add_levels_legend,
     label_oriented_axes,
     lay_out_levels,
@@ -93,7 +91,13 @@ def plot_profile(
     if derivatives and profile.levels and not profile.is_number:
         msg = f"the levels of {profile.name!r} are no numbers, so that there are no slopes"
         raise BadSettingError(msg)
-    refuse_bins(profile, kind)
+    # Refuse panels that a profile does not have.
+    if kind not in (None, "curve"):
+        msg = (
+            f"kind={kind!r}: the profile of {profile.name!r} has no bins, and kind='curve' is all "
+            "there is; bins come with method='rhale', 'ale' or 'dale'"
+        )
+        raise BadSettingError(msg)
     view = read_view([profile], limits, xscale, sort)
     if profile.labels and not derivatives:
         layers = Layers(center, level, among=among)
@@ -103,35 +107,35 @@ def plot_profile(
     item, field = read_item(profile, center, level, view=view), ContinuousAxis(ax, view=view)
     if is_constant(profile):
         field.draw_constant([item], level)
-        missing_panel.draw_missing_result(ax, profile, item.missing, level)
+        marks.draw_missing_result(ax, profile, item.missing, level)
     else:
         path = slope_trace(profile, level, view) if derivatives else item.path
         curves = single_rows(profile, center, derivatives=derivatives)
         explained = draw_mean(field, profile, path, derivatives=derivatives)
-        explained += draw_row_profiles(field, profile, curves, max_curves)
+        # Draw the curves of single rows, thin, evenly chosen along the feature.
+        chosen = choose_rows_evenly(profile.curve_x, max_curves)
+        if chosen.size:
+            some = tell_chosen(chosen.size, len(profile.curves))
+            x, ends = profile.grid, field.view.ends(profile)
+            if field.view.limits is not None:
+                x = np.union1d(x[field.view.shows(x)], ends)
+            paths = [np.column_stack([x, np.interp(x, profile.grid, c)]) for c in curves[chosen]]
+            explained += add_thin_curves(field.ax, paths, some)
         explained += field.draw_spread(path) + field.draw_ci(path, level)
         explained += field.draw_counts(profile)
         if not derivatives:
-            missing_panel.draw_missing_result(ax, profile, item.missing, level)
+            marks.draw_missing_result(ax, profile, item.missing, level)
         field.fit()
-        keep_in_proportion(field.board, () if derivatives else among)
-        told = describe_relative_importance(profile, among) if new else ""
-        canvas.add_legend(ax, explained, outside=new, title=told)
+        keep_in_proportion(field.oriented, () if derivatives else among)
+        title = describe_relative_importance(profile, among) if new else ""
+        canvas.add_legend(ax, explained, outside=new, title=title)
     field.name_places(profile)
     ax.set_xlabel(ticks.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
-    ax.set_ylabel(y_label(ax, profile, center, derivatives=derivatives), **LITERAL)
+    length = canvas.letters(ax, "height")
+    words = slope_label(profile, length) if derivatives else value_label([profile], center, length)
+    ax.set_ylabel(words, **LITERAL)
     field.name_scale()
     return ax
-
-
-def refuse_bins(profile: Profile, kind: str | None) -> None:
-    """Refuse panels that a profile does not have."""
-    if kind not in (None, "curve"):
-        msg = (
-            f"kind={kind!r}: the profile of {profile.name!r} has no bins, and kind='curve' is all "
-            "there is; bins come with method='rhale', 'ale' or 'dale'"
-        )
-        raise BadSettingError(msg)
 
 
 def plot_level_profile(
@@ -142,58 +146,39 @@ def plot_level_profile(
     max_curves: int,
 ) -> Axes:
     """Draw a profile of levels: dots instead of lines."""
-    slots, (center, level, *_, among) = lay_out_levels([profile], view.order), layers
-    board = new_oriented_axes(slots, ax)
-    field, item = CategoricalAxis(board, slots), read_item(profile, center, level)
+    layout, (center, level, *_, among) = lay_out_levels([profile], view.order), layers
+    oriented = new_oriented_axes(layout, ax)
+    field, item = CategoricalAxis(oriented, layout), read_item(profile, center, level)
     if is_constant(profile):
         field.draw_constant([item], level)
     else:
         field.set_apart()
         explained = field.draw_one(item, MEANS[profile.method], level)
-        explained += draw_level_rows(board, slots, profile, center, max_curves)
+        # Draw single rows: a dash at every level; rows are joined where levels are numbers.
+        curves = single_rows(profile, center, derivatives=False)
+        chosen = choose_rows_evenly(profile.curve_x, max_curves)
+        if chosen.size:
+            some = tell_chosen(chosen.size, len(profile.curves))
+            if layout.is_number:
+                paths = [oriented.points(layout.places, curve) for curve in curves[chosen]]
+            else:
+                ends = layout.locate(profile, profile.grid)[:, None] + 0.3 * layout.gap * np.array(
+                    [-1.0, 1.0]
+                )
+                paths = [
+                    oriented.points(end, np.full(2, value))
+                    for curve in curves[chosen]
+                    for end, value in zip(ends, curve, strict=True)
+                ]
+            explained += add_thin_curves(oriented.ax, paths, some)
         explained += field.draw_counts(profile)
         field.fit()
-        keep_in_proportion(board, among)
-        told = describe_relative_importance(profile, among) if ax is None else ""
-        add_levels_legend(board, explained, new=ax is None, title=told)
+        keep_in_proportion(oriented, among)
+        title = describe_relative_importance(profile, among) if ax is None else ""
+        add_levels_legend(oriented, explained, new=ax is None, title=title)
     field.name_places(profile)
-    label_oriented_axes(board, [profile], center)
-    return board.ax
-
-
-def draw_level_rows(
-    board: OrientedAxes,
-    slots: LevelLayout,
-    profile: Profile,
-    center: Center | None,
-    max_curves: int,
-) -> list[Artist]:
-    """Draw single rows: a dash at every level; rows are joined where levels are numbers."""
-    curves = single_rows(profile, center, derivatives=False)
-    chosen = choose_rows_evenly(profile.curve_x, max_curves)
-    if not chosen.size:
-        return []
-    some = tell_chosen(chosen.size, len(profile.curves))
-    if slots.is_number:
-        paths = [board.points(slots.places, curve) for curve in curves[chosen]]
-    else:
-        ends = slots.locate(profile, profile.grid)[:, None] + 0.3 * slots.gap * np.array(
-            [-1.0, 1.0]
-        )
-        paths = [
-            board.points(end, np.full(2, value))
-            for curve in curves[chosen]
-            for end, value in zip(ends, curve, strict=True)
-        ]
-    return add_thin_curves(board.ax, paths, some)
-
-
-def y_label(ax: Axes, profile: Profile, center: Center | None, *, derivatives: bool) -> str:
-    """Say what the y axis shows."""
-    length = canvas.letters(ax, "height")
-    if derivatives:
-        return slope_label(profile, length)
-    return value_label([profile], center, length)
+    label_oriented_axes(oriented, [profile], center)
+    return oriented.ax
 
 
 def single_rows(profile: Profile, center: Center | None, *, derivatives: bool) -> FloatArray:
@@ -225,21 +210,6 @@ def draw_mean(
     if profile.method == "mplot":
         line.set(marker="o", markersize=3.5)
     return [line]
-
-
-def draw_row_profiles(
-    field: ContinuousAxis, profile: Profile, curves: FloatArray, max_curves: int
-) -> list[Artist]:
-    """Draw the curves of single rows, thin, evenly chosen along the feature."""
-    chosen = choose_rows_evenly(profile.curve_x, max_curves)
-    if not chosen.size:
-        return []
-    some = tell_chosen(chosen.size, len(profile.curves))
-    x, ends = profile.grid, field.view.ends(profile)
-    if field.view.limits is not None:
-        x = np.union1d(x[field.view.shows(x)], ends)
-    paths = [np.column_stack([x, np.interp(x, profile.grid, c)]) for c in curves[chosen]]
-    return add_thin_curves(field.ax, paths, some)
 
 
 def add_thin_curves(ax: Axes, paths: list[FloatArray], label: str) -> list[Artist]:

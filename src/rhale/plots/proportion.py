@@ -37,12 +37,7 @@ def is_negligible_effect(result: Result, among: Sequence[Result]) -> bool:
 def describe_relative_importance(result: Result, among: Sequence[Result]) -> str:
     """Say how important a feature is, beside the most important one; nothing where it is alone.
 
-    Parameters
-    ----------
-    result : Result
-        What is drawn.
-    among : sequence of Result
-        What else is known of the same output, with the result itself.
+    `among` holds all results of the same output, with this one.
     """
     largest = largest_importance(among)
     if len(among) < 2 or not largest > 0 or not np.isfinite(result.importance):
@@ -58,22 +53,17 @@ def describe_relative_importance(result: Result, among: Sequence[Result]) -> str
     return f"{size}, {percent} of the largest"
 
 
-def keep_in_proportion(board: OrientedAxes, among: Sequence[Result], *, per: float = 1.0) -> None:
+def keep_in_proportion(
+    oriented: OrientedAxes, among: Sequence[Result], *, per: float = 1.0
+) -> None:
     """Let the axis of values reach over a tenth of what the largest effect takes, or more.
 
-    Parameters
-    ----------
-    board : OrientedAxes
-        Which axis.
-    among : sequence of Result
-        All effects.
-    per : float
-        Length over which it takes that, where the axis shows slopes.
+    Where the axis shows slopes, `per` is the length over which the effect takes that.
     """
-    low, high = board.ax.get_xlim() if board.turned else board.ax.get_ylim()
+    low, high = oriented.ax.get_xlim() if oriented.horizontal else oriented.ax.get_ylim()
     more = (LEAST_SPAN * largest_importance(among) / per - (high - low)) / 2
     if more > 0:
-        set_limits = board.ax.set_xlim if board.turned else board.ax.set_ylim
+        set_limits = oriented.ax.set_xlim if oriented.horizontal else oriented.ax.set_ylim
         set_limits(low - more, high + more, auto=True)
 
 
@@ -87,14 +77,10 @@ PANEL_KINDS = ("both", "curve", "bins")
 def choose_kind(
     result: Result, kind: Kind | None, sort: Sort | None, ax: Axes | Sequence[Axes] | None
 ) -> tuple[Kind, Sort | None]:
-    """Choose panels, and the order of levels that goes with them.
-
-    Notes
-    -----
-    Steps lead from a level to the next in the order in which they were measured, so that levels
-    which are sorted otherwise have none to show. Between two names there is one step, which their
-    curve tells.
-    """
+    """Choose panels, and the order of levels that goes with them."""
+    # Steps lead from a level to the next in the order in which they were measured, so that
+    # levels which are sorted otherwise have none to show. Between two names there is one
+    # step, which their curve tells.
     if kind is not None:
         require_choice("kind", kind, PANEL_KINDS)
     has_two = ax is not None and not isinstance(ax, Axes)

@@ -41,60 +41,26 @@ DASH = 0.3  # half of a dash, by the distance of two levels
 
 
 class RowColors(NamedTuple):
-    """A feature whose values colour the curves of rows.
+    """A feature whose values colour the curves of rows."""
 
-    Attributes
-    ----------
-    result : Result
-        Its own effect, which knows its caption, its kind and its levels.
-    values : ndarray of shape (n_sample,)
-        Its values in the sampled rows.
-    """
-
-    result: Result
-    values: FloatArray
+    result: Result  # its own effect, which knows its caption, its kind and its levels.
+    values: FloatArray  # its values in the sampled rows
 
 
 class DrawnRows(NamedTuple):
-    """Curves of the rows that are drawn.
+    """Curves of the rows that are drawn."""
 
-    Attributes
-    ----------
-    places : ndarray of shape (n_places,)
-        Where their curves are known.
-    curves : ShownRows
-        As `Effect.row_curves` has them, of these rows.
-    off : ndarray of shape (n_rows, n_places)
-        How far they are off the mean curve.
-    told : str
-        How many they are, for the legend.
-    colors : RowColors or None
-        What colours them.
-    """
-
-    places: FloatArray
-    curves: ShownRows
-    off: FloatArray
-    told: str
-    colors: RowColors | None
+    places: FloatArray  # where their curves are known
+    curves: ShownRows  # as `Effect.row_curves` has them, of these rows
+    off: FloatArray  # how far they are off the mean curve
+    legend_label: str  # how many they are, for the legend
+    colors: RowColors | None  # what colours them
 
 
 def choose_color(color: Any, features: Sequence[str], partners: Partners | None) -> str:
     """Find the feature that colours the curves of rows.
 
-    Parameters
-    ----------
-    color : str, int or True
-        As the user gave it: a feature, or True for the strongest partner.
-    features : sequence of str
-        The explained features.
-    partners : Partners or None
-        Of the feature that is drawn, where the strongest is asked for.
-
-    Raises
-    ------
-    BadSettingError
-        Where there is no partner, or a colour was meant.
+    `color` is a feature as the user gave it, or True for the strongest of the `partners`.
     """
     if partners is not None:
         counting = [one.feature for one in partners if one.counts and one.feature in features]
@@ -121,16 +87,8 @@ def read_drawn_rows(
 ) -> DrawnRows | None:
     """Read which curves of rows are drawn; None where none are asked for.
 
-    Parameters
-    ----------
-    effect : Effect or LevelEffect
-        Whose rows.
-    rows : bool, int or None
-        How many; True is 50, and None is 50 where there is something to colour.
-    color : RowColors or None
-        What colours them. A name is refused: an effect alone does not know the other features.
-    center : {"mean", "start", "uniform"}
-        Where every curve is zero.
+    `rows` is their number; True means 50, and so does None where a `color` is given. A name as
+    colour is refused: an effect alone does not know the other features.
     """
     name, is_colored = effect.name, color is not None and color is not False
     if is_colored and not isinstance(color, RowColors):
@@ -154,10 +112,10 @@ def read_drawn_rows(
         )
         raise BadSettingError(msg)
     some = curves.choose(n_rows)
-    told = tell_chosen(some.row.size, curves.row.size)
+    label = tell_chosen(some.row.size, curves.row.size)
     places = effect.row_spread.places
     off = some.heights - effect.curve(None if effect.labels else places, center=center)
-    return DrawnRows(places, some, off, told, color if is_colored else None)
+    return DrawnRows(places, some, off, label, color if is_colored else None)
 
 
 def count_wanted(rows: Any) -> int:
@@ -192,13 +150,9 @@ def tell_chosen(n_chosen: int, n_kept: int) -> str:
 
 
 def draw_along(field: ContinuousAxis, item: Item, rows: DrawnRows | None) -> list[Artist]:
-    """Draw rows along numbers; return what a legend explains.
-
-    Notes
-    -----
-    How far a row is off the mean curve changes evenly between two places, so that its own curve
-    has the bends and steps of the mean curve there.
-    """
+    """Draw rows along numbers; return what a legend explains."""
+    # How far a row is off the mean curve changes evenly between two places, so that its own
+    # curve has the bends and steps of the mean curve there.
     if rows is None:
         return []
     paths: list[tuple[int, bool, FloatArray]] = []
@@ -216,25 +170,29 @@ def draw_levels(
     """Draw rows at levels: joined where these have an order, and stand in it; else dashes."""
     if rows is None:
         return []
-    slots, board, heights = field.slots, field.board, rows.curves.heights
-    places = slots.locate(effect, rows.places)
+    layout, oriented, heights = field.layout, field.oriented, rows.curves.heights
+    places = layout.locate(effect, rows.places)
     if not has_free_order(effect) and bool(np.all(np.diff(places) > 0)):
         paths = [
-            (i, known, board.points(places[start : stop + 1], heights[i, start : stop + 1]))
+            (i, known, oriented.points(places[start : stop + 1], heights[i, start : stop + 1]))
             for i, start, stop, known in stretches(rows.curves)
         ]
-        return add_paths(board.ax, rows, paths)
+        return add_paths(oriented.ax, rows, paths)
     half, first, last = (
-        DASH * slots.gap * np.array([-1.0, 1.0]),
+        DASH * layout.gap * np.array([-1.0, 1.0]),
         rows.curves.first,
         rows.curves.last,
     )
     paths = [
-        (i, bool(first[i] <= k <= last[i]), board.points(place + half, np.full(2, heights[i, k])))
+        (
+            i,
+            bool(first[i] <= k <= last[i]),
+            oriented.points(place + half, np.full(2, heights[i, k])),
+        )
         for i in range(len(heights))
         for k, place in enumerate(places)
     ]
-    return add_paths(board.ax, rows, paths)
+    return add_paths(oriented.ax, rows, paths)
 
 
 def stretches(curves: ShownRows) -> Iterator[tuple[int, int, int, bool]]:
@@ -247,14 +205,7 @@ def stretches(curves: ShownRows) -> Iterator[tuple[int, int, int, bool]]:
 
 
 def cut_path(x: FloatArray, y: FloatArray, low: float, high: float) -> FloatArray:
-    """Points of a curve between two places, shape (n, 2); no points where it lies outside.
-
-    Examples
-    --------
-    >>> cut_path(np.array([0.0, 2.0]), np.array([0.0, 4.0]), 1.0, 5.0)
-    array([[1., 2.],
-           [2., 4.]])
-    """
+    """Points of a curve between two places, shape (n, 2); no points where it lies outside."""
     low, high = max(low, x[0]), min(high, x[-1])
     if not low < high:
         return np.empty((0, 2))
@@ -268,16 +219,35 @@ def add_paths(
     ax: Axes, rows: DrawnRows, paths: Sequence[tuple[int, bool, FloatArray]]
 ) -> list[Artist]:
     """Draw parts of curves (row, whether measured, points), thin; the axes follow measured ones."""
-    inks, explained = color_rows(ax, rows)
+    # Colours of the rows, and what the legend says of them.
+    colours: list[Any] = [style.SINGLE_ROW] * rows.curves.row.size
+    explained: list[Artist] = []
+    if rows.colors is not None:
+        result, values = rows.colors
+        own, caption = values[rows.curves.row], result.captions.axis(result.name)
+        named = result.labels and result.column_kind != "steps"
+        colours, colour_names = (
+            color_levels(ax, result, own) if named else color_numbers(ax, result, own, values)
+        )
+        if np.isnan(own).any():
+            colour_names = [*colour_names, ("missing", style.SINGLE_ROW)]
+        words = [
+            f"{fit_name(caption, style.LABEL_LENGTH // 2)}: {colour_names[0][0]}",
+            *(word for word, _ in colour_names[1:]),
+        ]
+        explained = [
+            key_line(word, colour, style.LINE_WIDTH)
+            for word, (_, colour) in zip(words, colour_names, strict=True)
+        ]
     alpha = style.ROW_CURVE_ALPHA if rows.colors is None else style.COLORED_ROW_ALPHA
     parts = (("rhale:rows", True, alpha), ("rhale:rows-beyond", False, style.ROW_BEYOND_ALPHA))
     for gid, is_known, opacity in parts:
-        some = [(inks[i], path) for i, known, path in paths if known is is_known]
-        lines = LineCollection([path for _, path in some], colors=[ink for ink, _ in some])
+        some = [(colours[i], path) for i, known, path in paths if known is is_known]
+        lines = LineCollection([path for _, path in some], colors=[colour for colour, _ in some])
         lines.set(linewidth=style.THIN_LINE, alpha=opacity, zorder=1.5 if is_known else 1.4)
-        lines.set(gid=gid, capstyle="butt", label=rows.told)
+        lines.set(gid=gid, capstyle="butt", label=rows.legend_label)
         ax.add_collection(lines, autolim=is_known)
-    entries: list[Artist] = [key_line(rows.told, style.SINGLE_ROW, style.THIN_LINE)]
+    entries: list[Artist] = [key_line(rows.legend_label, style.SINGLE_ROW, style.THIN_LINE)]
     if any(not known for _, known, _ in paths):
         faint = key_line("estimated, not measured", style.SINGLE_ROW, style.THIN_LINE)
         faint.set_alpha(style.STROKE_ALPHA)
@@ -285,46 +255,22 @@ def add_paths(
     return entries + explained
 
 
-def key_line(label: str, ink: Any, width: float) -> Line2D:
+def key_line(label: str, colour: Any, width: float) -> Line2D:
     """A line that only the legend shows."""
-    return Line2D([], [], color=ink, linewidth=width, label=label)
-
-
-def color_rows(ax: Axes, rows: DrawnRows) -> tuple[list[Any], list[Artist]]:
-    """Colours of the rows, and what the legend says of them."""
-    if rows.colors is None:
-        return [style.SINGLE_ROW] * rows.curves.row.size, []
-    result, values = rows.colors
-    own, caption = values[rows.curves.row], result.captions.axis(result.name)
-    named = result.labels and result.column_kind != "steps"
-    inks, told = color_levels(ax, result, own) if named else color_numbers(ax, result, own, values)
-    if np.isnan(own).any():
-        told = [*told, ("missing", style.SINGLE_ROW)]
-    words = [
-        f"{fit_name(caption, style.LABEL_LENGTH // 2)}: {told[0][0]}",
-        *(word for word, _ in told[1:]),
-    ]
-    entries: list[Artist] = [
-        key_line(word, ink, style.LINE_WIDTH) for word, (_, ink) in zip(words, told, strict=True)
-    ]
-    return inks, entries
+    return Line2D([], [], color=colour, linewidth=width, label=label)
 
 
 def color_numbers(
     ax: Axes, result: Result, own: FloatArray, values: FloatArray
 ) -> tuple[list[Any], list[tuple[str, Any]]]:
-    """Colour numbers from low to high; between two quantiles colours change evenly.
-
-    Notes
-    -----
-    Quantiles of all sampled rows and not their range: one far value would leave one colour to all
-    others.
-    """
+    """Colour numbers from low to high; between two quantiles colours change evenly."""
+    # Quantiles of all sampled rows and not their range: one far value would leave one colour
+    # to all others.
     known = values[np.isfinite(values)]
     ends = np.unique(np.quantile(known, COLOUR_QUANTILES)) if known.size else np.zeros(1)
     shares = {1: [0.5], 2: [0.0, 1.0], 3: [0.0, 0.5, 1.0]}[ends.size]
     names = {1: ["only"], 2: ["low", "high"], 3: ["low", "middle", "high"]}[ends.size]
-    inks = [
+    colours = [
         shade(ax, np.interp(v, ends, shares)) if np.isfinite(v) else style.SINGLE_ROW for v in own
     ]
     kind = find_result_axis_kind(result)
@@ -334,11 +280,11 @@ def color_numbers(
         format_label_number(end, 4) if kind == "number" else format_axis_value(float(end), kind)
         for end in ends
     ]
-    told = [
+    colour_names = [
         (f"{name} {word}", shade(ax, share))
         for name, word, share in zip(names, words, shares, strict=True)
     ]
-    return inks, told
+    return colours, colour_names
 
 
 def color_levels(
@@ -353,17 +299,17 @@ def color_levels(
     found, counts = np.unique(place, return_counts=True)
     most = np.sort(found[np.argsort(-counts, kind="stable")[:MAX_COLOURED_LEVELS]])
     if has_free_order(result):
-        inks = {
+        colours = {
             int(k): style.line_style(i + 1).colour for i, k in enumerate(most)
         }  # the first is the curve's
     else:
-        inks = {int(k): shade(ax, k / max(len(result.labels) - 1, 1)) for k in most}
-    told = [(result.labels[k] or "(empty)", ink) for k, ink in inks.items()]
+        colours = {int(k): shade(ax, k / max(len(result.labels) - 1, 1)) for k in most}
+    colour_names = [(result.labels[k] or "(empty)", colour) for k, colour in colours.items()]
     if most.size < found.size:
-        told.append(("other levels", style.SINGLE_ROW))
+        colour_names.append(("other levels", style.SINGLE_ROW))
     mine = np.full(own.size, -1)
     mine[known] = place
-    return [inks.get(int(k), style.SINGLE_ROW) for k in mine], told
+    return [colours.get(int(k), style.SINGLE_ROW) for k in mine], colour_names
 
 
 def shade(ax: Axes, share: float) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matplotlib.colors import LinearSegmentedColormap
 
-from rhale.output import colours as inks
+from rhale.output import colours
 from rhale.plots import theme
 
 SPREAD_ALPHA = 0.20
@@ -40,7 +40,7 @@ class Look(NamedTuple):
 LINE_STYLES = tuple(
     map(
         Look,
-        inks.SERIES_COLOURS,
+        colours.SERIES_COLOURS,
         (
             (0, ()),
             (0, (5, 1.5)),
@@ -57,18 +57,18 @@ LINE_STYLES = tuple(
 
 # Regions, and thirds of the feature with which an effect changes gradually.
 REGION_DASHES = ((0, ()), (0, (5, 1.5)), (0, (6, 1.5, 1.2, 1.5)), (0, (1.2, 1.2)))
-USUAL_REGIONS = tuple(map(Look, inks.REGION_COLOURS, REGION_DASHES, "osD^"))
+USUAL_REGIONS = tuple(map(Look, colours.REGION_COLOURS, REGION_DASHES, "osD^"))
 USUAL_LEVELS = (*USUAL_REGIONS, Look("#444444", (0, (8, 1.5, 3, 1.5)), "v"))
 
 # Pairs of features: colours of the surface and of strength, what has no rows or was not measured.
 SURFACE_MAP = LinearSegmentedColormap.from_list(
-    "rhale surface", [inks.BELOW_ZERO_COLOUR, inks.AT_ZERO_COLOUR, inks.ABOVE_ZERO_COLOUR]
+    "rhale surface", [colours.BELOW_ZERO_COLOUR, colours.AT_ZERO_COLOUR, colours.ABOVE_ZERO_COLOUR]
 )
 STRENGTH_MAP = LinearSegmentedColormap.from_list(
-    "rhale strength", [inks.AT_ZERO_COLOUR, inks.STRENGTH_COLOUR]
+    "rhale strength", [colours.AT_ZERO_COLOUR, colours.STRENGTH_COLOUR]
 )
 IMPORTANCE_MAP = LinearSegmentedColormap.from_list(
-    "rhale importance", [inks.AT_ZERO_COLOUR, inks.EFFECT_COLOUR]
+    "rhale importance", [colours.AT_ZERO_COLOUR, colours.EFFECT_COLOUR]
 )
 
 # Sizes in inches and shares of a panel.
@@ -187,7 +187,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """Read what a style may change; every use asks anew, so that a style ends with its block."""
+        """Read what a style may change; it is looked up at every use, so that a style ends with its block."""
         if name not in CHANGEABLE:
             msg = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(msg)

@@ -1,4 +1,4 @@
-"""What a style may change of every picture: inks, widths of lines, sizes; held by a context."""
+"""What a style may change of every picture: colours, widths of lines, sizes; held by a context."""
 
 from __future__ import annotations
 
@@ -26,45 +26,32 @@ DARK_BACKGROUND, LIGHT, PALE = (
 
 @dataclass(frozen=True)
 class Theme:
-    """What pictures look like, as far as a style may change it.
+    """What pictures look like, as far as a style may change it."""
 
-    Attributes
-    ----------
-    effect, spread, interval, rows, between : str
-        Inks of the mean, of how rows differ, of how well the mean is known, of where rows are,
-        and of how trainings differ.
-    truth, single, common, notes, zero, halo : str
-        Of a known curve, of single rows, of all rows where those of some are drawn, of small
-        letters, of the line of no effect, and of what lies behind letters on colours.
-    curves : tuple of str
-        Of several curves in one panel: outputs, regions, models; none keeps the usual ones.
-    thirds : tuple of str
-        Of an effect that changes gradually, from low to high.
-    lines, size : float
-        Widths of lines and inches of new figures, by the usual ones.
-    figsize : pair of float, optional
-        Inches of new figures.
-    legend : bool
-        Whether pictures have one.
-    """
-
+    # effect, spread, interval, rows, between: colours of the mean, of how rows differ, of how
+    # well the mean is known, of where rows are, and of how trainings differ.
     effect: str = colours.EFFECT_COLOUR
     spread: str = colours.SPREAD_COLOUR
     interval: str = colours.UNCERTAINTY_COLOUR
     rows: str = colours.ROW_COUNT_COLOUR
     between: str = colours.BETWEEN_COLOUR
+    # truth, single, common, notes, zero, halo: of a known curve, of single rows, of all rows
+    # where those of some are drawn, of small letters, of the line of no effect, and of what
+    # lies behind letters on colours.
     truth: str = "#000000"
     single: str = "#777777"
     common: str = "#777777"
     notes: str = "#555555"
     zero: str = "#B0B0B0"
     halo: str = "#FFFFFFB0"
+    # of several curves in one panel: outputs, regions, models; none keeps the usual ones.
     curves: tuple[str, ...] = ()
+    # of an effect that changes gradually, from low to high
     thirds: tuple[str, ...] = colours.THIRD_COLOURS
-    lines: float = 1.0
+    lines: float = 1.0  # lines, size: widths of lines and inches of new figures, by the usual ones.
     size: float = 1.0
-    figsize: tuple[float, float] | None = None
-    legend: bool = True
+    figsize: tuple[float, float] | None = None  # inches of new figures
+    legend: bool = True  # whether pictures have one
 
 
 SEVERAL = ("curves", "thirds")
@@ -124,7 +111,7 @@ _THEME: ContextVar[Theme] = ContextVar("rhale theme", default=DEFAULT_THEME)
 
 
 def current() -> Theme:
-    """Give what holds here and now: other threads and tasks have their own."""
+    """Return the theme of this thread or task; others have their own."""
     return _THEME.get()
 
 
@@ -182,7 +169,10 @@ def style(
     changes: dict[str, Any] = {} if legend is None else {"legend": legend}
     settings: dict[str, Any] = {}
     for name in names:
-        ours, theirs = STYLES[require_style(name)]
+        if name not in STYLES:
+            msg = f"there is no style {name!r}; {near_names(str(name), list(STYLES))}"
+            raise BadSettingError(msg)
+        ours, theirs = STYLES[name]
         changes |= ours
         settings |= theirs
     changes |= read_colors(colors)
@@ -190,14 +180,6 @@ def style(
     settings |= rc or {}
     with mpl.rc_context(cast(Any, settings)), changed(**changes):
         yield
-
-
-def require_style(name: str) -> str:
-    """Refuse a style that nobody knows."""
-    if name not in STYLES:
-        msg = f"there is no style {name!r}; {near_names(str(name), list(STYLES))}"
-        raise BadSettingError(msg)
-    return name
 
 
 def require_size(figsize: Any) -> tuple[float, float]:
@@ -213,13 +195,7 @@ def require_size(figsize: Any) -> tuple[float, float]:
 
 
 def read_colors(colors: Colors | None) -> dict[str, Any]:
-    """Read what colours are asked for as changes of the theme.
-
-    Examples
-    --------
-    >>> read_colors("black"), read_colors(["black", "red"])
-    ({'effect': 'black'}, {'curves': ('black', 'red')})
-    """
+    """Read what colours are asked for as changes of the theme."""
     if colors is None:
         return {}
     if isinstance(colors, str):
@@ -230,25 +206,25 @@ def read_colors(colors: Colors | None) -> dict[str, Any]:
     if unknown:
         msg = f"no colour has the role {unknown[0]!r}; {near_names(str(unknown[0]), list(ROLES))}"
         raise BadSettingError(msg)
-    return {role: _require_ink(role, ink) for role, ink in colors.items()}
+    return {role: _require_colours(role, colour) for role, colour in colors.items()}
 
 
-def _require_ink(role: str, ink: Any) -> Any:
+def _require_colours(role: str, colour: Any) -> Any:
     """Refuse what Matplotlib does not know as a colour; of several curves a list of them."""
     if role not in SEVERAL:
-        _require_color(role, ink)
-        return ink
-    found = (ink,) if isinstance(ink, str) else tuple(ink)
+        _require_color(role, colour)
+        return colour
+    found = (colour,) if isinstance(colour, str) else tuple(colour)
     if not found or (role == "thirds" and len(found) != len(colours.THIRD_COLOURS)):
         wanted = "three colours" if role == "thirds" else "at least one colour"
-        msg = f"{role!r} needs {wanted}; found {ink!r}"
+        msg = f"{role!r} needs {wanted}; found {colour!r}"
         raise BadSettingError(msg)
     for one in found:
         _require_color(role, one)
     return found
 
 
-def _require_color(role: str, ink: Any) -> None:
-    if not is_color_like(ink):
-        msg = f"{ink!r} is no colour for {role!r}; give a name such as 'black', or '#0072B2'"
+def _require_color(role: str, colour: Any) -> None:
+    if not is_color_like(colour):
+        msg = f"{colour!r} is no colour for {role!r}; give a name such as 'black', or '#0072B2'"
         raise BadSettingError(msg)

@@ -10,11 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import (
     Formatter,
-    FuncFormatter,
     Locator,
-    LogLocator,
     MaxNLocator,
-    NullLocator,
 )
 
 from rhale.effects.result import Result, find_result_axis_kind, reach
@@ -47,13 +44,7 @@ class DurationLocator(Locator):
         return self.tick_values(*self.axis.get_view_interval())  # type: ignore[union-attr]
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
-        """Ticks between two numbers of seconds.
-
-        Examples
-        --------
-        >>> DurationLocator(4).tick_values(0.0, 7200.0).tolist()
-        [0.0, 1800.0, 3600.0, 5400.0, 7200.0]
-        """
+        """Ticks between two numbers of seconds."""
         low, high = min(vmin, vmax), max(vmin, vmax)
         least = (high - low) / self.most
         if not CLOCK_STEPS[0] <= least <= CLOCK_STEPS[-1]:
@@ -73,13 +64,7 @@ class DurationFormatter(Formatter):
         return self.format_ticks([x])[0]
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
-        """Write all ticks.
-
-        Examples
-        --------
-        >>> DurationFormatter().format_ticks([0.0, 1800.0, 3600.0])
-        ['0 min', '30 min', '60 min']
-        """
+        """Write all ticks."""
         ticks = np.asarray(values, dtype=np.float64)
         whole = {name: np.allclose(ticks / u, np.rint(ticks / u)) for name, u in TICK_UNITS.items()}
         name = next((name for name in TICK_UNITS if whole[name]), "s")
@@ -87,11 +72,6 @@ class DurationFormatter(Formatter):
             f"{tick / TICK_UNITS[name] + 0.0:.10g} {name}".replace("-", MINUS_SIGN)
             for tick in ticks
         ]
-
-
-def write_feature_ticks(ax: Axes, result: Result, *, ticks: int = MAX_TICKS) -> None:
-    """Write the values of a feature along x as what they are."""
-    dress_places(ax, find_result_axis_kind(result), reach(result), ticks=ticks)
 
 
 def dress_places(
@@ -116,15 +96,6 @@ def dress_places(
         axis.set_major_formatter(DurationFormatter())
 
 
-def dress_log(ax: Axes, *, ticks: int = 8) -> None:
-    """Write plain numbers along a logarithmic x axis, as many as have room."""
-    low, high = ax.get_xlim()
-    finest = next((parts for parts in LOG_PARTS if count_log(low, high, parts) <= ticks), (1.0,))
-    ax.xaxis.set_major_locator(LogLocator(subs=finest, numticks=ticks))
-    ax.xaxis.set_major_formatter(FuncFormatter(log_text))
-    ax.xaxis.set_minor_locator(NullLocator())
-
-
 def count_log(low: float, high: float, parts: Sequence[float]) -> int:
     """Count such parts of the powers of ten between two numbers.
 
@@ -141,11 +112,6 @@ def count_log(low: float, high: float, parts: Sequence[float]) -> int:
 def log_text(value: float, position: int | None) -> str:  # noqa: ARG001
     """Write the number at a tick (a function with a name, so that figures can be pickled)."""
     return format_rounded_number(value, 3)
-
-
-def has_calendar(result: Result) -> bool:
-    """Tell whether dates are in the years 1 to 9999; others are shown in days."""
-    return in_calendar(reach(result))
 
 
 def in_calendar(ends: tuple[float, float]) -> bool:

@@ -32,27 +32,14 @@ VIEW_MARGIN = 0.02  # of the axis, beside all values
 
 
 class AxisView(NamedTuple):
-    """How the axis of one feature is shown.
+    """How the axis of one feature is shown."""
 
-    Attributes
-    ----------
-    limits : pair of float, optional
-        The part that is shown; all of it if None.
-    is_log : bool
-        Whether the axis is logarithmic.
-    order : tuple of str
-        Levels in the order in which they stand; none where they stand as they were measured.
-    beyond : str
-        What far values are not shown, in words, where nobody asked for limits.
-    cut : pair of bool
-        Whether there are some on the left, and on the right.
-    """
-
-    limits: tuple[float, float] | None = None
-    is_log: bool = False
+    limits: tuple[float, float] | None = None  # the part that is shown; all of it if None
+    is_log: bool = False  # whether the axis is logarithmic
+    # levels in the order in which they stand; none where they stand as they were measured.
     order: tuple[str, ...] = ()
-    beyond: str = ""
-    cut: tuple[bool, bool] = (False, False)
+    beyond: str = ""  # what far values are not shown, in words, where no limits were given.
+    cut: tuple[bool, bool] = (False, False)  # whether there are some on the left, and on the right
 
     @property
     def is_plain(self) -> bool:
@@ -139,15 +126,9 @@ def read_view(
 ) -> AxisView:
     """Read how the axis of one feature is to be shown.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        Of one feature; levels are ordered by the effect of the first.
-    limits, xscale, sort
-        As in `plot_effect`, or a mapping from features to these.
-    alone : bool
-        Whether the feature is the only one in the picture: what it cannot have is then an error.
-        Among others it is left out, as options are given for all of them.
+    Levels are ordered by the effect of the first result. If the feature is `alone` in the picture, an
+    option that it cannot have is an error; among others the option is left out, as it is given for
+    all of them.
     """
     first = results[0]
     limits, xscale = of_feature(limits, first.name, None), of_feature(xscale, first.name, "auto")
@@ -160,7 +141,13 @@ def read_view(
         return PLAIN_VIEW
     if first.labels:
         if alone:
-            refuse_numbers_only(first, limits, xscale)
+            # Refuse to cut or to bend an axis of levels.
+            asked = f"limits={limits!r}" if limits is not None else f"xscale={xscale!r}"
+            if limits is not None or xscale == "log":
+                msg = (
+                    f"{asked} needs an axis of numbers, and {first.name!r} has levels; leave it out"
+                )
+                raise BadSettingError(msg)
         return AxisView(order=order_levels_by_effect(first, sort, alone=alone))
     if alone and sort is not None:
         msg = f"sort={sort!r} orders levels, and {first.name!r} has none; leave it out"
@@ -208,14 +195,6 @@ def require_choice(option: str, chosen: Any, known: Sequence[str]) -> None:
         raise BadSettingError(msg)
 
 
-def refuse_numbers_only(result: Result, limits: Any, xscale: str) -> None:
-    """Refuse to cut or to bend an axis of levels."""
-    asked = f"limits={limits!r}" if limits is not None else f"xscale={xscale!r}"
-    if limits is not None or xscale == "log":
-        msg = f"{asked} needs an axis of numbers, and {result.name!r} has levels; leave it out"
-        raise BadSettingError(msg)
-
-
 def read_axis_limits(result: Result, limits: Any) -> tuple[float, float] | None:
     """Read which part of the axis is shown: quantiles of the rows, or two values."""
     if limits is None:
@@ -252,13 +231,7 @@ def read_axis_ends(result: Result, limits: Any) -> tuple[float, float]:
 
 
 def read_shares(text: str) -> tuple[float, float]:
-    """Read shares of the rows.
-
-    Examples
-    --------
-    >>> read_shares("1%..99%"), read_shares("2.5 % .. 97.5 %")
-    ((0.01, 0.99), (0.025, 0.975))
-    """
+    """Read shares of the rows."""
     found = QUANTILE_LIMITS_PATTERN.fullmatch(text)
     try:
         low, high = (float(share) / 100 for share in found.groups()) if found else (1.0, 0.0)

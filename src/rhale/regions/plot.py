@@ -1,4 +1,4 @@
-"""Who differs: the curves of regions over the common one, and the tree of their rules."""
+"""Pictures of regions: their curves over the common one, the legend, and the tree of their rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import Affine2D, Affine2DBase, ScaledTranslation, Transform
+from matplotlib.transforms import Affine2D, Affine2DBase, ScaledTranslation
 
 from rhale.comparison.overlay import moved
 from rhale.effects.alignment import align
@@ -42,7 +42,7 @@ from rhale.plots.categorical_axis import (
 from rhale.plots.labels import LITERAL, fit_name, folded
 from rhale.plots.proportion import keep_in_proportion
 from rhale.plots.view import PLAIN_VIEW, AxisView, Limits, Scale, Sort, read_view
-from rhale.regions.result import Region, RegionTree, Split
+from rhale.regions.result import RegionTree, Split
 from rhale.regions.wording import ALL_ROWS, call_features, join_words, short_rules
 from rhale.stats.arrays import BoolArray, FloatArray
 
@@ -72,7 +72,7 @@ class RegionCurve(NamedTuple):
 
 
 def require_regions(effect: Result) -> RegionTree:
-    """Find the regions of an effect, in words for people; refuse where nobody asked for them."""
+    """Find the regions of an effect, in words for people; refuse where they were not requested."""
     if effect.regions is not None:
         return call_features(effect.regions, effect.captions)
     msg = f"{effect.name!r} has no regions to plot: they were not asked for; call "
@@ -88,41 +88,36 @@ def read_region_curves(
 ) -> list[RegionCurve]:
     """Read the curves of an effect's regions, or of thirds where it changes gradually.
 
-    Parameters
-    ----------
-    effect : Effect or LevelEffect
-        With regions.
-    layers : Layers
-        Where curves are zero, and the level of the interval.
-    smooth : bool
-        As in `Effect.curve`.
-    view : AxisView
-        Which part of the axis is shown.
-
-    Returns
-    -------
-    list of RegionCurve
-        The four largest at most, in the order of the tree; none where there is one region.
-
-    Notes
-    -----
-    A curve is known up to a constant. Each is moved to agree with the common curve where its
-    zero is: on average over the rows of the region ("mean"), at the first value that they have
-    ("start"), on average over the stretch that they cover ("uniform").
+    At most the four largest are read, in the order of the tree, and none where there is one region.
     """
+    # A curve is known up to a constant. Each is moved to agree with the common curve where
+    # its zero is: on average over the rows of the region ("mean"), at the first value that
+    # they have ("start"), on average over the stretch that they cover ("uniform").
     tree = require_regions(effect)
     regions, looks = (tree.thirds, style.THIRDS) if tree.thirds else (tree.regions, style.REGIONS)
     if len(regions) < 2:
         return []
     common = read_item(effect, layers.center, layers.level, smooth=smooth)
     curves: list[RegionCurve] = []
-    for place, look in zip(choose_largest(regions), looks, strict=False):
+    # Choose the regions with the most rows, in their order.
+    by_size = sorted(range(len(regions)), key=lambda i: -regions[i].share_of_rows)
+    for place, look in zip(sorted(by_size[:MAX_REGION_CURVES]), looks, strict=False):
         region = regions[place].effect
         item = read_item(region, layers.center, layers.level, smooth=smooth)
         if is_constant(region):
             item = item._replace(path=find_point(common, region))
         else:
-            lift = find_lift(common, item, layers.center)
+            # How far a region's curve must rise to agree with the common one, where its zero is.
+            low, high = reach(region)
+            if not (common.path.x.size and item.path.x.size):
+                lift = 0.0
+            elif (layers.center or "mean") == "mean":
+                lift = align(region, common.result)
+            else:
+                x = np.array([low])
+                if layers.center == "uniform":
+                    x = region.axis if region.labels else np.linspace(low, high, N_EVEN)
+                lift = float(np.nanmean(read_common(common, region, x)))
             item = read_item(region, layers.center, layers.level, smooth=smooth, view=view)
             item = moved(item, lift)
             item = item._replace(path=mask_region_curve(item))
@@ -160,12 +155,6 @@ def certain(item: Item) -> Item:
     return item._replace(path=item.path._replace(low=none, high=none), missing=missing)
 
 
-def choose_largest(regions: Sequence[Region]) -> list[int]:
-    """Choose the regions with the most rows, in their order."""
-    by_size = sorted(range(len(regions)), key=lambda i: -regions[i].share_of_rows)
-    return sorted(by_size[:MAX_REGION_CURVES])
-
-
 def find_point(common: Item, result: Result) -> Trace:
     """The one place of a region with one value, on the common curve; nothing else is known."""
     if not common.path.x.size:
@@ -175,30 +164,13 @@ def find_point(common: Item, result: Result) -> Trace:
 
 
 def read_common(common: Item, result: Result, x: FloatArray) -> FloatArray:
-    """Read the common curve at places on the axis of a region."""
+    """Read the common curve at places on the axis of a region; nan where it has no such level."""
     if not result.labels:
         return np.interp(x, common.path.x, common.path.curve)
-    slots = lay_out_levels([common.result, result])
-    return _at_slots(common, slots, slots.locate(result, x))
-
-
-def find_lift(common: Item, item: Item, center: Center | None) -> float:
-    """How far a region's curve must rise to agree with the common one, where its zero is."""
-    if not (common.path.x.size and item.path.x.size):
-        return 0.0
-    if (center or "mean") == "mean":
-        return align(item.result, common.result)
-    low, high = reach(item.result)
-    x = np.array([low])
-    if center == "uniform":
-        x = item.result.axis if item.result.labels else np.linspace(low, high, N_EVEN)
-    return float(np.nanmean(read_common(common, item.result, x)))
-
-
-def _at_slots(item: Item, slots: LevelLayout, places: FloatArray) -> FloatArray:
-    """Values of levels at places, nan where there is no such level."""
-    x = slots.locate(item.result, item.path.x)
-    known = dict(zip(x.tolist(), item.path.curve.tolist(), strict=True))
+    layout = lay_out_levels([common.result, result])
+    own = layout.locate(common.result, common.path.x)
+    known = dict(zip(own.tolist(), common.path.curve.tolist(), strict=True))
+    places = layout.locate(result, x)
     return np.array([known.get(place, np.nan) for place in places.tolist()])
 
 
@@ -244,17 +216,7 @@ def count_rest(tree: RegionTree, drawn: Sequence[RegionCurve]) -> str:
 def describe_tree(tree: RegionTree, length: int = 10_000) -> str:
     """Say in one sentence what tells rows apart, and how much of the spread that is.
 
-    Parameters
-    ----------
-    tree : RegionTree
-        Whose.
-    length : int
-        About as many letters as the sentence should have: long names are shortened.
-
-    Examples
-    --------
-    >>> describe_tree(RegionTree("age", "y", "none", "rows hardly differ", ()))
-    'no regions: rows hardly differ'
+    The sentence has about `length` letters: long names are shortened.
     """
     share, most = (
         write_share(*read_explained_share(tree)),
@@ -274,15 +236,7 @@ def describe_tree(tree: RegionTree, length: int = 10_000) -> str:
 
 
 def describe_briefly(tree: RegionTree, length: int) -> str:
-    """Say the same in about so many letters, above a small panel.
-
-    Examples
-    --------
-    >>> from rhale.regions.result import Split
-    >>> tree = RegionTree("age", "y", "found", "", (), (Split(0, "sex", 1, 0.5),), 0.92, 0.01)
-    >>> describe_briefly(tree, 30)
-    'by sex (92 ± 1 %)'
-    """
+    """Say the same in about so many letters, above a small panel."""
     share = write_share(*read_explained_share(tree))
     if tree.gradual is not None:
         return f"gradually with {fit_name(tree.gradual, max(8, length - 30))} ({share})"
@@ -292,13 +246,7 @@ def describe_briefly(tree: RegionTree, length: int) -> str:
 
 
 def format_row_percent(share: float) -> str:
-    """Write a share of the rows in per cent; few rows are not none.
-
-    Examples
-    --------
-    >>> format_row_percent(0.483), format_row_percent(0.003), format_row_percent(0.0)
-    ('48 %', '0.3 %', '0 %')
-    """
+    """Write a share of the rows in per cent; few rows are not none."""
     return f"{100 * share:.1g} %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
 
 
@@ -314,18 +262,10 @@ MIN_RULE_LETTERS = 26  # letters of a rule beside a second column
 
 
 class LegendSpace(NamedTuple):
-    """Where a legend stands, and how long its words may be.
+    """Where a legend stands, and how long its words may be."""
 
-    Attributes
-    ----------
-    outside : bool
-        Above the axes; else inside, in smaller letters.
-    line : int
-        Letters of a line.
-    """
-
-    outside: bool
-    line: int
+    outside: bool  # above the axes; else inside, in smaller letters
+    line: int  # letters of a line
 
     @property
     def size(self) -> str:
@@ -352,13 +292,7 @@ def room_inside(ax: Axes) -> LegendSpace:
 
 
 def room_above(*, turned: bool) -> LegendSpace:
-    """Find out how much room it has above the curves of a new figure.
-
-    Parameters
-    ----------
-    turned : bool
-        Whether names of levels stand beside the axes.
-    """
+    """Find out how much room it has above the curves of a new figure."""
     inches = style.REGION_SIZE[0] - (NAMES_BESIDE if turned else NUMBERS_BESIDE)
     return LegendSpace(
         outside=True, line=canvas.wide_letters(canvas.magnify() * inches, style.LEGEND_TEXT)
@@ -443,12 +377,7 @@ class Twig(NamedTuple):
 def grow_twigs(tree: RegionTree, inches: float = np.inf) -> list[Twig]:
     """List the conditions of a tree from top to bottom, each before what hangs on it.
 
-    Parameters
-    ----------
-    tree : RegionTree
-        With splits.
-    inches : float
-        Width of the tree: conditions are written as short as it needs.
+    Conditions are written as short as the width of the tree, `inches`, needs.
     """
     twigs = [Twig(ALL_ROWS, 0, -1, tuple(range(len(tree))))]
 
@@ -478,22 +407,8 @@ def _regions_below(splits: Sequence[Split], place: int) -> Iterator[int]:
 def name_end(tree: RegionTree, path: Path, length: int) -> str:
     """Write what the last split of a path adds, in at most so many letters.
 
-    Parameters
-    ----------
-    tree : RegionTree
-        Which the path is of.
-    path : tuple of (Split, bool)
-        Splits from the first one on, and whether their first side is taken. What several of them
-        say about one feature is said in one.
-    length : int
-        Most letters.
-
-    Examples
-    --------
-    >>> tree = RegionTree("x", "y", "found", "", ())
-    >>> old, middle = Split(0, "age", 0, 30.0), Split(1, "age", 0, 50.0)
-    >>> name_end(tree, ((old, False), (middle, True)), 30)
-    '30 < age ≤ 50'
+    `path` holds the splits from the first one on, and whether their first side is taken. What several
+    of them say about one feature is written as one condition.
     """
     same = [step for step in path if step[0].feature == path[-1][0].feature]
     chain = []
@@ -523,21 +438,8 @@ def draw_rule_tree(
 ) -> list[Text]:
     """Draw the rules of a tree.
 
-    Parameters
-    ----------
-    ax : Axes
-        Where; lines and ticks of the axes are taken away.
-    tree : RegionTree
-        With splits.
-    colours : mapping of int to str
-        Colours of the regions whose curves are drawn.
-    within : bool
-        Shorten conditions to the width of the axes; False where a layout engine makes room.
-
-    Returns
-    -------
-    list of Text
-        One for each condition, gid rhale:rule.
+    Lines and ticks of the axes are taken away. `within` shortens conditions to the width of the axes;
+    it is False where a layout engine makes room.
     """
     ax.set_axis_off()
     ax.set_gid("rhale:tree")
@@ -545,9 +447,15 @@ def draw_rule_tree(
     letters += ScaledTranslation(0, 1, cast(Affine2DBase, ax.transAxes))
     width = ax.get_window_extent().width / ax.figure.dpi
     twigs = grow_twigs(tree, width if within else np.inf)
-    heights = [-TREE_TOP_MARGIN - PITCH * line for line in range(len(twigs))]
+    heights: list[float] = [-TREE_TOP_MARGIN - PITCH * line for line in range(len(twigs))]
     for twig, y in zip(twigs[1:], heights[1:], strict=True):
-        draw_branch(ax, letters, twig, (heights[twig.parent], y))
+        # A thin line leads from a condition to what it hangs on.
+        left, right = INDENT * (twig.depth - 1) + STEM, INDENT * twig.depth
+        foot = heights[twig.parent] - FOOT
+        line = Line2D([left, left, right], [foot, y, y], transform=letters)
+        line.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, gid="rhale:branch", zorder=1)
+        line.set(in_layout=False, clip_on=False)
+        ax.add_artist(line)
     written = []
     for twig, y in zip(twigs, heights, strict=True):
         share = format_row_percent(sum(tree[region].share_of_rows for region in twig.regions))
@@ -555,31 +463,15 @@ def draw_rule_tree(
             "" if twig.parent < 0 else f"  {share}"
         )
         colour = None if twig.region is None else colours.get(twig.region)
-        written.append(write_twig(ax, letters, twig, (y, words, colour)))
+        # A condition stands in a box; the box of a region has the colour of its curve.
+        left = INDENT * twig.depth + PAD
+        text = ax.text(left, y, words, transform=letters, va="center", **LITERAL)
+        edge, thick = (colour, style.LINE_WIDTH) if colour else (style.ZERO_LINE, style.THIN_LINE)
+        box = {"boxstyle": "round,pad=0.3", "edgecolor": edge, "linewidth": thick}
+        text.set_bbox({**box, "facecolor": ax.figure.get_facecolor()})
+        text.set(fontsize=style.LEGEND_TEXT, gid="rhale:rule", zorder=2)
+        written.append(text)
     return written
-
-
-def draw_branch(ax: Axes, letters: Transform, twig: Twig, heights: tuple[float, float]) -> None:
-    """Draw the thin line from a condition to what it hangs on."""
-    left, right = INDENT * (twig.depth - 1) + STEM, INDENT * twig.depth
-    above, y = heights
-    line = Line2D([left, left, right], [above - FOOT, y, y], transform=letters)
-    line.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, gid="rhale:branch", zorder=1)
-    line.set(in_layout=False, clip_on=False)
-    ax.add_artist(line)
-
-
-def write_twig(
-    ax: Axes, letters: Transform, twig: Twig, line: tuple[float, str, str | None]
-) -> Text:
-    """Write a condition in a box, of a region in its colour."""
-    y, words, colour = line
-    text = ax.text(INDENT * twig.depth + PAD, y, words, transform=letters, va="center", **LITERAL)
-    edge, width = (colour, style.LINE_WIDTH) if colour else (style.ZERO_LINE, style.THIN_LINE)
-    box = {"boxstyle": "round,pad=0.3", "edgecolor": edge, "linewidth": width}
-    text.set_bbox({**box, "facecolor": ax.figure.get_facecolor()})
-    text.set(fontsize=style.LEGEND_TEXT, gid="rhale:rule", zorder=2)
-    return text
 
 
 SLIVER = (1.0, 0.01)  # axes of a tree have no width of their own: its words get what they need
@@ -658,25 +550,25 @@ def plot_regions(
     curves = read_region_curves(effect, layers, smooth=smooth, view=view)
     common = read_item(effect, center, level, smooth=smooth, view=view)
     field, beside = open_panels(effect, curves, ax, view)
-    board = field.board
-    room = room_above(turned=board.turned) if ax is None else room_inside(board.ax)
+    oriented = field.oriented
+    room = room_above(turned=oriented.horizontal) if ax is None else room_inside(oriented.ax)
     curves = rename(curves, tree, room.label, " of rows" if room.outside else "")
     if is_constant(effect):
         field.draw_constant([common], level)
     else:
         columns = draw_region_curves(field, common, curves, layers)
-        keep_in_proportion(board, among)
+        keep_in_proportion(oriented, among)
         if curves and ax is not None:  # no room for much: the tree tells regions by colour, too
             columns = ([] if beside else columns[0], columns[1][:1])
         title = describe_tree(tree, int(BOLD * room.line))
-        add_columns(board.ax, columns, title, room)
+        add_columns(oriented.ax, columns, title, room)
     field.name_places(effect)
-    label_oriented_axes(board, [effect], center)
+    label_oriented_axes(oriented, [effect], center)
     field.name_scale()
     if beside is not None:
         colours = {curve.place: curve.look.colour for curve in curves}
         draw_rule_tree(beside, tree, colours, within=ax is not None)
-    return board.ax
+    return oriented.ax
 
 
 def open_panels(
@@ -687,34 +579,36 @@ def open_panels(
 ) -> tuple[PlotAxis, Axes | None]:
     """Find or make the axes of the curves, and those of the tree where it is drawn."""
     results = [effect, *(curve.item.result for curve in curves)]
-    slots, tree = (
+    layout, tree = (
         lay_out_levels(results, view.order) if effect.labels else None,
         require_regions(effect),
     )
     has_tree = bool(tree.splits) and not tree.thirds and bool(curves)
     if ax is None:
-        turned = slots is not None and should_turn(slots, None)
-        board, beside = new_region_panels(tree if has_tree else None, slots, turned=turned)
+        turned = layout is not None and should_turn(layout, None)
+        oriented, beside = new_region_panels(tree if has_tree else None, layout, turned=turned)
     elif isinstance(ax, Axes):
-        board, beside = OrientedAxes(ax, slots is not None and should_turn(slots, ax)), None
+        oriented, beside = OrientedAxes(ax, layout is not None and should_turn(layout, ax)), None
     else:
         first, second = canvas.given_pair(ax)
-        board, beside = OrientedAxes(first), second if has_tree else None
+        oriented, beside = OrientedAxes(first), second if has_tree else None
         second.set_axis_off()
     return (
-        ContinuousAxis(board.ax, view=view) if slots is None else CategoricalAxis(board, slots)
+        ContinuousAxis(oriented.ax, view=view)
+        if layout is None
+        else CategoricalAxis(oriented, layout)
     ), beside
 
 
 def new_region_panels(
-    tree: RegionTree | None, slots: LevelLayout | None, *, turned: bool
+    tree: RegionTree | None, layout: LevelLayout | None, *, turned: bool
 ) -> tuple[OrientedAxes, Axes | None]:
     """Make a figure for the curves, and for the tree beside them."""
     width, height = (canvas.magnify() * inches for inches in style.REGION_SIZE)
-    if turned and slots is not None:
-        height = max(height, turned_height(slots, 1.6))
+    if turned and layout is not None:
+        height = max(height, turned_height(layout, 1.6))
     if tree is None:
-        board = OrientedAxes(canvas.new_axes((width, height)), turned)
+        oriented = OrientedAxes(canvas.new_axes((width, height)), turned)
         beside = None
     else:
         tree_width, tree_height = tree_size(tree)
@@ -723,14 +617,14 @@ def new_region_panels(
         )
         cast(ConstrainedLayoutEngine, figure.get_layout_engine()).set(w_pad=REGION_PAD_INCHES)
         columns = figure.add_gridspec(1, 2, width_ratios=SLIVER)
-        board, beside = (
+        oriented, beside = (
             OrientedAxes(figure.add_subplot(columns[0]), turned),
             figure.add_subplot(columns[1]),
         )
-        canvas.write_plain_numbers(board.ax, 8)
+        canvas.write_plain_numbers(oriented.ax, 8)
     if turned:
-        canvas.write_plain_values(board.ax)
-    return board, beside
+        canvas.write_plain_values(oriented.ax)
+    return oriented, beside
 
 
 def draw_region_curves(
@@ -739,7 +633,13 @@ def draw_region_curves(
     """Draw all curves; return what a legend explains: regions, and the rest."""
     field.begin()
     if not curves:
-        return draw_alone(field, common, layers)
+        # Draw the common curve where there are no regions; return what a legend explains.
+        effect, level = common.result, layers.level
+        explained = field.draw_one(common, "all rows", level, uncertainty=layers.uncertainty)
+        explained += field.draw_gaps(effect) + field.draw_counts(effect)
+        field.draw_aside([common], level)
+        field.fit()
+        return explained[:2], explained[2:]
     rest = [field.draw_common(common, "all rows")]
     drawn = [curve for curve in curves if curve.item.path.x.size]
     for index, curve in enumerate(drawn):
@@ -767,13 +667,3 @@ def make_key(curve: RegionCurve, size: float = 6.0, *, is_point: bool = False) -
     if is_point or curve.item.result.column_kind == "categories":
         key.set(marker=marker, markersize=size, linestyle="none")
     return key
-
-
-def draw_alone(field: PlotAxis, common: Item, layers: Layers) -> tuple[list[Artist], list[Artist]]:
-    """Draw the common curve where there are no regions; return what a legend explains."""
-    effect, level = common.result, layers.level
-    explained = field.draw_one(common, "all rows", level, uncertainty=layers.uncertainty)
-    explained += field.draw_gaps(effect) + field.draw_counts(effect)
-    field.draw_aside([common], level)
-    field.fit()
-    return explained[:2], explained[2:]

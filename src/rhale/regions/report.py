@@ -1,4 +1,4 @@
-"""Who differs, in one sentence."""
+"""Regions on the page: how they differ in sentences, their curves, their table and partners."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from rhale.report.numbers import (
     order_chart_levels,
     places,
     round_for_chart,
-    scale_trace,
     simplify,
     steps_differ,
     trace_along,
@@ -45,7 +44,7 @@ from rhale.report.sentences import (
     shorten_middle,
     unbroken,
 )
-from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.arrays import FloatArray
 from rhale.stats.distributions import Z_SCORE_95
 
 # --- What the curves of regions do over the stretch that all have: numbers behind a sentence
@@ -74,35 +73,18 @@ class RegionTrend(NamedTuple):
 
 @dataclass(frozen=True)
 class RegionComparison:
-    """Regions over one stretch.
+    """Regions over one stretch."""
 
-    Attributes
-    ----------
-    start, stop : str
-        The stretch, in words.
-    tells_all : bool
-        Whether it stands for all that the regions have in common: it is all of it, or two curves
-        are multiples of one another. Otherwise it is where they differ most.
-    courses : tuple of RegionTrend
-        What each region does there.
-    apart : tuple of int
-        The two that differ most.
-    is_sure : bool
-        Whether these two differ by more than chance could make.
-    n_left : int
-        How many regions are not compared: too few rows, or on another stretch.
-    output : str
-        What is moved, in words.
-    """
-
-    start: str
+    start: str  # start, stop: the stretch, in words
     stop: str
+    # whether it stands for all that the regions have in common: it is all of it, or two
+    # curves are multiples of one another. Otherwise it is where they differ most.
     tells_all: bool
-    courses: tuple[RegionTrend, ...]
-    apart: tuple[int, int]
-    is_sure: bool
-    n_left: int = 0
-    output: str = "the prediction"
+    trends: tuple[RegionTrend, ...]  # what each region does there
+    apart: tuple[int, int]  # the two that differ most
+    is_sure: bool  # whether these two differ by more than chance could make
+    n_left: int = 0  # how many regions are not compared: too few rows, or on another stretch.
+    output: str = "the prediction"  # what is moved, in words
 
 
 def compare_regions(
@@ -110,19 +92,8 @@ def compare_regions(
 ) -> RegionComparison | None:
     """Follow the curves of regions over the stretch on which they differ most.
 
-    Parameters
-    ----------
-    effect : Effect or LevelEffect
-        The effect of all rows, which knows how places are written.
-    regions : sequence of Region
-        At least two.
-    who : sequence of str
-        What to call each.
-
-    Returns
-    -------
-    RegionComparison or None
-        None where fewer than two regions have a stretch, or two levels, in common.
+    `effect` is that of all rows, which knows how places are written. None is returned where fewer
+    than two regions have a stretch, or two levels, in common.
     """
     kept, places = shared_places(regions)
     if len(kept) < 2:
@@ -140,7 +111,7 @@ def compare_regions(
         tells_all=last - first == len(places[0]) - 1
         or effect.column_kind == "categories"
         or are_multiples(heights),
-        courses=tuple(RegionTrend(who[i], change) for i, change in zip(kept, changes, strict=True)),
+        trends=tuple(RegionTrend(who[i], change) for i, change in zip(kept, changes, strict=True)),
         apart=apart,
         is_sure=abs(one.size - other.size) > limit * error,
         n_left=len(regions) - len(kept),
@@ -151,24 +122,20 @@ def compare_regions(
 def farthest_apart(heights: FloatArray, *, has_order: bool) -> tuple[tuple[int, int], int, int]:
     """Find the two curves, and the two places, between which their difference changes most.
 
-    Parameters
-    ----------
-    heights : ndarray of shape (n_curves, n_places)
-        Curves, each up to a constant.
-    has_order : bool
-        Whether places have an order: the ends are taken where they tell most of it.
-
-    Examples
-    --------
-    >>> farthest_apart(np.array([[0.0, 1, 2, 3], [0, 0, 0, 0], [0, 1, 5, 6]]), has_order=True)
-    ((1, 2), 0, 3)
+    `heights` has shape (n_curves, n_places). If places have an order, the two ends are taken where
+    most of the change lies between them.
     """
     pairs = list(combinations(range(len(heights)), 2))
     gaps = [heights[i] - heights[j] for i, j in pairs]
     best = int(np.argmax([np.ptp(gap) for gap in gaps]))
     gap = gaps[best]
     if has_order and abs(gap[-1] - gap[0]) >= MIN_CHANGE_SHARE * np.ptp(gap) > 0:
-        return pairs[best], *narrow_interval(gap)
+        # The stretch on which nearly all of the change happens; the ends, if that is most of it.
+        share = (gap - gap[0]) / (gap[-1] - gap[0])
+        start = int(np.flatnonzero(share <= REST)[-1])
+        stop = start + int(np.flatnonzero(share[start:] >= 1 - REST)[0])
+        is_narrow = stop - start < MAX_STEEP_SHARE * (gap.size - 1)
+        return (pairs[best], start, stop) if is_narrow else (pairs[best], 0, gap.size - 1)
     low, high = int(np.argmin(gap)), int(np.argmax(gap))
     first, last = (
         sorted((low, high)) if has_order else rising(heights[list(pairs[best])], low, high)
@@ -176,28 +143,8 @@ def farthest_apart(heights: FloatArray, *, has_order: bool) -> tuple[tuple[int, 
     return pairs[best], first, last
 
 
-def narrow_interval(gap: FloatArray) -> tuple[int, int]:
-    """Positions between which nearly all of a change happens; the ends, if that is most of the way.
-
-    Examples
-    --------
-    >>> narrow_interval(np.arange(9.0)), narrow_interval(np.array([0, 0, 0, 0, 0, 0, 0, 1.0, 2.0]))
-    ((0, 8), (6, 8))
-    """
-    share = (gap - gap[0]) / (gap[-1] - gap[0])
-    start = int(np.flatnonzero(share <= REST)[-1])
-    stop = start + int(np.flatnonzero(share[start:] >= 1 - REST)[0])
-    return (start, stop) if stop - start < MAX_STEEP_SHARE * (gap.size - 1) else (0, gap.size - 1)
-
-
 def are_multiples(heights: FloatArray) -> bool:
-    """Tell whether of two curves, each up to a constant, one is so many times the other.
-
-    Examples
-    --------
-    >>> are_multiples(np.array([[0.0, 1, 4], [1, 3, 9]])), are_multiples(np.array([[0, 1.0], [1, 1]]))
-    (True, False)
-    """
+    """Tell whether of two curves, each up to a constant, one is so many times the other."""
     if len(heights) != 2:
         return False
     strong, weak = sorted(heights - heights.mean(axis=1, keepdims=True), key=lambda h: -np.ptp(h))
@@ -218,13 +165,8 @@ def rising(heights: FloatArray, low: int, high: int) -> tuple[int, int]:
 def shared_places(regions: Sequence[Region]) -> tuple[list[int], list[FloatArray]]:
     """Find places that regions have in common, and the regions that have them.
 
-    Returns
-    -------
-    kept : list of int
-        Regions that can be compared. One that would leave less than half of the rows of the
-        largest region is left out, and so is one of few rows, or with a single value.
-    places : list of ndarray of shape (n_places,)
-        The places of each, on its own axis.
+    A region that would leave less than half of the rows of the largest one is left out, and so is one
+    of few rows, or with a single value. Places are those on the axis of each region, (n_places,).
     """
     able = [
         i
@@ -315,34 +257,39 @@ MAX_RULE_LETTERS_IN_TEXT, MAX_NAME_LETTERS_IN_TEXT = 80, 60
 
 
 def tell_regions(effect: Result) -> str:
-    """Say who differs, and how, and how far to trust it; nothing where nobody asked.
-
-    Parameters
-    ----------
-    effect : Effect or LevelEffect
-        The effect of all rows, with its regions.
-    """
+    """Say which rows differ, how, and how sure that is; nothing where regions were not requested."""
     tree = effect.regions
     if tree is None:
         return ""
     name = isolated(shorten_middle(effect.captions.feature(effect.name), MAX_NAME_LETTERS_IN_TEXT))
     if tree.state == "doubtful":
-        return doubtful_sentence(tree, name)
+        # Say that something was seen that the model's own steps could make.
+        names = dict.fromkeys(split.feature for split in tree.doubtful)
+        who = listed(
+            [isolated(shorten_middle(one, MAX_NAME_LETTERS_IN_TEXT)) for one in names], most=3
+        )
+        return (
+            f"There are hints that the effect of {name} differs {f'by {who}' if who else 'between rows'}, "
+            "but no larger than the steps of the model."
+        )
     if len(tree) < 2:
         return f"No regions: {clean(tree.why) or 'none was found'}."
     if tree.gradual is not None:
         return gradual_sentence(effect, tree, name)
-    return region_sentence(effect, tree, name)
-
-
-def doubtful_sentence(tree: RegionTree, name: str) -> str:
-    """Say that something was seen that the model's own steps could make."""
-    names = dict.fromkeys(split.feature for split in tree.doubtful)
-    who = listed([isolated(shorten_middle(one, MAX_NAME_LETTERS_IN_TEXT)) for one in names], most=3)
-    return (
-        f"There are hints that the effect of {name} differs {f'by {who}' if who else 'between rows'}, "
-        "but no larger than the steps of the model."
-    )
+    # Compare the regions, and say how much of the spread they explain.
+    groups = "groups" if tree.state == "given" else "regions"
+    found = compare_regions(effect, tree.regions, [where(region) for region in tree])
+    if found is None:
+        return f"The {groups} have no stretch of {name} in common to compare.{they_explain(tree)}"
+    if found.is_sure:
+        sentence = capital(difference_sentence(found, groups, name)) + this_explains(tree)
+    elif tree.state == "given" or explained(tree) == UNMEASURED:
+        sentence = f"The {groups} differ in the effect of {name} by no more than chance could make."
+        sentence += they_explain(tree) if explained(tree) != UNMEASURED else ""
+    else:
+        sentence = f"The effect of {name} differs between {len(tree)} {groups} in its shape"
+        sentence += this_explains(tree)
+    return sentence + left_out(found, groups)
 
 
 def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
@@ -355,7 +302,7 @@ def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
     ]
     start = f"The effect of {name} changes gradually with {partner}"
     start += f", and differs by {listed(others)}" if others else ""
-    start += which_explains(tree)
+    start += f", which explains {explained(tree)} {of_the_spread(tree)}" if explained(tree) else ""
     ends = (tree.thirds[0], tree.thirds[-1]) if len(tree.thirds) > 1 else ()
     who = [where(region) for region in ends]
     if len(tree.thirds) == 3:  # values that many rows share leave fewer
@@ -366,35 +313,27 @@ def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
     return f"{start}: {over(found)} {in_order(found)}."
 
 
-def region_sentence(effect: Result, tree: RegionTree, name: str) -> str:
-    """Compare the regions, and say how much of the spread they explain."""
-    groups = "groups" if tree.state == "given" else "regions"
-    found = compare_regions(effect, tree.regions, [where(region) for region in tree])
-    if found is None:
-        return f"The {groups} have no stretch of {name} in common to compare.{they_explain(tree)}"
-    if found.is_sure:
-        told = capital(difference_sentence(found, groups, name)) + this_explains(tree)
-    elif tree.state == "given" or explained(tree) == UNMEASURED:
-        told = f"The {groups} differ in the effect of {name} by no more than chance could make."
-        told += they_explain(tree) if explained(tree) != UNMEASURED else ""
-    else:
-        told = f"The effect of {name} differs between {len(tree)} {groups} in its shape"
-        told += this_explains(tree)
-    return told + left_out(found, groups)
-
-
 def difference_sentence(found: RegionComparison, groups: str, name: str) -> str:
     """Say how regions differ that do."""
     if (ratio := ratio_words(found)) is not None:
-        return ratio_sentence(found, name, ratio)
-    if len(found.courses) > MOST_TOLD:
-        start = f"of {len(found.courses)} {groups} two differ most: "
-        two = tuple(found.courses[i] for i in found.apart)
+        # Compare two regions whose curves go the same way: the stronger one comes first.
+        strong, weak = sorted(found.trends, key=lambda trend: -abs(trend.change.size))
+        sizes = [amount(trend.change) for trend in (strong, weak)]
+        way = way_of(strong.change, abs(strong.change.size))
+        is_long = len(weak.who) > MAX_NAME_LETTERS_IN_TEXT and not found.n_left
+        weak_who = "elsewhere" if is_long else weak.who
+        return (
+            f"{strong.who} the effect of {name} is {ratio} that {weak_who} "
+            f"({over(found)} {way} by {sizes[0]} and by {sizes[1]})"
+        )
+    if len(found.trends) > MOST_TOLD:
+        start = f"of {len(found.trends)} {groups} two differ most: "
+        two = tuple(found.trends[i] for i in found.apart)
         return f"{start}{over(found)} {in_groups(two)}"
     start = (
         f"the effect of {name} differs most {write_region_interval(found)}: there {found.output}"
     )
-    return f"{over(found) if found.tells_all else start} {in_groups(found.courses)}"
+    return f"{over(found) if found.tells_all else start} {in_groups(found.trends)}"
 
 
 def left_out(found: RegionComparison, groups: str) -> str:
@@ -405,30 +344,13 @@ def left_out(found: RegionComparison, groups: str) -> str:
     return f" {found.n_left} {words} not compared: too few rows, or on another stretch."
 
 
-def ratio_sentence(found: RegionComparison, name: str, ratio: str) -> str:
-    """Compare two regions whose curves go the same way: the stronger one comes first."""
-    strong, weak = sorted(found.courses, key=lambda course: -abs(course.change.size))
-    sizes = [amount(course.change) for course in (strong, weak)]
-    way = way_of(strong.change, abs(strong.change.size))
-    is_long = len(weak.who) > MAX_NAME_LETTERS_IN_TEXT and not found.n_left
-    weak_who = "elsewhere" if is_long else weak.who
-    return (
-        f"{strong.who} the effect of {name} is {ratio} that {weak_who} "
-        f"({over(found)} {way} by {sizes[0]} and by {sizes[1]})"
-    )
-
-
 def ratio_words(found: RegionComparison) -> str | None:
-    """How many times as strong one of two regions is; None where that cannot be told.
-
-    Notes
-    -----
-    Rows of two regions are different rows, so the errors are independent, and relative errors of
-    a ratio add up as squares.
-    """
-    if len(found.courses) != 2 or not found.tells_all:
+    """How many times as strong one of two regions is; None where that cannot be told."""
+    # Rows of two regions are different rows, so the errors are independent, and relative
+    # errors of a ratio add up as squares.
+    if len(found.trends) != 2 or not found.tells_all:
         return None
-    changes = sorted((c.change for c in found.courses), key=lambda change: -abs(change.size))
+    changes = sorted((c.change for c in found.trends), key=lambda change: -abs(change.size))
     strong, weak = changes
     largest = abs(strong.size)
     ways = {way_of(change, largest) for change in changes}
@@ -440,13 +362,13 @@ def ratio_words(found: RegionComparison) -> str | None:
     return "about twice" if 1.9 <= ratio < 2.1 else f"about {format_report_number(ratio, 2)} times"
 
 
-def in_groups(courses: Sequence[RegionTrend]) -> str:
+def in_groups(trends: Sequence[RegionTrend]) -> str:
     """List what regions do, those that go one way together: "rises by 3 where a, by 1 where b"."""
-    largest = max(abs(course.change.size) for course in courses)
-    order = sorted(courses, key=lambda course: -abs(course.change.size))
+    largest = max(abs(trend.change.size) for trend in trends)
+    order = sorted(trends, key=lambda trend: -abs(trend.change.size))
     said: list[str] = []
     for way in DIRECTIONS[:3]:
-        mine = [course for course in order if way_of(course.change, largest) == way]
+        mine = [trend for trend in order if way_of(trend.change, largest) == way]
         if not mine:
             continue
         if way == "hardly moves":
@@ -456,24 +378,24 @@ def in_groups(courses: Sequence[RegionTrend]) -> str:
             said.append(
                 f"{way} {join_clauses(sizes) if len(mine) == len(order) else ', '.join(sizes)}"
             )
-    unclear = [course.who for course in order if way_of(course.change, largest) == "unclear"]
+    unclear = [trend.who for trend in order if way_of(trend.change, largest) == "unclear"]
     more = f"; {' or '.join(unclear)} these rows do not tell which way it goes" if unclear else ""
     return join_clauses(said) + more
 
 
-def by_size(courses: Sequence[RegionTrend]) -> dict[str, list[str]]:
+def by_size(trends: Sequence[RegionTrend]) -> dict[str, list[str]]:
     """Who changes by how much; those that change alike together."""
     found: dict[str, list[str]] = {}
-    for course in courses:
-        found.setdefault(amount(course.change), []).append(course.who)
+    for trend in trends:
+        found.setdefault(amount(trend.change), []).append(trend.who)
     return found
 
 
 def in_order(found: RegionComparison) -> str:
     """Say what two ends do, the first one first: "rises by 1 in the lowest third, and by 3 ..."."""
-    largest = max(abs(course.change.size) for course in found.courses)
+    largest = max(abs(trend.change.size) for trend in found.trends)
     said, last = [], ""
-    for who, change in found.courses:
+    for who, change in found.trends:
         way = way_of(change, largest)
         verb = "" if way == last else f"{way} "
         if way == "unclear":
@@ -487,13 +409,7 @@ def in_order(found: RegionComparison) -> str:
 
 
 def join_clauses(said: Sequence[str]) -> str:
-    """Join parts of a sentence.
-
-    Examples
-    --------
-    >>> join_clauses(["a"]), join_clauses(["a", "b", "c"])
-    ('a', 'a, b, and c')
-    """
+    """Join parts of a sentence."""
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])}, and {said[-1]}"
 
 
@@ -540,11 +456,6 @@ def explained(tree: RegionTree) -> str:
     return write_share(share, error)
 
 
-def which_explains(tree: RegionTree) -> str:
-    """Say how much a gradual change explains."""
-    return f", which explains {explained(tree)} {of_the_spread(tree)}" if explained(tree) else ""
-
-
 def this_explains(tree: RegionTree) -> str:
     """The same as the end of a sentence."""
     return f"; this explains {explained(tree)} {of_the_spread(tree)}." if explained(tree) else "."
@@ -581,21 +492,11 @@ class RegionPath:
 
 @dataclass(frozen=True)
 class RegionLine:
-    """The curve of one region, where it stands beside the common one.
+    """The curve of one region, where it stands beside the common one."""
 
-    Attributes
-    ----------
-    row : int
-        Which row of the table of regions it is.
-    path : RegionPath
-        As the model has it.
-    smooth : RegionPath or None
-        With small steps evened out, where that can be told from it.
-    """
-
-    row: int
-    path: RegionPath
-    smooth: RegionPath | None
+    row: int  # which row of the table of regions it is
+    path: RegionPath  # as the model has it
+    smooth: RegionPath | None  # with small steps evened out, where that can be told from it.
 
 
 @dataclass(frozen=True)
@@ -613,31 +514,18 @@ class RegionRow:
 
 @dataclass(frozen=True)
 class RegionPart:
-    """Who differs in one feature and output.
+    """Who differs in one feature and output."""
 
-    Attributes
-    ----------
-    reading : str
-        The sentence.
-    lines : tuple of RegionLine
-        What is drawn; nothing where there is one region.
-    rows : tuple of RegionRow
-        The table: all regions, or the thirds of what the effect changes with gradually.
-    gradual : bool
-        Whether these are thirds.
-    partners : str
-        With whom the spread goes; nothing where that is not known.
-    """
-
-    reading: str
-    lines: tuple[RegionLine, ...] = ()
+    reading: str  # the sentence
+    lines: tuple[RegionLine, ...] = ()  # what is drawn; nothing where there is one region
+    # the table: all regions, or the thirds of what the effect changes with gradually.
     rows: tuple[RegionRow, ...] = ()
-    gradual: bool = False
-    partners: str = ""
+    gradual: bool = False  # whether these are thirds
+    partners: str = ""  # with whom the spread goes; nothing where that is not known
 
 
 def regions_of(effect: Result) -> RegionPart | None:
-    """Read off an effect what is said and drawn of its regions; None where nobody asked."""
+    """Gather what is said and drawn of the regions of an effect; None where none were requested."""
     tree = effect.regions
     if tree is None:
         return None
@@ -646,9 +534,23 @@ def regions_of(effect: Result) -> RegionPart | None:
         return RegionPart(tell_regions(effect), partners=partners)
     gradual = tree.gradual is not None and len(tree.thirds) > 1
     shown = tree.thirds if gradual else tree.regions
+    lines: list[RegionLine] = []
+    if not is_constant(effect):
+        # Curves of the regions that have most rows, moved to where the common one is zero.
+        able = [i for i, region in enumerate(shown) if not is_constant(region.effect)]
+        largest = sorted(able, key=lambda i: -shown[i].share_of_rows)[:MOST_LINES]
+        drawn = {i: trace_region(effect, shown[i].effect) for i in sorted(largest)}
+        part = find_shown_part(effect)
+        paths = [effect.trace(), *drawn.values()]
+        seen = np.concatenate([path.curve[is_inside(path.x, part)] for path in paths])
+        span = float(np.ptp(seen))
+        for i, path in drawn.items():
+            region = shown[i].effect
+            line = make_region_path(effect, region, path, span)
+            lines.append(RegionLine(i, line, smooth_path(effect, region, span)))
     return RegionPart(
         reading=unbroken(tell_regions(effect)),
-        lines=() if is_constant(effect) else draw_lines(effect, shown),
+        lines=tuple(lines),
         rows=tuple(row_of(region) for region in shown),
         gradual=gradual,
         partners=partners,
@@ -668,25 +570,6 @@ def row_of(region: Region) -> RegionRow:
     )
 
 
-def draw_lines(effect: Result, regions: Sequence[Region]) -> tuple[RegionLine, ...]:
-    """Curves of the regions that have most rows, moved to where the common one is zero."""
-    able = [i for i, region in enumerate(regions) if not is_constant(region.effect)]
-    largest = sorted(able, key=lambda i: -regions[i].share_of_rows)[:MOST_LINES]
-    drawn = {i: trace_region(effect, regions[i].effect) for i in sorted(largest)}
-    part = find_shown_part(effect)
-    paths = [effect.trace(), *drawn.values()]
-    seen = np.concatenate([path.curve[is_inside(path.x, part)] for path in paths])
-    span = float(np.ptp(seen))
-    return tuple(
-        RegionLine(
-            i,
-            make_region_path(effect, regions[i].effect, path, span),
-            smooth_path(effect, regions[i].effect, span),
-        )
-        for i, path in drawn.items()
-    )
-
-
 def trace_region(effect: Result, region: Result, *, smooth: bool = False) -> Trace:
     """The curve of a region, where it has rows, on the scale of the common one; no spread."""
     path = trace_along(region, find_shown_part(effect), smooth=smooth)
@@ -700,27 +583,24 @@ def trace_region(effect: Result, region: Result, *, smooth: bool = False) -> Tra
 
 def make_region_path(effect: Result, region: Result, path: Trace, span: float) -> RegionPath:
     """The points that a line needs, with the digits that can be seen."""
-    where, kept = choose_region_points(effect, region, path, span)
+    # Places as drawn, and which points these are; levels stand where the common ones do.
+    if form_of(effect) == "levels":
+        order = {effect.labels[i]: place for place, i in enumerate(order_chart_levels(effect))}
+        kept = np.array([i for i, n in enumerate(region.labels) if n in order], dtype=np.int64)
+        where: Numbers = tuple(order[region.labels[i]] for i in kept.tolist())
+    else:
+        part = find_shown_part(effect)
+        seen = path._replace(x=np.log(path.x)) if part.is_log else path
+        kept = (
+            np.arange(path.x.size)
+            if region.labels
+            else simplify(seen, MAX_REGION_CURVE_POINTS, span)
+        )
+        where = places(effect, inside(effect, path.x[kept]), part)
     half = (path.high[kept] - path.low[kept]) / 2
     return RegionPath(
         where, round_for_chart(path.curve[kept], span), round_for_chart(half, span, 3)
     )
-
-
-def choose_region_points(
-    effect: Result, region: Result, path: Trace, span: float
-) -> tuple[Numbers, IntArray]:
-    """Places as drawn, and which points these are; levels stand where the common ones do."""
-    if form_of(effect) == "levels":
-        order = {effect.labels[i]: place for place, i in enumerate(order_chart_levels(effect))}
-        kept = np.array([i for i, n in enumerate(region.labels) if n in order], dtype=np.int64)
-        return tuple(order[region.labels[i]] for i in kept.tolist()), kept
-    part = find_shown_part(effect)
-    seen = scale_trace(path, log=part.is_log)
-    kept = (
-        np.arange(path.x.size) if region.labels else simplify(seen, MAX_REGION_CURVE_POINTS, span)
-    )
-    return places(effect, inside(effect, path.x[kept]), part), kept
 
 
 def inside(effect: Result, x: FloatArray) -> FloatArray:
@@ -729,22 +609,14 @@ def inside(effect: Result, x: FloatArray) -> FloatArray:
 
 
 def smooth_path(effect: Result, region: Result, span: float) -> RegionPath | None:
-    """The line without its small steps; None where nobody could tell the two apart."""
+    """The line without its small steps; None where the difference could not be seen."""
     if not steps_differ(region, trace_region(effect, region)):
         return None
     return make_region_path(effect, region, trace_region(effect, region, smooth=True), span)
 
 
 def partners_in_words(tree: RegionTree) -> str:
-    """List with whom the spread goes, however they act; nothing where that is not known.
-
-    Examples
-    --------
-    >>> from rhale.regions.result import Partner
-    >>> told = (Partner("income", 0.6, 0.02), Partner("age", 0.12, 0.01), Partner("x", 0.01, 0.02))
-    >>> partners_in_words(RegionTree("a", "y", "none", "", (), partners=told, unexplained=0.2))
-    'The spread goes with income 60 ± 2 %, age 12 ± 1 %; with no feature 20 %.'
-    """
+    """List with whom the spread goes, however they act; nothing where that is not known."""
     sure = [
         f"{isolated(shorten_middle(name, MAX_PARTNER_NAME_LETTERS))} {write_share(share, error)}"
         for name, share, error in tree.partners
@@ -766,19 +638,8 @@ MAX_PARTNERS_IN_TEXT = 3
 
 
 def tell_partners(found: Partners, captions: Captions) -> str:
-    """Name the partners that count, largest share first; nothing where none does.
-
-    Parameters
-    ----------
-    found : Partners
-        Of one feature and output.
-    captions : Captions
-        What people read for features.
-
-    Notes
-    -----
-    Those that only go with another partner are left out: they would be named twice.
-    """
+    """Name the partners that count, largest share first; nothing where none does."""
+    # Those that only go with another partner are left out: they would be named twice.
     some = [one for one in found if one.counts and one.is_proxy_of is None]
     names = [
         f"{isolated(clean(captions.feature(one.feature), MAX_PARTNER_NAME_LETTERS))} ({write_share(one.share)})"

@@ -96,21 +96,18 @@ def to_vega(chart: Any) -> dict[str, Any]:
     known = version if version in vl_convert.get_vegalite_versions() else None
     vega: dict[str, Any] = vl_convert.vegalite_to_vega(chart.to_dict(), vl_version=known)
     del vega["$schema"]
-    vega["signals"] = [*vega.get("signals", []), *name_titles(vega)]
+    # Make titles of axes values that the page sets: Vega-Lite itself takes but fixed words.
+    for group in (vega, *all_marks(vega)):
+        for axis in group.get("axes", ()):
+            if axis.get("title") in TITLES:
+                axis["title"] = {"signal": TITLES[axis["title"]]}
+    titles = [{"name": name, "value": EMPTY_TITLE} for name in TITLES.values()]
+    vega["signals"] = [*vega.get("signals", []), *titles]
     for i, mark in enumerate(all_marks(vega)):
         styles = [style for style in mark.get("style", ()) if "-" in style]
         if styles:  # Vega writes names, not styles, into the classes of its SVG; names differ
             mark["name"] = f"{styles[0]} n{i}"
     return vega
-
-
-def name_titles(vega: dict[str, Any]) -> list[dict[str, str]]:
-    """Make titles of axes values that the page sets: Vega-Lite itself takes but fixed words."""
-    for group in (vega, *all_marks(vega)):
-        for axis in group.get("axes", ()):
-            if axis.get("title") in TITLES:
-                axis["title"] = {"signal": TITLES[axis["title"]]}
-    return [{"name": name, "value": EMPTY_TITLE} for name in TITLES.values()]
 
 
 def all_marks(group: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -205,7 +202,12 @@ def curve_panel(x: Any) -> Any:
         data("singles")
         .mark_line(style="single-line", strokeWidth=THIN, clip=True)
         .encode(x, y, detail="k:N"),
-        *row_layers(x, y),
+        *[
+            data(name)
+            .mark_line(style=style, strokeWidth=THIN, clip=True)
+            .encode(x, y, detail="k:N")
+            for name, style in (("estimated", "estimated-line"), ("measured", "measured-line"))
+        ],
         band.mark_area(style="mean-area", clip=True).encode(x, y_axis("", "low"), y2="high"),
         data("line").mark_line(style="effect-line", strokeWidth=LINE, clip=True).encode(x, y),
         dots.mark_rule(style="spread-rule", strokeWidth=5, clip=True).encode(
@@ -222,14 +224,6 @@ def curve_panel(x: Any) -> Any:
         hover_line(x),
     ]
     return alt.layer(*layers).properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
-
-
-def row_layers(x: Any, y: Any) -> list[Any]:
-    """Curves of sampled rows: where they were measured, and where they are estimated."""
-    return [
-        data(name).mark_line(style=style, strokeWidth=THIN, clip=True).encode(x, y, detail="k:N")
-        for name, style in (("estimated", "estimated-line"), ("measured", "measured-line"))
-    ]
 
 
 def room_layer(y: Any) -> Any:

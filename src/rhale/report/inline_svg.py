@@ -24,23 +24,11 @@ DPI = 160  # of these images
 STYLE = "max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt"
 
 
-def draw_inline_svg(draw: Callable[..., Any], told: str, *what: Any, **options: Any) -> str:
-    """Draw by one of the plots, and write the figure as an element of HTML.
-
-    Parameters
-    ----------
-    draw : callable
-        Makes a figure, and returns its axes.
-    told : str
-        For those who do not see the picture.
-    *what, **options
-        What `draw` takes.
-
-    Notes
-    -----
-    Small and of bounded size, whatever is drawn. Letters stay text, in fonts that the reader has. pyplot does not know the figure, so that the
-    notebook does not show it again.
-    """
+def draw_inline_svg(draw: Callable[..., Any], description: str, *what: Any, **options: Any) -> str:
+    """Draw by one of the plots, and write the figure as an element of HTML."""
+    # Small and of bounded size, whatever is drawn. Letters stay text, in fonts that the
+    # reader has. pyplot does not know the figure, so that the notebook does not show it
+    # again.
     settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "rhale"}
     text = StringIO()
     with mpl.rc_context(settings), canvas.unlisted():
@@ -50,18 +38,10 @@ def draw_inline_svg(draw: Callable[..., Any], told: str, *what: Any, **options: 
             if sum(len(path) for path in artist.get_paths()) > MAX_SVG_POINTS:
                 artist.set_rasterized(True)
         figure.savefig(text, format="svg", dpi=DPI, metadata=NO_METADATA)
-    return as_element(text.getvalue(), told)
-
-
-def as_element(svg: str, told: str) -> str:
-    """Make one element of a file that Matplotlib wrote.
-
-    Notes
-    -----
-    Its style sheet would hold for the whole notebook, so that its words move to the element. Names
-    of parts begin with the fingerprint of the picture: pictures in one notebook share none.
-    Coordinates keep a hundredth of a point.
-    """
+    # Make one element of a file that Matplotlib wrote. Its style sheet would hold for the whole
+    # notebook, so that its words move to the element. Names of parts begin with the fingerprint of
+    # the picture: pictures in one notebook share none. Coordinates keep a hundredth of a point.
+    svg = text.getvalue()
     mark = hashlib.sha256(svg.encode()).hexdigest()[:12]
     called = set(re.findall(r"""(?:url\(#|href="#)([^)"]+)""", svg))
     body = svg[svg.index("<svg") :]
@@ -78,7 +58,7 @@ def as_element(svg: str, told: str) -> str:
         return SVG_COORDINATES.sub(round_coordinates, text)
 
     body = TAG.sub(tidy, body)
-    head = f'<svg role="img" aria-label="{escape(told)}" style="{STYLE}"'
+    head = f'<svg role="img" aria-label="{escape(description)}" style="{STYLE}"'
     return head + body.removeprefix("<svg").rstrip()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Protocol
 
@@ -47,14 +47,7 @@ class Curve(Protocol):
 
 
 def write_sparkline_path(shape: Curve) -> str:
-    """Write the curve as the path of a picture of WIDTH by HEIGHT; levels become short strokes.
-
-    Examples
-    --------
-    >>> from rhale.report.numbers import Shape
-    >>> write_sparkline_path(Shape("curve", x=(0.0, 1.0), y=(0.0, 1.0)))
-    'M2 22L94 2'
-    """
+    """Write the curve as the path of a picture of WIDTH by HEIGHT; levels become short strokes."""
     low, high = shape.shown or (-math.inf, math.inf)
     points = [
         (math.log(x) if shape.log else x, y)
@@ -98,17 +91,7 @@ TEXT_CELL_STYLE = ' style="text-align:left"'
 
 
 def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequence[str]) -> str:
-    """Write the largest effects as a table.
-
-    Parameters
-    ----------
-    ranked : sequence of Effect, LevelEffect or Profile
-        Largest first.
-    provenance : mapping
-        What was explained, and how.
-    notes : sequence of str
-        About the whole.
-    """
+    """Write the largest effects as a table."""
     several = len({effect.output for effect in ranked}) > 1
     heads = ["feature", *(["output"] if several else []), "curve", "importance ± error"]
     differ = any(effect.regions is not None for effect in ranked)
@@ -141,6 +124,12 @@ def table(
     )
 
 
+def table_row(*groups: tuple[str, Iterable[str]]) -> str:
+    """Write one line of a table: groups of cells, each of one style, whose texts are HTML."""
+    cells = [f"<td{look}>{text}</td>" for look, texts in groups for text in texts]
+    return f"<tr>{''.join(cells)}</tr>"
+
+
 def row(effect: Result, scale: float, *, several: bool, differ: bool = False) -> str:
     """Write one line of the table; what is rounding beside the scale is zero."""
     size, error, *spread = read_size_numbers(effect, scale)
@@ -148,13 +137,15 @@ def row(effect: Result, scale: float, *, several: bool, differ: bool = False) ->
     words = [named(captions.feature(effect.name))]
     words += [
         *([named(captions.output(effect.output))] if several else []),
-        draw_effect_sparkline(effect),
+        write_curve_svg(write_sparkline_path(shape_of(effect))),
     ]
-    cells = [f"<td{TEXT_CELL_STYLE}>{word}</td>" for word in words]
-    cells += [f"<td{NUMBER_CELL_STYLE}>{n}</td>" for n in (sized(size, error), spread_of(*spread))]
-    if differ:
-        cells.append(f"<td{TEXT_CELL_STYLE}>{named(differs_by(effect.regions, captions))}</td>")
-    return f"<tr>{''.join(cells)}<td{TEXT_CELL_STYLE}>{effect.column_kind}</td></tr>"
+    numbers = [sized(size, error), spread_of(*spread)]
+    more = [named(differs_by(effect.regions, captions))] if differ else []
+    return table_row(
+        (TEXT_CELL_STYLE, words),
+        (NUMBER_CELL_STYLE, numbers),
+        (TEXT_CELL_STYLE, [*more, effect.column_kind]),
+    )
 
 
 def sized(size: float, error: float) -> str:
@@ -168,20 +159,14 @@ def spread_of(spread: float, error: float) -> str:
 
 
 def effect_as_html(effect: Result) -> str:
-    """Write one effect: its curve, numbers, sentences, notes.
-
-    Parameters
-    ----------
-    effect : Effect, LevelEffect or Profile
-        What to show.
-    """
+    """Write one effect: its curve, numbers, sentences, notes."""
     captions, is_prediction = effect.captions, effect.quantity == "prediction"
     output = captions.value_axis(effect.output)
     on = output if is_prediction else f"effect on {output}"
     size, error, *spread = read_size_numbers(effect, effect.importance)
-    told = f"importance {sized(size, error)}"
+    importance = f"importance {sized(size, error)}"
     counted = f"{effect.n_parts} {effect.parts if effect.n_parts != 1 else effect.parts[:-1]}"
-    facts = [told, f"typical spread {spread_of(*spread)}", counted]
+    facts = [importance, f"typical spread {spread_of(*spread)}", counted]
     if effect.regions is not None and (who := differs_by(effect.regions, captions)):
         facts.append(f"differs in this model by {who}")
     name = captions.axis(effect.name)
@@ -191,17 +176,22 @@ def effect_as_html(effect: Result) -> str:
         folded_notes(effect.notes),
     ]
     if not is_constant(effect):
-        parts.insert(0, curve_of(effect, clean(f"{name}: {on}, {told}", LONGEST_NOTE)))
+        # Draw the curve.
+        from rhale.plots.choice import plot_result_by_options  # tables need no Matplotlib
+        from rhale.report import inline_svg
+
+        limits = {"max_curves": MOST_SINGLE_CURVES} if effect.parts == "points" else {}
+        parts.insert(
+            0,
+            inline_svg.draw_inline_svg(
+                plot_result_by_options,
+                clean(f"{name}: {on}, {importance}", LONGEST_NOTE),
+                effect,
+                kind="curve",
+                **limits,
+            ),
+        )
     return card(name, on, parts)
-
-
-def curve_of(effect: Result, told: str) -> str:
-    """Draw the curve."""
-    from rhale.plots.choice import plot_result_by_options  # tables need no Matplotlib
-    from rhale.report import inline_svg
-
-    limits = {"max_curves": MOST_SINGLE_CURVES} if effect.parts == "points" else {}
-    return inline_svg.draw_inline_svg(plot_result_by_options, told, effect, kind="curve", **limits)
 
 
 def card(name: str, what: str, parts: Sequence[str]) -> str:
@@ -219,21 +209,16 @@ def folded_notes(notes: Sequence[str]) -> str:
     """Notes that are read on demand; nothing if there are none."""
     if not notes:
         return ""
-    told = [clean(note, LONGEST_NOTE) for note in notes[:MOST_NOTES]]
-    told += [f"and {len(notes) - MOST_NOTES} more"] if len(notes) > MOST_NOTES else []
+    lines = [clean(note, LONGEST_NOTE) for note in notes[:MOST_NOTES]]
+    lines += [f"and {len(notes) - MOST_NOTES} more"] if len(notes) > MOST_NOTES else []
     counted = "1 note" if len(notes) == 1 else f"{len(notes)} notes"
-    items = "".join(f"<li>{escape(text)}</li>" for text in told)
+    items = "".join(f"<li>{escape(text)}</li>" for text in lines)
     return f"<details><summary>{counted}</summary><ul>{items}</ul></details>"
 
 
 def named(name: str) -> str:
     """Write a name that is taken for nothing but a name, whatever its direction."""
     return f"<bdi>{escape(clean(name, MAX_NOTEBOOK_NAME_LETTERS))}</bdi>"
-
-
-def draw_effect_sparkline(effect: Result) -> str:
-    """Draw the shape of the curve."""
-    return write_curve_svg(write_sparkline_path(shape_of(effect)))
 
 
 def write_curve_svg(path: str) -> str:

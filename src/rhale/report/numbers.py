@@ -79,99 +79,59 @@ class Line:
 
 @dataclass(frozen=True)
 class RowLines:
-    """Curves of sampled rows beside that of an effect; places as in `Shape`.
+    """Curves of sampled rows beside that of an effect; places as in `Shape`."""
 
-    Attributes
-    ----------
-    x : tuple of float
-        Places; of levels that stand below one another 0, 1, 2, ...
-    low, step : float
-        What 0 of the rows is, and what 1 is more.
-    rows : tuple of tuple of int
-        How far each row is off the curve at these places, in whole numbers from 0 to `ROW_STEPS`,
-        so that pages stay small.
-    first, last : tuple of int
-        The outermost places that each row was moved to: beyond them it is estimated.
-    told : str
-        How many rows they are, of how many.
-    """
-
-    x: Numbers
-    low: float
+    x: Numbers  # places; of levels that stand below one another 0, 1, 2,
+    low: float  # low, step: what 0 of the rows is, and what 1 is more
     step: float
+    # how far each row is off the curve at these places, in whole numbers from 0 to
+    # `ROW_STEPS`, so that pages stay small.
     rows: tuple[tuple[int, ...], ...]
+    # first, last: the outermost places that each row was moved to: beyond them it is
+    # estimated.
     first: tuple[int, ...]
     last: tuple[int, ...]
-    told: str
+    told: str  # how many rows they are, of how many
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What is drawn of one result.
+    """What is drawn of one result."""
 
-    Attributes
-    ----------
-    form : {"curve", "dates", "levels", "constant"}
-        Which kind of chart.
-    x, y, spread, low, high : tuple of float
-        The curve, how rows differ, the interval of the mean. Dates are milliseconds since 1970,
-        durations are in `unit`, named levels are 0, 1, 2, ...
-    dots : bool
-        Whether the points are all there is: levels, and not points of a smooth curve.
-    unit : str
-        Unit of the axis: of durations, "day" for dates, nothing for numbers.
-    bins : Bins
-        Bins or steps; none for profiles.
-    limits, rows : tuple of float
-        Where the rows are: limits of a histogram (only the outer two if it has equal steps), and
-        its heights from 0 to 100. For levels: no limits, and the rows of each.
-    labels : tuple of str
-        Names of levels, where they stand below one another.
-    missing : MissingPoint or None
-        The point of missing values.
-    singles : tuple of tuple of float
-        Curves of a few single rows, at `x`.
-    row_lines : RowLines or None
-        Curves of sampled rows, which a reader may ask for.
-    smooth : Line or None
-        The curve with its small steps evened out, where that can be told from the curve.
-    reach, jumps : tuple of float, and tuple of these
-        Ends of the axis of slopes where bars of jumps are cut; the place and size of each jump.
-    log : bool
-        Whether the axis is logarithmic.
-    sorted : bool
-        Whether levels, which have no order of their own, stand by their effect.
-    titles : tuple of str
-        What stands beside the axes: of the effect, of the feature, of slopes.
-    shown : tuple of float
-        Ends of the part of the axis that is shown at first; nothing where all of it is.
-    beyond : str
-        What this leaves out, in words.
-    """
-
-    form: Form
+    form: Form  # which kind of chart
+    # x, y, spread, low, high: the curve, how rows differ, the interval of the mean. Dates are
+    # milliseconds since 1970, durations are in `unit`, named levels are 0, 1, 2, ...
     x: Numbers = ()
     y: Numbers = ()
     spread: Numbers = ()
     low: Numbers = ()
     high: Numbers = ()
+    # whether the points are all there is: levels, and not points of a smooth curve.
     dots: bool = False
-    unit: str = ""
-    bins: Bins = Bins()
+    unit: str = ""  # unit of the axis: of durations, "day" for dates, nothing for numbers.
+    bins: Bins = Bins()  # bins or steps; none for profiles
+    # limits, rows: where the rows are: limits of a histogram (only the outer two if it has
+    # equal steps), and its heights from 0 to 100. For levels: no limits, and the rows of
+    # each.
     limits: Numbers = ()
     rows: Numbers = ()
-    labels: tuple[str, ...] = ()
-    missing: MissingPoint | None = None
-    singles: tuple[Numbers, ...] = ()
-    row_lines: RowLines | None = None
+    labels: tuple[str, ...] = ()  # names of levels, where they stand below one another
+    missing: MissingPoint | None = None  # the point of missing values
+    singles: tuple[Numbers, ...] = ()  # curves of a few single rows, at `x`
+    row_lines: RowLines | None = None  # curves of sampled rows, which a reader may ask for
+    # the curve with its small steps evened out, where that can be told from the curve.
     smooth: Line | None = None
+    # reach, jumps: ends of the axis of slopes where bars of jumps are cut; the place and size
+    # of each jump.
     reach: Numbers = ()
     jumps: tuple[Numbers, ...] = ()
-    log: bool = False
-    sorted: bool = False
+    log: bool = False  # whether the axis is logarithmic
+    sorted: bool = False  # whether levels, which have no order of their own, stand by their effect.
+    # what stands beside the axes: of the effect, of the feature, of slopes.
     titles: tuple[str, ...] = ()
+    # ends of the part of the axis that is shown at first; nothing where all of it is.
     shown: Numbers = ()
-    beyond: str = ""
+    beyond: str = ""  # what this leaves out, in words
 
 
 def shape_of(result: Result, *, sampled: bool = False) -> Shape:
@@ -225,7 +185,7 @@ def make_chart_line(result: Result, path: Trace, kept: IntArray, part: ShownPart
 
 
 def smooth_line(result: Result, path: Trace, part: ShownPart) -> Line | None:
-    """The curve without its small steps; None where nobody could tell the two apart."""
+    """The curve without its small steps; None where the difference could not be seen."""
     if not steps_differ(result, path):
         return None
     even = trace_along(result, part, smooth=True)
@@ -275,11 +235,6 @@ def thin_parts(x: FloatArray, lines: FloatArray, part: ShownPart) -> IntArray:
     if not part.beyond or inside.size < 2:
         return kept
     return np.union1d(kept, inside[thin(seen[inside], lines[:, inside])])
-
-
-def scale_trace(path: Trace, *, log: bool) -> Trace:
-    """The same with places as distances along the axis, which decide what can be seen."""
-    return path._replace(x=np.log(path.x)) if log else path
 
 
 def order_chart_levels(result: Result) -> IntArray:
@@ -390,10 +345,10 @@ def find_slope_reach(result: Result) -> dict[str, Any]:
     largest = sorted(result.jumps, key=lambda jump: -abs(jump.size))[:MAX_JUMP_LABELS]
     sizes = np.array([jump.size for jump in largest])
     middles = np.array([jump.start + (jump.stop - jump.start) / 2 for jump in largest])
-    told = round_for_chart(sizes, float(np.abs(sizes).max()))
+    shown_sizes = round_for_chart(sizes, float(np.abs(sizes).max()))
     return {
         "reach": round_for_chart(ends, float(np.ptp(ends))),
-        "jumps": tuple(zip(places(result, middles), told, strict=True)),
+        "jumps": tuple(zip(places(result, middles), shown_sizes, strict=True)),
     }
 
 
@@ -511,10 +466,8 @@ def farthest(
 ) -> tuple[float, int, int, int]:
     """The point between two that is farthest off the straight lines from one to the other.
 
-    Returns
-    -------
-    tuple
-        Its distance, negative so that the farthest one is the smallest tuple; first, point, last.
+    Return its distance, negative so that the farthest one is the smallest tuple, and the positions
+    of the first end, the point and the last end.
     """
     if last - first < 2:
         return 0.0, first, first, last
@@ -534,13 +487,7 @@ def on_scale(values: list[FloatArray], inside: BoolArray | None = None) -> list[
 
 
 def round_for_chart(values: FloatArray, span: float, digits: int = CHART_DIGITS) -> Numbers:
-    """Leave the digits that can be seen on an axis of this length.
-
-    Examples
-    --------
-    >>> round_for_chart(np.array([0.123456, np.nan]), 1.0)
-    (0.1235, None)
-    """
+    """Leave the digits that can be seen on an axis of this length."""
     decimals = 12
     if span > 0 and np.isfinite(span):
         decimals = int(np.clip(digits - np.floor(np.log10(span)), -300, 300))

@@ -1,4 +1,4 @@
-"""Effects to a page: frozen, plain numbers and words, and no word of HTML."""
+"""The page of effects as frozen numbers and words without HTML, and what all pages share."""
 
 from __future__ import annotations
 
@@ -64,62 +64,31 @@ MOST_WITH_ROWS = 60  # effects, the largest ones, whose rows may be drawn: a pag
 
 @dataclass(frozen=True)
 class OtherBins:
-    """The same effect with other bins, which a reader may choose.
+    """The same effect with other bins, which a reader may choose."""
 
-    Attributes
-    ----------
-    bins : Bins
-        The bins.
-    line : Line or None
-        The curve; None where it does not depend on bins.
-    """
-
-    bins: Bins
-    line: Line | None
+    bins: Bins  # the bins
+    line: Line | None  # the curve; None where it does not depend on bins
 
 
 @dataclass(frozen=True)
 class EffectPart:
-    """One feature and output.
+    """One feature and output."""
 
-    Attributes
-    ----------
-    size, error, spread, spread_error : float or None
-        Size of the effect and the typical spread, each with its standard error; None where not
-        known.
-    n_bins : int
-        Bins, levels or points.
-    reading : tuple of str
-        Sentences.
-    notes : tuple of int
-        Which of the page's notes belong to it.
-    shape : Shape
-        What is drawn.
-    sparkline : str
-        Path of the tiny picture.
-    differs : str
-        By whom rows differ, in a few words; nothing where that is not known.
-    regions : RegionPart or None
-        Who differs; None where nobody asked.
-    choice : tuple of OtherBins
-        Other bins that a reader may choose; none where bins stay.
-    partners : str
-        With whom the spread goes, where no regions tell it.
-    """
-
+    # size, error, spread, spread_error: size of the effect and the typical spread, each with
+    # its standard error; None where not known.
     size: float | None
     error: float | None
     spread: float | None
     spread_error: float | None
-    n_bins: int
-    reading: tuple[str, ...]
-    notes: tuple[int, ...]
-    shape: Shape
-    sparkline: str
-    differs: str = ""
-    regions: RegionPart | None = None
-    choice: tuple[OtherBins, ...] = ()
-    partners: str = ""
+    n_bins: int  # bins, levels or points
+    reading: tuple[str, ...]  # sentences
+    notes: tuple[int, ...]  # which of the page's notes belong to it
+    shape: Shape  # what is drawn
+    sparkline: str  # path of the tiny picture
+    differs: str = ""  # by whom rows differ, in a few words; nothing where that is not known.
+    regions: RegionPart | None = None  # of the effect; None where they were not requested
+    choice: tuple[OtherBins, ...] = ()  # other bins that a reader may choose; none where bins stay
+    partners: str = ""  # with whom the spread goes, where no regions tell it
 
 
 @dataclass(frozen=True)
@@ -144,39 +113,22 @@ class Footnote:
 
 @dataclass(frozen=True)
 class EffectPage:
-    """Everything that the page says.
+    """Everything that the page says."""
 
-    Attributes
-    ----------
-    title, lead : str
-        Heading, and what was explained in one sentence.
-    facts, settings : tuple of pair of str
-        What stands at the top for everyone, and at the end for who wants to do it again.
-    features : tuple of Section
-        Features.
-    outputs, keys : tuple of str
-        Outputs as people read them, and by their keys.
-    notes : tuple of Footnote
-        What a reader should know.
-    code : str
-        How to make the same again.
-    is_profile : bool
-        Whether curves show predictions.
-    interactions, refits, comparison
-        Pages of pairs, of trainings and of other explanations, which are sections here; None where
-        there are none.
-    """
-
-    title: str
+    title: str  # title, lead: heading, and what was explained in one sentence
     lead: str
+    # facts, settings: what stands at the top for everyone, and at the end for who wants to do
+    # it again.
     facts: tuple[tuple[str, str], ...]
     settings: tuple[tuple[str, str], ...]
-    features: tuple[Section, ...]
-    outputs: tuple[str, ...]
+    features: tuple[Section, ...]  # features
+    outputs: tuple[str, ...]  # outputs, keys: outputs as people read them, and by their keys
     keys: tuple[str, ...]
-    notes: tuple[Footnote, ...]
-    code: str
-    is_profile: bool
+    notes: tuple[Footnote, ...]  # what a reader should know
+    code: str  # how to make the same again
+    is_profile: bool  # whether curves show predictions
+    # interactions, refits, comparison: pages of pairs, of trainings and of other
+    # explanations, which are sections here; None where there are none.
     interactions: PairPage | None = None
     refits: RefitPage | None = None
     comparison: ComparePage | None = None
@@ -213,34 +165,35 @@ def make_page(
 ) -> EffectPage:
     """Gather what a page shows.
 
-    Parameters
-    ----------
-    effects : sequence of Effect, LevelEffect or Profile
-        Features first, outputs within them.
-    provenance : mapping
-        What was explained, and how.
-    notes : sequence of str
-        About the whole.
-    explained : mapping of str to float, optional
-        Share of each output's variance that the curves explain.
-    explained_with_regions : mapping of str to float, optional
-        The same where every row takes the curve of its region.
-    title : str, optional
-        Heading of the page.
+    `explained` is the share of each output's variance that the curves explain, and
+    `explained_with_regions` the same where every row takes the curve of its region.
     """
     outputs = tuple(dict.fromkeys(effect.output for effect in effects))
     groups = [effects[i : i + len(outputs)] for i in range(0, len(effects), len(outputs))]
     texts = list(dict.fromkeys(note for effect in effects for note in footnotes(effect)))
-    largest = {o: largest_range(e for e in effects if e.output == o) for o in outputs}
+    # Largest range of a curve of each output; 0 if none is known.
+    largest = {
+        o: float(np.nanmax([0.0, *(curve_range(e) for e in effects if e.output == o)]))
+        for o in outputs
+    }
     by_size = sorted(effects, key=lambda effect: -np.nan_to_num(effect.importance))
     drawn = {(effect.name, effect.output) for effect in by_size[:MOST_WITH_ROWS]}
+    # The usual title says what the page is about, in words that need no model's name.
+    first, n_features = groups[0][0], len(groups)
+    who = f"{n_features} features" if n_features > 1 else first.captions.feature(first.name)
+    what = output_of(first) if len(groups[0]) == 1 else f"{len(groups[0])} predictions"
+    method = str(provenance.get("method", ""))
     return EffectPage(
-        title=clean(title or default_title(groups)),
+        title=clean(title or f"How {who} {'move' if n_features > 1 else 'moves'} {what}"),
         lead=write_effect_lead(groups, provenance),
-        facts=tuple(
-            summarize_effect_page(groups, provenance, explained or {}, explained_with_regions or {})
+        facts=summarize_effect_page(
+            groups, provenance, explained or {}, explained_with_regions or {}
         ),
-        settings=tuple(list_effect_settings(provenance)),
+        settings=list_settings(
+            EFFECT_METHODS.get(method, method),
+            provenance,
+            provenance.get("bins", "") if method in ("rhale", "dale", "ale") else "",
+        ),
         features=tuple(make_feature(group, texts, largest, drawn) for group in groups),
         outputs=tuple(clean(effect.captions.output(effect.output)) for effect in groups[0]),
         keys=outputs,
@@ -249,14 +202,6 @@ def make_page(
         code=write_effect_code(effects, provenance),
         is_profile=all(effect.quantity == "prediction" for effect in effects),
     )
-
-
-def default_title(groups: Sequence[Sequence[Result]]) -> str:
-    """Say what the page is about, in words that need no model's name."""
-    first, n_features = groups[0][0], len(groups)
-    who = f"{n_features} features" if n_features > 1 else first.captions.feature(first.name)
-    what = output_of(first) if len(groups[0]) == 1 else f"{len(groups[0])} predictions"
-    return f"How {who} {'move' if n_features > 1 else 'moves'} {what}"
 
 
 def write_effect_lead(groups: Sequence[Sequence[Result]], provenance: Mapping[str, Any]) -> str:
@@ -279,14 +224,14 @@ def short_model(provenance: Mapping[str, Any]) -> str:
 def add_partners(page: EffectPage, found: Mapping[tuple[str, str], str]) -> EffectPage:
     """Say with whom spreads go, by the keys of feature and output, where no regions tell it."""
 
-    def told(section: Section) -> tuple[EffectPart, ...]:
+    def with_partners(section: Section) -> tuple[EffectPart, ...]:
         keys = [(section.key, output) for output in page.keys]
         return tuple(
             part if part.regions else replace(part, partners=found.get(key, ""))
             for key, part in zip(keys, section.parts, strict=True)
         )
 
-    return replace(page, features=tuple(replace(s, parts=told(s)) for s in page.features))
+    return replace(page, features=tuple(replace(s, parts=with_partners(s)) for s in page.features))
 
 
 def with_choices(
@@ -294,14 +239,7 @@ def with_choices(
 ) -> EffectPage:
     """Let readers change bins.
 
-    Parameters
-    ----------
-    page : EffectPage
-        Of the effects.
-    effects : sequence of Result
-        As in `make_page`.
-    others : sequence of sequence of Result
-        The same effects with other bins, any number of times.
+    `others` holds the same effects with other bins, any number of times.
     """
     choices = map(collect_other_bins, effects, zip(*others, strict=True))
     features = [
@@ -328,11 +266,6 @@ def collect_other_bins(effect: Result, others: Sequence[Result]) -> tuple[OtherB
     return tuple(found)
 
 
-def largest_range(effects: Any) -> float:
-    """Largest range of a curve; 0 if none is known."""
-    return float(np.nanmax([0.0, *(curve_range(effect) for effect in effects)]))
-
-
 def make_feature(
     group: Sequence[Result],
     texts: Sequence[str],
@@ -353,7 +286,9 @@ def make_effect_part(
     effect: Result, texts: Sequence[str], largest: float, *, rows: bool
 ) -> EffectPart:
     """Gather what is said of one feature and output."""
-    effect = with_spoken_regions(effect)
+    if effect.regions is not None:  # features by what people read
+        regions = call_features(effect.regions, effect.captions)
+        effect = cast("Result", replace(cast("Any", effect), regions=regions))
     shape = shape_of(effect, sampled=rows)
     return EffectPart(
         size=drop_size_rounding(effect.importance, largest),
@@ -372,14 +307,6 @@ def make_effect_part(
         differs=unbroken(straight(clean(differs_by(effect.regions)))),
         regions=regions_of(effect),
     )
-
-
-def with_spoken_regions(effect: Result) -> Result:
-    """The same effect, whose regions name features by what people read."""
-    if effect.regions is None:
-        return effect
-    regions = call_features(effect.regions, effect.captions)
-    return cast("Result", replace(cast("Any", effect), regions=regions))
 
 
 def footnotes(effect: Result) -> list[Note]:
@@ -409,7 +336,7 @@ def summarize_effect_page(
     provenance: Mapping[str, Any],
     explained: Mapping[str, float],
     with_regions: Mapping[str, float],
-) -> list[tuple[str, str]]:
+) -> tuple[tuple[str, str], ...]:
     """Say what was explained, and how well; names and words."""
     first = groups[0]
     words = [clean(effect.captions.value_axis(effect.output), 60) for effect in first]
@@ -424,7 +351,7 @@ def summarize_effect_page(
         (f"Explained by the curves{of}", describe_explained_shares(by_caption(explained, read))),
         ("Explained with regions", describe_explained_shares(by_caption(with_regions, read))),
     ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+    return list_known(found)
 
 
 def by_caption(shares: Mapping[str, float], read: Mapping[str, str]) -> dict[str, float]:
@@ -432,16 +359,17 @@ def by_caption(shares: Mapping[str, float], read: Mapping[str, str]) -> dict[str
     return {read.get(output, output): share for output, share in shares.items()}
 
 
-def list_effect_settings(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Say how it was done, when and with what; names and words."""
-    method = str(provenance.get("method", ""))
-    found = [
-        ("Method", EFFECT_METHODS.get(method, method)),
-        ("Bins", provenance.get("bins", "") if method in ("rhale", "dale", "ale") else ""),
-        ("Made", created(provenance)),
-        ("Versions", versions(provenance)),
-    ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+def list_known(found: Sequence[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
+    """Names and words of what is known; what is empty is left out."""
+    return tuple((name, clean(text, LONGEST_FACT)) for name, text in found if text)
+
+
+def list_settings(
+    method: str, provenance: Mapping[str, Any], bins: object = ""
+) -> tuple[tuple[str, str], ...]:
+    """Say how something was explained, when and with what; names and words."""
+    made = [("Made", created(provenance)), ("Versions", versions(provenance))]
+    return list_known([("Method", method), ("Bins", bins), *made])
 
 
 def created(provenance: Mapping[str, Any]) -> str:
@@ -482,12 +410,7 @@ def versions(provenance: Mapping[str, Any]) -> str:
 
 def write_effect_code(effects: Sequence[Result], provenance: Mapping[str, Any]) -> str:
     """Write how to make the same again, from the arguments that were given."""
-    asked = provenance.get("asked")
-    asked = {
-        "method": repr(provenance.get("method", "rhale")),
-        **(asked if isinstance(asked, Mapping) else {}),
-    }
-    inside = "".join(f"    {argument(name, text)},\n" for name, text in asked.items())
+    inside = write_arguments(read_arguments(provenance, "rhale"))
     name = clean(effects[0].name, MAX_CHART_LEVEL_LETTERS)
     key = (
         repr(name) if len({e.output for e in effects}) == 1 else f"{name!r}, {effects[0].output!r}"
@@ -501,10 +424,21 @@ def write_effect_code(effects: Sequence[Result], provenance: Mapping[str, Any]) 
     )
 
 
-def argument(name: object, source: object) -> str:
-    """One argument as Python; what is too long for a page is a variable of its name."""
-    text = without_steering(f"{clean(name)}={source}")
-    return text if len(text) <= LONGEST_CODE else f"{clean(name)}={clean(name)}"
+def read_arguments(provenance: Mapping[str, Any], method: str) -> dict[str, str]:
+    """Arguments that the user gave, by name, as Python; `method` is the usual one."""
+    given = provenance.get("asked")
+    method = repr(provenance.get("method", method))
+    return {"method": method, **(given if isinstance(given, Mapping) else {})}
+
+
+def write_arguments(given: Mapping[str, str]) -> str:
+    """Write arguments, one a line; what is too long for a page is a variable of its name."""
+    lines = []
+    for name, source in given.items():
+        text = without_steering(f"{clean(name)}={source}")
+        text = text if len(text) <= LONGEST_CODE else f"{clean(name)}={clean(name)}"
+        lines.append(f"    {text},\n")
+    return "".join(lines)
 
 
 def drop_size_rounding(value: float, scale: float) -> float | None:

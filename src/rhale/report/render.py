@@ -1,4 +1,4 @@
-"""A page to the text of one HTML file that loads nothing."""
+"""Write a page as the text of one HTML file that loads nothing."""
 
 from __future__ import annotations
 
@@ -56,16 +56,21 @@ PAGE_LINE_COLOURS = tuple(  # of several curves: on paper, and on a dark page
 
 
 def render(page: EffectPage) -> str:
-    """Write the page.
-
-    Notes
-    -----
-    Words of the user are escaped by the template, or are JSON that no browser takes for HTML.
-    The policy of the page allows the three texts below by their hash and nothing else: neither
-    other scripts, nor `eval`, nor anything from a network.
-    """
+    """Write the page."""
+    # Words of the user are escaped by the template, or are JSON that no browser takes for
+    # HTML. The policy of the page allows the three texts below by their hash and nothing
+    # else: neither other scripts, nor `eval`, nor anything from a network.
     parts = environment()
-    style, script = write_style(page_styles(page)), write_script(page_scripts(page))
+    # The scripts that a page needs; that which starts it comes last.
+    *before, last = SCRIPTS
+    # The style sheets that a page needs.
+    sheets = {
+        "pair_style.css": page.interactions,
+        "refit_style.css": page.refits,
+        "compare_style.css": page.comparison,
+    }
+    style = write_style(("style.css", *(name for name, section in sheets.items() if section)))
+    script = write_script((*before, *(["pair_page.js"] if page.interactions else []), last))
     libraries = bundle()
     ranked = sorted(enumerate(page.features), key=lambda pair: -(pair[1].parts[0].size or 0.0))
     return str(
@@ -127,16 +132,7 @@ def render_alone(
 ) -> str:
     """Write a page of one kind of result, as `render` that of effects.
 
-    Parameters
-    ----------
-    kind : {"pair", "refit", "compare"}
-        Of which templates.
-    page : PairPage, RefitPage or ComparePage
-        What it says.
-    start : str
-        How its script begins.
-    data : mapping
-        What the scripts need, as plain values; a page without `charts` comes without Vega.
+    `data` is what the scripts need, as plain values; a page without `charts` comes without Vega.
     """
     scripts = ("format.js", "elements.js", "chart.js", "parts.js", f"{kind}_page.js", "alone.js")
     script = write_script(scripts, start)
@@ -157,29 +153,13 @@ def render_alone(
     )
 
 
-def page_scripts(page: EffectPage) -> tuple[str, ...]:
-    """The scripts that a page needs; that which starts it comes last."""
-    *before, last = SCRIPTS
-    return (*before, *(["pair_page.js"] if page.interactions else []), last)
-
-
-def page_styles(page: EffectPage) -> tuple[str, ...]:
-    """The style sheets that a page needs."""
-    sheets = {
-        "pair_style.css": page.interactions,
-        "refit_style.css": page.refits,
-        "compare_style.css": page.comparison,
-    }
-    return ("style.css", *(name for name, section in sheets.items() if section))
-
-
 def write_script(names: tuple[str, ...], last: str = "") -> str:
     """One script of several files, and what it ends with."""
     return '"use strict";\n' + "\n".join([*map(template, names), last])
 
 
 def write_style(names: tuple[str, ...]) -> str:
-    """One style sheet of several files, with the inks of the plots."""
+    """One style sheet of several files, with the colours of the plots."""
     parts = environment()
     dashes = [" ".join(map(str, dash)) for dash in COMPARE_DASHES]
     words = {"inks": PAGE_COLOURS, "looks": PAGE_LINE_COLOURS, "dashes": dashes}
@@ -205,7 +185,7 @@ def environment() -> Any:
         "fixed": fixed_or_dash,
         "size": size_in_words,
         "spread": spread_in_words,
-        "share": bar_length,
+        "share": lambda part, largest: bar_position(part.size, largest),
         "counted": lambda n, plural: f"{n} {plural if n != 1 else plural[:-1]}",
         "table_title": table_title,
         "breakable": with_breaks,
@@ -244,13 +224,7 @@ def with_breaks(name: str) -> Any:
 
 
 def bar_position(value: float | None, largest: float) -> str:
-    """Where a number is on a bar of length 100.
-
-    Examples
-    --------
-    >>> bar_position(0.25, 0.5), bar_position(None, 0.5)
-    ('50', '0')
-    """
+    """Where a number is on a bar of length 100."""
     return f"{100 * (value or 0.0) / largest:.3g}" if largest > 0 else "0"
 
 
@@ -263,13 +237,8 @@ def size_in_words(part: EffectPart, largest: float) -> str:
 def spread_in_words(part: EffectPart, largest: float) -> str:
     """Typical spread and its error."""
     spread = fixed_or_dash(part.spread, largest)
-    told = part.spread and part.spread_error
-    return f"{spread} ± {fixed_or_dash(part.spread_error, largest)}" if told else spread
-
-
-def bar_length(part: EffectPart, largest: float) -> str:
-    """Length of a bar, of 100."""
-    return f"{100 * (part.size or 0.0) / largest:.3g}" if largest > 0 else "0"
+    has_error = part.spread and part.spread_error
+    return f"{spread} ± {fixed_or_dash(part.spread_error, largest)}" if has_error else spread
 
 
 def table_title(feature: Section) -> str:
@@ -293,10 +262,12 @@ def content(page: EffectPage) -> dict[str, Any]:
         }
         for feature in page.features
     ]
+    # What stands beside the axis of each output; nothing where no feature has one.
+    known = [feature.parts for feature in page.features if feature.parts[0].shape.titles]
     found: dict[str, Any] = {
         "features": features,
         "outputs": page.outputs,
-        "effects": effect_titles(page),
+        "effects": [part.shape.titles[0] for part in known[0]] if known else [],
         "notes": [note.text for note in page.notes],
         "charts": compile_charts(chart_kinds(page)),
     }
@@ -319,12 +290,6 @@ def pairs_of(output: OutputPart) -> list[dict[str, Any]]:
 def pair_forms(page: PairPage) -> set[str]:
     """Kinds of lines that pairs need."""
     return {pair.lines.form for output in page.outputs for pair in output.pairs}
-
-
-def effect_titles(page: EffectPage) -> list[str]:
-    """What stands beside the axis of each output; nothing where no feature has one."""
-    known = [feature.parts for feature in page.features if feature.parts[0].shape.titles]
-    return [part.shape.titles[0] for part in known[0]] if known else []
 
 
 def without_empty(part: dict[str, Any]) -> dict[str, Any]:
@@ -351,14 +316,10 @@ def chart_kinds(page: EffectPage) -> set[str]:
         elif shape.form != "constant":
             plain = {"curve": "profile", "dates": "date profile"}[shape.form]
             kinds.add("log " * shape.log + (shape.form if shape.bins.mean else plain))
-    return kinds | region_kinds(page)
-
-
-def region_kinds(page: EffectPage) -> set[str]:
-    """Kinds of charts that its regions need."""
-    kinds = {"curve": "regions", "dates": "date regions", "levels": "level regions"}
-    return {
-        "log regions" if part.shape.log else kinds[part.shape.form]
+    # Kinds of charts that its regions need.
+    region_charts = {"curve": "regions", "dates": "date regions", "levels": "level regions"}
+    return kinds | {
+        "log regions" if part.shape.log else region_charts[part.shape.form]
         for feature in page.features
         for part in feature.parts
         if part.regions is not None and part.regions.lines
@@ -366,13 +327,7 @@ def region_kinds(page: EffectPage) -> set[str]:
 
 
 def as_json(value: Any) -> str:
-    r"""Write JSON that cannot end a script element, and that any parser takes.
-
-    Examples
-    --------
-    >>> as_json({"a": "</script>"})
-    '{"a":"\\u003c/script\\u003e"}'
-    """
+    r"""Write JSON that cannot end a script element, and that any parser takes."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return "".join(UNSAFE.get(letter, letter) for letter in text)
 

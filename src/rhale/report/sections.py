@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rhale.comparison.report import make_compare_page
 from rhale.errors import BadSettingError
-from rhale.interaction.report import PairPageLimits, make_pair_page
+from rhale.interaction.report import make_pair_page
 from rhale.report.page import EffectPage
 from rhale.stability.report import make_refit_page
 
@@ -17,50 +16,36 @@ if TYPE_CHECKING:
     from rhale.interaction.result import Interactions
     from rhale.stability.result import Refits
 
-SECTION_PAIR_LIMITS = PairPageLimits(
-    rows=10, pairs=3
-)  # of pairs: a section is not a page of its own
+MOST_SECTION_ROWS, MOST_SECTION_PAIRS = 10, 3  # of pairs: a section is not a page of its own
 
 
-def add_interactions(page: EffectPage, table: Interactions) -> EffectPage:
-    """Show the strongest pairs below the features.
+def add_sections(
+    page: EffectPage,
+    interactions: Interactions | None = None,
+    refits: Refits | None = None,
+    comparison: Comparison | None = None,
+) -> EffectPage:
+    """Show the strongest pairs, refits and a comparison below the features, where they are given.
 
-    Parameters
-    ----------
-    page : EffectPage
-        The page of effects.
-    table : Interactions
-        Of the same outputs.
+    All have to be about outputs of the page; a `BadSettingError` says which one is not.
     """
-    shown = make_pair_page(table, limits=SECTION_PAIR_LIMITS)
-    places = find_output_positions(page, [output.key for output in shown.outputs], "interactions")
-    outputs = tuple(replace(o, place=place) for o, place in zip(shown.outputs, places, strict=True))
-    return replace(page, interactions=replace(shown, outputs=outputs))
-
-
-def add_refits(page: EffectPage, table: Refits) -> EffectPage:
-    """Show what would come back below the features; arguments as in `add_interactions`."""
-    shown = make_refit_page(table)
-    places = find_output_positions(page, [output.key for output in shown.outputs], "refits")
-    outputs = tuple(replace(o, place=place) for o, place in zip(shown.outputs, places, strict=True))
-    return replace(page, refits=replace(shown, outputs=outputs))
-
-
-def add_comparison(page: EffectPage, table: Comparison) -> EffectPage:
-    """Show what differs from other explanations; arguments as in `add_interactions`."""
-    shown = make_compare_page(table)
-    places = find_output_positions(page, [output.key for output in shown.outputs], "comparison")
-    outputs = tuple(replace(o, place=place) for o, place in zip(shown.outputs, places, strict=True))
-    return replace(page, comparison=replace(shown, outputs=outputs))
-
-
-def find_output_positions(page: EffectPage, keys: Sequence[str], what: str) -> list[int]:
-    """Where outputs stand on the page; an error where it does not have them."""
-    unknown = [key for key in keys if key not in page.keys]
-    if unknown:
-        msg = (
-            f"{what}= are about the output {unknown[0]!r}, and this explanation is about "
-            f"{', '.join(map(repr, page.keys))}; give those of the same model and outputs"
+    made: dict[str, Any] = {}
+    if interactions is not None:
+        made["interactions"] = make_pair_page(
+            interactions, most_rows=MOST_SECTION_ROWS, most_pairs=MOST_SECTION_PAIRS
         )
-        raise BadSettingError(msg)
-    return [page.keys.index(key) for key in keys]
+    if refits is not None:
+        made["refits"] = make_refit_page(refits)
+    if comparison is not None:
+        made["comparison"] = make_compare_page(comparison)
+    for name, section in made.items():
+        unknown = [output.key for output in section.outputs if output.key not in page.keys]
+        if unknown:
+            msg = (
+                f"{name}= are about the output {unknown[0]!r}, and this explanation is about "
+                f"{', '.join(map(repr, page.keys))}; give those of the same model and outputs"
+            )
+            raise BadSettingError(msg)
+        outputs = tuple(replace(one, place=page.keys.index(one.key)) for one in section.outputs)
+        page = replace(page, **{name: replace(section, outputs=outputs)})
+    return page

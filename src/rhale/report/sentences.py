@@ -1,4 +1,4 @@
-"""What an effect says, in plain sentences."""
+"""Sentences about one effect, and how numbers, units and names are written in them."""
 
 from __future__ import annotations
 
@@ -50,25 +50,13 @@ DURATION_UNITS = {"d": SECONDS_PER_DAY, "h": 3_600.0, "min": 60.0, "s": 1.0}
 
 
 def clean(text: object, longest: int = MAX_NAME_LETTERS) -> str:
-    r"""Write a name on one line, with nothing that a page cannot hold, and cut it if need be.
-
-    Examples
-    --------
-    >>> clean("two\nlines"), clean("a long name", 7)
-    ('two lines', 'a long…')
-    """
+    r"""Write a name on one line, with nothing that a page cannot hold, and cut it if need be."""
     line = without_steering(" ".join(str(text).split()))
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def shorten_middle(text: object, longest: int) -> str:
-    """Write a long name without its middle: names that begin alike are still told apart.
-
-    Examples
-    --------
-    >>> shorten_middle("a long name = 7", 9), shorten_middle("short", 9)
-    ('a lo… = 7', 'short')
-    """
+    """Write a long name without its middle: names that begin alike are still told apart."""
     line, half = clean(text, len(str(text)) + 1), (longest - 1) // 2
     return line if len(line) <= longest else f"{line[:half]}…{line[-half:]}"
 
@@ -82,13 +70,7 @@ def without_steering(text: str) -> str:
 
 
 def format_report_number(value: float, digits: int = 3) -> str:
-    """Write a number with so many digits; a dash if it is not known.
-
-    Examples
-    --------
-    >>> format_report_number(0.12345), format_report_number(12345.6), format_report_number(2.5e7), format_report_number(float("nan")) == UNKNOWN_DASH
-    ('0.123', '12,346', '2.5e7', True)
-    """
+    """Write a number with so many digits; a dash if it is not known."""
     known = math.isfinite(value)
     return write_number(value, digits).replace("-", MINUS_SIGN) if known else UNKNOWN_DASH
 
@@ -105,13 +87,7 @@ def trimmed(value: float, decimals: int) -> str:
 
 
 def fixed(value: float, largest: float, digits: int = 4) -> str:
-    """Write a number of a column whose largest one has so many digits, so that the points align.
-
-    Examples
-    --------
-    >>> fixed(1.23456, 12.0), fixed(0.0004, 12.0), fixed(0.5, 1e9)
-    ('1.23', '0.00', '0.5')
-    """
+    """Write a number of a column whose largest one has so many digits, so that the points align."""
     if not math.isfinite(value) or largest == 0 or not is_plain(largest):
         return format_report_number(value)
     decimals = max(0, decimals_of(largest, digits))
@@ -124,52 +100,27 @@ def fixed_or_dash(value: float | None, largest: float, digits: int = 4) -> str:
 
 
 def plus_minus(value: float, error: float) -> str:
-    """Write a number and its standard error, but for an error that nobody would see.
-
-    Examples
-    --------
-    >>> plus_minus(0.3123, 0.0214), plus_minus(0.3123, 1e-9)
-    ('0.312 ± 0.021', '0.312')
-    """
+    """Write a number and its standard error, but for an error that is too small to be seen."""
     if not math.isfinite(error) or error < 5e-4 * abs(value) or error == 0:
         return format_report_number(value)
     return write_with_error(value, error).replace("-", MINUS_SIGN)
 
 
 def chance_in_words(p: float) -> str:
-    r"""Write a p-value.
-
-    Examples
-    --------
-    >>> chance_in_words(0.0312), chance_in_words(1e-30), chance_in_words(1.0)
-    ('0.031', '<\xa00.0001', '1')
-    """
+    r"""Write a p-value."""
     if not math.isfinite(p):
         return UNKNOWN_DASH
     return f"<\u00a0{SMALL_P:.4f}" if p < SMALL_P else format_report_number(p, 2)
 
 
 def isolated(name: str) -> str:
-    r"""Keep a name that turns the direction of writing from turning the words around it.
-
-    Examples
-    --------
-    >>> isolated("age"), isolated("\u202eega") == "\u2068\u202eega\u2069"
-    ('age', True)
-    """
+    r"""Keep a name that turns the direction of writing from turning the words around it."""
     turns = any(unicodedata.bidirectional(letter) in TURNING for letter in name)
     return f"\u2068{name}\u2069" if turns else name
 
 
 def named_output(captions: Captions, output: str, *, unit: bool = False) -> str:
-    """Name an output within a sentence, perhaps with its unit; a given name stands as it is.
-
-    Examples
-    --------
-    >>> captions = Captions(outputs={"1": "probability of churn = 1", "y0": "price"})
-    >>> [named_output(captions, name) for name in ("1", "y0", "y1")]
-    ['the probability of churn = 1', 'price', 'the prediction']
-    """
+    """Name an output within a sentence, perhaps with its unit; a given name stands as it is."""
     is_bare = output not in captions.outputs and UNNAMED_OUTPUT_PATTERN.fullmatch(output)
     words = "prediction" if is_bare else isolated(clean(captions.output(output), SHORT_OUTPUT))
     own = clean(captions.unit(output), SHORT_UNIT) if unit else ""
@@ -178,13 +129,7 @@ def named_output(captions: Captions, output: str, *, unit: bool = False) -> str:
 
 
 def breakable(name: str) -> list[str]:
-    """Cut a long name where a line may end: behind an underscore, before a hump.
-
-    Examples
-    --------
-    >>> breakable("HistGradientBoosting"), breakable("body_mass")
-    (['Hist', 'Gradient', 'Boosting'], ['body_', 'mass'])
-    """
+    """Cut a long name where a line may end: behind an underscore, before a hump."""
     return re.split(r"(?<=_)(?=\w)|(?<=[a-z])(?=[A-Z])", name)
 
 
@@ -200,25 +145,13 @@ def unbroken(text: str) -> str:
 
 
 def straight(text: str) -> str:
-    r"""Keep the brackets behind a name of another direction where they are.
-
-    Examples
-    --------
-    >>> straight("sex (92 %)"), straight("\u05d0 (92 %)") == "\u05d0\u200e (92 %)"
-    ('sex (92 %)', True)
-    """
+    r"""Keep the brackets behind a name of another direction where they are."""
     before, bracket, after = text.rpartition(" (")
     return f"{before}\u200e (" + after if isolated(before) != before else before + bracket + after
 
 
 def format_axis_position(value: float, kind: AxisKind, span: float) -> str:
-    """Write a place on an axis that is `span` long, to about a hundredth of it.
-
-    Examples
-    --------
-    >>> format_axis_position(20.123, "format_report_number", 60.0), format_axis_position(18000.0, "date", 400.0), format_axis_position(5400.0, "duration", 9e3)
-    ('20.1', '2019-04-14', '1.5 h')
-    """
+    """Write a place on an axis that is `span` long, to about a hundredth of it."""
     if kind == "date":
         return format_axis_value(float(np.rint(value)) if span > 10 else value, "date")
     if kind == "duration":
@@ -231,24 +164,12 @@ def format_axis_position(value: float, kind: AxisKind, span: float) -> str:
 
 
 def unit_of(seconds: float) -> str:
-    """Name the unit in which a stretch of time is written.
-
-    Examples
-    --------
-    >>> unit_of(7200.0), unit_of(90.0)
-    ('h', 's')
-    """
+    """Name the unit in which a stretch of time is written."""
     return next((name for name, size in DURATION_UNITS.items() if seconds >= 2 * size), "s")
 
 
 def listed(names: list[str], most: int = 6) -> str:
-    """List some names, and count the others.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    """
+    """List some names, and count the others."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
@@ -271,12 +192,8 @@ HETEROGENEITY_WORDS = (  # below these shares of the average change
 def describe_effect(result: Result, *, largest: float = 0.0) -> tuple[str, ...]:
     """Say in sentences what an effect shows.
 
-    Parameters
-    ----------
-    result : Effect, LevelEffect or Profile
-        What to read.
-    largest : float
-        Largest range of a curve among the features: what counts as hardly an effect.
+    `largest` is the largest range of a curve among the features: what is small beside it is hardly
+    an effect.
     """
     if is_constant(result):
         shown = at(result, reach(result)[0])
@@ -367,13 +284,7 @@ def is_sure(change: Difference) -> bool:
 
 
 def zigzag(values: FloatArray, least: float) -> IntArray:
-    """Positions between which a curve goes up or down by at least so much.
-
-    Examples
-    --------
-    >>> zigzag(np.array([0.0, 1.0, 0.9, 2.0, 0.0]), 0.5)
-    array([0, 3, 4])
-    """
+    """Positions between which a curve goes up or down by at least so much."""
     turns, low, high, top, way = [0], 0, 0, 0, 0
     for i, value in enumerate(values):
         if way == 0:
@@ -403,17 +314,13 @@ def mostly(result: Result, x: FloatArray, values: FloatArray) -> str:
 
 
 def jump_sentence(result: Result) -> tuple[str, ...]:
-    """Say where the curve jumps, if it does: the largest jumps, in their order along the axis.
-
-    Notes
-    -----
-    A jump is a part of the stretches that other sentences are about.
-    """
+    """Say where the curve jumps, if it does: the largest jumps, in their order along the axis."""
+    # A jump is a part of the stretches that other sentences are about.
     sizes = sorted((abs(jump.size) for jump in result.jumps), reverse=True)
-    told = [jump for jump in result.jumps if abs(jump.size) in sizes[:MAX_JUMPS_IN_TEXT]]
-    if not told:
+    named = [jump for jump in result.jumps if abs(jump.size) in sizes[:MAX_JUMPS_IN_TEXT]]
+    if not named:
         return ()
-    words, rest = listed([jump_in_words(result, jump) for jump in told]), len(sizes) - len(told)
+    words, rest = listed([jump_in_words(result, jump) for jump in named]), len(sizes) - len(named)
     more = f", and less at {rest} other place{'s' if rest > 1 else ''}" if rest > 0 else ""
     return (f"It jumps {words}{more}.",)
 

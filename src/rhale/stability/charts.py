@@ -86,27 +86,13 @@ class MissingMean:
 
 @dataclass(frozen=True)
 class RefitShape:
-    """What is drawn of one feature in several trainings.
+    """What is drawn of one feature in several trainings."""
 
-    Attributes
-    ----------
-    form, dots, unit, limits, rows, labels, log, sorted, titles, shown, beyond
-        As in `Shape`; levels without an order stand by the effect in the first training.
-    x, y, low, high, between : tuple of float
-        The mean of the trainings, its interval, and the deviation between trainings.
-    grid : tuple of float
-        All places that curves may have points at.
-    curves : tuple of TrainingCurve
-        Some trainings, evenly chosen where there are many.
-    n_trainings : int
-        How many there are.
-    own : TrainingCurve or None
-        The user's own model, where it was given.
-    missing : MissingMean or None
-        The point of missing values, where all trainings tell.
-    """
-
+    # form, dots, unit, limits, rows, labels, log, sorted, titles, shown, beyond: as in
+    # `Shape`; levels without an order stand by the effect in the first training.
     form: Form
+    # x, y, low, high, between: the mean of the trainings, its interval, and the deviation
+    # between trainings.
     x: Numbers = ()
     y: Numbers = ()
     low: Numbers = ()
@@ -117,11 +103,11 @@ class RefitShape:
     limits: Numbers = ()
     rows: Numbers = ()
     labels: tuple[str, ...] = ()
-    grid: Numbers = ()
-    curves: tuple[TrainingCurve, ...] = ()
-    n_trainings: int = 0
-    own: TrainingCurve | None = None
-    missing: MissingMean | None = None
+    grid: Numbers = ()  # all places that curves may have points at
+    curves: tuple[TrainingCurve, ...] = ()  # some trainings, evenly chosen where there are many
+    n_trainings: int = 0  # how many there are
+    own: TrainingCurve | None = None  # the user's own model, where it was given
+    missing: MissingMean | None = None  # the point of missing values, where all trainings tell
     log: bool = False
     sorted: bool = False
     titles: tuple[str, ...] = ()
@@ -194,13 +180,7 @@ def missing_mean(effect: RefitEffect) -> MissingMean | None:
 
 
 def choose_even_positions(n: int, most: int) -> list[int]:
-    """Choose at most so many of n numbers.
-
-    Examples
-    --------
-    >>> choose_even_positions(3, 20), choose_even_positions(9, 3)
-    ([0, 1, 2], [0, 4, 8])
-    """
+    """Choose at most so many of n numbers."""
     return [int(i) for i in np.unique(np.rint(np.linspace(0, n - 1, min(n, most))))]
 
 
@@ -209,19 +189,9 @@ def thin_curves(
 ) -> tuple[IntArray, tuple[TrainingCurve, ...]]:
     """Points of single curves that can be seen beside the others.
 
-    Parameters
-    ----------
-    path : RefitTrace
-        With distances along the axis for its places.
-    order : ndarray of shape (n_levels,) or None
-        Of levels, which are all there.
-    inside : ndarray of shape (n_places,), optional
-        Which places are shown at first; all if not given.
-
-    Returns
-    -------
-    ndarray, and tuple of TrainingCurve
-        Which of the path's places are used; curves of some trainings, and of the user's model last.
+    Return which of the path's places are used, and the curves of some trainings, that of the user's
+    model last. `inside` marks the places that are shown at first; all are if it is not given.
+    Shapes: `order` (n_levels,), `inside` (n_places,).
     """
     shown = [path.curves[i] for i in choose_even_positions(len(path.curves), MOST_CURVES)]
     shown += [] if path.own is None else [path.own]
@@ -271,19 +241,18 @@ def compile_refit_chart(form: str) -> dict[str, Any]:
     """Make one kind of chart, ready for Vega."""
     if form == "levels":
         return to_vega(level_trainings_chart())
-    return to_vega(trainings_chart({"dates": "utc", "log": "log"}.get(form, "linear")))
-
-
-def trainings_chart(scale: str) -> Any:
-    """Curves of trainings above, and where the rows are."""
+    # Curves of trainings above, and where the rows are.
+    scale = {"dates": "utc", "log": "log"}.get(form, "linear")
     panels = [
         trainings_panel(x_axis(scale, labels=False)),
         strip_panel(x_axis(scale, labels=True)),
     ]
-    return settled(
-        alt.vconcat(*panels, spacing=26, bounds="flush")
-        .resolve_scale(x="shared")
-        .add_params(alt.param(name=ZOOM, value=None))
+    return to_vega(
+        settled(
+            alt.vconcat(*panels, spacing=26, bounds="flush")
+            .resolve_scale(x="shared")
+            .add_params(alt.param(name=ZOOM, value=None))
+        )
     )
 
 

@@ -1,4 +1,4 @@
-"""One feature in several trainings: their curves, the mean, and where it would be in others."""
+"""Pictures of refits: curves of all trainings with their mean, and the ranking of what replicates."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 
 from rhale.effects.binning.partition import require_count
 from rhale.effects.curve import Center
-from rhale.effects.result import Result, Trace, is_constant, require_level
+from rhale.effects.result import Trace, is_constant, require_level
 from rhale.errors import BadSettingError
-from rhale.plots import canvas, missing_panel, style, ticks
+from rhale.plots import canvas, style, ticks
 from rhale.plots import marks as dots
 from rhale.plots.axes import PlotAxis, open_plot_axis, read_item
 from rhale.plots.categorical_axis import OrientedAxes, add_levels_legend, label_oriented_axes
@@ -29,8 +29,8 @@ from rhale.plots.labels import (
     in_sentence,
     join_names,
 )
-from rhale.plots.marks import Marks, PointMarks
-from rhale.plots.view import AxisView, Limits, Scale, Sort, by_height, read_view
+from rhale.plots.marks import PointMarks
+from rhale.plots.view import Limits, Scale, Sort, by_height, read_view
 from rhale.regions.plot import lift_above
 from rhale.stability.refit_effect import REPLICATION_LEVEL, RefitEffect, RefitTrace
 from rhale.stats.arrays import BoolArray, FloatArray
@@ -44,13 +44,7 @@ SAME_ROWS_VERDICT = "all trainings had the same rows: nothing is known of others
 
 
 def interval_between(level: float, length: int, *, cut: bool = False) -> str:
-    """Name the interval that covers other trainings; say so where the axis ends before it.
-
-    Examples
-    --------
-    >>> interval_between(0.95, 40), interval_between(0.95, 28, cut=True)
-    ('95 % interval between trainings', '95 % between trainings, cut')
-    """
+    """Name the interval that covers other trainings; say so where the axis ends before it."""
     percent, end = f"{100 * level:.4g} %", ", cut" if cut else ""
     words = f"{percent} interval between trainings{end}"
     return words if len(words) <= length else f"{percent} between trainings{end}"
@@ -58,8 +52,8 @@ def interval_between(level: float, length: int, *, cut: bool = False) -> str:
 
 def tell_verdict(effect: RefitEffect, level: float) -> tuple[str, str]:
     """Say how large an effect is, and whether other trainings show it again; at length and shorter."""
-    told = SAME_ROWS_VERDICT if effect.overlap.is_same else tell_return(effect.p_value)
-    return f"{write_refit_importance(effect, level)}, {told}", told
+    verdict = SAME_ROWS_VERDICT if effect.overlap.is_same else tell_return(effect.p_value)
+    return f"{write_refit_importance(effect, level)}, {verdict}", verdict
 
 
 def write_refit_importance(effect: RefitEffect, level: float) -> str:
@@ -74,13 +68,7 @@ def write_refit_importance(effect: RefitEffect, level: float) -> str:
 
 
 def tell_return(p_value: float) -> str:
-    """Say whether an effect comes back.
-
-    Examples
-    --------
-    >>> tell_return(1e-9), tell_return(0.2)
-    ('comes back (p < 0.001)', 'does not come back (p = 0.2)')
-    """
+    """Say whether an effect comes back."""
     if np.isnan(p_value):
         return UNKNOWN_RETURN
     words = "comes back" if p_value <= REPLICATION_LEVEL else "does not come back"
@@ -88,13 +76,7 @@ def tell_return(p_value: float) -> str:
 
 
 def tell_p(p_value: float) -> str:
-    """Write a p-value with digits enough to see on which side of the level it is.
-
-    Examples
-    --------
-    >>> tell_p(0.0123), tell_p(0.0504), tell_p(0.0), tell_p(float("nan"))
-    ('p = 0.012', 'p = 0.0504', 'p < 0.001', 'p not known')
-    """
+    """Write a p-value with digits enough to see on which side of the level it is."""
     if np.isnan(p_value):
         return "p not known"
     if p_value < LEAST_P:
@@ -162,7 +144,7 @@ def plot_refits(
 
     Notes
     -----
-    What differs between trainings has an ink of its own, and is never drawn as the spread of rows
+    What differs between trainings has a colour of its own, and is never drawn as the spread of rows
     or as the interval of one model. Few trainings leave an interval so wide that nothing else
     would be seen: the axis ends before it, and the legend says so. No interval covers what the
     learner gets wrong in every training.
@@ -177,35 +159,33 @@ def plot_refits(
     'x0'
     """
     require_level(level)
-    require_own(effect, rows=rows)
+    if rows and effect.own is None:
+        msg = (
+            f"rows=True draws the interval of your own model of {effect.name!r}, and none was "
+            "given; pass it on: rhale.refit(..., model=model)"
+        )
+        raise BadSettingError(msg)
     wanted, first = RefitLayers(center, level, trainings, rows), effect.effects[0]
-    view = read_refit_view(effect, limits, xscale, sort)
+    # The axis follows the rows of the first training; levels stand by the mean of all.
+    view = read_view([effect.effects[0]], limits, xscale, sort)
+    if view.order:
+        view = view._replace(order=by_height(effect.labels, effect.trace().curve))
     field, new = open_plot_axis([first], ax, view), ax is None
     if is_constant(first):
         draw_constant(field, effect, wanted)
     else:
         field.begin()
         explained = draw_layers(field, effect, wanted)
-        told = write_stability(field.board.ax, effect, level, new=new)
-        add_levels_legend(field.board, explained, new=new, title=told)
+        title = write_stability(field.oriented.ax, effect, level, new=new)
+        add_levels_legend(field.oriented, explained, new=new, title=title)
         if not new:
-            lift_above(field.board.ax, len(explained))
+            lift_above(field.oriented.ax, len(explained))
     field.name_places(first)
-    label_oriented_axes(field.board, [first], center)
+    label_oriented_axes(field.oriented, [first], center)
     if not first.labels:
-        field.board.ax.set_xlabel(ticks.axis_name(first, style.LABEL_LENGTH), **LITERAL)
+        field.oriented.ax.set_xlabel(ticks.axis_name(first, style.LABEL_LENGTH), **LITERAL)
     field.name_scale()
-    return field.board.ax
-
-
-def read_refit_view(
-    effect: RefitEffect, limits: Limits, xscale: Scale, sort: Sort | None
-) -> AxisView:
-    """Read how the axis is to be shown: by the rows of the first training, and by all means."""
-    view = read_view([effect.effects[0]], limits, xscale, sort)
-    if not view.order:
-        return view
-    return view._replace(order=by_height(effect.labels, effect.trace().curve))
+    return field.oriented.ax
 
 
 def read_path(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> RefitTrace:
@@ -215,42 +195,37 @@ def read_path(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> Refi
         path = effect.trace(wanted.center, wanted.level)
     else:
         path = effect.trace(wanted.center, wanted.level, x=view.places(first))
-        path = crop_refit_trace(path, view)
+        # Leave out places that are not shown; points of profiles are as they are.
+        seen = view.shows(path.x)
+        parts = {name: part[..., seen] for name, part in path._asdict().items() if part is not None}
+        path = path._replace(**parts)
     return path._replace(x=field.locate(first, path.x))
-
-
-def crop_refit_trace(path: RefitTrace, view: AxisView) -> RefitTrace:
-    """Leave out places that are not shown; points of profiles are as they are."""
-    seen = view.shows(path.x)
-    parts = {name: part[..., seen] for name, part in path._asdict().items() if part is not None}
-    return path._replace(**parts)
-
-
-def require_own(effect: RefitEffect, *, rows: bool) -> None:
-    """Refuse the interval of a model that is not there."""
-    if rows and effect.own is None:
-        msg = (
-            f"rows=True draws the interval of your own model of {effect.name!r}, and none was "
-            "given; pass it on: rhale.refit(..., model=model)"
-        )
-        raise BadSettingError(msg)
 
 
 def draw_layers(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> list[Artist]:
     """Draw trainings, their mean and interval, the user's model; return what a legend explains."""
     first, path = effect.effects[0], read_path(field, effect, wanted)
     marks = field.mark_trainings()
-    explained = draw_path(marks, path, wanted)
+    # Draw what all kinds of features have.
+    n_trainings = len(path.curves)
+    explained = marks.draw_mean(path, f"mean of {n_trainings} trainings")
+    explained += marks.draw_interval(path)
+    if wanted.trainings:
+        explained += marks.draw_trainings(path, "single trainings")
+    explained += marks.draw_own(path, "your model")
     if wanted.rows and effect.own is not None:
-        explained += draw_own_model_interval(field, effect.own, marks, wanted)
+        # Draw the interval of the user's model, whose label tells it from that between trainings.
+        own_path = read_item(effect.own, wanted.center, wanted.level, view=field.view).path
+        own_path = own_path._replace(x=field.locate(effect.own, own_path.x))
+        explained += marks.draw_rows(own_path, f"{wanted.percent} interval of your model")
     field.draw_gaps(first)
     explained += field.draw_counts(first)
     gone = read_missing(effect, wanted)
     if gone is not None:
         draw_missing(field, effect, gone, wanted)
     field.fit()
-    is_cut = cut_interval(field.board, [path] if gone is None else [path, gone])
-    length = canvas.label_letters(field.board.ax)
+    is_cut = cut_interval(field.oriented, [path] if gone is None else [path, gone])
+    length = canvas.label_letters(field.oriented.ax)
     for band in explained:
         if band.get_gid() == "rhale:between":
             band.set_label(interval_between(wanted.level, length, cut=is_cut))
@@ -260,11 +235,11 @@ def draw_layers(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> li
 def draw_constant(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> None:
     """Say that there is no curve; show missing values where they were measured."""
     first, gone = effect.effects[0], read_missing(effect, wanted)
-    item, ax = read_item(first, wanted.center, wanted.level), field.board.ax
+    item, ax = read_item(first, wanted.center, wanted.level), field.oriented.ax
     if gone is None:
         field.draw_constant([item._replace(missing=None)], wanted.level)
         return
-    unknown = np.full(1, np.nan)  # the ink of rows says nothing about trainings
+    unknown = np.full(1, np.nan)  # the colour of rows says nothing about trainings
     bare = Trace(unknown, gone.curve, unknown, unknown, unknown)
     field.draw_constant([item._replace(missing=bare)], wanted.level)
     limits = ax.get_xlim()
@@ -272,25 +247,6 @@ def draw_constant(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> 
     field.fit()
     if not first.labels:
         ax.set_xlim(limits)
-
-
-def draw_path(marks: Marks, path: RefitTrace, wanted: RefitLayers) -> list[Artist]:
-    """Draw what all kinds of features have."""
-    n_trainings = len(path.curves)
-    explained = marks.draw_mean(path, f"mean of {n_trainings} trainings")
-    explained += marks.draw_interval(path)
-    if wanted.trainings:
-        explained += marks.draw_trainings(path, "single trainings")
-    return explained + marks.draw_own(path, "your model")
-
-
-def draw_own_model_interval(
-    field: PlotAxis, own: Result, marks: Marks, wanted: RefitLayers
-) -> list[Artist]:
-    """Draw the interval of the user's model, whose label tells it from that between trainings."""
-    path = read_item(own, wanted.center, wanted.level, view=field.view).path
-    path = path._replace(x=field.locate(own, path.x))
-    return marks.draw_rows(path, f"{wanted.percent} interval of your model")
 
 
 def read_missing(effect: RefitEffect, wanted: RefitLayers) -> RefitTrace | None:
@@ -319,23 +275,23 @@ def draw_missing(
     first = effect.effects[0]
     spot = Trace(*np.full((5, 1), np.nan))
     ax, spot = field.place_missing(spot)
-    aside = ax is not field.board.ax
-    board, path = OrientedAxes(ax) if aside else field.board, path._replace(x=spot.x)
-    marks = PointMarks(board, style.LARGEST_DOT, SIDE_ROOM)
+    aside = ax is not field.oriented.ax
+    oriented, path = OrientedAxes(ax) if aside else field.oriented, path._replace(x=spot.x)
+    marks = PointMarks(oriented, style.LARGEST_DOT, SIDE_ROOM)
     if wanted.trainings:
         marks.draw_trainings(path, "")
     marks.draw_interval(path)
     marks.draw_own(path, "")
     mean = Trace(path.x, path.curve, path.between, path.low, path.high)
-    dots.draw_missing_dot(board, mean, style.LARGEST_DOT, style.ALONE)
+    dots.draw_missing_dot(oriented, mean, style.LARGEST_DOT, style.ALONE)
     if aside:
         for values in (*path.curves, path.low, path.high):
-            missing_panel.reserve(field.board.ax, mean._replace(curve=values), spread=False)
+            dots.reserve(field.oriented.ax, mean._replace(curve=values), spread=False)
         share = 0.0 if first.missing is None else first.missing.share
-        missing_panel.label_side(ax, f"missing\n{100 * share:.3g} %", style.NAME_TEXT)
+        dots.label_side(ax, f"missing\n{100 * share:.3g} %", style.NAME_TEXT)
 
 
-def cut_interval(board: OrientedAxes, paths: Sequence[RefitTrace]) -> bool:
+def cut_interval(oriented: OrientedAxes, paths: Sequence[RefitTrace]) -> bool:
     """Let the axis end before intervals that would leave nothing to see; tell whether it did."""
     drawn = [part for path in paths for part in (path.curves, path.own) if part is not None]
     values = np.concatenate([np.ravel(part) for part in drawn])
@@ -351,18 +307,18 @@ def cut_interval(board: OrientedAxes, paths: Sequence[RefitTrace]) -> bool:
     limits = canvas.widen_interval(
         min(reach[0], 0.0), max(reach[1], 0.0), style.ROOM_FOR_STRIP, style.AXIS_MARGIN
     )
-    (board.ax.set_xlim if board.turned else board.ax.set_ylim)(*limits, auto=True)
+    (oriented.ax.set_xlim if oriented.horizontal else oriented.ax.set_ylim)(*limits, auto=True)
     return True
 
 
 def write_stability(ax: Axes, effect: RefitEffect, level: float, *, new: bool) -> str:
     """Say how large the effect is and whether it comes back: above given axes, or for the legend."""
-    told = tell_verdict(effect, level)
+    wordings = tell_verdict(effect, level)
     if new:
         room = canvas.wide_letters(style.PROFILE_SIZE[0] - canvas.BESIDE_LEGEND, style.LEGEND_TEXT)
-        return folded(told[0], room)
+        return folded(wordings[0], room)
     room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.NUMBER_TEXT)
-    words = next((words for words in told if len(words) <= room), folded(told[-1], room))
+    words = next((words for words in wordings if len(words) <= room), folded(wordings[-1], room))
     title = ax.set_title(words, loc="left", fontsize=style.NUMBER_TEXT, **LITERAL)
     title.set(color=style.NOTE, gid="rhale:verdict")
     return ""
@@ -445,16 +401,48 @@ def plot_replication(
     """
     require_level(level)
     require_count("most", most)
-    require_effects(effects)
+    if not effects:
+        msg = "there are no effects to rank; give those of refits: plot_replication(rx.ranked())"
+        raise BadSettingError(msg)
     kept, new = list(effects[:most]), ax is None
-    ax = new_ranking(len(kept)) if ax is None else ax
+    # Make a figure as high as its lines need, and larger for larger letters.
+    height = style.REPLICATION_HEAD + style.RANKING_LINE * len(kept)
+    scale = canvas.magnify()
+    ax = canvas.new_axes((scale * style.REPLICATION_WIDTH, scale * height)) if ax is None else ax
     canvas.write_plain_values(ax)
-    ranking = read_ranking(kept, level)
-    prepare_replication_axes(ax, ranking)
+    # Read the numbers of all lines.
+    numbers = [(e.importance, *e.importance_ci(level), e.replicated, e.p_value) for e in kept]
+    importance, low, high, replicated, p_value = np.array(numbers, dtype=np.float64).T
+    comes_back = np.array([effect.comes_back for effect in kept])
+    ranking = Ranking(importance, low, high, replicated, p_value, comes_back)
+    # Set how far the axes reach, and part the lines.
+    n_lines = ranking.importance.size
+    ax.set_xlim(0.0, 1.04 * ranking.right)
+    n_visible = (
+        ax.get_window_extent().height / ax.figure.dpi / (canvas.magnify() * RANKING_LINE_INCHES)
+    )
+    ax.set_ylim(max(n_lines, n_visible) - 0.4, -0.6)  # few lines stand on top
+    for place in np.arange(1, n_lines) - 0.5:
+        rule = ax.axhline(place, color=style.ZERO_LINE, linewidth=style.HAIR_LINE)
+        rule.set(zorder=0.4, alpha=0.5, gid="rhale:rule")
+    ax.spines[["top", "right"]].set_visible(False)
     explained = draw_importance(ax, ranking, level) + draw_returns(ax, ranking)
     name_lines(ax, kept, ranking, new=new)
-    title = tell_remarks(len(effects), ranking)
-    write_legend(ax, explained, title, new=new)
+    # Say above the legend what is not drawn, and why.
+    n_all = len(effects)
+    n_drawn, remarks = ranking.importance.size, list[str]()
+    if n_drawn < n_all:
+        remarks.append(f"{n_drawn} of {n_all} effects")
+    if np.isnan(ranking.p_value).all():
+        remarks.append(SAME_ROWS_VERDICT)
+    title = "\n".join(folded(words, TITLE) for words in remarks)
+    # Explain below a new figure, whose names may leave little room; else where the axes are
+    # emptiest.
+    if new:
+        canvas.add_figure_legend(cast(Figure, ax.figure), explained, title)
+    else:
+        canvas.add_legend(ax, explained, outside=False, title=title)
+        lift_above(ax, len(explained) + len(title.splitlines()))
     words = join_names(
         [in_sentence(effect) for effect in kept], max(8, canvas.letters(ax, "width"))
     )
@@ -464,49 +452,6 @@ def plot_replication(
         **LITERAL,
     )
     return ax
-
-
-def new_ranking(n_lines: int) -> Axes:
-    """Make a figure as high as its lines need, and larger for larger letters."""
-    height = style.REPLICATION_HEAD + style.RANKING_LINE * n_lines
-    scale = canvas.magnify()
-    return canvas.new_axes((scale * style.REPLICATION_WIDTH, scale * height))
-
-
-def write_legend(ax: Axes, artists: list[Artist], title: str, *, new: bool) -> None:
-    """Explain below a new figure, whose names may leave little room; else where the axes are emptiest."""
-    if new:
-        canvas.add_figure_legend(cast(Figure, ax.figure), artists, title)
-    else:
-        canvas.add_legend(ax, artists, outside=False, title=title)
-        lift_above(ax, len(artists) + len(title.splitlines()))
-
-
-def require_effects(effects: Sequence[RefitEffect]) -> None:
-    """Refuse an empty list."""
-    if not effects:
-        msg = "there are no effects to rank; give those of refits: plot_replication(rx.ranked())"
-        raise BadSettingError(msg)
-
-
-def read_ranking(effects: Sequence[RefitEffect], level: float) -> Ranking:
-    """Read the numbers of all lines."""
-    numbers = [(e.importance, *e.importance_ci(level), e.replicated, e.p_value) for e in effects]
-    importance, low, high, replicated, p_value = np.array(numbers, dtype=np.float64).T
-    comes_back = np.array([effect.comes_back for effect in effects])
-    return Ranking(importance, low, high, replicated, p_value, comes_back)
-
-
-def prepare_replication_axes(ax: Axes, ranking: Ranking) -> None:
-    """Set how far the axes reach, and part the lines."""
-    n_lines = ranking.importance.size
-    ax.set_xlim(0.0, 1.04 * ranking.right)
-    slots = ax.get_window_extent().height / ax.figure.dpi / (canvas.magnify() * RANKING_LINE_INCHES)
-    ax.set_ylim(max(n_lines, slots) - 0.4, -0.6)  # few lines stand on top
-    for place in np.arange(1, n_lines) - 0.5:
-        rule = ax.axhline(place, color=style.ZERO_LINE, linewidth=style.HAIR_LINE)
-        rule.set(zorder=0.4, alpha=0.5, gid="rhale:rule")
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def draw_importance(ax: Axes, ranking: Ranking, level: float) -> list[Artist]:
@@ -561,7 +506,12 @@ def name_lines(ax: Axes, effects: Sequence[RefitEffect], ranking: Ranking, *, ne
         tick.label1.set(fontsize=style.NAME_TEXT, color=colour, **LITERAL)
     ax.tick_params(axis="y", length=0, pad=7)  # half a diamond may stand left of zero
     if np.isfinite(ranking.p_value).any():
-        write_p_values(ax, ranking.p_value)
+        # Write p-values beside the axes.
+        side = ax.secondary_yaxis("right")
+        side.set_yticks(range(ranking.p_value.size), labels=[tell_p(p) for p in ranking.p_value])
+        side.tick_params(axis="y", length=0, labelsize=style.NUMBER_TEXT, labelcolor=style.NOTE)
+        side.spines["right"].set_visible(False)
+        side.set_gid("rhale:p")
 
 
 def name_line(effect: RefitEffect, length: int, *, several: bool) -> str:
@@ -572,22 +522,3 @@ def name_line(effect: RefitEffect, length: int, *, several: bool) -> str:
     room = length - len(ON)
     feature = fit_name(words, max(room - len(output), room // 2))
     return f"{feature}{ON}{fit_name(output, room - len(feature))}"
-
-
-def write_p_values(ax: Axes, p_value: FloatArray) -> None:
-    """Write p-values beside the axes."""
-    side = ax.secondary_yaxis("right")
-    side.set_yticks(range(p_value.size), labels=[tell_p(p) for p in p_value])
-    side.tick_params(axis="y", length=0, labelsize=style.NUMBER_TEXT, labelcolor=style.NOTE)
-    side.spines["right"].set_visible(False)
-    side.set_gid("rhale:p")
-
-
-def tell_remarks(n_all: int, ranking: Ranking) -> str:
-    """Say above the legend what is not drawn, and why."""
-    n_drawn, told = ranking.importance.size, list[str]()
-    if n_drawn < n_all:
-        told.append(f"{n_drawn} of {n_all} effects")
-    if np.isnan(ranking.p_value).all():
-        told.append(SAME_ROWS_VERDICT)
-    return "\n".join(folded(words, TITLE) for words in told)

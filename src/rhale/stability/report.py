@@ -1,4 +1,4 @@
-"""Refits to a page: frozen, plain numbers and words, and no word of HTML."""
+"""The page of refits as frozen numbers and words without HTML; sentences, notebook tables."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from rhale.report.notebook import (
     folded_notes,
     named,
     table,
+    table_row,
     write_curve_svg,
     write_paragraph,
     write_sparkline_path,
@@ -33,12 +34,13 @@ from rhale.report.page import (
     EFFECT_SIZE_ROUNDING,
     LONGEST_FACT,
     Footnote,
-    argument,
-    created,
     drop_size_rounding,
     footnotes,
+    list_known,
+    list_settings,
+    read_arguments,
     rows_in_words,
-    versions,
+    write_arguments,
 )
 from rhale.report.sentences import (
     at,
@@ -86,10 +88,10 @@ def count_stable_sentence(found: Sequence[str]) -> str:
     if not tested:
         return "Whether features come back is not known: all trainings had the same rows."
     n_back, n = tested.count(YES), len(tested)
-    told = f"{n_back} of {n} {'feature comes' if n == 1 else 'features come'} back"
+    sentence = f"{n_back} of {n} {'feature comes' if n == 1 else 'features come'} back"
     if n < MIN_FEATURES_FOR_CHANCE:
-        return f"{told}."
-    return f"{told}; if none of them did anything, chance would still let about {REPLICATION_LEVEL * n:.0f} come back."
+        return f"{sentence}."
+    return f"{sentence}; if none of them did anything, chance would still let about {REPLICATION_LEVEL * n:.0f} come back."
 
 
 def tell_nothing(effect: RefitEffect) -> str:
@@ -102,24 +104,32 @@ def tell_refits(
 ) -> str:
     """Say what the trainings show.
 
-    Parameters
-    ----------
-    effect : RefitEffect
-        One feature and output.
-    path : RefitTrace or None
-        What is drawn of it; None where the feature has one value.
-    ends : pair of float
-        Of the interval of its importance.
-    alike : list of str
-        Features that it can hardly be told from.
+    `path` is what is drawn of it; None where the feature has one value.
     """
     name = isolated(clean(effect.captions.feature(effect.name), MAX_REFIT_NAME_LETTERS))
     if path is None:
         return f"{name} has one value in these rows: no training can tell what it does."
-    told = [tell_replication(effect, name), describe_refit_importance(effect, ends)]
+    # Say how large the effect is, on average over trainings and in single ones.
+    low, high = ends
+    least, most = float(effect.importances.min()), float(effect.importances.max())
+    sure = (
+        f", between {format_report_number(low)} and {format_report_number(high)} for the average of all such trainings (95 %)"
+        if math.isfinite(high)
+        else ", without an interval"
+    )
+    sentences = [
+        tell_replication(effect, name),
+        (
+            f"Importance {format_report_number(effect.importance)}{sure}; "
+            f"single trainings gave {format_report_number(least)} to {format_report_number(most)}."
+        ),
+    ]
     if not effect.p_value > REPLICATION_LEVEL:  # trainings share rows: they agree on chance, too
-        told += describe_trend(effect, path) + describe_missing_values(effect)
-    return unbroken(" ".join(told + tell_alike(alike)))
+        sentences += describe_trend(effect, path) + describe_missing_values(effect)
+    if alike:
+        names = listed([isolated(clean(name, MAX_REFIT_NAME_LETTERS)) for name in alike])
+        sentences.append(f"It goes closely with {names}: a learner may take one for the other.")
+    return unbroken(" ".join(sentences))
 
 
 def tell_replication(effect: RefitEffect, name: str) -> str:
@@ -133,21 +143,6 @@ def tell_replication(effect: RefitEffect, name: str) -> str:
     return f"{name} does not come back: chance may let trainings agree as well as these ({p})."
 
 
-def describe_refit_importance(effect: RefitEffect, ends: tuple[float, float]) -> str:
-    """Say how large the effect is, on average over trainings and in single ones."""
-    low, high = ends
-    least, most = float(effect.importances.min()), float(effect.importances.max())
-    sure = (
-        f", between {format_report_number(low)} and {format_report_number(high)} for the average of all such trainings (95 %)"
-        if math.isfinite(high)
-        else ", without an interval"
-    )
-    return (
-        f"Importance {format_report_number(effect.importance)}{sure}; "
-        f"single trainings gave {format_report_number(least)} to {format_report_number(most)}."
-    )
-
-
 def describe_trend(effect: RefitEffect, path: RefitTrace) -> list[str]:
     """Say where the mean curve is lowest and highest, and how many trainings have the same order."""
     finite = path.curve[np.isfinite(path.curve)]
@@ -159,12 +154,12 @@ def describe_trend(effect: RefitEffect, path: RefitTrace) -> list[str]:
     low, high = (at(effect.effects[0], float(path.x[i])) for i in (least, most))
     size = format_report_number(float(path.curve[most] - path.curve[least]))
     if effect.column_kind == "categories":
-        told = f"{high} is {size} above {low}, the lowest, on average, and above it in {some}."
+        sentence = f"{high} is {size} above {low}, the lowest, on average, and above it in {some}."
     elif least < most:
-        told = f"The mean curve rises by {size} from its lowest, at {low}, to its highest, at {high}, and so do {some}."
+        sentence = f"The mean curve rises by {size} from its lowest, at {low}, to its highest, at {high}, and so do {some}."
     else:
-        told = f"The mean curve falls by {size} from its highest, at {high}, to its lowest, at {low}, and so do {some}."
-    return [told]
+        sentence = f"The mean curve falls by {size} from its highest, at {high}, to its lowest, at {low}, and so do {some}."
+    return [sentence]
 
 
 def describe_missing_values(effect: RefitEffect) -> list[str]:
@@ -178,12 +173,6 @@ def describe_missing_values(effect: RefitEffect) -> list[str]:
         else ""
     )
     return [f"Without a value the mean is {format_report_number(found.curve)}{sure}."]
-
-
-def tell_alike(alike: list[str]) -> list[str]:
-    """Say which features a learner may take for this one; nothing if none."""
-    names = listed([isolated(clean(name, MAX_REFIT_NAME_LETTERS)) for name in alike])
-    return [f"It goes closely with {names}: a learner may take one for the other."] if alike else []
 
 
 MAX_REFIT_PAIR_ROWS = 30  # in their table
@@ -281,36 +270,36 @@ class RefitPage:
 
 
 def make_refit_page(table: Refits, title: str | None = None) -> RefitPage:
-    """Gather what a page of refits shows.
-
-    Parameters
-    ----------
-    table : Refits
-        Effects of all trainings, and how they came about.
-    title : str, optional
-        Heading of the page.
-    """
+    """Gather what a page of refits shows."""
     first = table.explanations[0]
     alike = find_correlated(first.features, first.sample_x, first.sample_weight)
     notes = collect_refit_notes(table)
+    learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
+    n = table.overlap.n_trainings
+    provenance, method = table.provenance, str(table.provenance.get("method", ""))
+    n_failed = len(table.failures)
+    failed = f", {n_failed} failed" if n_failed else ""
+    scheme = clean(provenance.get("scheme", ""), LONGEST_SCHEME)
+    words = [clean(table.captions.value_axis(output), 60) for output in table.outputs]
+    found = [
+        ("Learner", provenance.get("learner", "")),
+        ("Trainings", f"{table.overlap.n_trainings}, {scheme}{failed}"),
+        ("Rows of a training", train_sizes(table) if table.overlap.n_rows else ""),
+        ("Explained on", f"{rows_in_words(provenance)} rows"),
+        ("Features", f"{len({effect.name for effect in table.effects})}"),
+        ("Outputs" if len(words) > 1 else "Output", listed(words)),
+    ]
     return RefitPage(
         title=clean(title or "What would come back if the model were trained again"),
-        lead=write_refit_lead(table),
-        facts=tuple(summarize_refit_page(table)),
-        settings=tuple(list_refit_settings(table)),
+        lead=f"A {learner} was trained {n} times: what all trainings agree on would come back.",
+        facts=list_known(found),
+        settings=list_settings(EFFECT_METHODS.get(method, method), provenance),
         trained=trained_in_words(table),
         outputs=tuple(make_refit_output(table, output, alike, notes) for output in table.outputs),
         notes=tuple(notes),
         code=write_refit_code(table),
         has_intervals=math.isfinite(table.overlap.factor),
     )
-
-
-def write_refit_lead(table: Refits) -> str:
-    """Say in one sentence what was done."""
-    learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
-    n = table.overlap.n_trainings
-    return f"A {learner} was trained {n} times: what all trainings agree on would come back."
 
 
 def make_refit_output(
@@ -351,10 +340,10 @@ def make_refit_part(
         sparkline=write_sparkline_path(shape),
         notes=tuple(texts.index(clean(text)) for text in list_refit_note_texts(effect)),
     )
-    told = (
+    reading = (
         tell_refits(effect, path, ends, alike) if row.size or path is None else tell_nothing(effect)
     )
-    return RefitPart(row, told, shape)
+    return RefitPart(row, reading, shape)
 
 
 def effect_row(effect: RefitEffect, ends: tuple[float, float], scale: float) -> RefitRow:
@@ -410,14 +399,7 @@ def end_of_bars(rows: Sequence[RefitRow]) -> float:
 
 
 def size_with_interval(row: RefitRow, largest: float) -> str:
-    r"""Importance or strength, and between what its mean over trainings is.
-
-    Examples
-    --------
-    >>> row = RefitRow(("age",), 0.62, 0.52, 0.72, 0.6, "0.01", "yes")
-    >>> size_with_interval(row, 0.72)
-    '0.620 [0.520,\xa00.720]'
-    """
+    r"""Importance or strength, and between what its mean over trainings is."""
     size = fixed_or_dash(row.size, largest, REFIT_TABLE_DIGITS)
     if row.low is None or row.high is None:
         return size
@@ -446,8 +428,8 @@ def collect_refit_notes(table: Refits) -> list[Footnote]:
             names.setdefault(clean(text), {})[spoken_name(effect)] = None
     everyone = {spoken_name(effect) for effect in table.effects}
     for text, some in names.items():
-        told = listed([isolated(clean(name, 60)) for name in some])
-        found.append(Footnote(text, "all features" if len(some) == len(everyone) > 1 else told))
+        features = listed([isolated(clean(name, 60)) for name in some])
+        found.append(Footnote(text, "all features" if len(some) == len(everyone) > 1 else features))
     return found
 
 
@@ -466,14 +448,16 @@ def trained_in_words(table: Refits) -> str:
     scheme, n_trainings = str(table.provenance.get("scheme", "")), table.overlap.n_trainings
     how = REFIT_SCHEME_TEXTS.get(scheme, clean(scheme, LONGEST_SCHEME))
     if not table.overlap.n_rows:
-        told = f"{n_trainings} models ({learner}) were given, each trained on data of its own."
+        sentence = f"{n_trainings} models ({learner}) were given, each trained on data of its own."
     elif scheme == PREFITTED_SCHEME:
-        told = f"{n_trainings} models ({learner}) were given, and the rows that each was trained on ({train_sizes(table)})."
+        sentence = f"{n_trainings} models ({learner}) were given, and the rows that each was trained on ({train_sizes(table)})."
     else:
-        told = f"{learner} was trained {n_trainings} times, each time {how} ({train_sizes(table)})."
+        sentence = (
+            f"{learner} was trained {n_trainings} times, each time {how} ({train_sizes(table)})."
+        )
     where = "with the same bins" if table.effects[0].quantity == "effect" else "at the same places"
     return (
-        f"{told} Every training was explained on the same {rows_in_words(table.provenance)} rows, "
+        f"{sentence} Every training was explained on the same {rows_in_words(table.provenance)} rows, "
         f"{where}, so that curves differ by what was learned and by nothing else."
     )
 
@@ -485,44 +469,11 @@ def train_sizes(table: Refits) -> str:
     return f"{some} of {table.overlap.n_rows:,}"
 
 
-def summarize_refit_page(table: Refits) -> list[tuple[str, str]]:
-    """Say what was trained and explained; names and words."""
-    provenance = table.provenance
-    n_failed = len(table.failures)
-    failed = f", {n_failed} failed" if n_failed else ""
-    scheme = clean(provenance.get("scheme", ""), LONGEST_SCHEME)
-    words = [clean(table.captions.value_axis(output), 60) for output in table.outputs]
-    found = [
-        ("Learner", provenance.get("learner", "")),
-        ("Trainings", f"{table.overlap.n_trainings}, {scheme}{failed}"),
-        ("Rows of a training", train_sizes(table) if table.overlap.n_rows else ""),
-        ("Explained on", f"{rows_in_words(provenance)} rows"),
-        ("Features", f"{len({effect.name for effect in table.effects})}"),
-        ("Outputs" if len(words) > 1 else "Output", listed(words)),
-    ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
-
-
-def list_refit_settings(table: Refits) -> list[tuple[str, str]]:
-    """Say how it was explained, when and with what; names and words."""
-    method = str(table.provenance.get("method", ""))
-    found = [
-        ("Method", EFFECT_METHODS.get(method, method)),
-        ("Made", created(table.provenance)),
-        ("Versions", versions(table.provenance)),
-    ]
-    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
-
-
 def write_refit_code(table: Refits) -> str:
     """Write how to make the same again, from the arguments that were given."""
     provenance, scheme = table.provenance, str(table.provenance.get("scheme", ""))
-    asked = provenance.get("asked")
-    asked = {
-        "method": repr(provenance.get("method", "rhale")),
-        **(asked if isinstance(asked, Mapping) else {}),
-    }
-    asked = {name: text for name, text in asked.items() if name != "partners"}
+    asked = read_arguments(provenance, "rhale")
+    asked.pop("partners", None)
     n_trainings = provenance.get("trainings_asked", table.overlap.n_trainings)
     if scheme == PREFITTED_SCHEME:
         call, rows = "rhale.refits(\n    models,\n    X,\n", {"train": "train"}
@@ -531,7 +482,7 @@ def write_refit_code(table: Refits) -> str:
     else:
         call = "rhale.refit(\n    estimator,\n    X,\n    y,\n"
         rows = {"scheme": repr(scheme), "n_refits": repr(n_trainings)}
-    inside = "".join(f"    {argument(name, text)},\n" for name, text in (rows | asked).items())
+    inside = write_arguments(rows | asked)
     name = clean(table.effects[0].name, MAX_CHART_LEVEL_LETTERS)
     key = ", ".join(map(repr, [name, *table.outputs[: len(table.outputs) > 1]]))
     return (
@@ -561,14 +512,7 @@ def refits_as_html(
 ) -> str:
     """Write what would come back as a table.
 
-    Parameters
-    ----------
-    ranked : sequence of RefitEffect
-        Largest replicated importance first.
-    provenance : mapping
-        What was trained, and how.
-    remarks : sequence of str
-        Notes about the whole, and trainings that failed.
+    `remarks` are notes about the whole, and trainings that failed.
     """
     several, shown = len({effect.output for effect in ranked}) > 1, ranked[:MAX_EFFECT_ROWS]
     scale = max((effect.importance for effect in shown), default=0.0)
@@ -591,19 +535,20 @@ def refit_as_html(effect: RefitEffect) -> str:
     path, captions = trace_refits(effect), effect.captions
     name, output = captions.axis(effect.name), captions.value_axis(effect.output)
     on = output if effect.quantity == "prediction" else f"effect on {output}"
-    told = tell_refits(effect, path, effect.importance_ci(), [])
-    parts = [write_paragraph(told), folded_notes(effect.notes)]
+    sentence = tell_refits(effect, path, effect.importance_ci(), [])
+    parts = [write_paragraph(sentence), folded_notes(effect.notes)]
     if not is_constant(effect.effects[0]):
-        parts.insert(0, curves_of(effect, clean(f"{name}: {told}", LONGEST_NOTE)))
+        # Draw the curves of all trainings.
+        from rhale.plots.choice import plot_refit_by_options  # tables need no Matplotlib
+        from rhale.report import inline_svg
+
+        parts.insert(
+            0,
+            inline_svg.draw_inline_svg(
+                plot_refit_by_options, clean(f"{name}: {sentence}", LONGEST_NOTE), effect
+            ),
+        )
     return card(name, f"{on}, between trainings", parts)
-
-
-def curves_of(effect: RefitEffect, told: str) -> str:
-    """Draw the curves of all trainings."""
-    from rhale.plots.choice import plot_refit_by_options  # tables need no Matplotlib
-    from rhale.report import inline_svg
-
-    return inline_svg.draw_inline_svg(plot_refit_by_options, told, effect)
 
 
 def write_refit_row(row: RefitRow, effect: RefitEffect, largest: float, *, several: bool) -> str:
@@ -612,21 +557,20 @@ def write_refit_row(row: RefitRow, effect: RefitEffect, largest: float, *, sever
     captions = effect.captions
     output = [named(captions.output(effect.output))] if several else []
     words = [named(captions.feature(effect.name)), *output]
-    words += [write_curve_svg(write_sparkline_path(shape)), write_importance_bar(row, largest)]
-    numbers = [size_with_interval(row, largest), replicated_in_words(row, largest), row.p]
-    cells = [f"<td{TEXT_CELL_STYLE}>{word}</td>" for word in words]
-    cells += [f"<td{NUMBER_CELL_STYLE}>{escape(text)}</td>" for text in numbers]
-    return f"<tr>{''.join(cells)}<td{TEXT_CELL_STYLE}>{row.comes_back}</td></tr>"
-
-
-def write_importance_bar(row: RefitRow, largest: float) -> str:
-    """Draw the importance, and its interval between trainings."""
+    # Draw the importance, and its interval between trainings.
     size, low, high = (
         NOTEBOOK_BAR_WIDTH * (v or 0.0) / largest if largest > 0 else 0.0
         for v in (row.size, row.low, row.high)
     )
-    return (
+    bar = (
         f'<svg width="{NOTEBOOK_BAR_WIDTH}" height="{IMPORTANCE_BAR_HEIGHT}" aria-hidden="true">'
         f'<rect y="3" width="{size:.3g}" height="6" fill="{colours.EFFECT_COLOUR}" opacity="0.35"/>'
         f'<path d="M{low:.3g} 6H{high:.3g}" stroke="{colours.BETWEEN_COLOUR}" stroke-width="2"/></svg>'
+    )
+    words += [write_curve_svg(write_sparkline_path(shape)), bar]
+    numbers = [size_with_interval(row, largest), replicated_in_words(row, largest), row.p]
+    return table_row(
+        (TEXT_CELL_STYLE, words),
+        (NUMBER_CELL_STYLE, map(escape, numbers)),
+        (TEXT_CELL_STYLE, [row.comes_back]),
     )

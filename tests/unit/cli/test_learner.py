@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from rhale.cli.refit_options import as_learner, find_learner, require_named
+from rhale.cli.values import as_learner, find_learner, require_named
 from rhale.errors import BadFileError, BadSettingError, ModelFailedError, UnknownModelError
 
 linear_model = pytest.importorskip("sklearn.linear_model")

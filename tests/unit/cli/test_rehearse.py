@@ -6,7 +6,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor, VotingRegressor
 
 import rhale
-from rhale.cli.rehearse import rehearse
+from rhale.cli.child import rehearse
 
 X = np.random.default_rng(0).normal(size=(3_000, 2))
 
@@ -31,7 +31,7 @@ def test_regions_cost_at_most_another_pass(regions, monkeypatch):
         tried.append(settings.get("regions"))
         return rhale.explain(model, data, **{**settings, "regions": None})
 
-    monkeypatch.setattr("rhale.cli.rehearse.explain", explained)
+    monkeypatch.setattr("rhale.cli.child.explain", explained)
     told = rehearse(lambda rows: rows[:, 0] * rows[:, 1], X, regions=regions)
     assert tried == [None, None, regions]  # the last one finds names that are not there
     assert told.rows_for_regions == told.rows_asked
@@ -52,7 +52,7 @@ def test_seconds_grow_with_the_rows_asked_after_the_start(monkeypatch):
     asked = rhale.explain(model, X, n_rows=1_000).provenance["rows_asked"]
     ticks = iter([0.0, 7.0, 10.0])
     clock = SimpleNamespace(perf_counter=lambda: next(ticks))
-    monkeypatch.setattr("rhale.cli.rehearse.time", clock)
+    monkeypatch.setattr("rhale.cli.child.time", clock)
     told = rehearse(model, X)
     assert told.seconds == pytest.approx(4 + 3 * told.rows_asked / asked)
 

@@ -5,14 +5,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rhale.cli import tour
+from rhale.cli import tour_network
 
 ROWS = np.random.default_rng(0).normal([50.0, 200.0], [10.0, 30.0], (120, 2))
 
 
 def test_the_network_standardises_its_own_inputs():
-    rows, seen = tour.as_network_tensor(ROWS), []
-    network = tour.Network(rows)
+    rows, seen = tour_network.as_network_tensor(ROWS), []
+    network = tour_network.Network(rows)
     network.layers.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
     network(rows)
     assert seen[0].mean(dim=0).numpy() == pytest.approx(np.zeros(2), abs=1e-4)
@@ -20,14 +20,14 @@ def test_the_network_standardises_its_own_inputs():
 
 
 def test_it_answers_in_the_units_of_the_target():
-    network = tour.Network(tour.as_network_tensor(ROWS))
+    network = tour_network.Network(tour_network.as_network_tensor(ROWS))
     with torch.no_grad():
         network.layers[-1].weight.zero_()
         network.layers[-1].bias.fill_(0.25)
-    assert np.unique(tour.predict(network, ROWS)).tolist() == [175.0]  # 100 (1.5 + 0.25)
+    assert np.unique(tour_network.predict(network, ROWS)).tolist() == [175.0]  # 100 (1.5 + 0.25)
 
 
 def test_training_again_gives_the_same_network():
     target = 100 + ROWS[:, 0]
-    first, again = (tour.train_network(ROWS, target).state_dict() for _ in range(2))
+    first, again = (tour_network.train_network(ROWS, target).state_dict() for _ in range(2))
     assert all(torch.equal(first[name], again[name]) for name in first)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import rhale
-from rhale.cli.pair_options import pairs_as_typed, read_typed_pairs
+from rhale.cli.values import pairs_as_typed, read_typed_pairs
 from rhale.errors import BadSettingError
 
 

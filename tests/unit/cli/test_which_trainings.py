@@ -5,7 +5,7 @@ import json
 import pytest
 
 import rhale
-from rhale.cli.refit_options import read_scheme, read_typed_trainings, trainings_as_typed
+from rhale.cli.values import read_scheme, read_typed_trainings, trainings_as_typed
 from rhale.errors import BadSettingError
 from rhale.stability.splits import Scheme
 

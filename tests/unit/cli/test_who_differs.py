@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhale
-from rhale.cli.region_options import read_typed_regions, regions_as_typed
+from rhale.cli.values import read_typed_regions, regions_as_typed
 from rhale.errors import BadSettingError
 
 NAMES = st.text(st.characters(exclude_characters=",", categories=["L", "N"]), min_size=1)

@@ -84,7 +84,7 @@ def test_stretches_cover_the_known_cells_and_no_others(known):
 def test_numbers_are_held_at_percentiles_of_the_weight():
     held = choose_percentiles(side([10, 0, 80, 10]))
     assert [one.label for one in held] == ["low: 1", "middle: 2.5", "high: 3"]
-    assert [one.stand for one in held] == [0, 2, 2]  # never in a cell without rows
+    assert [one.cell_index for one in held] == [0, 2, 2]  # never in a cell without rows
 
 
 @given(hnp.arrays(float, st.integers(1, 12), elements=st.sampled_from([0.0, 1.0, 2.5])))
@@ -92,7 +92,7 @@ def test_values_that_are_held_have_rows(weight):
     if not weight.any():
         return
     for held, percent in zip(choose_percentiles(side(weight)), (10, 50, 90), strict=True):
-        assert weight[held.stand] > 0
+        assert weight[held.cell_index] > 0
         assert held.shares.sum() == pytest.approx(1)
         below = np.interp(held.shares @ np.arange(weight.size + 1), np.arange(weight.size + 1),
                           np.append(0, np.cumsum(weight)))  # fmt: skip

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from rhale.interaction.plot import Tiles, has_room, hatch_tiles, write_tiles
+from rhale.interaction.plot import has_room, hatch_tiles, write_tiles
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def ax():
 
 def test_the_tiles_that_are_asked_for_are_hatched_and_no_others(ax):
     wanted = np.array([[True, False], [False, True], [False, False]])
-    hatched = hatch_tiles(ax, Tiles(np.arange(4.0), np.array([0.0, 1, 5])), wanted, "no rows")
+    hatched = hatch_tiles(ax, np.arange(4.0), np.array([0.0, 1, 5]), wanted, "no rows")
     corners = [path.vertices[:4].tolist() for path in hatched.get_paths()]
     assert corners == [
         [[0, 0], [1, 0], [1, 1], [0, 1]],

@@ -20,30 +20,30 @@ def slots_of(labels, *, is_number=False):
 
 
 @pytest.fixture(params=[False, True])
-def board(request):
-    return OrientedAxes(Figure().add_subplot(), turned=request.param)
+def oriented(request):
+    return OrientedAxes(Figure().add_subplot(), horizontal=request.param)
 
 
-def test_places_are_x_or_y_where_the_board_is_turned(board):
-    pair = (VALUES, PLACES) if board.turned else (PLACES, VALUES)
-    np.testing.assert_array_equal(board.points(PLACES, VALUES).T, pair)
+def test_places_are_x_or_y_where_the_board_is_turned(oriented):
+    pair = (VALUES, PLACES) if oriented.horizontal else (PLACES, VALUES)
+    np.testing.assert_array_equal(oriented.points(PLACES, VALUES).T, pair)
 
 
-def test_strokes_run_along_the_values_and_count_for_the_limits(board):
-    lines = board.strokes(PLACES, VALUES - 1, VALUES + 1)
-    along = 0 if board.turned else 1
+def test_strokes_run_along_the_values_and_count_for_the_limits(oriented):
+    lines = oriented.strokes(PLACES, VALUES - 1, VALUES + 1)
+    along = 0 if oriented.horizontal else 1
     np.testing.assert_array_equal(np.array(lines.get_segments())[:, :, along][0], [4.0, 6.0])
-    reached = (board.ax.dataLim.intervalx, board.ax.dataLim.intervaly)[along]
+    reached = (oriented.ax.dataLim.intervalx, oriented.ax.dataLim.intervaly)[along]
     assert reached.tolist() == [4.0, 8.0]
 
 
-def test_the_axes_reach_over_all_slots_the_first_on_top(board):
-    slots = slots_of("abc")
-    board.strokes(PLACES, VALUES, VALUES)
-    board.fit(slots, strip=False)
-    low, high = slots.limits
-    assert (board.ax.get_ylim() if board.turned else board.ax.get_xlim()) == (
-        (high, low) if board.turned else (low, high)
+def test_the_axes_reach_over_all_slots_the_first_on_top(oriented):
+    layout = slots_of("abc")
+    oriented.strokes(PLACES, VALUES, VALUES)
+    oriented.fit(layout, strip=False)
+    low, high = layout.limits
+    assert (oriented.ax.get_ylim() if oriented.horizontal else oriented.ax.get_xlim()) == (
+        (high, low) if oriented.horizontal else (low, high)
     )
 
 

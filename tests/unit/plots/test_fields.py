@@ -32,7 +32,7 @@ def steps(make_levels):
 
 
 @pytest.fixture
-def board():
+def oriented():
     return OrientedAxes(Figure().add_subplot())
 
 
@@ -41,10 +41,10 @@ def gids(ax):
     return {gid for gid in found if gid and gid.startswith("rhale:")}
 
 
-def test_levels_stand_in_slots_and_numbers_along_a_line(board, curve, levels, steps):
-    assert isinstance(make_plot_axis(board, [curve]), ContinuousAxis)
-    assert isinstance(make_plot_axis(board, [levels]), CategoricalAxis)
-    assert isinstance(make_plot_axis(board, [curve, steps]), ContinuousAxis)
+def test_levels_stand_in_slots_and_numbers_along_a_line(oriented, curve, levels, steps):
+    assert isinstance(make_plot_axis(oriented, [curve]), ContinuousAxis)
+    assert isinstance(make_plot_axis(oriented, [levels]), CategoricalAxis)
+    assert isinstance(make_plot_axis(oriented, [curve, steps]), ContinuousAxis)
     assert isinstance(open_plot_axis([steps], None), CategoricalAxis)
 
 
@@ -56,7 +56,7 @@ def test_both_kinds_of_fields_draw_the_same_layers(curve, levels):
         explained += field.draw_gaps(result) + field.draw_counts(result)
         drawn = [artist.get_gid() for artist in explained]
         assert drawn == [mean, "rhale:spread", "rhale:ci", "rhale:counts"]
-        assert "rhale:zero" in gids(field.board.ax)
+        assert "rhale:zero" in gids(field.oriented.ax)
 
 
 def test_layers_can_be_left_out(curve, levels):
@@ -76,12 +76,12 @@ def test_one_among_several_stands_a_little_aside(levels, steps):
         np.testing.assert_allclose(np.mean(places, axis=0), result.edges)
 
 
-def test_a_constant_feature_has_no_curve(board, make_levels):
+def test_a_constant_feature_has_no_curve(oriented, make_levels):
     only = make_levels(("only",), ())
     item = read_item(only, "mean", 0.95)
     assert item.path.x.size == 0
-    make_plot_axis(board, [only]).draw_constant([item], 0.95)
-    assert gids(board.ax) == {"rhale:constant"}
+    make_plot_axis(oriented, [only]).draw_constant([item], 0.95)
+    assert gids(oriented.ax) == {"rhale:constant"}
 
 
 def test_intervals_of_several_results_have_one_entry(curve, levels):

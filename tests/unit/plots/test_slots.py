@@ -22,28 +22,28 @@ def test_missing_values_stand_apart_after_the_last_level():
 
 
 def test_levels_of_several_results_are_united(make_levels):
-    slots = lay_out_levels([make_levels(("a", "b"), 1.0), make_levels(("c", "b"), 1.0)])
-    assert slots.labels == ("a", "b", "c")
+    layout = lay_out_levels([make_levels(("a", "b"), 1.0), make_levels(("c", "b"), 1.0)])
+    assert layout.labels == ("a", "b", "c")
     second = make_levels(("c", "b"), 1.0)
-    np.testing.assert_array_equal(slots.locate(second, np.array([0.0, 1.0])), [2, 1])
+    np.testing.assert_array_equal(layout.locate(second, np.array([0.0, 1.0])), [2, 1])
 
 
 def test_numbers_of_several_results_are_united_in_order(make_levels):
     first = make_levels(("1", "5"), 1.0, edges=[1.0, 5.0])
-    slots = lay_out_levels([first, make_levels(("0", "2"), 1.0, edges=[0.0, 2.0])])
-    assert slots.labels == ("0", "1", "2", "5")
-    assert slots.places.tolist() == [0, 1, 2, 5]
+    layout = lay_out_levels([first, make_levels(("0", "2"), 1.0, edges=[0.0, 2.0])])
+    assert layout.labels == ("0", "1", "2", "5")
+    assert layout.places.tolist() == [0, 1, 2, 5]
     mixed = lay_out_levels([first, make_levels(("5", "a"), 1.0)])
     assert (mixed.labels, mixed.is_number) == (("1", "5", "a"), False)
     np.testing.assert_array_equal(mixed.locate(first, np.array([1.0, 5.0])), [0, 1])
 
 
 @pytest.mark.parametrize(
-    ("slots", "rotation"),
+    ("layout", "rotation"),
     [(equal(4, 3), 0.0), (equal(8, 12), 35.0), (equal(40, 12), 90.0), (equal(40, 2), 90.0)],
 )
-def test_names_are_turned_where_they_would_touch(slots, rotation):
-    assert choose_level_labels(slots, 5.0, 10.0, 18).rotation == rotation
+def test_names_are_turned_where_they_would_touch(layout, rotation):
+    assert choose_level_labels(layout, 5.0, 10.0, 18).rotation == rotation
 
 
 def test_numbers_stay_level_and_every_second_is_written():
@@ -58,8 +58,8 @@ def test_uneven_places_keep_the_names_that_have_room():
 
 
 def named(*labels, inches=2.0):
-    slots = LevelLayout(labels, np.arange(float(len(labels))), is_number=False, has_missing=False)
-    return choose_level_labels(slots, inches, 7.0, 14)
+    layout = LevelLayout(labels, np.arange(float(len(labels))), is_number=False, has_missing=False)
+    return choose_level_labels(layout, inches, 7.0, 14)
 
 
 def test_names_go_on_in_a_second_line_before_they_are_turned():

@@ -5,7 +5,7 @@ import rhale
 from rhale.errors import BadSettingError
 from rhale.report.page import make_page
 from rhale.report.render import render
-from rhale.report.sections import SECTION_PAIR_LIMITS, add_comparison, add_interactions, add_refits
+from rhale.report.sections import MOST_SECTION_PAIRS, MOST_SECTION_ROWS, add_sections
 
 
 def predict(rows):
@@ -26,23 +26,23 @@ def page(rows):
 
 def test_pairs_stand_with_the_output_that_they_are_about(page, rows):
     ix = rhale.interactions(predict, rows, output=1)
-    shown = add_interactions(page, ix).interactions
+    shown = add_sections(page, interactions=ix).interactions
     assert [output.place for output in shown.outputs] == [1]
     assert [output.name for output in shown.outputs] == ["prediction 2"]
 
 
 def test_a_section_is_shorter_than_a_page_of_its_own(page, rows):
     ix = rhale.interactions(lambda r: predict(r) * r[:, [2]], rows)
-    (_, second) = add_interactions(page, ix).interactions.outputs
-    assert len(second.ranking) <= SECTION_PAIR_LIMITS.rows
-    assert len(second.pairs) <= SECTION_PAIR_LIMITS.pairs
+    (_, second) = add_sections(page, interactions=ix).interactions.outputs
+    assert len(second.ranking) <= MOST_SECTION_ROWS
+    assert len(second.pairs) <= MOST_SECTION_PAIRS
 
 
 def test_refits_stand_below_the_features(page, rows):
     models = [lambda r, by=by: by * predict(r) for by in (1.0, 1.1, 0.9)]
     train = [np.arange(i, 300, 2) for i in (0, 1, 0)]
     rx = rhale.refits(models, rows, train=train)
-    shown = add_refits(page, rx).refits
+    shown = add_sections(page, refits=rx).refits
     assert [output.place for output in shown.outputs] == [0, 1]
     assert {part.row.names[0] for part in shown.outputs[0].parts} == {"x0", "x1", "x2"}
 
@@ -50,13 +50,13 @@ def test_refits_stand_below_the_features(page, rows):
 def test_other_outputs_are_refused_with_what_to_do(page, rows):
     ix = rhale.interactions(lambda r: np.column_stack([predict(r), r[:, 0]]), rows)
     with pytest.raises(BadSettingError, match=r"'y2'.*about 'y0', 'y1'.*same model"):
-        add_interactions(page, ix)
+        add_sections(page, interactions=ix)
 
 
 def test_a_comparison_tells_what_differs_and_whose_rows_moved(page, rows):
     fx = rhale.explain(predict, rows)
     other = rhale.explain(lambda r: predict(r) + 3 * r[:, [0]] ** 2, np.add(rows, [0.0, 0.9, 0.0]))
-    made = add_comparison(page, rhale.compare({"<b>old": fx, "new": other}))
+    made = add_sections(page, comparison=rhale.compare({"<b>old": fx, "new": other}))
     assert [output.place for output in made.comparison.outputs] == [0, 1]
     told = {part.name for part in made.comparison.outputs[0].parts if part.is_told}
     assert told == {"x0", "x1"}  # a curve that differs, and rows that moved
@@ -69,7 +69,7 @@ def test_a_comparison_tells_what_differs_and_whose_rows_moved(page, rows):
 def test_a_comparison_of_other_outputs_is_refused(page, rows):
     fx = rhale.explain(lambda r: r[:, :1], rows, output=0)
     names = rhale.compare(fx, fx, names=["a", "b"])
-    assert add_comparison(page, names).comparison.outputs[0].place == 0
+    assert add_sections(page, comparison=names).comparison.outputs[0].place == 0
     fx = rhale.explain(lambda r: np.column_stack([r, r]), rows, output=[4, 5])
     with pytest.raises(BadSettingError, match="comparison= are about the output 'y4'"):
-        add_comparison(page, rhale.compare(fx, fx, names=["a", "b"]))
+        add_sections(page, comparison=rhale.compare(fx, fx, names=["a", "b"]))

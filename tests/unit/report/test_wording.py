@@ -12,9 +12,12 @@ from rhale.report.sentences import (
     format_axis_position,
     format_report_number,
     isolated,
+    listed,
     named_output,
     plus_minus,
     shorten_middle,
+    straight,
+    unit_of,
 )
 
 
@@ -98,3 +101,16 @@ def test_names_break_between_words_and_nowhere_else():
     for name in ("age", "BMI", "__x", "79.6 % of it", "<b>/x"):
         assert "".join(breakable(name)) == name
     assert breakable("79.6 %") == ["79.6 %"]
+
+
+def test_names_beyond_the_first_are_counted():
+    assert listed(["a", "b", "c"], most=2) == "a, b and 1 more"
+
+
+def test_times_have_the_largest_unit_that_fits_twice():
+    assert (unit_of(7200.0), unit_of(90.0)) == ("h", "s")
+
+
+def test_brackets_behind_a_name_of_another_direction_stay():
+    assert straight("sex (92 %)") == "sex (92 %)"
+    assert straight("\u05d0 (92 %)") == "\u05d0\u200e (92 %)"
