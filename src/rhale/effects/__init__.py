@@ -4,7 +4,7 @@
 | --- | --- |
 | `local/` | how every row's local effect is found: gradients, differences, tree steps, levels, profiles |
 | `binning/` | cells of the axis, their moments, and the rules that unite them to bins |
-| `curve`, `staircase`, `level_moments` | the effect: accumulated, centred, for numbers, for models that jump, for levels |
+| `curve`, `staircase`, `levels` | the effect: accumulated, centred, for numbers, for models that jump, for levels |
 | `spread`, `variance`, `statistics` | how rows differ, how sure the curve is, the effect in a few numbers |
 | `effect`, `level_effect`, `profile` | results, frozen; `explanation` holds those of all features |
 """

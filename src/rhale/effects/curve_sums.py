@@ -172,8 +172,8 @@ def sort_by_point(
 ) -> RowsBetweenPoints:
     """Put rows in the order of the points that they lie between.
 
-    `place` (n_rows,): from `locate_between_points`; rows at nan have no weight; `n_points`: how many points
-    there are; `weights` (n_rows,): how much each row matters.
+    `place` (n_rows,): from `locate_between_points`; rows at nan have no weight; `n_points`: how many
+    points there are; `weights` (n_rows,): how much each row matters.
 
     Examples
     --------
@@ -197,9 +197,8 @@ def place_curves(deviations: FloatArray, rows: RowsBetweenPoints) -> tuple[slice
     """Share the curves of rows out to the points that they lie between.
 
     `deviations` (n_outputs, n_values, n_rows): how much their values deviate from some mean;
-    `rows`: in the same order. Returns `points`: those beside rows, from the
-    first row to the last; one may lie behind the last point, where no rows are; `sums`
-    (n_outputs, n_values, n_some): there.
+    `rows`: in the same order. Returns `points`: those beside rows, from the first row to the last;
+    one may lie behind the last point, where no rows are; `sums` (n_outputs, n_values, n_some): there.
     """
     # One product of matrices for each output.
     if not rows.first.size:
