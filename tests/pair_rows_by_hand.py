@@ -43,7 +43,7 @@ class PairRows:
 
     def ends(self, side):
         """For each way: lower and upper end of the step, whether there is one, and its number."""
-        axis, stand = self.axes[side], np.maximum(self.standing[side].stand, 0)
+        axis, stand = self.axes[side], np.maximum(self.standing[side].cell, 0)
         if not axis.is_levels:
             return [(axis.nodes[stand], axis.nodes[stand + 1], stand >= 0, stand)]
         last = axis.nodes.size - 1
@@ -53,7 +53,7 @@ class PairRows:
 
     def differences(self, f):
         """Mixed differences of f(x, y, z) over the steps that rows count for, (1, n, n_ways)."""
-        known = (self.standing[0].stand >= 0) & (self.standing[1].stand >= 0)
+        known = (self.standing[0].cell >= 0) & (self.standing[1].cell >= 0)
         found = []
         for low, high, has, _ in self.ends(0):
             for left, right, too, _ in self.ends(1):
@@ -103,7 +103,7 @@ def own_effect(rows, surface, side):
     for _, _, has, step in rows.ends(side):
         for i in np.flatnonzero(has):
             low, high = (
-                read_at(heights[step[i] + k], other.stand[i], other.place[i]) for k in (0, 1)
+                read_at(heights[step[i] + k], other.cell[i], other.place[i]) for k in (0, 1)
             )
             change[step[i]] += rows.w[i] * (high - low)
             weight[step[i]] += rows.w[i]

@@ -23,7 +23,7 @@ def make_axis(x, labels=(), n_cells=4, kind="number"):
 
 def steps_of(axis, standing):
     """Ends of the steps that rows count for, and which rows do: one of numbers, two of levels."""
-    nodes, stand = axis.nodes, standing.stand
+    nodes, stand = axis.nodes, standing.cell
     if not axis.is_levels:
         return [(nodes[stand], nodes[stand + 1], np.ones(stand.size, bool))]
     last = nodes.size - 1
@@ -36,7 +36,7 @@ def steps_of(axis, standing):
 def make_pair(f, rows, sides, axes, weights=None, **fields):
     """The pair of two columns, by the four corners of every row."""
     standing = tuple(axis.locate(rows[:, j]) for j, axis in zip(sides, axes, strict=True))
-    known = np.all([s.stand >= 0 for s in standing], axis=0)
+    known = np.all([s.cell >= 0 for s in standing], axis=0)
 
     def at(first, second):
         moved = rows.copy()
@@ -68,8 +68,8 @@ def main_effect(f, rows, side, axis):
     heights = np.append(0.0, np.cumsum(total / count))[: axis.nodes.size]
     if not len(rows):
         return heights
-    above = np.minimum(standing.stand + 1, axis.nodes.size - 1)
-    at_rows = heights[standing.stand] * (1 - standing.place) + heights[above] * standing.place
+    above = np.minimum(standing.cell + 1, axis.nodes.size - 1)
+    at_rows = heights[standing.cell] * (1 - standing.place) + heights[above] * standing.place
     return heights - at_rows.mean()
 
 

@@ -214,7 +214,7 @@ class Run:
 
     def measure_pairs(self, task: PairPass[Sums], columns: Columns, number: int) -> Sums:
         """Go through the rows once for all pairs."""
-        n_rows, asker = columns.survey.n_rows, task.asker
+        n_rows, asker = columns.survey.n_rows, task.model
         size = task.chunk_rows(self.batch_rows)
         if asker.predictor.walks:
             size = min(size, max(_walked_chunk_rows(n_rows), FEWEST_WALKED))

@@ -48,7 +48,7 @@ def compare(model, x, weights=None, response="auto"):
         return predictor.walker.predict(given)[:, list(predictor.chosen)]
 
     asked = h_statistics(asker_for(sums, chunk, whole.names), chunk, columns, pairs, weights)
-    assert (found.way, asked.way) == ("leaves", "rows")
+    assert (found.source, asked.way) == ("leaves", "rows")
     assert found.n_asked == N_ROWS
     size = 1 + asked.variance
     for name in ("numerator", "denominator", "importance"):
@@ -119,7 +119,7 @@ def test_what_is_no_sum_of_leaves_is_asked(name):
     chunk = open_table(x).chunk(0, 10)
     predictor = walked(model, x)
     found = h_statistics(BatchedModel(predictor, ("a", "b"), 10_000), chunk, [0, 1], [(0, 1)])
-    assert found.way == "rows"
+    assert found.source == "rows"
     assert found.n_asked == 10 + 100 * (4 + 1)
     assert found.strength[0, 0] > 0
 
@@ -146,6 +146,6 @@ def test_the_margin_of_boosted_trees_of_one_split_has_exactly_no_pairs():
     found = h_statistics(
         asker, open_table(x).chunk(0, 200), range(5), list(combinations(range(5), 2))
     )
-    assert found.way == "leaves"
+    assert found.source == "leaves"
     assert not found.strength.any()
     assert not found.overall.any()

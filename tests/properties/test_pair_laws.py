@@ -95,7 +95,7 @@ def test_sides_exchanged_transpose_the_surface(rows):
     one = rows.fit(twisted)
     other = PairFit(rows.axes[::-1], one.moments.transposed())
     close(other.surface.T, one.surface)
-    close(other.node_error.T, one.node_error)
+    close(other.standard_error.T, one.standard_error)
     close_squares(other, one)
     assert other.p_value == pytest.approx(one.p_value, rel=1e-6, abs=1e-12)
 
@@ -229,7 +229,7 @@ def test_weights_in_other_units_change_nothing(rows, factor):
     one, other = rows.fit(twisted), replace(rows, weights=factor * rows.w).fit(twisted)
     close(other.surface, one.surface)
     close_squares(other, one)
-    close(other.node_error, one.node_error)
+    close(other.standard_error, one.standard_error)
 
 
 @few

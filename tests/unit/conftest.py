@@ -285,7 +285,7 @@ def make_pair():
 
     def make(function, columns, axes, *, names=("a", "b"), main=None, output="y", weights=None):
         standing = tuple(axis.locate(x) for axis, x in zip(axes, columns, strict=True))
-        ways = (ends(axis, s.stand) for axis, s in zip(axes, standing, strict=True))
+        ways = (ends(axis, s.cell) for axis, s in zip(axes, standing, strict=True))
         one, two = (axis.nodes for axis in axes)
         mixed = [
             known * too * (

@@ -12,7 +12,7 @@ from rhale.errors import (
     UnknownFeatureError,
     UnknownOutputError,
 )
-from rhale.interaction.settings import PairMethod
+from rhale.interaction.settings import MeasuredPairMethod
 from rhale.naming import (
     ARGUMENT_SYNONYMS,
     OPTION_VALUE_SYNONYMS,
@@ -144,6 +144,11 @@ def test_arguments_that_are_not_there_are_answered_with_those_that_are(name, sai
 def test_every_word_of_others_is_offered_for_an_argument_or_a_value_that_there_is():
     calls = (rhale.explain, rhale.interactions, rhale.refit)
     arguments = {name for call in calls for name in inspect.signature(call).parameters}
-    values = {*get_args(Method), *get_args(Local), *get_args(Response), *get_args(PairMethod)}
+    values = {
+        *get_args(Method),
+        *get_args(Local),
+        *get_args(Response),
+        *get_args(MeasuredPairMethod),
+    }
     assert set(ARGUMENT_SYNONYMS) <= arguments
     assert set(OPTION_VALUE_SYNONYMS) <= values

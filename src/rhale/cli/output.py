@@ -186,7 +186,7 @@ def show_pairs(ix: Interactions) -> None:
         console.print(Text(f"and {len(ranked) - most:,} weaker ones"))
     for number, remark in enumerate(remarks, start=1):
         console.print(_remark(str(number), remark))
-    for note in (*pair_listing.tell_evidence(ranked), *ix.notes):
+    for note in (*pair_listing.note_evidence(ranked), *ix.notes):
         console.print(Text(harmless(note)))
 
 

@@ -107,7 +107,7 @@ def read_cells(
     ----------
     surface : ndarray of shape (n_nodes, n_nodes)
         At the limits of the cells, or at the levels.
-    weight : ndarray of shape (n_stands, n_stands)
+    weight : ndarray of shape (n_cells, n_cells)
         Rows of the cells or levels.
     is_levels : pair of bool
         Which sides have levels: there the surface is read at these.

@@ -14,47 +14,43 @@ from rhale.effects.binning.fixed import Fixed
 from rhale.effects.explanation import Explanation
 from rhale.effects.local.choose import choose_measures
 from rhale.effects.local.queries import BatchedModel
-from rhale.errors import BadSettingError
+from rhale.errors import LOG, BadSettingError
 from rhale.execution.fold import SECOND_LOOK, Progress
 from rhale.features.feature import Columns, Feature, FirstPass, require_rows_in_limits
 from rhale.interaction.estimate import (
     PairSums,
     PairTask,
     conclude_pairs,
-    correlate_measured,
     correlate_sampled,
     importances,
-    mark_alike,
+    mark_correlated,
 )
 from rhale.interaction.partial_dependence import PairTracing, conclude_profiles, profile_importances
 from rhale.interaction.plan import (
-    ASKED_ROWS,
     MAX_PAIRED_FEATURES,
+    MAX_PREDICTED_ROWS,
     ON_PROBABILITIES,
     ON_THE_MARGIN,
-    Manner,
+    PairEstimation,
     PairPlan,
-    all_of,
-    choose_manner,
+    choose_pair_estimation,
     compute_pair_strengths,
-    count_asked,
     count_pair_queries,
+    count_strength_queries,
     count_whole_rows,
     describe_rows,
     describe_screen,
     every_pair,
+    has_too_many_pairs,
     limit_pairs,
     list_requested_pairs,
     make_sides,
     require_two,
     screen_pairs,
-    tell_asked,
-    tell_grid,
-    tell_price,
-    too_many,
+    warn_of_cost,
 )
 from rhale.interaction.result import Interactions
-from rhale.interaction.settings import PairMethod, PairSettings
+from rhale.interaction.settings import MeasuredPairMethod, PairSettings
 from rhale.interaction.strength import Reading
 from rhale.models.files.sandbox import containing
 from rhale.models.margins import gives_probabilities, has_margin
@@ -65,7 +61,8 @@ from rhale.pipeline import Run, conclude, describe_run, open_run, sign
 from rhale.settings import Response, Settings, describe_bins
 from rhale.stats.arrays import IntArray
 
-LATER_LOOK = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass, or two
+MANY_QUERIES = 10**7  # rows: a warning comes first
+AFTER_EFFECTS_PASS = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass, or two
 
 
 @answering_unknown()
@@ -76,7 +73,7 @@ def interactions(
     *,
     pairs: str | int | Sequence[tuple[str | int, str | int]] | None = None,
     features: str | int | Sequence[str | int] | None = None,
-    method: PairMethod = "ale",
+    method: MeasuredPairMethod = "ale",
     cells: Any = None,
     reading: Reading = "rows",
     smooth: bool = False,
@@ -148,8 +145,8 @@ def interactions(
     is_kept = checkpoint is not None
     signed = sign(explanation) if is_kept and isinstance(explanation, Explanation) else ""
     pairing = PairSettings(pairs, method, cells, reading, smooth, signed)
-    model, response = read_asked(model, response)
-    response, told = choose_answer(model, response)
+    model, response = read_model_and_response(model, response)
+    response, told = choose_response(model, response)
     asked = Settings(
         features=list_features_of_pairs(features, pairing),
         bins=pairing.bins,
@@ -179,7 +176,7 @@ def interactions(
         found = first.settle(run.survey(first.task))
         require_two(found.features)
         asker = run.meet(found)
-        manner = choose_manner(found, asker, run.asked)
+        manner = choose_pair_estimation(found, asker, run.asked)
         choice = choose_pairs(run, found, asker, manner, explanation)
         choice = replace(choice, notes=(*run.notes, *told, *manner.notes, *choice.notes))
         if pairing.method in ("h", "greenwell"):
@@ -187,16 +184,16 @@ def interactions(
         plan = plan_pairs(found, run.asked, manner, choice.pairs)
         task = PairTask(asker, plan, seed)
         sums = run.measure_pairs(task, found, choice.next_pass)
-    return gather_interactions(run, found, task, sums, choice)
+    return assemble_interactions(run, found, task, sums, choice)
 
 
-def read_asked(model: Any, response: str) -> tuple[Any, Response]:
+def read_model_and_response(model: Any, response: str) -> tuple[Any, Response]:
     """The model, from its file or its method, and which of its answers is meant."""
     word = cast(Response, read_word("response", response, get_args(Response)))
     return unbind(read_model(model), word)
 
 
-def choose_answer(model: Any, response: Response) -> tuple[Response, tuple[Note, ...]]:
+def choose_response(model: Any, response: Response) -> tuple[Response, tuple[Note, ...]]:
     """Take the margin of trees that classify, unless another answer was asked for; and say why."""
     if response == "auto" and has_margin(model):
         return "margin", (ON_THE_MARGIN,)
@@ -236,13 +233,13 @@ def explain_pairs(model: Any, data: Any, asked: Settings) -> Interactions | None
     pairing = PairSettings(pairs, "pdp", convert_bins_to_cells(asked.bins))
     named, (model, response) = (
         list_features_of_pairs(None, pairing),
-        read_asked(model, asked.response),
+        read_model_and_response(model, asked.response),
     )
     paired = replace(asked, method="rhale", features=named, bins=pairing.bins, pairing=pairing)
     paired = replace(paired, response=response)
     if response == "auto" and has_margin(model):  # as for one feature; said in the record
         paired = replace(paired, response="predict_proba")
-    return trace_pairs(model, data, paired, choose_answer(model, paired.response)[1])
+    return trace_pairs(model, data, paired, choose_response(model, paired.response)[1])
 
 
 def convert_bins_to_cells(bins: Any) -> Any:
@@ -254,13 +251,7 @@ def convert_bins_to_cells(bins: Any) -> Any:
 
 
 def pairs_among(features: Any) -> list[Any] | None:
-    """Pairs that stand where features are named; None where there is none.
-
-    Examples
-    --------
-    >>> pairs_among([("age", "income")]), pairs_among(["age", "income"])
-    ([('age', 'income')], None)
-    """
+    """Pairs that stand where features are named; None where there is none."""
     if isinstance(features, str) or not isinstance(features, Sequence):
         return None
     pairs = [one for one in features if isinstance(one, tuple | list)]
@@ -273,70 +264,47 @@ def pairs_among(features: Any) -> list[Any] | None:
 
 @dataclass(frozen=True, eq=False)
 class PairChoice:
-    """Pairs that are measured, by the places of their features; and how they were chosen.
+    """Pairs that are measured, by the places of their features; and how they were chosen."""
 
-    Attributes
-    ----------
-    pairs : ndarray of shape (n_pairs, 2)
-        Places among the features.
-    explanation : Explanation or None
-        Effects by which they were chosen, where that was needed.
-    asked : int
-        Rows that the model was asked about to choose them.
-    next_pass : int
-        Number of the pass in which they are measured.
-    notes : tuple of Note
-        What was left out.
-    """
-
-    pairs: IntArray
+    pairs: IntArray  # (n_pairs, 2): places among the features
+    # Effects by which they were chosen, where that was needed
     explanation: Explanation | None = None
-    asked: int = 0
-    next_pass: int = SECOND_LOOK
-    notes: tuple[Note, ...] = ()
+    asked: int = 0  # rows that the model was asked about to choose them
+    next_pass: int = SECOND_LOOK  # number of the pass in which they are measured
+    notes: tuple[Note, ...] = ()  # what was left out
 
 
 def choose_pairs(
-    run: Run, columns: Columns, asker: BatchedModel, manner: Manner, explanation: Explanation | None
+    run: Run,
+    columns: Columns,
+    asker: BatchedModel,
+    manner: PairEstimation,
+    explanation: Explanation | None,
 ) -> PairChoice:
     """Take the pairs that were asked for, or look which ones are worth it."""
-    pairing = require(run.asked.pairing)
+    pairing = require_pairing(run.asked.pairing)
     names, n_rows = [f.name for f in columns.features], columns.survey.n_rows
     named, n_pairs = list_requested_pairs(names, pairing), len(names) * (len(names) - 1) // 2
     few = describe_rows(n_rows, pairing)
     if named is not None:
-        tell_price(manner, len(named), n_rows, pairing)
+        warn_of_cost(manner, len(named), n_rows, pairing)
         return PairChoice(named, explanation, notes=few)
-    most, is_wide = limit_pairs(len(names), manner, pairing), too_many(len(names), pairing)
+    most, is_wide = (
+        limit_pairs(len(names), manner, pairing),
+        has_too_many_pairs(len(names), pairing),
+    )
     if most is None and not is_wide:
         return PairChoice(every_pair(len(names)), explanation, notes=few)
     asked, passed = 0, SECOND_LOOK
     if explanation is None:
-        explanation, asked = explain_first(run, columns, asker)
-        passed = LATER_LOOK
-    check_explanation(explanation, names)
-    if most is None:
-        kept = find_most_heterogeneous(explanation, names)
-        text = f"{len(kept)} of {len(names)} features, those whose effect differs most: pairs='all' takes all"
-        return PairChoice(all_of(kept), explanation, asked, passed, (*few, Note("screen", text)))
-    ranking = [(a, b) for a, b, _ in screen_pairs(explanation) if a in names and b in names]
-    pairs = np.array([sorted((names.index(a), names.index(b))) for a, b in ranking[:most]])
-    price = count_pair_queries(manner, n_pairs, n_rows, pairing)
-    notes = (*describe_screen(len(pairs), n_pairs, price), *few)
-    return PairChoice(pairs.reshape(-1, 2), explanation, asked, passed, notes)
-
-
-def explain_first(run: Run, columns: Columns, asker: BatchedModel) -> tuple[Explanation, int]:
-    """Effects of all features, by which pairs are chosen; and rows that were asked for them."""
-    alone = replace(run, asked=replace(run.asked, pairing=None, bins=None))
-    choice = choose_measures(columns, asker, alone.asked)
-    measured = alone.measure(asker, columns, choice.measures)
-    return conclude(alone, columns, asker, choice, measured), measured.asked + choice.asked
-
-
-def check_explanation(explanation: Any, names: Sequence[str]) -> None:
-    """Refuse effects of another table."""
-    if not isinstance(explanation, Explanation):
+        # effects of all features, by which pairs are chosen
+        alone = replace(run, asked=replace(run.asked, pairing=None, bins=None))
+        choice = choose_measures(columns, asker, alone.asked)
+        measured = alone.measure(asker, columns, choice.measures)
+        explanation = conclude(alone, columns, asker, choice, measured)
+        asked, passed = measured.asked + choice.asked, AFTER_EFFECTS_PASS
+    given: Any = explanation
+    if not isinstance(given, Explanation):
         msg = f"explanation={explanation!r:.60} is no Explanation; pass what rhale.explain returned"
         raise BadSettingError(msg)
     missing = [name for name in names if name not in explanation]
@@ -346,18 +314,23 @@ def check_explanation(explanation: Any, names: Sequence[str]) -> None:
             "pairs, or name features="
         )
         raise BadSettingError(msg)
-
-
-def find_most_heterogeneous(explanation: Explanation, names: Sequence[str]) -> list[int]:
-    """Places of the features whose effects differ most between rows."""
-    spread = dict.fromkeys(names, 0.0)
-    for effect in explanation:
-        if effect.name in spread:
-            spread[effect.name] = max(
-                spread[effect.name], float(np.nan_to_num(effect.typical_spread))
-            )
-    order = sorted(range(len(names)), key=lambda i: -spread[names[i]])
-    return order[:MAX_PAIRED_FEATURES]
+    if most is None:  # all pairs of the features whose effects are most heterogeneous
+        spread = dict.fromkeys(names, 0.0)
+        for effect in explanation:
+            if effect.name in spread:
+                spread[effect.name] = max(
+                    spread[effect.name], float(np.nan_to_num(effect.typical_spread))
+                )
+        order = sorted(range(len(names)), key=lambda i: -spread[names[i]])
+        kept = np.array(sorted(order[:MAX_PAIRED_FEATURES]), dtype=np.int64)
+        text = f"{len(kept)} of {len(names)} features, those whose effect differs most: pairs='all' takes all"
+        notes = (*few, Note("screen", text))
+        return PairChoice(kept[every_pair(kept.size)], explanation, asked, passed, notes)
+    ranking = [(a, b) for a, b, _ in screen_pairs(explanation) if a in names and b in names]
+    pairs = np.array([sorted((names.index(a), names.index(b))) for a, b in ranking[:most]])
+    price = count_pair_queries(manner, n_pairs, n_rows, pairing)
+    notes = (*describe_screen(len(pairs), n_pairs, price), *few)
+    return PairChoice(pairs.reshape(-1, 2), explanation, asked, passed, notes)
 
 
 def order_pairs(columns: Columns, pairs: IntArray) -> tuple[list[Feature], IntArray]:
@@ -367,10 +340,12 @@ def order_pairs(columns: Columns, pairs: IntArray) -> tuple[list[Feature], IntAr
     return [columns.features[place] for place in used], ordered
 
 
-def plan_pairs(columns: Columns, asked: Settings, manner: Manner, pairs: IntArray) -> PairPlan:
+def plan_pairs(
+    columns: Columns, asked: Settings, manner: PairEstimation, pairs: IntArray
+) -> PairPlan:
     """Choose the cells of the features that are in some pair, and how each pair is found."""
     features, ordered = order_pairs(columns, pairs)
-    sides = make_sides(features, asked, require(asked.pairing), columns.survey.n_rows)
+    sides = make_sides(features, asked, require_pairing(asked.pairing), columns.survey.n_rows)
     return PairPlan(sides, ordered, manner.ways(sides, ordered))
 
 
@@ -378,7 +353,7 @@ def describe_pair_run(
     run: Run, columns: Columns, asker: BatchedModel, n_pairs: int
 ) -> dict[str, Any]:
     """Record what was measured, and how."""
-    pairing, n_features = require(run.asked.pairing), len(columns.features)
+    pairing, n_features = require_pairing(run.asked.pairing), len(columns.features)
     record = describe_run(run, columns, asker.predictor) | {
         "method": pairing.method,
         "cells": "usual" if pairing.cells is None else describe_bins(pairing.cells),
@@ -393,11 +368,13 @@ def measure_pair_strengths(
     run: Run, columns: Columns, asker: BatchedModel, choice: PairChoice
 ) -> Interactions:
     """Measure pairs by another definition, on some whole rows."""
-    method = require(run.asked.pairing).method
+    method = require_pairing(run.asked.pairing).method
     features, pairs = order_pairs(columns, choice.pairs)
     n_rows = count_whole_rows(asker, columns.probe, features, method)
-    if n_rows == ASKED_ROWS:
-        tell_asked(count_asked(features, pairs, min(n_rows, columns.survey.n_rows), method), method)
+    if n_rows == MAX_PREDICTED_ROWS:
+        price = count_strength_queries(features, pairs, min(n_rows, columns.survey.n_rows), method)
+        if price >= MANY_QUERIES:
+            LOG.warning("method=%r asks the model about %s rows", method, f"{price:,}")
     rows = run.keep_rows(columns, n_rows, choice.next_pass)
     found = compute_pair_strengths(asker, rows, features, pairs, method)
     asked = asker.n_met + choice.asked + found.n_asked
@@ -421,12 +398,19 @@ def trace_pairs(
         first = FirstPass.plan(run.table, run.asked)
         found = first.settle(run.survey(first.task))
         require_two(found.features)
-        asker, pairing, n_rows = run.meet(found), require(run.asked.pairing), found.survey.n_rows
+        asker, pairing, n_rows = (
+            run.meet(found),
+            require_pairing(run.asked.pairing),
+            found.survey.n_rows,
+        )
         pairs = list_requested_pairs([feature.name for feature in found.features], pairing)
         assert pairs is not None  # noqa: S101 - our own mistake: settings refuse all else
-        plan = plan_pairs(found, run.asked, Manner("corners"), pairs)
+        plan = plan_pairs(found, run.asked, PairEstimation("corners"), pairs)
         task = PairTracing(asker, plan, asked.seed)
-        tell_grid(task.n_points, n_rows, pairing)
+        if pairing.pairs == "all":
+            text = "pairs='all' asks the model about %s points of grids x %s rows = %s rows"
+            price = task.n_points * n_rows
+            LOG.warning(text, f"{task.n_points:,}", f"{n_rows:,}", f"{price:,}")
         sums = run.measure_pairs(task, found, SECOND_LOOK)
     asked_rows = asker.n_met + sums.asked
     record = describe_pair_run(run, found, asker, len(plan.pairs))
@@ -441,7 +425,7 @@ def trace_pairs(
     )
 
 
-def gather_interactions(
+def assemble_interactions(
     run: Run, columns: Columns, task: PairTask, sums: PairSums, choice: PairChoice
 ) -> Interactions:
     """Put what was measured together with the record of how it was made."""
@@ -449,7 +433,7 @@ def gather_interactions(
         if main is not None and not main.weight.any():  # cells= of the user, beside all rows
             ends = (float(side.axis.nodes[0]), float(side.axis.nodes[-1]))
             require_rows_in_limits(side.feature, 0, ends, columns.survey)
-    pairing, plan, asker = require(run.asked.pairing), task.plan, task.asker
+    pairing, plan, asker = require_pairing(run.asked.pairing), task.plan, task.model
     n_rows, n_outputs, predictor = columns.survey.n_rows, len(asker.outputs), asker.predictor
     still = bool(np.all(sums.answers.variance == 0))
     same = (Note("constant", "all predictions are the same"),) if still else ()
@@ -460,11 +444,12 @@ def gather_interactions(
         "rows_asked": walked if predictor.walks else asked,
     }
     pairs = conclude_pairs(plan, sums, asker.outputs, pairing, n_rows)
-    correlations, fx = correlate_measured(pairs[::n_outputs]), choice.explanation
+    correlations = {frozenset(pair.names): pair.rank_correlation for pair in pairs[::n_outputs]}
+    fx = choice.explanation
     if fx is not None:  # not all pairs are measured
         sampled = correlate_sampled(pairs, fx.features, fx.sample_x, fx.sample_weight)
         correlations = sampled | correlations
-    pairs, alike = mark_alike(pairs, correlations)
+    pairs, alike = mark_correlated(pairs, correlations)
     found = Interactions(
         features=tuple(side.feature.name for side in plan.sides),
         outputs=asker.outputs,
@@ -497,7 +482,7 @@ def keep_strongest(ix: Interactions, most: int) -> Interactions:
     )
 
 
-def require(pairing: PairSettings | None) -> PairSettings:
+def require_pairing(pairing: PairSettings | None) -> PairSettings:
     """Settings of pairs, which every run here has."""
     assert pairing is not None  # noqa: S101 - our own mistake
     return pairing

@@ -1,4 +1,4 @@
-"""One side of a pair of features: cells of numbers, or levels; and where rows stand on it."""
+"""One side of a pair of features: cells of numbers, or levels; and the positions of rows on it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,10 @@ from rhale.stats.records import freeze, same_fields
 
 
 class CellPositions(NamedTuple):
-    """Where rows stand on one side of a pair.
+    """Cells of rows on one side of a pair, and positions within them."""
 
-    Attributes
-    ----------
-    stand : ndarray of shape (n_rows,)
-        The cell or the level of every row; -1 for rows that have none.
-    place : ndarray of shape (n_rows,)
-        How far into its cell a row stands, 0 to 1; 0 for levels.
-    """
-
-    stand: IntArray
-    place: FloatArray
+    cell: IntArray  # (n_rows,): the cell or the level of every row; -1 for rows that have none
+    place: FloatArray  # (n_rows,): position within the cell, 0 to 1; 0 for levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +39,13 @@ class PairAxis:
 
     Notes
     -----
-    A **step** leads from a node to the next. Rows of numbers stand in a cell, which is a step, and
-    count for it. Rows with levels stand on a node, and count for the step below and the step above.
+    A **step** leads from a node to the next. Numbers lie in a cell, which is a step, and count for
+    it. Levels lie on a node, and count for the step below and the step above.
 
     Examples
     --------
     >>> PairAxis(np.array([0.0, 1.0, 3.0])).locate(np.array([0.5, 3.0, np.nan]))
-    CellPositions(stand=array([ 0,  1, -1]), place=array([0.5, 1. , 0. ]))
+    CellPositions(cell=array([ 0,  1, -1]), place=array([0.5, 1. , 0. ]))
     """
 
     nodes: FloatArray
@@ -71,7 +63,7 @@ class PairAxis:
 
     @property
     def is_levels(self) -> bool:
-        """Whether rows stand on nodes."""
+        """Whether rows lie on nodes."""
         return bool(self.labels)
 
     @property
@@ -80,8 +72,8 @@ class PairAxis:
         return self.nodes.size - 1
 
     @property
-    def n_stands(self) -> int:
-        """Where rows can stand: cells, or levels."""
+    def n_cells(self) -> int:
+        """How many cells, or levels, rows can lie in."""
         return self.nodes.size if self.is_levels else self.n_steps
 
     @property
@@ -95,7 +87,7 @@ class PairAxis:
         return np.diff(self.nodes)
 
     def locate(self, x: FloatArray) -> CellPositions:
-        """Find where rows stand; those without a value or off the axis stand nowhere."""
+        """Find the cells of values; those that are missing or off the axis have none."""
         with np.errstate(invalid="ignore"):
             known = (x >= self.nodes[0]) & (x <= self.nodes[-1])
         value = x if known.all() else np.where(known, x, self.nodes[0])
@@ -109,40 +101,19 @@ class PairAxis:
         return CellPositions(np.where(known, cell, -1), np.where(known, place, 0.0))
 
 
-# --- Cells of one side of a pair: as many rows in each, and narrower ones where few rows reach far
+# --- Default cells of one side: equal counts, and narrower outermost cells
 
 
 MIN_CELLS_TO_HALVE, MORE_CELLS, MOST_HALVINGS = 10, 4, 2
 
 
 def cell_shares(n_cells: int) -> FloatArray:
-    """Shares of the rows at the limits of cells: equal ones, but the outermost are halved.
-
-    Parameters
-    ----------
-    n_cells : int
-        How many cells there are in all.
-
-    Returns
-    -------
-    ndarray of shape (n_cells + 1,)
-        From 0 to 1.
-
-    Notes
-    -----
-    The outermost cells of a feature with tails are much wider than the others, and their rows
-    stand at the inner end. Where the two features go together, first-order effects then have
-    their largest error there. Halving these cells costs no more cells: from 14 on once, from 18
-    on twice, the middle has fewer. With x0 x1 at correlation .9 the strength is 1.05 times the
-    truth instead of 1.15 (N = 2000, 20 cells), without it .99 to 1.00 as before.
-
-    Examples
-    --------
-    >>> cell_shares(4).tolist()
-    [0.0, 0.25, 0.5, 0.75, 1.0]
-    >>> (cell_shares(20)[:5] * 64).round(9).tolist()
-    [0.0, 1.0, 2.0, 4.0, 8.0]
-    """
+    """Shares of the rows at the limits of cells: equal ones, but the outermost are halved."""
+    # The outermost cells of a feature with tails are much wider than the others, and their rows
+    # lie at the inner end. Where the two features are correlated, first-order effects then have
+    # their largest error there. Halving these cells costs no more cells: from 14 on once, from 18
+    # on twice, the middle has fewer. With x0 x1 at correlation .9 the strength is 1.05 times the
+    # truth instead of 1.15 (N = 2000, 20 cells), without it .99 to 1.00 as before.
     n_halvings = min(max((n_cells - MIN_CELLS_TO_HALVE) // MORE_CELLS, 0), MOST_HALVINGS)
     n_equal = n_cells - 2 * n_halvings
     halves = 0.5 ** np.arange(n_halvings, 0, -1) / n_equal
@@ -151,18 +122,10 @@ def cell_shares(n_cells: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class PairCells:
-    """Cells with these shares of the rows: limits are data values, fewer where values repeat.
-
-    Parameters
-    ----------
-    n_cells : int
-        Number of cells.
-    closed : {"left", "right"}
-        Which limit belongs to a cell.
-    """
+    """Default cells, by `cell_shares`: limits are data values, fewer where values repeat."""
 
     n_cells: int
-    closed: Closed = "left"
+    closed: Closed = "left"  # which limit belongs to a cell
 
     def candidates(self, axis: FeatureAxis) -> FloatArray:
         """Values at these shares of the cumulated weight."""

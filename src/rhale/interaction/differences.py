@@ -1,4 +1,4 @@
-"""Mixed differences of any model: predictions at the corners of each row's own cells."""
+"""Mixed differences of rows: from predictions at the corners of their cells, or from gradients."""
 
 from __future__ import annotations
 
@@ -18,32 +18,25 @@ from rhale.stats.arrays import BoolArray, FloatArray
 MIXED_DIFFERENCE_ROUNDING = 2.0**-46
 
 
-class Ways(NamedTuple):
-    """Values that one side takes, and the steps between them that rows count for.
+class SideValues(NamedTuple):
+    """Values that one side takes, and the steps between them that rows count for."""
 
-    Attributes
-    ----------
-    values : list of ndarray of shape (n_rows,)
-        What the column is set to.
-    steps : list of (int, int, ndarray of shape (n_rows,))
-        From which value to which, and which rows count for the step.
-    """
-
-    values: list[FloatArray]
+    values: list[FloatArray]  # what the column is set to, each (n_rows,)
+    # from which value to which, and which rows count for the step, (n_rows,)
     steps: list[tuple[int, int, BoolArray]]
 
 
-def list_ways(side: PairSide, chunk: Chunk) -> Ways:
+def list_side_values(side: PairSide, chunk: Chunk) -> SideValues:
     """Limits of a cell; the level below, the row's own and the one above, two of two levels."""
-    stand = side.standing.stand
+    cell = side.standing.cell
     if not side.axis.is_levels:
-        return Ways([side.low, side.high], [(0, 1, stand >= 0)])
+        return SideValues([side.low, side.high], [(0, 1, cell >= 0)])
     own, last = chunk.column(side.column), side.axis.n_steps
-    below, above = stand > 0, (stand >= 0) & (stand < last)
+    below, above = cell > 0, (cell >= 0) & (cell < last)
     if last == 1:
         first, second = np.where(below, side.low, own), np.where(below, own, side.high)
-        return Ways([first, second], [(0, 1, below), (0, 1, above)])
-    return Ways([side.low, own, side.high], [(0, 1, below), (1, 2, above)])
+        return SideValues([first, second], [(0, 1, below), (0, 1, above)])
+    return SideValues([side.low, own, side.high], [(0, 1, below), (1, 2, above)])
 
 
 def n_corners(first: PairSide, second: PairSide) -> int:
@@ -53,28 +46,15 @@ def n_corners(first: PairSide, second: PairSide) -> int:
     )
 
 
-def ask_corners(
+def predict_corners(
     asker: BatchedModel, chunk: Chunk, first: PairSide, second: PairSide
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Ask about all corners of the cells of one pair.
+    """Predict all corners of the cells of one pair.
 
-    Parameters
-    ----------
-    asker : BatchedModel
-        The model.
-    chunk : Chunk
-        The rows.
-    first, second : PairSide
-        The two sides.
-
-    Returns
-    -------
-    mixed : ndarray of shape (n_outputs, n_rows, n_ways)
-        Mixed differences; those within rounding of the predictions are exactly 0.
-    along_first, along_second : ndarray of shape (n_outputs, n_rows, n_ways)
-        Differences along each side, the other one where the row stands: straight between corners.
+    Return the mixed differences, 0 within rounding of the predictions, and the differences along each
+    side with the other one at the row's value; each (n_outputs, n_rows, n_ways).
     """
-    rows, columns = list_ways(first, chunk), list_ways(second, chunk)
+    rows, columns = list_side_values(first, chunk), list_side_values(second, chunk)
     places = list(product(range(len(rows.values)), range(len(columns.values))))
     answers = np.empty((len(places), chunk.n_rows, len(asker.outputs)))
     at_once = asker.copies_at_once(chunk.n_rows)
@@ -89,6 +69,7 @@ def ask_corners(
         found = asker.predictor.predict(copies.substitute(changes), copies.n_rows, question)
         answers[start : start + at_once] = found.reshape(len(part), chunk.n_rows, -1)
     at = {place: answers[i].T for i, place in enumerate(places)}  # (n_outputs, n_rows)
+    # f(x2, y2) - f(x2, y1) - f(x1, y2) + f(x1, y1), for every two steps (Apley & Zhu 2020)
     rounding = MIXED_DIFFERENCE_ROUNDING * np.abs(answers).max(initial=0.0)
     mixed = [
         np.where(counts & also, (at[i2, j2] - at[i2, j1]) - (at[i1, j2] - at[i1, j1]), 0.0)
@@ -105,45 +86,37 @@ def ask_corners(
 
 
 def _along(
-    own: Ways, other: PairSide, others: Ways, at: dict[tuple[int, int], FloatArray]
+    own: SideValues, other: PairSide, others: SideValues, at: dict[tuple[int, int], FloatArray]
 ) -> FloatArray:
-    """Differences along one side, the other where the row stands."""
+    """Differences along one side, the other at the row's own value: (n_outputs, n_rows, n_ways)."""
     found = []
     for low, high, counts in own.steps:
         steps = [at[high, j] - at[low, j] for j in range(len(others.values))]
-        if not other.axis.is_levels:
+        if not other.axis.is_levels:  # straight between the two limits of the row's cell
             step = steps[0] + other.standing.place * (steps[1] - steps[0])
         elif len(steps) == 2:
-            step = np.where(other.standing.stand > 0, steps[1], steps[0])
+            step = np.where(other.standing.cell > 0, steps[1], steps[0])
         else:
             step = steps[1]
         found.append(step * counts)
     return np.stack(found, axis=-1)
 
 
-# --- Mixed differences of a differentiable model: how slopes change as one feature crosses its cell
+# --- Mixed differences of a differentiable model: change of the gradient as one feature crosses its cell
 
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """What happens as one feature crosses its cell, or goes to the levels beside.
+    """Changes as one feature crosses its cell, or goes to the levels next to its own."""
 
-    Attributes
-    ----------
-    changes : tuple of ndarray of shape (n_rows, n_outputs, n_columns)
-        Changes of all slopes, one for each way; 0 for rows that do not count.
-    single : ndarray of shape (n_outputs, n_rows, n_ways)
-        Changes of the predictions.
-    """
-
+    # (n_rows, n_outputs, n_columns): changes of all slopes, one for each way; 0 for rows that do
+    # not count
     changes: tuple[FloatArray, ...]
-    single: FloatArray
+    single: FloatArray  # (n_outputs, n_rows, n_ways): changes of the predictions
 
     def change_along(self, side: PairSide) -> FloatArray:
-        """Mixed differences with another feature, of numbers: (n_outputs, n_rows, n_ways).
-
-        The change of the slope along it, times the width of the row's cell.
-        """
+        """Mixed differences with another feature, of numbers: (n_outputs, n_rows, n_ways)."""
+        # the change of the slope along it, times the width of the row's cell
         along = [change[:, :, side.column].T * side.width for change in self.changes]
         return along[0][..., None] if len(along) == 1 else np.stack(along, axis=-1)
 
@@ -156,44 +129,34 @@ def cross_cell(
     *,
     slopes_matter: bool = True,
 ) -> Crossing:
-    """Ask about one feature at both ends of its cells: two passes for all its pairs.
+    """Differentiate with one feature at both ends of its cells: two passes for all its pairs.
 
-    Parameters
-    ----------
-    predictor : Predictor
-        The model.
-    chunk : Chunk
-        The rows.
-    side : PairSide
-        The feature that moves.
-    own : pair of ndarray or None
-        Predictions and slopes of the rows as they are, which levels need.
-    slopes_matter : bool
-        Whether some pair needs slopes: those with levels do not, and predictions are enough for
-        what the feature does alone.
+    `own` are predictions and gradients of the rows as they are, which levels need. Without
+    `slopes_matter` predictions are enough, for what the feature does alone.
     """
     ends = [chunk.substitute([(side.column, values)]) for values in (side.low, side.high)]
-    stand = side.standing.stand
+    cell = side.standing.cell
     if not slopes_matter:
         low_answers, high_answers = (predictor.predict(rows, chunk.n_rows) for rows in ends)
         low = high = np.empty((chunk.n_rows, len(predictor.outputs), 0))
     else:
         (low_answers, low), (high_answers, high) = (predictor.gradient(chunk, r) for r in ends)
     if not side.axis.is_levels:
-        known = (stand >= 0)[:, None]
+        known = (cell >= 0)[:, None]
         return Crossing((_only(high - low, known),), _single(high_answers - low_answers, known))
     answers, slopes = own
     assert answers is not None and slopes is not None  # noqa: S101, PT018 - our own mistake
-    below, above = (stand > 0)[:, None], ((stand >= 0) & (stand < side.axis.n_steps))[:, None]
+    below, above = (cell > 0)[:, None], ((cell >= 0) & (cell < side.axis.n_steps))[:, None]
     single = [_single(answers - low_answers, below), _single(high_answers - answers, above)]
     changes = (_only(slopes - low, below), _only(high - slopes, above))
     return Crossing(changes, np.concatenate(single, axis=-1))
 
 
 def _only(changes: FloatArray, counts: BoolArray) -> FloatArray:
+    """Changes of slopes, 0 for rows that do not count for the step."""
     return changes if counts.all() else np.where(counts[..., None], changes, 0.0)
 
 
 def _single(changes: FloatArray, counts: BoolArray) -> FloatArray:
-    """Changes of predictions as one way."""
+    """Changes of predictions over one step, (n_outputs, n_rows, 1)."""
     return np.where(counts, changes, 0.0).T[..., None]

@@ -1,4 +1,4 @@
-"""The pass over the rows in which pairs are measured: ask, add up, keep sums alone."""
+"""The pass over the rows in which pairs are measured, and the effects that its sums give."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rhale.effects.listing import MAX_NAMED_IN_SENTENCE
 from rhale.effects.local.queries import BatchedModel
 from rhale.errors import BadEffectsError
 from rhale.features.survey import rows_keys
-from rhale.interaction.differences import ask_corners, cross_cell, n_corners
+from rhale.interaction.differences import cross_cell, n_corners, predict_corners
 from rhale.interaction.moments import (
     MainEffect,
     MainMoments,
@@ -34,12 +34,11 @@ from rhale.stability.table import CORRELATED
 from rhale.stats.arrays import FloatArray, IntArray, correlate, rank_values
 from rhale.stats.records import crosses_processes
 
-MAX_PAIR_CHUNK_NUMBERS, MIN_PAIR_CHUNK_ROWS = (
-    2**23,
-    2**9,
-)  # differences or slopes of a chunk; its rows at least
+MAX_PAIR_CHUNK_NUMBERS, MIN_PAIR_CHUNK_ROWS = 2**23, 2**9  # differences or slopes; rows at least
 Sums_co = TypeVar("Sums_co", covariant=True)
-WORTH_COMPILING = 2**21  # rows times all pairs of a chunk: less is added up while numba is loaded
+MIN_COMPILED_PAIR_ROWS = (
+    2**21
+)  # rows times all pairs of a chunk: less is added up while numba is loaded
 
 
 @crosses_processes
@@ -57,6 +56,7 @@ class Answers:
     is_whole: bool = False
 
     def __add__(self, other: Answers) -> Answers:
+        # merge of two means and sums of squared deviations (Chan, Golub & LeVeque 1983)
         weight = self.weight + other.weight
         share = other.weight / weight if weight > 0 else 0.0
         step = other.mean - self.mean
@@ -75,10 +75,12 @@ class Answers:
         return np.hypot(self.mean, np.sqrt(self.variance))
 
 
-def measure_answers(found: FloatArray, weights: FloatArray | None) -> Answers:
+def measure_predictions(found: FloatArray, weights: FloatArray | None) -> Answers:
     """Add up predictions of some rows, shape (n_rows, n_outputs)."""
     weight = np.ones(len(found)) if weights is None else weights
-    total, kinds = float(weight.sum()), (_are_single(found), np.array_equal(found, np.rint(found)))
+    with np.errstate(over="ignore"):
+        is_single = bool(np.array_equal(found, found.astype(np.float32)))
+    total, kinds = float(weight.sum()), (is_single, np.array_equal(found, np.rint(found)))
     if total <= 0:
         return Answers(0.0, np.zeros(found.shape[1]), np.zeros(found.shape[1]), *kinds)
     mean = found[0] + weight @ (found - found[0]) / total
@@ -92,36 +94,19 @@ def measure_answers(found: FloatArray, weights: FloatArray | None) -> Answers:
     return Answers(total, mean, weight @ (found - mean) ** 2, *kinds)
 
 
-def _are_single(found: FloatArray) -> bool:
-    """Whether single precision holds all of these numbers."""
-    with np.errstate(over="ignore"):
-        return bool(np.array_equal(found, found.astype(np.float32)))
-
-
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """What one or more chunks say about pairs.
+    """Sums of one or more chunks, by pair and by feature; `a + b` describes the rows of both."""
 
-    Attributes
-    ----------
-    pairs : tuple of PairMoments
-        One for each pair; of a gradient, where one of the two features crosses its cell.
-    reversed : tuple of PairMoments or None
-        The same pairs where the other one does; None where differences have no direction.
-    mains : tuple of MainMoments or None
-        One for each feature; None where it is in no pair that says so.
-    answers : Answers
-        Of the rows as they are.
-    asked : int
-        Rows that the model was asked about.
-    """
-
+    # one for each pair; with gradients those along the second feature as the first crosses its cell
     pairs: tuple[PairMoments, ...]
+    # the same with both features exchanged; None where differences have no direction
     reversed: tuple[PairMoments | None, ...]
+    # differences of one feature alone; None where it is in no pair that has them
     mains: tuple[MainMoments | None, ...]
-    answers: Answers
-    asked: int
+    answers: Answers  # predictions of the rows as they are
+    asked: int  # rows that were predicted
 
     def __add__(self, other: PairSums) -> PairSums:
         return PairSums(
@@ -139,41 +124,31 @@ def _add(a: Any, b: Any) -> Any:
 
 
 class PairPass(Protocol[Sums_co]):
-    """A task that asks about all pairs of a chunk, and adds up."""
+    """A task that measures all pairs in a chunk of rows."""
 
     @property
-    def asker(self) -> BatchedModel:
+    def model(self) -> BatchedModel:
         """The model."""
 
     def chunk_rows(self, batch_rows: int) -> int:
         """Rows in a chunk."""
 
     def __call__(self, chunk: Chunk) -> Sums_co:
-        """Ask, and keep sums."""
+        """Measure one chunk, and return its sums."""
 
 
 @dataclass(frozen=True, eq=False)
 class PairTask:
-    """The task of the pass: ask about all pairs of a chunk, and add up.
+    """The task of the pass: mixed differences of all pairs in a chunk, summed by cell."""
 
-    Attributes
-    ----------
-    asker : BatchedModel
-        The model.
-    plan : PairPlan
-        What is measured.
-    seed : int
-        Of the rows' keys.
-    """
-
-    asker: BatchedModel
+    model: BatchedModel
     plan: PairPlan
-    seed: int
+    seed: int  # of the row hashes
 
     @property
     def predictor(self) -> Predictor:
         """The model, for whoever sends the task to other processes."""
-        return self.asker.predictor
+        return self.model.predictor
 
     def chunk_rows(self, batch_rows: int) -> int:
         """Rows in a chunk: their differences and slopes stay in memory, sums are few."""
@@ -182,7 +157,7 @@ class PairTask:
         if "walk" in plan.ways:
             n_numbers = n_outputs * len(plan.pairs)
         elif "gradient" in plan.ways:
-            n_numbers = len(self.asker.outputs) * max(len(self.asker.names), 2 * len(plan.pairs))
+            n_numbers = len(self.model.outputs) * max(len(self.model.names), 2 * len(plan.pairs))
         elif "corners" in plan.ways:
             batch_rows = -(-batch_rows // 4)
         return int(
@@ -194,13 +169,20 @@ class PairTask:
         )
 
     def __call__(self, chunk: Chunk) -> PairSums:
-        """Ask the model about every pair, and keep sums."""
+        """Measure every pair in one chunk: by tree walks, gradients, or predictions at corners."""
         key = rows_keys(chunk, self.seed)
-        found = Gathered(self.plan.question(chunk, key), chunk.weights, len(self.asker.outputs))
+        found = PairChunk(self.plan.question(chunk, key), chunk.weights)
         n_asked = self.gather_walked(chunk, found) + self.gather_slopes(chunk, found)
-        answers, n_more = self.ask_answers(chunk, found)
-        n_asked += n_more + self.gather_corners(chunk, found)
-        self.gather_still(chunk, found)
+        if found.answers is None:  # neither walk nor gradients gave the predictions of the rows
+            found.answers = self.predictor.predict(chunk.rows, chunk.n_rows)
+            n_asked += chunk.n_rows
+        answers = measure_predictions(found.answers, chunk.weights)
+        n_asked += self.gather_corners(chunk, found)
+        # pairs in which a feature has one value: rows are counted, nothing is predicted
+        for place in self.plan.places("still").tolist():
+            n_ways = np.prod([axis.n_ways for axis in self.plan.axes(place)])
+            nothing = np.zeros((len(self.model.outputs), chunk.n_rows, int(n_ways)))
+            found.add([place], found.measure(self.plan.pairs[place][None], [nothing]))
         n_pairs = len(self.plan.pairs)
         return PairSums(
             tuple(found.pairs[i] for i in range(n_pairs)),
@@ -210,28 +192,21 @@ class PairTask:
             n_asked,
         )
 
-    def ask_answers(self, chunk: Chunk, found: Gathered) -> tuple[Answers, int]:
-        """How predictions of the rows as they are vary: known from another question, or asked for."""
-        if found.answers is not None:
-            return measure_answers(found.answers, chunk.weights), 0
-        answers = self.predictor.predict(chunk.rows, chunk.n_rows)
-        return measure_answers(answers, chunk.weights), chunk.n_rows
-
-    def gather_walked(self, chunk: Chunk, found: Gathered) -> int:
-        """Walk trees once for all pairs."""
+    def gather_walked(self, chunk: Chunk, found: PairChunk) -> int:
+        """Walk trees once for all pairs; return how many rows were predicted."""
         places = self.plan.places("walk")
         if not places.size:
             return 0
         asked = replace(found.question, pairs=self.plan.pairs[places])
-        reply = self.asker.ask_pairs(chunk, asked)
+        reply = self.model.ask_pairs(chunk, asked)
         found.add(places, found.measure(asked.pairs, reply.mixed, is_fast=True))
         for side in np.unique(asked.pairs).tolist():
             found.add_main(side, reply.single[side])
         found.answers = reply.answers
         return chunk.n_rows
 
-    def gather_slopes(self, chunk: Chunk, found: Gathered) -> int:
-        """Let one feature after the other cross its cell, and see how slopes along others change."""
+    def gather_slopes(self, chunk: Chunk, found: PairChunk) -> int:
+        """Mixed differences as changes of gradients while one feature after the other crosses its cell."""
         places = self.plan.places("gradient")
         if not places.size:
             return 0
@@ -253,36 +228,34 @@ class PairTask:
             n_asked += 2 * chunk.n_rows
             for place, other in numbers.items():
                 mixed[place].append(crossed.change_along(other))
-        found.add_both(places, found.measure(pairs, [np.concatenate(both) for both in mixed]))
+        # outputs come once, or twice: for either feature that crosses its cell
+        n_outputs = len(self.model.outputs)
+        moments = found.measure(pairs, [np.concatenate(both) for both in mixed])
+        for place, one in zip(places.tolist(), moments, strict=True):
+            found.pairs[place] = one.of_outputs(slice(0, n_outputs))
+            if len(one.mean) > n_outputs:
+                found.reversed[place] = one.of_outputs(slice(n_outputs, None))
         return n_asked
 
-    def gather_corners(self, chunk: Chunk, found: Gathered) -> int:
-        """Ask about the corners of each row's cells, pair by pair."""
+    def gather_corners(self, chunk: Chunk, found: PairChunk) -> int:
+        """Predict the corners of each row's cells, pair by pair."""
         n_asked = 0
         for place in self.plan.places("corners").tolist():
             pair = self.plan.pairs[place]
             first, second = (found.question.sides[side] for side in pair)
-            mixed, *along = ask_corners(self.asker, chunk, first, second)
+            mixed, *along = predict_corners(self.model, chunk, first, second)
             found.add([place], found.measure(pair[None], [mixed]))
             for side, differences in zip(pair.tolist(), along, strict=True):
                 found.add_main(side, differences)
             n_asked += n_corners(first, second) * chunk.n_rows
         return n_asked
 
-    def gather_still(self, chunk: Chunk, found: Gathered) -> None:
-        """Count the rows of pairs in which a feature has one value: nothing is asked."""
-        n_outputs = len(self.asker.outputs)
-        for place in self.plan.places("still").tolist():
-            n_ways = np.prod([axis.n_ways for axis in self.plan.axes(place)])
-            nothing = np.zeros((n_outputs, chunk.n_rows, int(n_ways)))
-            found.add([place], found.measure(self.plan.pairs[place][None], [nothing]))
 
+class PairChunk:
+    """Sums of one chunk so far: by pair, and by feature."""
 
-class Gathered:
-    """What a chunk says so far."""
-
-    def __init__(self, question: PairQuestion, weights: FloatArray | None, n_outputs: int) -> None:
-        self.question, self.weights, self.n_outputs = question, weights, n_outputs
+    def __init__(self, question: PairQuestion, weights: FloatArray | None) -> None:
+        self.question, self.weights = question, weights
         self.pairs: dict[int, PairMoments] = {}
         self.reversed: dict[int, PairMoments] = {}
         self.mains: dict[int, MainMoments] = {}
@@ -294,7 +267,7 @@ class Gathered:
         """Sums of some pairs, in a compiled loop where that is worth it."""
         asked = replace(self.question, pairs=pairs)
         n_rows = self.question.sides[0].low.size
-        is_worth_it = n_rows * len(self.question.pairs) >= WORTH_COMPILING
+        is_worth_it = n_rows * len(self.question.pairs) >= MIN_COMPILED_PAIR_ROWS
         if is_fast or (is_worth_it and find_spec("numba")):
             from rhale.models.trees.pair_links import measure_pairs
 
@@ -313,26 +286,18 @@ class Gathered:
         """Keep the sums of some pairs."""
         self.pairs.update(zip((int(place) for place in places), moments, strict=True))
 
-    def add_both(self, places: IntArray, moments: Sequence[PairMoments]) -> None:
-        """Keep sums of pairs whose outputs stand once, or twice: for either side that crosses its cell."""
-        for place, one in zip(places.tolist(), moments, strict=True):
-            self.pairs[place] = one.of_outputs(slice(0, self.n_outputs))
-            if len(one.mean) > self.n_outputs:
-                self.reversed[place] = one.of_outputs(slice(self.n_outputs, None))
-
     def add_main(self, side: int, differences: FloatArray) -> None:
-        """Keep what a feature does alone, once."""
+        """Keep the sums of one feature's own differences, once."""
         if side not in self.mains:
             asked = self.question.sides[side]
             self.mains[side] = measure_main(asked.axis, asked.standing, differences, self.weights)
 
 
-# --- From sums over all rows to what is told about each pair
+# --- From sums over all rows to the effect of each pair
 
 
-# Of predictions: what differences of answers in single precision lose, at most.
-PAIR_SINGLE_PRECISION = 2.0**-20
-STILL = "one of the two has one value only: nothing can change with it"
+PAIR_SINGLE_PRECISION = 2.0**-20  # of predictions: the rounding of their differences, at most
+CONSTANT_FEATURE = "one of the two has one value only: nothing can change with it"
 NOT_RANKED = Note(
     CORRELATED_NOTE_KIND,
     "cannot be ranked by this model: a feature of the pair goes together with another one, and a "
@@ -344,43 +309,36 @@ Correlations = dict[frozenset[str], float]  # of two features
 def conclude_pairs(
     plan: PairPlan, sums: PairSums, outputs: Sequence[str], asked: PairSettings, n_rows: int
 ) -> tuple[PairEffect, ...]:
-    """Make the effects of all pairs, outputs within them.
-
-    Parameters
-    ----------
-    plan : PairPlan
-        What was measured.
-    sums : PairSums
-        Over all rows.
-    outputs : sequence of str
-        Names of the outputs.
-    asked : PairSettings
-        How surfaces are read.
-    n_rows : int
-        Rows of the table.
-    """
+    """Make the effects of all pairs, outputs within them."""
     mains = main_effects(plan, sums, len(outputs))
     variance = sums.answers.variance
     made = list[PairEffect]()
     chosen = choose_directions(plan, sums, len(outputs), asked)
     for place, (first, second) in enumerate(plan.pairs.tolist()):
-        sides, count = (plan.sides[first], plan.sides[second]), int(sums.pairs[place].count.sum())
+        features = [plan.sides[side].feature for side in (first, second)]
+        n_left_out = n_rows - int(sums.pairs[place].count.sum())
+        notes = [Note("constant", CONSTANT_FEATURE)] if plan.ways[place] == "still" else []
+        if n_left_out:
+            names = " or ".join(repr(feature.name) for feature in features)
+            text = f"{n_left_out:,} of {n_rows:,} rows have no value of {names} there, and are left out"
+            notes.append(Note("missing", text))
+        notes += dict.fromkeys(note for feature in features for note in feature.notes)
         for output, name in enumerate(outputs):
             moments, square = chosen[place][output]
             made.append(
                 PairEffect(
-                    names=(sides[0].feature.name, sides[1].feature.name),
+                    names=(features[0].name, features[1].name),
                     output=name,
                     axes=plan.axes(place),
                     moments=moments,
                     main=(mains[first][output].heights, mains[second][output].heights),
                     square=square,
                     variance=float(variance[output]),
-                    n_left_out=n_rows - count,
+                    n_left_out=n_left_out,
                     reading=asked.reading,
                     smooth=asked.smooth,
                     way=plan.ways[place],
-                    notes=describe_pair(plan, place, n_rows - count, n_rows),
+                    notes=tuple(notes),
                 )
             )
     return tuple(made)
@@ -389,12 +347,12 @@ def conclude_pairs(
 def choose_directions(
     plan: PairPlan, sums: PairSums, n_outputs: int, asked: PairSettings
 ) -> list[list[tuple[PairMoments, Square]]]:
-    """Sums and mean squares of every pair and output; of two directions, those of the stronger.
-
-    A step has no slope: where one of the two features makes predictions jump, only slopes along
-    the other, as that one crosses its cell, tell.
-    """
-    rounding = find_rounding(sums)
+    """Sums and mean squares of every pair and output; of two directions, those of the stronger."""
+    # A jump has no slope: where predictions jump along one of the two features, only gradients along
+    # the other one, as the first crosses its cell, measure the interaction.
+    # how large mixed differences of predictions in single precision may be by rounding alone
+    is_rounded = sums.answers.is_single and not sums.answers.is_whole
+    rounding = sums.answers.size * (PAIR_SINGLE_PRECISION if is_rounded else 0.0)
     offers = [
         (place, output, zero_rounding_differences(moments.of_output(output), least))
         for place in range(len(plan.pairs))
@@ -414,21 +372,11 @@ def choose_directions(
     return found
 
 
-def find_rounding(sums: PairSums) -> FloatArray:
-    """How large mixed differences of predictions may be by their rounding alone, (n_outputs,)."""
-    is_rounded = sums.answers.is_single and not sums.answers.is_whole
-    return np.asarray(sums.answers.size * (PAIR_SINGLE_PRECISION if is_rounded else 0.0))
-
-
 def zero_rounding_differences(moments: PairMoments, least: float) -> PairMoments:
-    """Sums of one output; without any difference where all of them together are no larger than this.
-
-    Notes
-    -----
-    Of the pair as a whole, since rows of a weak pair that is real may differ by as little. In units
-    of 2^-24 of the predictions, differences were 1 (a sum of terms, a layer) to 6 (1,000 stumps)
-    by rounding, and 42 for a product of a ten-thousandth of all else.
-    """
+    """Sums of one output, with all differences 0 if their root mean square is no larger than `least`."""
+    # Of the pair as a whole, since rows of a weak pair that is real may differ by as little. In
+    # units of 2^-24 of the predictions, differences were 1 (a sum of terms, a layer) to 6 (1,000
+    # stumps) by rounding, and 42 for a product of a ten-thousandth of all else.
     if least <= 0:
         return moments
     own = np.einsum("...ii->...", moments.products[0])
@@ -455,35 +403,12 @@ def importances(plan: PairPlan, sums: PairSums, n_outputs: int) -> FloatArray:
     return np.array([[effect.importance for effect in row] for row in mains]).reshape(-1, n_outputs)
 
 
-def describe_pair(plan: PairPlan, place: int, n_left_out: int, n_rows: int) -> tuple[Note, ...]:
-    """What a reader should know of a pair."""
-    sides = [plan.sides[side].feature for side in plan.pairs[place]]
-    notes = [Note("constant", STILL)] if plan.ways[place] == "still" else []
-    if n_left_out:
-        names = " or ".join(repr(feature.name) for feature in sides)
-        text = f"{n_left_out:,} of {n_rows:,} rows have no value of {names} there, and are left out"
-        notes.append(Note("missing", text))
-    return (*notes, *dict.fromkeys(note for feature in sides for note in feature.notes))
-
-
-def correlate_measured(pairs: Sequence[PairEffect]) -> Correlations:
-    """Rank correlations of the features of measured pairs, from all rows."""
-    return {frozenset(pair.names): pair.rank_correlation for pair in pairs}
-
-
 def correlate_sampled(
     pairs: Sequence[PairEffect], features: Sequence[str], sample: FloatArray, weight: FloatArray
 ) -> Correlations:
     """Rank correlations of each feature of some pairs with all other features, in sampled rows.
 
-    Parameters
-    ----------
-    pairs : sequence of PairEffect
-        Which are not all pairs of the features.
-    features : sequence of str
-        All features.
-    sample, weight : ndarrays of shape (n_rows, n_features) and (n_rows,)
-        Their values; how much each row counts.
+    `sample` has shape (n_rows, n_features), `weight` (n_rows,).
     """
     ranks = {name: rank_values(column) for name, column in zip(features, sample.T, strict=True)}
     used = dict.fromkeys(name for pair in pairs for name in pair.names if name in ranks)
@@ -495,25 +420,14 @@ def correlate_sampled(
     return found
 
 
-def mark_alike(
+def mark_correlated(
     pairs: Sequence[PairEffect], correlations: Correlations
 ) -> tuple[tuple[PairEffect, ...], tuple[Note, ...]]:
-    """Mark the pairs that one model cannot rank; and say which features go together.
-
-    Parameters
-    ----------
-    pairs : sequence of PairEffect
-        What was measured.
-    correlations : dict of frozenset of str to float
-        Rank correlations of two features.
-
-    Notes
-    -----
-    Let b and c be near copies. Data cannot tell a learner whether a acts together with b or with c,
-    and what b and c do together is hardly told from a curve of one of them. So all pairs that have
-    b or c are marked: at correlation .9, nearly all pairs that stood before the true one were of
-    this kind (accuracy.md). Pairs that do not act together in this model at all are not.
-    """
+    """Mark the pairs that one model cannot rank, and note which features are correlated."""
+    # Let b and c be near copies. A learner cannot know whether a interacts with b or with c, and an
+    # interaction of b and c looks like a curve of one of them. So all pairs that have b or c are
+    # marked: at correlation .9, nearly all pairs that came before the true one were of this kind
+    # (accuracy.md). Pairs that do not interact in this model at all are not.
     alike = {two: r for two, r in correlations.items() if abs(r) > CORRELATED}
     copied = frozenset[str]().union(*alike)
     is_marked = [pair.strength > 0 and not copied.isdisjoint(pair.names) for pair in pairs]

@@ -21,21 +21,11 @@ GREENWELL_POINTS = 8  # of a number
 
 @dataclass(frozen=True, eq=False)
 class GridSide:
-    """Values at which one feature is held.
+    """Values at which one feature is held."""
 
-    Attributes
-    ----------
-    column : int
-        The column.
-    values : ndarray of shape (n_points,)
-        Increasing.
-    is_levels : bool
-        Whether they are levels, whose variation is a quarter of the range.
-    """
-
-    column: int
-    values: FloatArray
-    is_levels: bool = False
+    column: int  # the column
+    values: FloatArray  # (n_points,): increasing
+    is_levels: bool = False  # whether they are levels, whose variation is a quarter of the range
 
     def deviate(self, heights: FloatArray, axis: int) -> FloatArray:
         """Variation along the side: the standard deviation, of levels a quarter of the range."""
@@ -48,26 +38,14 @@ class GridSide:
 
 @dataclass(frozen=True, eq=False)
 class GreenwellIndices:
-    """Greenwell's index of some pairs.
+    """Greenwell's index of some pairs."""
 
-    Attributes
-    ----------
-    pairs : tuple of (int, int)
-        Two columns each.
-    strength : ndarray of shape (n_pairs, n_outputs)
-        The index, in units of the output.
-    importance : ndarray of shape (n_sides, n_outputs)
-        Variation of each feature's own partial dependence over its points.
-    variance : ndarray of shape (n_outputs,)
-        Of the predictions of the rows.
-    n_rows, n_asked : int
-        Rows that are averaged over, and rows that the model was asked about.
-    """
-
-    pairs: tuple[tuple[int, int], ...]
-    strength: FloatArray
+    pairs: tuple[tuple[int, int], ...]  # two columns each
+    strength: FloatArray  # (n_pairs, n_outputs): the index, in units of the output
+    # (n_sides, n_outputs): variation of each feature's own partial dependence over its points
     importance: FloatArray
-    variance: FloatArray
+    variance: FloatArray  # (n_outputs,): of the predictions of the rows
+    # n_rows, n_asked: rows that are averaged over, and rows that the model was asked about
     n_rows: int
     n_asked: int
 
@@ -75,12 +53,9 @@ class GreenwellIndices:
 def choose_grid_points(
     chunk: Chunk, column: int, *, is_levels: bool = False, n_points: int = GREENWELL_POINTS
 ) -> GridSide:
-    """Choose points of a column: all levels, or values of rows at equal steps of their number.
-
-    Notes
-    -----
-    Quantiles (k + ½) / n_points, as values that rows have; equal ones count once, missing ones not.
-    """
+    """Choose points of a column: all levels, or values of rows at equal steps of their number."""
+    # Quantiles (k + ½) / n_points, as values that rows have; equal ones count once, missing ones
+    # not.
     values = chunk.column(column)
     known = np.unique(values[~np.isnan(values)], return_counts=True)
     distinct, counts = known
@@ -100,37 +75,40 @@ def greenwell_indices(
 ) -> GreenwellIndices:
     """Find Greenwell's index of pairs of features from two-way partial dependences.
 
-    Parameters
-    ----------
-    asker : BatchedModel
-        The model.
-    chunk : Chunk
-        The rows that partial dependences are averaged over; some hundreds.
-    sides : sequence of GridSide
-        The features and their points.
-    pairs : sequence of (int, int)
-        Columns to take together.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters.
-
-    Notes
-    -----
-    Greenwell, Boehmke, McCarthy (2018): the standard deviation along one feature of the standard
-    deviation along the other of their partial dependence; both ways, averaged. A product of two
-    gets less than its deviation, and more the farther its factors are from 0 on average: an index
-    to compare with, not a size. The model is asked about one row for each row and point.
+    Shapes: `weights` (n_rows,).
     """
+    # Greenwell, Boehmke, McCarthy (2018): the standard deviation along one feature of the
+    # standard deviation along the other of their partial dependence; both ways, averaged. A
+    # product of two gets less than its deviation, and more the farther its factors are from 0 on
+    # average: an index to compare with, not a size. The model is asked about one row for each row
+    # and point.
     shares = normalise_row_weights(chunk.n_rows, weights)
     answers = centre(asker.predictor.predict(chunk.rows, chunk.n_rows).T, shares)
     variance = np.asarray(answers**2 @ shares)
     by_column = {side.column: side for side in sides}
+    sizes = {side.column: side.values.size for side in sides}
+    n_points = sum(sizes.values()) + sum(sizes[first] * sizes[second] for first, second in pairs)
     alone = [
         side.deviate(partial_dependence(asker, chunk, [(side.column, side.values)], shares), 1)
         for side in sides
     ]
     strength = np.zeros((len(pairs), len(asker.outputs)))
-    for place, (first, second) in enumerate(pairs):
-        strength[place] = find_index(asker, chunk, (by_column[first], by_column[second]), shares)
+    for place, columns in enumerate(pairs):
+        first, second = (by_column[column] for column in columns)
+        shape = first.values.size, second.values.size
+        if 0 in shape:
+            continue
+        held = [
+            (first.column, np.repeat(first.values, shape[1])),
+            (second.column, np.tile(second.values, shape[0])),
+        ]
+        heights = partial_dependence(asker, chunk, held, shares).reshape(-1, *shape)
+        # the variation along one feature of the variation along the other; both orders, averaged
+        orders = (
+            second.deviate(first.deviate(heights, 1), 1),
+            first.deviate(second.deviate(heights, 2), 1),
+        )
+        strength[place] = (orders[0] + orders[1]) / 2
     is_rounding = strength**2 < ROUNDING_VARIANCE_SHARE * variance
     return GreenwellIndices(
         pairs=tuple(pairs),
@@ -138,50 +116,14 @@ def greenwell_indices(
         importance=np.array(alone).reshape(len(sides), len(asker.outputs)),
         variance=variance,
         n_rows=chunk.n_rows,
-        n_asked=chunk.n_rows * (1 + count_points(sides, pairs)),
+        n_asked=chunk.n_rows * (1 + n_points),
     )
-
-
-def find_index(
-    asker: BatchedModel, chunk: Chunk, sides: tuple[GridSide, GridSide], shares: FloatArray
-) -> FloatArray:
-    """Index of one pair, for each output."""
-    first, second = sides
-    shape = first.values.size, second.values.size
-    if 0 in shape:
-        return np.zeros(len(asker.outputs))
-    held = [
-        (first.column, np.repeat(first.values, shape[1])),
-        (second.column, np.tile(second.values, shape[0])),
-    ]
-    heights = partial_dependence(asker, chunk, held, shares).reshape(-1, *shape)
-    ways = (
-        second.deviate(first.deviate(heights, 1), 1),
-        first.deviate(second.deviate(heights, 2), 1),
-    )
-    return (ways[0] + ways[1]) / 2
-
-
-def count_points(sides: Sequence[GridSide], pairs: Sequence[tuple[int, int]]) -> int:
-    """Points at which a model is asked about every row."""
-    sizes = {side.column: side.values.size for side in sides}
-    return sum(sizes.values()) + sum(sizes[first] * sizes[second] for first, second in pairs)
 
 
 def conclude_greenwell(
     found: GreenwellIndices, names: Sequence[str], outputs: Sequence[str]
 ) -> tuple[PairIndex, ...]:
-    """Make results of the indices: pairs first, outputs within.
-
-    Parameters
-    ----------
-    found : GreenwellIndices
-        The numbers.
-    names : sequence of str
-        Names of all columns of the table.
-    outputs : sequence of str
-        Names of the outputs.
-    """
+    """Make results of the indices: pairs first, outputs within."""
     return tuple(
         PairIndex(
             names=(names[first], names[second]),
@@ -195,7 +137,7 @@ def conclude_greenwell(
     )
 
 
-def tell_greenwell(found: GreenwellIndices) -> tuple[Note, ...]:
+def note_greenwell(found: GreenwellIndices) -> tuple[Note, ...]:
     """What a reader should know about all of them."""
     text = (
         f"Greenwell's index, of {found.n_rows:,} rows: how much the variation along one feature "

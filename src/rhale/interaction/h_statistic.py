@@ -21,12 +21,12 @@ from rhale.stats.records import crosses_processes
 from rhale.stats.sampling import KeyArray
 
 Pair = tuple[int, int]
-Way = Literal["leaves", "rows"]
+DependenceSource = Literal["leaves", "rows"]
 MAX_DEPENDENCE_NUMBERS = 2**21  # of the dependences of pairs that are held in memory
 ROUNDING_VARIANCE_SHARE = (
     1e-10  # of the variance of the predictions: smaller numerators are rounding
 )
-WEAKEST = 1e-6  # of that variance: smaller denominators make no ratio
+MIN_H_DENOMINATOR = 1e-6  # of that variance: smaller denominators make no ratio
 NO_RATIO = Note(
     "no ratio",
     "the two features together hardly change the predictions: the normalised H² is a ratio of two "
@@ -36,38 +36,24 @@ NO_RATIO = Note(
 
 @dataclass(frozen=True, eq=False)
 class HStatistics:
-    """H of some features and pairs, by the definition of R's hstats.
+    """H of some features and pairs, by the definition of R's hstats."""
 
-    Attributes
-    ----------
-    columns : tuple of int
-        The features, by their columns.
-    pairs : tuple of (int, int)
-        Two columns each.
-    numerator, denominator : ndarray of shape (n_pairs, n_outputs)
-        Mean squares over the rows of F_jk - F_j - F_k and of F_jk, centred.
-    importance : ndarray of shape (n_columns, n_outputs)
-        Deviation over the rows of F_j.
-    overall : ndarray of shape (n_columns, n_outputs)
-        Mean square of F - F_j - F_rest: what a feature does together with any others.
-    variance : ndarray of shape (n_outputs,)
-        Of the predictions of the rows.
-    n_rows, n_asked : int
-        Rows that everything is averaged over, and rows that the model was asked about.
-    way : {"leaves", "rows"}
-        Whether the leaves of trees were counted, or the model was asked row by row.
-    """
-
-    columns: tuple[int, ...]
-    pairs: tuple[Pair, ...]
+    columns: tuple[int, ...]  # the features, by their columns
+    pairs: tuple[Pair, ...]  # two columns each
+    # numerator, denominator: (n_pairs, n_outputs): mean squares over the rows of F_jk - F_j - F_k
+    # and of F_jk, centred
     numerator: FloatArray
     denominator: FloatArray
-    importance: FloatArray
+    importance: FloatArray  # (n_columns, n_outputs): deviation over the rows of F_j
+    # (n_columns, n_outputs): mean square of F - F_j - F_rest: what a feature does together with
+    # any others
     overall: FloatArray
-    variance: FloatArray
+    variance: FloatArray  # (n_outputs,): of the predictions of the rows
+    # n_rows, n_asked: rows that everything is averaged over, and rows that the model was asked
+    # about
     n_rows: int
     n_asked: int
-    way: Way
+    source: DependenceSource  # whether the leaves of trees were counted, or the model was asked row by row
 
     @property
     def strength(self) -> FloatArray:
@@ -77,7 +63,7 @@ class HStatistics:
     @property
     def h2(self) -> FloatArray:
         """Normalised H² of the pairs; nan where both features together hardly do anything."""
-        return divide_or_nan(self.numerator, self.denominator, WEAKEST * self.variance)
+        return divide_or_nan(self.numerator, self.denominator, MIN_H_DENOMINATOR * self.variance)
 
     @property
     def overall_h2(self) -> FloatArray:
@@ -101,36 +87,34 @@ def h_statistics(
 ) -> HStatistics:
     """Find H of pairs of features, averaged over some rows and read at them.
 
-    Parameters
-    ----------
-    asker : BatchedModel
-        The model.
-    chunk : Chunk
-        The rows: at most some thousands for trees, some hundreds for other models.
-    columns : sequence of int
-        The features.
-    pairs : sequence of (int, int)
-        Which of them to take together.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters, in all averages.
-
-    Notes
-    -----
-    F_j(x) is the mean answer over the rows with x_j held at x, centred. H² of a pair is the mean
-    square of F_jk - F_j - F_k over that of F_jk, at the rows themselves (Friedman, Popescu 2008);
-    its numerator under 1e-10 of the variance of the predictions is 0, as rounding makes such.
-    Any model: n + n² (2 n_columns + n_pairs) rows are asked. Trees whose answers are sums of
-    leaves: none but n, in time linear in the rows.
+    Shapes: `weights` (n_rows,).
     """
+    # F_j(x) is the mean answer over the rows with x_j held at x, centred. H² of a pair is the
+    # mean square of F_jk - F_j - F_k over that of F_jk, at the rows themselves (Friedman, Popescu
+    # 2008); its numerator under 1e-10 of the variance of the predictions is 0, as rounding makes
+    # such. Any model: n + n² (2 n_columns + n_pairs) rows are asked. Trees whose answers are sums
+    # of leaves: none but n, in time linear in the rows.
     shares = normalise_row_weights(chunk.n_rows, weights)
     places = {column: place for place, column in enumerate(columns)}
     wanted = np.array([[places[a], places[b]] for a, b in pairs], dtype=np.intp).reshape(-1, 2)
     question = DependenceQuestion(tuple(columns), wanted, shares)
     answers = centre(asker.predictor.predict(chunk.rows, chunk.n_rows).T, shares)
-    way, blocks = find_dependences(asker, chunk, question)
+    # in the leaves of trees where these can be counted, some pairs at a time; else from predictions
+    predictor = asker.predictor
+    at_once = max(1, MAX_DEPENDENCE_NUMBERS // (chunk.n_rows * len(asker.outputs)))
+    block, *others = question.in_blocks(at_once)
+    counted = predictor.partial_dependences(chunk, block)
+    source: DependenceSource = "rows" if counted is None else "leaves"
+    blocks: Iterable[Dependences] = ask_dependences(asker, chunk, question)
+    if counted is not None:
+        later = (predictor.partial_dependences(chunk, block) for block in others)
+        blocks = chain([counted], (block for block in later if block is not None))
     squares = []
     for found in blocks:
-        squares.append(square_pairs(found, shares))
+        # numerator and denominator of H^2: mean squares of F_jk - F_j - F_k and of F_jk
+        first, second = found.pairs.T
+        both = found.pure + found.single[first] + found.single[second]
+        squares.append((np.asarray(found.pure**2 @ shares), np.asarray(both**2 @ shares)))
         together, alone = answers - found.single - found.rest, found.single
     numerator, denominator = (np.concatenate(parts) for parts in zip(*squares, strict=True))
     variance = np.asarray(answers**2 @ shares)
@@ -144,23 +128,9 @@ def h_statistics(
         overall=zero_rounding_numerators(together**2 @ shares, variance),
         variance=variance,
         n_rows=chunk.n_rows,
-        n_asked=chunk.n_rows if way == "leaves" else n_asked,
-        way=way,
+        n_asked=chunk.n_rows if source == "leaves" else n_asked,
+        source=source,
     )
-
-
-def find_dependences(
-    asker: BatchedModel, chunk: Chunk, question: DependenceQuestion
-) -> tuple[Way, Iterable[Dependences]]:
-    """Find partial dependences in the leaves of trees, or by asking: some pairs at a time."""
-    predictor = asker.predictor
-    at_once = max(1, MAX_DEPENDENCE_NUMBERS // (chunk.n_rows * len(asker.outputs)))
-    first, *others = question.in_blocks(at_once)
-    found = predictor.partial_dependences(chunk, first)
-    if found is None:
-        return "rows", ask_dependences(asker, chunk, question)
-    later = (predictor.partial_dependences(chunk, block) for block in others)
-    return "leaves", chain([found], (block for block in later if block is not None))
 
 
 def zero_rounding_numerators(squares: FloatArray, variance: FloatArray) -> FloatArray:
@@ -168,21 +138,8 @@ def zero_rounding_numerators(squares: FloatArray, variance: FloatArray) -> Float
     return np.where(squares < ROUNDING_VARIANCE_SHARE * variance, 0.0, squares)
 
 
-def square_pairs(found: Dependences, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean squares over the rows of what each pair adds, and of all that it does."""
-    first, second = found.pairs.T
-    both = found.pure + found.single[first] + found.single[second]
-    return np.asarray(found.pure**2 @ shares), np.asarray(both**2 @ shares)
-
-
 def count_h_rows(n_rows: int, n_columns: int, n_pairs: int) -> int:
-    """Rows that a model that is no tree is asked about.
-
-    Examples
-    --------
-    >>> count_h_rows(500, 30, 435)
-    123750500
-    """
+    """Rows that a model that is no tree is asked about."""
     return n_rows + n_rows**2 * (2 * n_columns + n_pairs)
 
 
@@ -211,17 +168,7 @@ def ask_dependences(
 def conclude_h(
     found: HStatistics, names: Sequence[str], outputs: Sequence[str]
 ) -> tuple[PairIndex, ...]:
-    """Make results of H: pairs first, outputs within.
-
-    Parameters
-    ----------
-    found : HStatistics
-        The numbers.
-    names : sequence of str
-        Names of all columns of the table.
-    outputs : sequence of str
-        Names of the outputs.
-    """
+    """Make results of H: pairs first, outputs within."""
     return tuple(
         PairIndex(
             names=(names[first], names[second]),
@@ -237,9 +184,9 @@ def conclude_h(
     )
 
 
-def tell_h(found: HStatistics) -> tuple[Note, ...]:
+def note_h(found: HStatistics) -> tuple[Note, ...]:
     """What a reader should know about all of them."""
-    how = "counted in the leaves of the trees" if found.way == "leaves" else "asked of the model"
+    how = "counted in the leaves of the trees" if found.source == "leaves" else "asked of the model"
     text = (
         f"H was {how}, on {found.n_rows:,} rows: features are combined as no row has them, and what "
         "the model answers there counts; pairs are ranked by the unnormalised H"
@@ -253,21 +200,11 @@ def tell_h(found: HStatistics) -> tuple[Note, ...]:
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class WholeRows:
-    """Some rows of a table.
+    """Some rows of a table."""
 
-    Attributes
-    ----------
-    key : ndarray of shape (n_rows,)
-        Their keys.
-    weight : ndarray of shape (n_rows,)
-        How much each matters.
-    chunk : Chunk
-        The rows.
-    """
-
-    key: KeyArray
-    weight: FloatArray
-    chunk: Chunk
+    key: KeyArray  # (n_rows,): their keys
+    weight: FloatArray  # (n_rows,): how much each matters
+    chunk: Chunk  # the rows
 
     def __add__(self, other: WholeRows) -> WholeRows:
         return WholeRows(

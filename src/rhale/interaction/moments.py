@@ -1,4 +1,4 @@
-"""Sums of a pair of features: rows, where they stand, and their mixed differences, cell by cell."""
+"""Sums of a pair of features, cell by cell: rows, their positions and their mixed differences."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ POWERS = ((1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 1), (1, 2), (2, 2))
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class PairMoments:
-    """What rows say about a pair, by where they stand.
+    """Sums over the rows of a pair, by cell.
 
     Attributes
     ----------
-    count : ndarray of shape (n_stands, n_stands)
+    count : ndarray of shape (n_cells, n_cells)
         Rows.
-    weight, weight_squares : ndarray of shape (n_stands, n_stands)
+    weight, weight_squares : ndarray of shape (n_cells, n_cells)
         Sum of their weights and of the squares of these.
-    places : ndarray of shape (8, n_stands, n_stands)
+    places : ndarray of shape (8, n_cells, n_cells)
         Weighted sums of u^p v^q, with `POWERS`.
-    mean : ndarray of shape (n_outputs, n_stands, n_stands, n_ways)
+    mean : ndarray of shape (n_outputs, n_cells, n_cells, n_ways)
         Mean mixed difference over the steps that the rows count for: one between numbers; with
         levels, below and above (and each of these with each of the other side's); 0 where there
         is no such step.
-    products : ndarray of shape (n_outputs, n_stands, n_stands, n_ways, n_ways)
+    products : ndarray of shape (n_outputs, n_cells, n_cells, n_ways, n_ways)
         Weighted sums of products of deviations from these means.
 
     Notes
@@ -108,28 +108,15 @@ def measure_pair(
     differences: FloatArray,
     weights: FloatArray | None = None,
 ) -> PairMoments:
-    """Add up the mixed differences of rows by where they stand.
+    """Sum the mixed differences (n_outputs, n_rows, n_ways) of rows by cell, in O(n_rows).
 
-    Parameters
-    ----------
-    axes : pair of PairAxis
-        The two sides.
-    standing : pair of CellPositions
-        Where the rows stand; those that stand nowhere on either side are left out.
-    differences : ndarray of shape (n_outputs, n_rows, n_ways)
-        Mixed differences over the steps that each row counts for.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters; those with 0 are left out.
-
-    Notes
-    -----
-    O(n_rows) time and memory.
+    Rows outside of one of the axes and rows of weight 0 are left out; `weights` (n_rows,) are 1 if None.
     """
     (a, u), (b, v) = standing
     w = np.ones(a.size) if weights is None else weights
     known = np.flatnonzero((a >= 0) & (b >= 0) & (w > 0))
     a, b, u, v, w = a[known], b[known], u[known], v[known], w[known]
-    shape = (axes[0].n_stands, axes[1].n_stands)
+    shape = (axes[0].n_cells, axes[1].n_cells)
     cell, n_cells = a * shape[1] + b, shape[0] * shape[1]
 
     def total(values: FloatArray) -> FloatArray:
@@ -140,13 +127,15 @@ def measure_pair(
     delta = differences[:, known]
     check_magnitude(delta)
     size = np.where(weight > 0, weight, 1.0)
-    first = np.zeros(n_cells, dtype=np.intp)
+    first = np.zeros(n_cells, dtype=np.intp)  # the first row of every cell
     first[cell[::-1]] = np.arange(cell.size)[::-1]
     n_outputs, _, n_ways = differences.shape
     mean = np.zeros((n_outputs, n_cells, n_ways))
     products = np.zeros((n_outputs, n_cells, n_ways, n_ways))
     for o in range(n_outputs if cell.size else 0):
-        anchor = delta[o, first]  # from a row's own value: equal differences deviate by nothing
+        # two passes: deviations from one row's value, then from the mean, never sums of squares;
+        # equal differences deviate by exactly nothing
+        anchor = delta[o, first]
         gap = delta[o] - anchor[cell]
         shift = np.stack([total(w * gap[:, k]) / size for k in range(n_ways)], axis=1)
         gap -= shift[cell]
@@ -164,30 +153,23 @@ def measure_pair(
     )
 
 
-# --- Mixed differences over the steps of pairs: means, their errors, and what stands in where no row is
+# --- Mean mixed differences over steps, their covariances, and values for steps without rows
 
 
 POOLED_ROWS = 4.0  # degrees of freedom with which the variance of all cells counts in each
 GROWTHS = (1.0, 0.75, 0.5, 0.25, 0.0)  # of variances with squared areas: slopes first
 VARIANCE_TIE_TOLERANCE = 1e-9
 EQUALLY_NEAR = 1e-9  # of a squared distance: less is rounding
-Sides = tuple[bool, bool]  # whether rows stand on levels
+Sides = tuple[bool, bool]  # whether each side has levels
 Nodes = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
 class PairSteps:
-    """Mean mixed differences over steps.
+    """Mean mixed differences over steps."""
 
-    Attributes
-    ----------
-    mean : ndarray of shape (n_outputs, n_steps, n_steps)
-        Mean differences; 0 where no row counts.
-    weight : ndarray of shape (n_steps, n_steps)
-        Weight of the rows that count; of many pairs (n_pairs, n_steps, n_steps), like the means.
-    """
-
-    mean: FloatArray
+    mean: FloatArray  # (n_outputs, n_steps, n_steps): mean differences; 0 where no row counts
+    # (n_steps, n_steps): weight of the rows that count; of many pairs with n_pairs in front
     weight: FloatArray
 
     @property
@@ -198,19 +180,12 @@ class PairSteps:
 
 @dataclass(frozen=True, eq=False)
 class Covariances:
-    """Covariances of mean differences, term by term; terms of the same two steps add up.
+    """Covariances of mean differences as sparse terms; terms of the same two steps add up."""
 
-    Attributes
-    ----------
-    first, second : ndarray of shape (n_terms,)
-        Steps of one pair, numbered row by row, pair after pair.
-    value : ndarray of shape (n_terms,)
-        What is added to their covariance.
-    """
-
+    # (n_terms,): steps of one pair, numbered row by row, pair after pair
     first: IntArray
     second: IntArray
-    value: FloatArray
+    value: FloatArray  # (n_terms,): what is added to their covariance
 
     def as_matrix(self, n_all: int) -> FloatArray:
         """Of all steps with all, (n_all, n_all)."""
@@ -221,49 +196,38 @@ class Covariances:
 
 @dataclass(frozen=True, eq=False)
 class Filling:
-    """Where all steps have their differences from, link by link: measured ones from themselves.
+    """Links from measured steps to all steps; a measured step has one link, to itself."""
 
-    Attributes
-    ----------
-    step, source : ndarray of shape (n_links,)
-        A step, and a measured one that stands in for it; each step has one link or more.
-    factor : ndarray of shape (n_links,)
-        What the difference of the source is multiplied by.
-    """
-
-    step: IntArray
-    source: IntArray
-    factor: FloatArray
+    target: IntArray  # (n_links,): a step
+    source: IntArray  # (n_links,): a measured step whose difference it takes
+    factor: FloatArray  # (n_links,): what the difference of the source is multiplied by
 
     @property
     def is_needed(self) -> bool:
         """Whether some step has no rows."""
-        return not np.array_equal(self.step, self.source)
+        return not np.array_equal(self.target, self.source)
 
     def fill(self, mean: FloatArray) -> FloatArray:
         """Differences with nothing left out, of the same shape."""
         if not self.is_needed:
             return mean
         parts = mean.ravel()[self.source] * self.factor
-        return np.bincount(self.step, parts, mean.size).astype(np.float64).reshape(mean.shape)
+        return np.bincount(self.target, parts, mean.size).astype(np.float64).reshape(mean.shape)
 
     def gather(self, effects: FloatArray) -> FloatArray:
         """Effects of the measured steps, from effects of all: (n, n_all) to (n, n_known)."""
         order = np.argsort(self.source, kind="stable")
         _, starts = np.unique(self.source[order], return_index=True)
-        parts = effects[:, self.step[order]] * self.factor[order]
+        parts = effects[:, self.target[order]] * self.factor[order]
         return np.add.reduceat(parts, starts, axis=1)
 
     def expand(self, terms: Covariances) -> Covariances:
-        """Covariances of all steps from those of the measured ones.
-
-        Notes
-        -----
-        A term of two steps with s and t links makes s t terms.
-        """
+        """Covariances of all steps from those of the measured ones."""
         if not self.is_needed:
             return terms
-        size = np.bincount(self.source, minlength=int(self.step.max()) + 1)
+        # a term of two sources with s and t links makes s t terms: links are sorted by source, and
+        # `place` numbers the s t members of each term
+        size = np.bincount(self.source, minlength=int(self.target.max()) + 1)
         order, start = np.argsort(self.source, kind="stable"), np.cumsum(size) - size
         across, n_each = size[terms.second], size[terms.first] * size[terms.second]
         term = np.repeat(np.arange(n_each.size), n_each)
@@ -274,17 +238,17 @@ class Filling:
             for steps, member in ((terms.first, i), (terms.second, j))
         )
         value = terms.value[term] * self.factor[one] * self.factor[other]
-        return Covariances(self.step[one], self.step[other], value)
+        return Covariances(self.target[one], self.target[other], value)
 
 
 def average_mixed_differences(axes: tuple[PairAxis, PairAxis], moments: PairMoments) -> PairSteps:
-    """Mean differences over steps, of all rows that count for them."""
+    """Mean differences over steps, of all rows that count for them; of one pair."""
     sides = (axes[0].is_levels, axes[1].is_levels)
     return average_steps(moments.weight, moments.mean, sides)
 
 
 def average_steps(weight: FloatArray, mean: FloatArray, sides: Sides) -> PairSteps:
-    """Mean differences over steps, from those of stands: (..., n_stands, n_stands, n_ways)."""
+    """Mean differences over steps, from the means of cells of shape (..., n_cells, n_cells, n_ways)."""
     if not any(sides):
         return PairSteps(np.where(weight > 0, mean[..., 0], 0.0), weight)
     counted, total = [], []
@@ -297,30 +261,22 @@ def average_steps(weight: FloatArray, mean: FloatArray, sides: Sides) -> PairSte
 
 
 def _slice_by_direction(sides: Sides) -> list[tuple[slice, slice]]:
-    """Stands whose rows count for step 0, 1, ... in each of their ways."""
+    """Cells whose rows count for step 0, 1, ... in each direction: below a level, and above it."""
     ends = [[slice(1, None), slice(None, -1)] if levels else [slice(None)] for levels in sides]
     return list(product(ends[0], ends[1]))
 
 
 def step_covariances(weight: FloatArray, spread: FloatArray, sides: Sides) -> Covariances:
-    """Covariances of mean differences over steps, from those of stands.
+    """Covariances of mean differences over steps, from those of the means of cells.
 
-    Parameters
-    ----------
-    weight : ndarray of shape (n_pairs, n_stands, n_stands)
-        Weight of the rows.
-    spread : ndarray of shape (n_pairs, n_stands, n_stands, n_ways, n_ways)
-        Covariances of the means of every stand.
-    sides : pair of bool
-        Whether rows stand on levels.
-
-    Notes
-    -----
-    Rows with levels count for several steps, which makes neighbouring ones depend on each other.
+    Shapes: `weight` (n_pairs, n_cells, n_cells), `spread` (n_pairs, n_cells, n_cells, n_ways,
+    n_ways).
     """
     if not any(sides):
         every = np.flatnonzero(weight.ravel() > 0)
         return Covariances(every, every, spread.ravel()[every])
+    # rows with levels count for several steps, which makes neighbouring ones depend on each other:
+    # `step` and `share` hold, by direction, the step that a cell counts for and its share of it
     whole = average_steps(weight, np.zeros(spread.shape[:-1]), sides).weight
     number = np.arange(whole.size).reshape(whole.shape)
     step = np.full((spread.shape[-1], *weight.shape), -1)
@@ -341,21 +297,16 @@ def step_covariances(weight: FloatArray, spread: FloatArray, sides: Sides) -> Co
 def estimate_cell_covariances(
     weights: tuple[FloatArray, FloatArray], products: FloatArray, areas: FloatArray
 ) -> FloatArray:
-    """Covariances of the means of the ways of every stand; those of few rows lean on all others.
+    """Covariances of the means of every cell, shrunk towards those of all cells together.
 
-    A cell of few rows hardly tells its own variance. What all cells tell, as variances grow with
-    the area, counts as four more rows in each.
-
-    Parameters
-    ----------
-    weights : pair of ndarray of shape (n_pairs, n_stands, n_stands)
-        Sums of weights, and of their squares.
-    products : ndarray of shape (n_pairs, n_stands, n_stands, n_ways, n_ways)
-        Weighted sums of products of deviations.
-    areas : ndarray of shape (n_pairs, n_stands, n_stands, n_ways)
-        Areas of the steps that rows count for; 0 where there is none.
+    `weights` are sums of weights and of their squares, (n_pairs, n_cells, n_cells); `products`
+    (n_pairs, n_cells, n_cells, n_ways, n_ways) sums over the rows; `areas` (n_pairs, n_cells, n_cells,
+    n_ways) those of the steps that rows count for, 0 where there is none.
     """
+    # A cell of few rows hardly tells its own variance. The variance of all cells, scaled by a power
+    # of the area, counts as four more rows in each.
     weight, squares = weights
+    # rows: the effective number, (sum w)^2 / sum w^2; sums: on their scale
     per_weight = np.divide(weight, squares, out=np.zeros_like(weight), where=squares > 0)
     rows = weight * per_weight
     sums = products * per_weight[..., None, None]
@@ -371,28 +322,15 @@ def estimate_cell_covariances(
 
 
 def find_growth(sums: FloatArray, free: FloatArray, scale: FloatArray) -> FloatArray:
-    """How variances of differences grow with the squared area of the step: as this power of it.
+    """The power of the squared area with which variances of differences grow, of shape (...,).
 
-    Parameters
-    ----------
-    sums : ndarray of shape (..., n_stands, n_stands, n_ways, n_ways)
-        Sums of squares, of as many rows as count.
-    free : ndarray of shape (..., n_stands, n_stands)
-        Their degrees of freedom.
-    scale : ndarray of the shape of the sums
-        Squared areas.
-
-    Returns
-    -------
-    ndarray of shape (...,)
-
-    Notes
-    -----
-    Differences of a smooth function grow with the area, those of trees hardly do: they jump as far
-    in a narrow cell as in a wide one. What small cells tell, taken for slopes, would make wide
-    ones with few rows look as if nothing were known there. Of some powers the likeliest is taken,
-    each cell's squares being those of normal deviates.
+    `sums` (..., n_cells, n_cells, n_ways, n_ways) are sums of squares with `free` (..., n_cells,
+    n_cells) degrees of freedom; `scale` are squared areas.
     """
+    # Differences of a smooth function grow with the area, those of trees hardly do: they jump as
+    # far in a narrow cell as in a wide one. What small cells tell, taken for slopes, would make
+    # wide ones with few rows look as if nothing were known there. Of some powers the likeliest is
+    # taken (maximum likelihood), each cell's squares being those of normal deviates.
     ways = range(sums.shape[-1])
     own = np.stack([sums[..., k, k] for k in ways], axis=-1)
     area = np.stack([scale[..., k, k] for k in ways], axis=-1)
@@ -410,58 +348,60 @@ def find_growth(sums: FloatArray, free: FloatArray, scale: FloatArray) -> FloatA
 
 
 def find_cell_areas(nodes: Nodes, sides: Sides) -> FloatArray:
-    """Areas of the steps that the rows of every stand count for, (..., n_stands, n_stands, n_ways).
+    """Areas of the steps that the rows of every cell count for, (..., n_cells, n_cells, n_ways).
 
-    Parameters
-    ----------
-    nodes : pair of ndarray of shape (..., n_nodes)
-        Those of both sides.
-    sides : pair of bool
-        Whether rows stand on levels.
+    `nodes` are those of both sides, (..., n_nodes).
     """
-    first, second = (_step_widths(*side) for side in zip(nodes, sides, strict=True))
-    return np.stack([a[..., :, None] * b[..., None, :] for a in first for b in second], axis=-1)
-
-
-def _step_widths(nodes: FloatArray, is_levels: bool) -> list[FloatArray]:  # noqa: FBT001
-    """Widths of the steps that rows of each stand count for, way by way; 0 where there is none."""
-    widths = np.diff(nodes)
-    if not is_levels:
-        return [widths]
-    none = np.zeros((*widths.shape[:-1], 1))
-    return [np.concatenate([none, widths], -1), np.concatenate([widths, none], -1)]
+    both: list[list[FloatArray]] = []
+    for at, is_levels in zip(nodes, sides, strict=True):
+        widths = np.diff(at)
+        if is_levels:  # below each level and above it, without width at the ends
+            none = np.zeros((*widths.shape[:-1], 1))
+            both.append([np.concatenate([none, widths], -1), np.concatenate([widths, none], -1)])
+        else:
+            both.append([widths])
+    areas = [a[..., :, None] * b[..., None, :] for a in both[0] for b in both[1]]
+    return np.stack(areas, axis=-1)
 
 
 def find_filling(nodes: Nodes, sides: Sides, measured: BoolArray, *, slopes: bool) -> Filling:
-    """Find the nearest measured steps of every other one, distances in shares of the ranges.
+    """Link every step without rows to the nearest measured steps, distances in shares of the ranges.
 
-    Parameters
-    ----------
-    nodes : pair of ndarray of shape (n_pairs, n_nodes)
-        Those of both sides of every pair.
-    sides : pair of bool
-        Whether rows stand on levels.
-    measured : ndarray of shape (n_pairs, n_steps, n_steps)
-        Steps that rows count for.
-    slopes : bool
-        Whether what is carried over is the slope, and the mean of steps that are equally near, so
-        that nothing depends on which side is the first. If not, the difference of the first one
-        of these, as in R.
-
-    Notes
-    -----
-    O(n_steps^3) a pair: first the nearest measured step along the second side, then of these the
-    nearest along both. A pair without any measured step is left as it is.
+    With `slopes` the slope is carried over, and the mean of steps that are equally near, so that
+    nothing depends on which side is the first. Without, the difference of the first one, as in R. A
+    pair without any measured step is left as it is. `nodes` (n_pairs, n_nodes) are those of both sides,
+    `measured` has shape (n_pairs, n_steps, n_steps).
     """
     empty = ~measured & measured.any((-2, -1), keepdims=True)
     own = np.flatnonzero(~empty)
     if not empty.any():
         return Filling(own, own, np.ones(own.size))
     some = np.flatnonzero(empty.any((-2, -1)))
-    middles = tuple(
-        _find_difference_midpoints(at[some], side) for at, side in zip(nodes, sides, strict=True)
-    )
-    step, source = _nearest(some, middles, measured, empty)
+    # squared distances between the middles of steps along each side, (n_pairs, n_steps, n_steps)
+    middles: list[FloatArray] = []
+    for side, is_levels in zip(nodes, sides, strict=True):
+        at, n_steps = side[some], side.shape[-1] - 1
+        if is_levels or n_steps == 1:
+            even = np.arange(1, n_steps + 1) / max(n_steps, 1)
+            middles.append(np.broadcast_to(even, (len(at), n_steps)))
+        else:
+            middles.append(((at[:, 1:] + at[:, :-1]) / 2) / (at[:, -1:] - at[:, :1]))
+    across, along = ((at[:, :, None] - at[:, None, :]) ** 2 for at in middles)
+    # O(n_steps^3) a pair: first the nearest measured step along the second side, from step b to the
+    # measured steps of row r (n_pairs, column, r, b) ...
+    known = np.where(measured[some].swapaxes(1, 2)[..., None], along[:, :, None], np.inf)
+    nearest = known.min(1)
+    pair, a, b = np.nonzero(empty[some])
+    # ... then of these the nearest along both; all that are equally near are kept
+    far = across[pair, a] + nearest[pair, :, b]
+    limit = far.min(-1) * (1 + EQUALLY_NEAR)
+    which, row = np.nonzero(far <= limit[:, None])
+    pair, a, b, limit = pair[which], a[which], b[which], limit[which]
+    distance = across[pair, a, row][:, None] + known[pair, :, row, b]
+    link, column = np.nonzero(distance <= limit[:, None])
+    n, m = measured.shape[1:]
+    base = some[pair[link]] * n
+    step, source = (base + a[link]) * m + b[link], (base + row[link]) * m + column
     if slopes:
         area = step_areas(nodes).ravel()
         factor = area[step] / area[source] / np.bincount(step)[step]
@@ -475,42 +415,13 @@ def find_filling(nodes: Nodes, sides: Sides, measured: BoolArray, *, slopes: boo
     )
 
 
-def _nearest(
-    some: IntArray, middles: tuple[FloatArray, ...], measured: BoolArray, empty: BoolArray
-) -> tuple[IntArray, IntArray]:
-    """Steps without rows and the measured ones that are nearest to them, several if equally near."""
-    across, along = ((at[:, :, None] - at[:, None, :]) ** 2 for at in middles)
-    # from step b to the measured steps of row r, column after column: (n_pairs, column, r, b)
-    known = np.where(measured[some].swapaxes(1, 2)[..., None], along[:, :, None], np.inf)
-    nearest = known.min(1)
-    pair, a, b = np.nonzero(empty[some])
-    far = across[pair, a] + nearest[pair, :, b]
-    limit = far.min(-1) * (1 + EQUALLY_NEAR)
-    which, row = np.nonzero(far <= limit[:, None])
-    pair, a, b, limit = pair[which], a[which], b[which], limit[which]
-    way = across[pair, a, row][:, None] + known[pair, :, row, b]
-    link, column = np.nonzero(way <= limit[:, None])
-    n, m = measured.shape[1:]
-    base = some[pair[link]] * n
-    return (base + a[link]) * m + b[link], (base + row[link]) * m + column
-
-
 def step_areas(nodes: Nodes) -> FloatArray:
     """Areas of all steps, (..., n_steps, n_steps); a step without width counts 1."""
     first, second = (np.where(np.diff(at) > 0, np.diff(at), 1.0) for at in nodes)
     return first[..., :, None] * second[..., None, :]
 
 
-def _find_difference_midpoints(nodes: FloatArray, is_levels: bool) -> FloatArray:  # noqa: FBT001
-    """Middles of the steps, in shares of the range: (n_pairs, n_steps)."""
-    n_steps = nodes.shape[-1] - 1
-    if is_levels or n_steps == 1:
-        return np.broadcast_to(np.arange(1, n_steps + 1) / max(n_steps, 1), (len(nodes), n_steps))
-    middles, reach = (nodes[:, 1:] + nodes[:, :-1]) / 2, nodes[:, -1:] - nodes[:, :1]
-    return np.asarray(middles / reach)
-
-
-# --- What a feature of a pair does alone: sums of its own differences, and the curve they make
+# --- Main effects: sums of a feature's own differences, and the curve that they accumulate to
 
 
 class MainEffect(NamedTuple):
@@ -523,24 +434,14 @@ class MainEffect(NamedTuple):
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class MainMoments:
-    """What rows say about one feature, by where they stand.
+    """Sums over the rows of one feature, by cell; `a + b` describes the rows of both."""
 
-    Attributes
-    ----------
-    weight : ndarray of shape (n_stands,)
-        Sum of the rows' weights.
-    places : ndarray of shape (4, n_stands)
-        Weighted sums of their places in the cell, and of the second to fourth powers of these.
-    mean : ndarray of shape (n_outputs, n_stands, n_ways)
-        Mean difference of the predictions over the steps that rows count for.
-
-    Notes
-    -----
-    `a + b` describes the rows of both.
-    """
-
-    weight: FloatArray
+    weight: FloatArray  # (n_cells,): sum of the rows' weights
+    # (4, n_cells): weighted sums of their places in the cell, and of the second to fourth powers
+    # of these
     places: FloatArray
+    # (n_outputs, n_cells, n_ways): mean difference of the predictions over the steps that rows
+    # count for
     mean: FloatArray
 
     def __add__(self, other: MainMoments) -> MainMoments:
@@ -553,14 +454,8 @@ class MainMoments:
         )
 
     def curve(self, axis: PairAxis, output: int) -> MainEffect:
-        """Accumulate the differences of one output; steps that no row counts for are flat.
-
-        Notes
-        -----
-        Averages over the rows read the curve inside cells of numbers as low + rise u + bend u(u - 1),
-        with the bend that the slopes of the cells beside tell, and no more of it than the curve
-        rises: the straight line through a wide outer cell would be off by it.
-        """
+        """Accumulate the differences of one output; steps that no row counts for are flat."""
+        # mean difference over each step: of levels, of the rows below it and above it
         total, weight = np.zeros(axis.n_steps), np.zeros(axis.n_steps)
         for way in range(axis.n_ways):
             some = (
@@ -572,26 +467,22 @@ class MainMoments:
             total += self.weight[some] * self.mean[output, some, way]
         steps = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
         heights = np.append(0.0, np.cumsum(steps))
-        bend = np.zeros(axis.n_stands) if axis.is_levels else find_bends(axis.widths, steps)
-        rise = np.append(steps, 0.0)[: axis.n_stands] - bend  # of u; the bend is that of u squared
+        # Averages over the rows read the curve inside cells of numbers as low + rise u + bend u^2,
+        # with the bend that the slopes of the cells beside tell, and no more of it than the curve
+        # rises: the straight line through a wide outer cell would be off by it.
+        bend = np.zeros(axis.n_cells) if axis.is_levels else find_bends(axis.widths, steps)
+        rise = np.append(steps, 0.0)[: axis.n_cells] - bend  # of u; the bend is that of u squared
         n_all, (u, u2, u3, u4) = self.weight.sum(), self.places
-        low = heights[: axis.n_stands]
+        low = heights[: axis.n_cells]
         heights -= np.sum(self.weight * low + u * rise + u2 * bend) / n_all
-        low = heights[: axis.n_stands]
+        low = heights[: axis.n_cells]
         square = self.weight * low**2 + 2 * u * low * rise + u2 * (rise**2 + 2 * low * bend)
         square += 2 * u3 * rise * bend + u4 * bend**2
         return MainEffect(heights, float(np.sqrt(max(square.sum() / n_all, 0.0))))
 
 
 def find_bends(widths: FloatArray, steps: FloatArray) -> FloatArray:
-    """Bends of a curve inside cells, from the slopes of the cells beside: exact for a parabola.
-
-    Examples
-    --------
-    >>> edges = np.array([0.0, 1.0, 3.0, 4.0])
-    >>> find_bends(np.diff(edges), np.diff(edges**2))
-    array([1., 4., 1.])
-    """
+    """Bends of a curve inside cells, from the slopes of the cells beside: exact for a parabola."""
     if steps.size < 2:
         return np.zeros(steps.size)
     slopes, middles = steps / widths, np.cumsum(widths) - widths / 2
@@ -608,26 +499,17 @@ def measure_main(
     differences: FloatArray,
     weights: FloatArray | None = None,
 ) -> MainMoments:
-    """Add up the differences of rows along one feature by where they stand.
+    """Sum the differences (n_outputs, n_rows, n_ways) of rows along one feature by cell.
 
-    Parameters
-    ----------
-    axis : PairAxis
-        The feature's axis.
-    standing : CellPositions
-        Where the rows stand; those that stand nowhere are left out.
-    differences : ndarray of shape (n_outputs, n_rows, n_ways)
-        Differences over the steps that each row counts for.
-    weights : ndarray of shape (n_rows,), optional
-        How much each row matters.
+    Rows outside of the axis are left out; `weights` (n_rows,) are 1 if None.
     """
-    is_known = standing.stand >= 0
+    is_known = standing.cell >= 0
     known = slice(None) if is_known.all() else np.flatnonzero(is_known)  # a view costs nothing
-    stand, place = standing.stand[known], standing.place[known]
-    w = np.ones(stand.size) if weights is None else weights[known]
+    cell, place = standing.cell[known], standing.place[known]
+    w = np.ones(cell.size) if weights is None else weights[known]
 
     def total(values: FloatArray) -> FloatArray:
-        return np.bincount(stand, values, axis.n_stands).astype(np.float64)
+        return np.bincount(cell, values, axis.n_cells).astype(np.float64)
 
     weight = total(w)
     size = np.where(weight > 0, weight, 1.0)
@@ -636,7 +518,7 @@ def measure_main(
         [total(w * differences[o, known, way]) / size for way in range(n_ways)]
         for o in range(n_outputs)
     ]
-    means = np.array(mean).reshape(n_outputs, n_ways, axis.n_stands).transpose(0, 2, 1)
+    means = np.array(mean).reshape(n_outputs, n_ways, axis.n_cells).transpose(0, 2, 1)
     square = place * place  # general powers take ten times as long
     powers = (place, square, square * place, square * square)
     places = np.stack([total(w * power) for power in powers])

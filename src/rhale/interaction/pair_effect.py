@@ -29,7 +29,7 @@ from rhale.stats.records import freeze, same_fields
 
 PairMethod = Literal["ale", "pdp", "h", "greenwell", "shap"]
 Way = Literal["corners", "gradient", "walk", "still"]
-HOW = {  # strengths were found, by way or by method
+ESTIMATOR_NAMES = {  # strengths were found, by way or by method
     "corners": "four predictions a row and pair",
     "gradient": "two gradients a row and feature",
     "walk": "all splits of the trees",
@@ -44,14 +44,14 @@ CORRELATED_NOTE_KIND = "correlated"  # kind of the note of pairs that one model 
 
 
 class StrengthUncertainty(NamedTuple):
-    """How well a strength is known: the error of its square, and its p-value."""
+    """Standard error of a squared strength, and its p-value."""
 
     square_error: float
     p_value: float
 
 
 class PairResult(Protocol):
-    """What tables, pictures and files ask of a pair, whatever it was measured by."""
+    """What tables, pictures and files read of a pair, whatever it was measured by."""
 
     @property
     def names(self) -> tuple[str, str]:
@@ -123,7 +123,7 @@ class PairResult(Protocol):
 class PairEffect:
     """The pure second-order effect of two features on one output: a surface.
 
-    Rows **stand** in a cell of numbers, or on a level. The surface is known at **nodes**: limits
+    Rows lie in a **cell** of numbers, or on a level. The surface is known at **nodes**: limits
     of cells, or levels. A **step** leads from a node to the next: a cell, or from a level to the
     one above. Nothing is shown or counted where no row is.
 
@@ -146,7 +146,7 @@ class PairEffect:
     n_left_out : int
         Rows without a value of one of the two, or off the axes.
     reading : {"rows", "cells"}
-        Whether rows count where they stand, or in the middle of their cells, as in R's packages.
+        Whether rows count at their own positions, or in the middle of their cells, as in R's packages.
     smooth : bool
         Whether the slopes of neighbouring cells were evened out.
     way : {"corners", "gradient", "walk", "still"}
@@ -195,8 +195,8 @@ class PairEffect:
 
     def __str__(self) -> str:
         parts = [f"{self.n_cells:,} cells, {self.n_unmeasured:,} without rows"]
-        told = {note.kind for note in as_notes(self.notes)}
-        if self.n_left_out and "missing" not in told:
+        kinds = {note.kind for note in as_notes(self.notes)}
+        if self.n_left_out and "missing" not in kinds:
             parts.append(f"{self.n_left_out:,} rows left out")
         return "; ".join([write_head(self), *parts, *self.notes])
 
@@ -219,11 +219,11 @@ class PairEffect:
     @property
     def how(self) -> str:
         """How mixed differences were found, in words; empty where nothing was asked."""
-        return HOW[self.way]
+        return ESTIMATOR_NAMES[self.way]
 
     @property
     def n_cells(self) -> int:
-        """Where rows could stand, a number: cells, a level being one of its feature."""
+        """Number of cells, a level being one of its feature."""
         return self.moments.count.size
 
     @property
@@ -243,32 +243,32 @@ class PairEffect:
 
     @property
     def count(self) -> IntArray:
-        """Rows by where they stand, shape (n_stands, n_stands)."""
+        """Rows in every cell, shape (n_cells, n_cells)."""
         return self.moments.count
 
     @property
     def weight(self) -> FloatArray:
-        """Weights of the rows by where they stand, shape (n_stands, n_stands)."""
+        """Weight of the rows in every cell, shape (n_cells, n_cells)."""
         return self.moments.weight
 
     @property
     def measured(self) -> BoolArray:
-        """Where rows stand, bools of shape (n_stands, n_stands): all that is shown."""
+        """Which cells have rows, bools of shape (n_cells, n_cells): all that is shown."""
         return np.asarray(self.moments.weight > 0)
 
     @property
     def heights(self) -> FloatArray:
-        """The surface at all nodes, (n_nodes, n_nodes); nan where no row stands beside a node."""
+        """The surface at all nodes, (n_nodes, n_nodes); nan at nodes without rows."""
         return np.where(self._beside_rows, self.fit.surface, np.nan)
 
     @property
     def standard_error(self) -> FloatArray:
         """Standard error of `heights`, shape (n_nodes, n_nodes), in units of the output."""
-        return np.where(self._beside_rows, self.fit.node_error, np.nan)
+        return np.where(self._beside_rows, self.fit.standard_error, np.nan)
 
     @property
     def _beside_rows(self) -> BoolArray:
-        """Nodes that some row stands on, or in a cell beside."""
+        """Nodes that are levels with rows, or limits of a cell with rows."""
         known = self.measured
         for side, axis in enumerate(self.axes):
             if not axis.is_levels:
@@ -311,7 +311,13 @@ class PairEffect:
         count, weight, rows, squares = (np.zeros(center.shape) for _ in range(4))
         moments = self.moments
         for way, ways in enumerate(product(*(range(axis.n_ways) for axis in self.axes))):
-            some = tuple(map(_select_step_cells, self.axes, ways))
+            # cells whose rows count for step 0, 1, ... in this direction
+            some = tuple(
+                slice(1, None)
+                if axis.is_levels and direction == DIRECTION_DOWN
+                else slice(0, axis.n_steps)
+                for axis, direction in zip(self.axes, ways, strict=True)
+            )
             here, off = moments.weight[some], moments.mean[0][(*some, way)] - center
             count += moments.count[some]
             weight += here
@@ -340,7 +346,7 @@ class PairEffect:
         Returns
         -------
         ndarray of the common shape, or a number for numbers
-            nan where no row stands in the cell or on the levels, beyond the axes, and for missing
+            nan where the cell or the levels have no row, beyond the axes, and for missing
             values.
 
         Examples
@@ -352,8 +358,8 @@ class PairEffect:
         array([[ 1., -1.],
                [-1.,  1.]])
         """
-        (stand, place), shape = self._locate(first, second)
-        return self._read(stand, place).reshape(shape)[()]
+        (cell, place), shape = self._locate(first, second)
+        return self._read(cell, place).reshape(shape)[()]
 
     def effect_at(self, first: Any, second: Any) -> FloatArray:
         """What both features do together: both main effects, and the surface.
@@ -378,29 +384,29 @@ class PairEffect:
         >>> bool(abs(np.diff(corners)[0] + 1.62) < 0.2)  # from 0.81 to -0.81
         True
         """
-        (stand, place), shape = self._locate(first, second)
-        height = self._read(stand, place)
-        for main, a, u in zip(self.main, stand, place, strict=True):
-            above = np.minimum(a + 1, main.size - 1)  # nobody stands above the last level
+        (cell, place), shape = self._locate(first, second)
+        height = self._read(cell, place)
+        for main, a, u in zip(self.main, cell, place, strict=True):
+            above = np.minimum(a + 1, main.size - 1)  # no row is above the last level
             height = height + main[a] * (1 - u) + main[above] * u
         return height.reshape(shape)[()]
 
     def _locate(
         self, first: Any, second: Any
     ) -> tuple[tuple[list[IntArray], list[FloatArray]], tuple[int, ...]]:
-        """Where values stand on both sides, and the shape that they have together."""
+        """Cells and positions of values on both sides, and their common shape."""
         values = [
             read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
         ]
         x, y = np.broadcast_arrays(*values)
         found = [self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel())]
-        return ([one.stand for one in found], [one.place for one in found]), x.shape
+        return ([one.cell for one in found], [one.place for one in found]), x.shape
 
-    def _read(self, stand: list[IntArray], place: list[FloatArray]) -> FloatArray:
-        """The surface where rows are, nan elsewhere."""
-        (a, b), (u, v) = stand, place
+    def _read(self, cell: list[IntArray], place: list[FloatArray]) -> FloatArray:
+        """The surface in cells that have rows, nan elsewhere."""
+        (a, b), (u, v) = cell, place
         base, right, up, far = (
-            corner[a, b] for corner in self.fit.ground.corners(self.fit.surface)
+            corner[a, b] for corner in self.fit.cell_weights.corners(self.fit.surface)
         )
         height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
         known = (a >= 0) & (b >= 0) & self.measured[a, b]
@@ -417,8 +423,8 @@ class PairEffect:
         return float(np.sqrt(max(self.square.raw, 0.0)))
 
     @cached_property
-    def _doubt(self) -> StrengthUncertainty:
-        """What takes long is made once, and its matrices are let go."""
+    def _strength_uncertainty(self) -> StrengthUncertainty:
+        """Error of the squared strength and p-value, computed once; the matrices are not kept."""
         if not (self.moments.mean.any() or self.moments.products.any()):
             return StrengthUncertainty(0.0, 1.0)  # no row has a difference at all
         exponent = self.moments.exponent  # fourth powers of differences near 1 fit into numbers
@@ -436,7 +442,7 @@ class PairEffect:
         It and `p_value` are found together when the first of them is asked for, which takes some
         40 ms with 20 cells a side.
         """
-        error = self._doubt.square_error
+        error = self._strength_uncertainty.square_error
         return error / (2 * self.strength) if self.strength > 0 else float(np.sqrt(error))
 
     def strength_ci(self, level: float = 0.95) -> tuple[float, float]:
@@ -465,7 +471,7 @@ class PairEffect:
         >>> low <= pair.strength <= high
         True
         """
-        reach = normal_quantile(level) * self._doubt.square_error
+        reach = normal_quantile(level) * self._strength_uncertainty.square_error
         square = self.square.raw - self.square.noise
         low, high = (np.sqrt(max(square + sign * reach, 0.0)) for sign in (-1, 1))
         return float(low), float(high)
@@ -481,7 +487,7 @@ class PairEffect:
         in it: p is small for nearly all of its pairs. Whether a pair would come back in a model
         that is trained on other rows is told by `rhale.refit(..., pairs=)`.
         """
-        return self._doubt.p_value
+        return self._strength_uncertainty.p_value
 
     @property
     def share(self) -> float:
@@ -503,8 +509,8 @@ class PairEffect:
 
         Notes
         -----
-        Deviations are over the rows where they stand, and so is the range; three places a side
-        stand for the rows of a cell. With `reading="cells"` the surface is read as R's package ale
+        Deviations are over the rows at their own positions, and so is the range; three places a side
+        represent the rows of a cell. With `reading="cells"` the surface is read as R's package ale
         does: at two of the four corners of a cell, its range over all cells, those without rows
         included. Such numbers are neither means of the cells nor values at the rows; the package
         also counts rows at the minimum in cells of their own, which surfaces here do not.
@@ -522,7 +528,7 @@ class PairEffect:
             levels = self.axes[0].is_levels, self.axes[1].is_levels
             heights = read_cells(self.fit.surface, self.weight, levels)
             return gather_statistics(self.names, self.output, "cells", heights, size, y)
-        heights = read_levels(*self.fit.ground.read_scattered(self.fit.surface))
+        heights = read_levels(*self.fit.cell_weights.read_scattered(self.fit.surface))
         found = gather_statistics(self.names, self.output, "rows", heights, size, y)
         return replace(found, aled_sd=size.raw)  # a mean square is known exactly
 
@@ -685,7 +691,7 @@ class PairIndex:
     @property
     def how(self) -> str:
         """What the strength is, in words."""
-        return HOW[self.method]
+        return ESTIMATOR_NAMES[self.method]
 
     @property
     def strength_error(self) -> float:
@@ -819,37 +825,21 @@ class PairIndex:
 
 
 def read_places(name: str, axis: PairAxis, values: Any) -> FloatArray:
-    """Read values of a feature as places on its side of a pair.
-
-    Parameters
-    ----------
-    name : str
-        The feature, for messages.
-    axis : PairAxis
-        Its side.
-    values : number, date, duration, level or array-like of these
-        Levels by name; numbers are places already, and missing values nan.
-
-    Examples
-    --------
-    >>> read_places("size", PairAxis(np.arange(3.0), ("S", "M", "L")), ["L", "M"])
-    array([2., 1.])
-    """
+    """Read values of a feature as places on its side of a pair."""
     if not axis.is_levels:
         return as_numbers(values, axis.kind)
     array = np.asarray(values)
     if array.dtype.kind in "fiu":
         return array.astype(np.float64)
-    places = [_level_place(name, axis, value) for value in array.ravel().tolist()]
+    places = []
+    for value in array.ravel().tolist():
+        if value is None or value != value:  # noqa: PLR0124 - missing: nan, NaT
+            places.append(UNDEFINED)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            places.append(float(value))
+        else:
+            places.append(float(axis.nodes[find_level(name, value, axis.labels)]))
     return np.array(places, dtype=np.float64).reshape(array.shape)
-
-
-def _level_place(name: str, axis: PairAxis, value: Any) -> float:
-    if value is None or value != value:  # noqa: PLR0124 - missing: nan, NaT
-        return UNDEFINED
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    return float(axis.nodes[find_level(name, value, axis.labels)])
 
 
 def cell_ends(axis: PairAxis) -> Columns:
@@ -860,13 +850,8 @@ def cell_ends(axis: PairAxis) -> Columns:
     return {"from": names[low], "to": names[high], "left": nodes[low], "right": nodes[high]}
 
 
-def _select_step_cells(axis: PairAxis, way: int) -> slice:
-    """Stands whose rows count for step 0, 1, ... in one of their ways."""
-    return slice(1, None) if axis.is_levels and way == DIRECTION_DOWN else slice(0, axis.n_steps)
-
-
 def _padded(steps: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Numbers of steps by where rows stand: nothing above the last level."""
+    """Numbers of steps by cell: nan above the last level."""
     ends = [(0, n - m) for n, m in zip(shape, steps.shape, strict=True)]
     return np.pad(steps, ends, constant_values=np.nan)
 

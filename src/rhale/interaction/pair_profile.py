@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rhale.effects.table import UNDEFINED, Columns
-from rhale.interaction.cells import CellPositions, PairAxis
+from rhale.interaction.cells import PairAxis
 from rhale.interaction.moments import PairMoments
 from rhale.interaction.pair_effect import (
-    HOW,
+    ESTIMATOR_NAMES,
     PairEffect,
     PairMethod,
     PairResult,
@@ -49,7 +49,7 @@ class PairProfile:
     axes : pair of PairAxis
         The grid: limits of cells, or levels.
     moments : PairMoments
-        Where rows stand; of no differences.
+        Weights and positions of the rows; of no differences.
     dependence : ndarray of shape (n_nodes, n_nodes)
         Mean prediction of all rows with both features set to the values of the nodes.
     single : pair of ndarray of shape (n_nodes,)
@@ -57,7 +57,7 @@ class PairProfile:
     variance : float
         Of the predictions.
     n_left_out : int
-        Rows without a value of one of the two, or off the axes: averaged, but they stand nowhere.
+        Rows without a value of one of the two, or off the axes: averaged, but they have no cell.
     notes : tuple of Note
         What a reader should know.
     captions : Captions
@@ -66,7 +66,7 @@ class PairProfile:
     Notes
     -----
     The surface is F_jk - F_j - F_k, zero on average over the rows; the strength its deviation over
-    the rows, read where they stand, straight between nodes: the unnormalised H statistic of
+    the rows at their own positions, straight between nodes: the unnormalised H statistic of
     Friedman and Popescu, on a grid.
 
     Examples
@@ -121,7 +121,7 @@ class PairProfile:
     @property
     def how(self) -> str:
         """How the surface was found, in words."""
-        return HOW[self.method]
+        return ESTIMATOR_NAMES[self.method]
 
     @property
     def edges(self) -> tuple[FloatArray, FloatArray]:
@@ -130,22 +130,22 @@ class PairProfile:
 
     @property
     def count(self) -> IntArray:
-        """Rows by where they stand, shape (n_stands, n_stands)."""
+        """Rows in every cell, shape (n_cells, n_cells)."""
         return self.moments.count
 
     @property
     def weight(self) -> FloatArray:
-        """Weights of the rows by where they stand, shape (n_stands, n_stands)."""
+        """Weight of the rows in every cell, shape (n_cells, n_cells)."""
         return self.moments.weight
 
     @property
     def measured(self) -> BoolArray:
-        """Where rows stand; elsewhere the model was asked about rows that do not exist."""
+        """Which cells have rows; elsewhere the model was asked about rows that do not exist."""
         return np.asarray(self.moments.weight > 0)
 
     @property
     def n_cells(self) -> int:
-        """Where rows could stand, a number: cells, a level being one of its feature."""
+        """Number of cells, a level being one of its feature."""
         return self.moments.count.size
 
     @property
@@ -154,22 +154,22 @@ class PairProfile:
         return int(np.sum(~self.measured))
 
     @property
-    def _ground(self) -> PairCellWeights:
-        """Where rows stand, for averages over them."""
+    def _cell_weights(self) -> PairCellWeights:
+        """Weights and positions of the rows, for averages over them."""
         levels = (self.axes[0].is_levels, self.axes[1].is_levels)
         return PairCellWeights(self.moments.weight, self.moments.places, levels)
 
     def _center(self, heights: FloatArray) -> FloatArray:
         """Take off the mean over the rows of heights that are bilinear in every cell."""
-        ground = self._ground
-        base, right, up, far = ground.corners(heights)
+        cell_weights = self._cell_weights
+        base, right, up, far = cell_weights.corners(heights)
         sums = (
-            ground.moment(0, 0) * base
-            + ground.moment(1, 0) * (up - base)
-            + ground.moment(0, 1) * (right - base)
-            + ground.moment(1, 1) * (far - up - right + base)
+            cell_weights.moment(0, 0) * base
+            + cell_weights.moment(1, 0) * (up - base)
+            + cell_weights.moment(0, 1) * (right - base)
+            + cell_weights.moment(1, 1) * (far - up - right + base)
         )
-        return np.asarray(heights - sums.sum() / ground.total)
+        return np.asarray(heights - sums.sum() / cell_weights.total)
 
     @cached_property
     def heights(self) -> FloatArray:
@@ -280,13 +280,16 @@ class PairProfile:
             read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
         ]
         x, y = np.broadcast_arrays(*values)
-        where = (self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel()))
-        return interpolate_pair_heights(self._ground.corners(heights), where).reshape(x.shape)[()]
+        (a, u), (b, v) = self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel())
+        # bilinear between the four corners of the cell
+        base, right, up, far = (corner[a, b] for corner in self._cell_weights.corners(heights))
+        height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
+        return np.where((a >= 0) & (b >= 0), height, np.nan).reshape(x.shape)[()]
 
     @cached_property
     def strength(self) -> float:
         """Deviation of the surface over the rows, in units of the output."""
-        return float(np.sqrt(max(float(self._ground.mean_square(self.heights)), 0.0)))
+        return float(np.sqrt(max(float(self._cell_weights.mean_square(self.heights)), 0.0)))
 
     @property
     def strength_error(self) -> float:
@@ -406,48 +409,29 @@ class PairProfile:
         return sides | {name: values.ravel().tolist() for name, values in numbers.items()}
 
 
-def interpolate_pair_heights(
-    corners: tuple[FloatArray, ...], where: tuple[CellPositions, CellPositions]
-) -> FloatArray:
-    """Read heights between the corners of cells; nan for who stands nowhere."""
-    (a, u), (b, v) = where
-    base, right, up, far = (corner[a, b] for corner in corners)
-    height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
-    return np.where((a >= 0) & (b >= 0), height, np.nan)
-
-
-# --- Sections of a pair's surface: curves of one feature at values of the other, and how far apart
+# --- Sections of a surface: curves of one feature at values of the other, and their differences
 
 
 PairSurface = PairEffect | PairProfile
 
-SHARES = (1 / 6, 1 / 2, 5 / 6)  # of the rows below: the middles of low, middle and high thirds
+SECTION_SHARES = (
+    1 / 6,
+    1 / 2,
+    5 / 6,
+)  # of the rows below: the middles of low, middle and high thirds
 MAX_SECTION_LEVELS = 4  # more curves cannot be told apart
 
 
 class PairSection(NamedTuple):
-    """The effect of the first feature of a pair where the second has one value.
+    """The effect of the first feature of a pair where the second has one value."""
 
-    Attributes
-    ----------
-    stand : int
-        Cell or level of the second feature.
-    value : float
-        Its middle, or the place of the level.
-    height : ndarray of shape (n_nodes,)
-        Main effect of the first feature and the pair's surface; nan where no row stands beside.
-        That of the second would but move the whole curve, often far beyond what the pair does.
-    error : ndarray of shape (n_nodes,)
-        At most the standard error of the surface there.
-    has_rows : ndarray of shape (n_stands,)
-        Cells or levels of the first feature in which rows stand.
-    """
-
-    stand: int
-    value: float
+    cell_index: int  # cell or level of the second feature
+    value: float  # the middle of the cell, or the place of the level
+    # (n_nodes,): main effect of the first feature and the pair's surface; nan at nodes without rows.
+    # The main effect of the second would only shift the curve, often far more than the pair bends it
     height: FloatArray
-    error: FloatArray
-    has_rows: BoolArray
+    error: FloatArray  # (n_nodes,): upper bound of the standard error of the surface there
+    has_rows: BoolArray  # (n_cells,): cells or levels of the first feature that have rows
 
 
 def with_surface(pairs: Iterable[PairResult]) -> list[PairSurface]:
@@ -456,37 +440,35 @@ def with_surface(pairs: Iterable[PairResult]) -> list[PairSurface]:
 
 
 def with_errors(pair: PairSurface) -> PairEffect | None:
-    """The pair, if its surface comes with errors; those of partial dependence are not known."""
+    """The pair, if its surface has standard errors; that of partial dependence has none."""
     return pair if isinstance(pair, PairEffect) else None
 
 
 def lay_along(pair: PairSurface) -> PairSurface:
-    """The side that is followed first: numbers before levels, then the larger main effect."""
+    """The pair with the better x axis first: numbers before levels, then the larger main effect."""
     levels = [axis.is_levels for axis in pair.axes]
-    sizes = [_main_square(pair, side) for side in (0, 1)]
+    sizes = []  # mean squares of the main effects, read in the middle of cells
+    for side, (axis, main) in enumerate(zip(pair.axes, pair.main, strict=True)):
+        middle = main if axis.is_levels else (main[1:] + main[:-1]) / 2
+        sizes.append(float(np.average(middle**2, weights=pair.weight.sum(axis=1 - side))))
     swap = levels[0] if levels[0] != levels[1] else sizes[1] > sizes[0]
     return pair.transposed() if swap else pair
-
-
-def _main_square(pair: PairSurface, side: int) -> float:
-    """Mean square of a main effect, read in the middle of cells."""
-    axis, main = pair.axes[side], pair.main[side]
-    middle = main if axis.is_levels else (main[1:] + main[:-1]) / 2
-    return float(np.average(middle**2, weights=pair.weight.sum(axis=1 - side)))
 
 
 def cut_sections(pair: PairSurface) -> tuple[PairSection, ...]:
     """Curves of the first feature at low, middle and high values, or at levels, of the second."""
     surface, error = pair.heights, pair.standard_error
     found = []
-    for stand in choose_section_cells(pair.axes[1], pair.weight.sum(axis=0)).tolist():
-        ends = [stand] if pair.axes[1].is_levels else [stand, stand + 1]
-        has_rows = pair.measured[:, stand]
-        beside = _find_nodes_beside_rows(pair.axes[0], has_rows)
+    for cell in choose_section_cells(pair.axes[1], pair.weight.sum(axis=0)).tolist():
+        ends = [cell] if pair.axes[1].is_levels else [cell, cell + 1]
+        has_rows = pair.measured[:, cell]
+        # nodes with rows: levels themselves, or limits of a cell that has some
+        padded = np.pad(has_rows, 1)
+        beside = has_rows if pair.axes[0].is_levels else padded[1:] | padded[:-1]
         height = np.where(beside, pair.main[0] + surface[:, ends].mean(axis=1), np.nan)
         bound = np.where(beside, error[:, ends].mean(axis=1), np.nan)
         value = float(pair.axes[1].nodes[ends].mean())
-        found.append(PairSection(stand, value, height, bound, has_rows))
+        found.append(PairSection(cell, value, height, bound, has_rows))
     return tuple(found)
 
 
@@ -504,58 +486,26 @@ def read_surface_cells(pair: PairSurface) -> tuple[FloatArray, FloatArray]:
 
 
 def choose_section_cells(axis: PairAxis, weight: FloatArray) -> IntArray:
-    """Cells that hold low, middle and high values, or the levels with most rows, in order.
-
-    Examples
-    --------
-    >>> choose_section_cells(PairAxis(np.linspace(0.0, 1.0, 11)), np.ones(10))
-    array([1, 4, 8])
-    """
+    """Cells that hold low, middle and high values, or the levels with most rows, in order."""
     if axis.is_levels:
         most = np.argsort(-weight, kind="stable")[:MAX_SECTION_LEVELS]
         return np.sort(most[weight[most] > 0])
-    wanted = np.array(SHARES) * float(weight.sum())
+    wanted = np.array(SECTION_SHARES) * float(weight.sum())
     return np.unique(np.searchsorted(np.cumsum(weight), wanted * (1 - 1e-12)))
-
-
-def _find_nodes_beside_rows(axis: PairAxis, has_rows: BoolArray) -> BoolArray:
-    """Nodes that rows stand on, or in a cell beside."""
-    if axis.is_levels:
-        return has_rows
-    ends = np.pad(has_rows, 1)
-    return np.asarray(ends[1:] | ends[:-1])
 
 
 def change_apart(
     pair: PairEffect, along: tuple[float, float], by: tuple[float, float]
 ) -> tuple[float, float]:
-    """How differently a prediction changes along one feature at two values of the other.
+    """The change along one feature at the second of two values of the other, less that at the first.
 
-    Parameters
-    ----------
-    pair : PairEffect
-        The pair.
-    along : pair of float
-        From where to where on the first axis.
-    by : pair of float
-        The two values on the second.
-
-    Returns
-    -------
-    size, error : float
-        The change at the second value less that at the first, and its standard error.
-
-    Notes
-    -----
-    Main effects cancel: the surface over the rectangle is the sum of the mean differences of its
-    steps, those that it holds in part in their share. So the error needs no bound.
+    Return it with its standard error; `along` and `by` are places on the two axes.
     """
-    parts = (_parts(axis, *ends) for axis, ends in zip(pair.axes, (along, by), strict=True))
-    return pair.fit.combine(np.outer(*parts).ravel())
-
-
-def _parts(axis: PairAxis, start: float, stop: float) -> FloatArray:
-    """Share of every step that lies between two places; negative on the way back."""
-    low, high = min(start, stop), max(start, stop)
-    inside = np.minimum(axis.nodes[1:], high) - np.maximum(axis.nodes[:-1], low)
-    return np.asarray(np.sign(stop - start) * np.clip(inside, 0.0, None) / axis.widths)
+    # Main effects cancel: the surface over the rectangle is the sum of the mean differences of
+    # its steps, those that it holds in part in their share. So the error needs no bound.
+    shares = []  # of every step between two places; negative on the way back
+    for axis, (start, stop) in zip(pair.axes, (along, by), strict=True):
+        low, high = min(start, stop), max(start, stop)
+        inside = np.minimum(axis.nodes[1:], high) - np.maximum(axis.nodes[:-1], low)
+        shares.append(np.sign(stop - start) * np.clip(inside, 0.0, None) / axis.widths)
+    return pair.fit.combine(np.outer(*shares).ravel())

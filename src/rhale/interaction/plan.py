@@ -1,11 +1,11 @@
-"""Decisions before pairs are measured: how their differences are found, and which pairs are worth it."""
+"""Decisions before pairs are measured: which pairs, on which cells, and how differences are found."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,11 +22,11 @@ from rhale.interaction.greenwell import (
     choose_grid_points,
     conclude_greenwell,
     greenwell_indices,
-    tell_greenwell,
+    note_greenwell,
 )
-from rhale.interaction.h_statistic import WholeRows, conclude_h, count_h_rows, h_statistics, tell_h
-from rhale.interaction.pair_effect import PairIndex
-from rhale.interaction.settings import FEW_PAIR_ROWS, PairMethod, PairSettings
+from rhale.interaction.h_statistic import WholeRows, conclude_h, count_h_rows, h_statistics, note_h
+from rhale.interaction.pair_effect import PairIndex, Way
+from rhale.interaction.settings import FEW_PAIR_ROWS, MeasuredPairMethod, PairSettings
 from rhale.models.dependences import DependenceQuestion, normalise_row_weights
 from rhale.models.questions import PairQuestion, PairSide
 from rhale.naming import find_feature, find_output
@@ -39,12 +39,6 @@ if TYPE_CHECKING:
     from rhale.effects.explanation import Explanation
 
 
-# --- Which pairs are measured, on which cells, and how their rows are asked about
-
-
-Way = Literal["corners", "gradient", "walk", "still"]  # still: one of the two never changes
-
-
 @dataclass(frozen=True, eq=False)
 class FeatureOnPairAxis:
     """A feature of some pairs, and its axis."""
@@ -53,50 +47,35 @@ class FeatureOnPairAxis:
     axis: PairAxis
 
     def ask(self, chunk: Chunk, key: KeyArray) -> PairSide:
-        """What its value is replaced by in the rows of a chunk.
+        """The cells of a chunk's rows, and the values that replace theirs: both ends of the cell.
 
-        Parameters
-        ----------
-        chunk : Chunk
-            The rows.
-        key : ndarray of shape (n_rows,)
-            Their keys, which choose among rare levels that stand together.
+        `key` are row hashes of shape (n_rows,), which choose among rare levels that share a node.
         """
         column, axis = self.feature.column, self.axis
-        standing = axis.locate(self.feature.stands(chunk))
-        own, known, levels = chunk.column(column), standing.stand >= 0, self.feature.levels
-        stand = np.where(known, standing.stand, 0)
+        positions = axis.locate(self.feature.stands(chunk))
+        own, known, levels = chunk.column(column), positions.cell >= 0, self.feature.levels
+        cell = np.where(known, positions.cell, 0)
         if levels is None:
-            low, high = axis.nodes[stand], axis.nodes[np.minimum(stand + 1, axis.nodes.size - 1)]
+            low, high = axis.nodes[cell], axis.nodes[np.minimum(cell + 1, axis.nodes.size - 1)]
             low, high = (np.where(known, ends, own) for ends in (low, high))
-        else:
+        else:  # the levels below and above; the row's own at the ends of the axis
             chance, last = chances(key), axis.nodes.size - 1
             below, above = (
-                levels.at(np.maximum(stand - 1, 0), chance),
-                levels.at(np.minimum(stand + 1, last), chance),
+                levels.at(np.maximum(cell - 1, 0), chance),
+                levels.at(np.minimum(cell + 1, last), chance),
             )
-            low = np.where(known & (stand > 0), below, own)
-            high = np.where(known & (stand < last), above, own)
-        return PairSide(column, axis, standing, low, high)
+            low = np.where(known & (cell > 0), below, own)
+            high = np.where(known & (cell < last), above, own)
+        return PairSide(column, axis, positions, low, high)
 
 
 @dataclass(frozen=True, eq=False)
 class PairPlan:
-    """What is measured of pairs.
+    """What is measured of pairs."""
 
-    Attributes
-    ----------
-    sides : tuple of FeatureOnPairAxis
-        Each feature once.
-    pairs : ndarray of shape (n_pairs, 2)
-        Places among the sides, the smaller first.
-    ways : tuple of {"corners", "gradient", "walk", "still"}
-        How the differences of each pair are found.
-    """
-
-    sides: tuple[FeatureOnPairAxis, ...]
-    pairs: IntArray
-    ways: tuple[Way, ...]
+    sides: tuple[FeatureOnPairAxis, ...]  # each feature once
+    pairs: IntArray  # (n_pairs, 2): places among the sides, the smaller first
+    ways: tuple[Way, ...]  # how the differences of each pair are found
 
     def question(self, chunk: Chunk, key: KeyArray) -> PairQuestion:
         """What is asked about a chunk."""
@@ -137,15 +116,7 @@ def choose_axis(feature: Feature, settings: Settings, n_cells: int) -> PairAxis:
 
 
 def list_requested_pairs(names: Sequence[str], asked: PairSettings) -> IntArray | None:
-    """Pairs that the user names, or all; None where they are to be chosen by the model's effects.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The features.
-    asked : PairSettings
-        What the user wants.
-    """
+    """Pairs that the user names, or all; None where they are to be chosen by the model's effects."""
     if asked.pairs is None or isinstance(asked.pairs, int):
         return None
     if asked.pairs == "all":
@@ -155,22 +126,13 @@ def list_requested_pairs(names: Sequence[str], asked: PairSettings) -> IntArray 
 
 
 def every_pair(n_features: int) -> IntArray:
-    """All pairs of so many features.
-
-    Examples
-    --------
-    >>> every_pair(3).tolist()
-    [[0, 1], [0, 2], [1, 2]]
-    """
+    """All pairs of so many features."""
     return np.array(list(combinations(range(n_features), 2)), dtype=np.int64).reshape(-1, 2)
 
 
-SCREENED = 10  # pairs of a black box, where the user names none
-MANY_ROWS = 10**7  # that a model is asked about: told before
-MAX_PAIRS_BY_DEFAULT, MAX_PAIRED_FEATURES = (
-    500,
-    30,
-)  # beyond, the features whose effect differs most
+MAX_SCREENED_PAIRS = 10  # pairs of a black box, where the user names none
+MAX_PAIRS_BY_DEFAULT = 500
+MAX_PAIRED_FEATURES = 30  # beyond so many pairs: the features with the most heterogeneous effects
 ON_THE_MARGIN = Note(
     "margin",
     "on the margin, before the link function, where what trees add up is additive: a probability "
@@ -184,26 +146,15 @@ ON_PROBABILITIES = Note(
 
 
 @dataclass(frozen=True, eq=False)
-class Manner:
-    """How the differences of pairs are found.
+class PairEstimation:
+    """How the differences of pairs are found."""
 
-    Attributes
-    ----------
-    usual : {"corners", "gradient", "walk"}
-        Where nothing speaks against it.
-    refused : frozenset of int
-        Features for which it does not work: columns that mix before trees, slopes that are zero
-        although predictions move.
-    asked : int
-        Rows that were asked to find out.
-    notes : tuple of Note
-        Why it is not another way.
-    """
-
-    usual: Way
+    usual: Way  # where nothing speaks against it
+    # Features for which it does not work: columns that mix before trees, slopes that are zero
+    # although predictions move
     refused: frozenset[int] = frozenset()
-    asked: int = 0
-    notes: tuple[Note, ...] = ()
+    asked: int = 0  # rows that were asked to find out
+    notes: tuple[Note, ...] = ()  # why it is not another way
 
     @property
     def is_dear(self) -> bool:
@@ -211,55 +162,49 @@ class Manner:
         return self.usual == "corners"
 
     def ways(self, sides: Sequence[FeatureOnPairAxis], pairs: IntArray) -> tuple[Way, ...]:
-        """How each pair is found."""
-        return tuple(self._way(sides, int(a), int(b)) for a, b in pairs)
+        """How the differences of each pair are found."""
+        found: list[Way] = []
+        for a, b in pairs:
+            both = (sides[int(a)], sides[int(b)])
+            refused = [side.feature.place in self.refused for side in both]
+            if any(side.axis.n_steps == 0 for side in both):
+                found.append("still")
+            elif self.usual == "walk" and not any(refused):
+                found.append("walk")
+            elif self.usual == "gradient" and not all(
+                no or side.axis.is_levels for no, side in zip(refused, both, strict=True)
+            ):  # a gradient along one of the two is enough
+                found.append("gradient")
+            else:
+                found.append("corners")
+        return tuple(found)
 
-    def _way(self, sides: Sequence[FeatureOnPairAxis], first: int, second: int) -> Way:
-        both = (sides[first], sides[second])
-        if any(side.axis.n_steps == 0 for side in both):
-            return "still"
-        refused = [side.feature.place in self.refused for side in both]
-        levels = [side.axis.is_levels for side in both]
-        if self.usual == "walk":
-            return "corners" if any(refused) else "walk"
-        if self.usual == "gradient":
-            blind = [no or is_levels for no, is_levels in zip(refused, levels, strict=True)]
-            return "corners" if all(blind) else "gradient"
-        return "corners"
 
-
-def choose_manner(columns: Columns, asker: BatchedModel, settings: Settings) -> Manner:
+def choose_pair_estimation(
+    columns: Columns, asker: BatchedModel, settings: Settings
+) -> PairEstimation:
     """Trees are walked, slopes taken where they are to be trusted, all others asked."""
     predictor, features = asker.predictor, columns.features
     if predictor.walker is not None and predictor.walks_pairs:
         mixed = [f.place for f in features if not predictor.walker.sees(f.column)]
-        return Manner("walk", frozenset(mixed))
+        return PairEstimation("walk", frozenset(mixed))
     if not predictor.adapter.is_differentiable:
-        return Manner("corners", notes=predictor.notes)
+        return PairEstimation("corners", notes=predictor.notes)
     numbers = [f for f in features if f.levels is None and not f.is_constant]
     if not numbers:
-        return Manner("corners")
+        return PairEstimation("corners")
     why, ways, n_asked = judge_gradient(settings, asker, columns.probe, numbers)
     if why:
         text = f"{why}pairs are found from predictions at the corners of cells"
-        return Manner("corners", asked=n_asked, notes=(Note("gradient", text),))
+        return PairEstimation("corners", asked=n_asked, notes=(Note("gradient", text),))
     flat = [f.place for f, way in zip(numbers, ways, strict=True) if way is FLAT_GRADIENT]
-    return Manner("gradient", frozenset(flat), n_asked)
+    return PairEstimation("gradient", frozenset(flat), n_asked)
 
 
-def limit_pairs(n_features: int, manner: Manner, asked: PairSettings) -> int | None:
-    """How many pairs are to be chosen by how effects differ; None for all.
+def limit_pairs(n_features: int, manner: PairEstimation, asked: PairSettings) -> int | None:
+    """How many pairs the screen chooses; None where all are measured.
 
-    Where all pairs have one price they are measured, and the strongest so many are told.
-
-    Parameters
-    ----------
-    n_features : int
-        Features that may make pairs.
-    manner : Manner
-        How differences are found.
-    asked : PairSettings
-        What the user wants.
+    Where measuring all pairs costs no more than a few, all are, and the strongest so many are kept.
     """
     n_pairs = n_features * (n_features - 1) // 2
     if isinstance(asked.pairs, int):
@@ -267,11 +212,11 @@ def limit_pairs(n_features: int, manner: Manner, asked: PairSettings) -> int | N
         return None if is_cheap or asked.pairs >= n_pairs else asked.pairs
     if asked.pairs is not None:
         return None
-    return SCREENED if manner.is_dear and n_pairs > SCREENED else None
+    return MAX_SCREENED_PAIRS if manner.is_dear and n_pairs > MAX_SCREENED_PAIRS else None
 
 
-def too_many(n_features: int, asked: PairSettings) -> bool:
-    """Whether there are more pairs than are measured unasked."""
+def has_too_many_pairs(n_features: int, asked: PairSettings) -> bool:
+    """Whether there are more pairs than are measured by default."""
     return asked.pairs is None and n_features * (n_features - 1) // 2 > MAX_PAIRS_BY_DEFAULT
 
 
@@ -283,37 +228,16 @@ def require_two(features: Sequence[Feature]) -> None:
         raise BadSettingError(msg)
 
 
-def tell_price(manner: Manner, n_pairs: int, n_rows: int, asked: PairSettings) -> None:
-    """Say what all pairs of a black box cost, before it is paid."""
+def warn_of_cost(manner: PairEstimation, n_pairs: int, n_rows: int, asked: PairSettings) -> None:
+    """Warn of what all pairs of a black box cost."""
     price = count_pair_queries(manner, n_pairs, n_rows, asked)
     if price and asked.pairs == "all":
         text = "pairs='all' asks the model about 4 x %s pairs x %s rows = %s rows"
         LOG.warning(text, f"{n_pairs:,}", f"{n_rows:,}", f"{price:,}")
 
 
-def tell_asked(n_asked: int, method: str) -> None:
-    """Say how many rows a model will be asked about, where these are many."""
-    if n_asked >= MANY_ROWS:
-        LOG.warning("method=%r asks the model about %s rows", method, f"{n_asked:,}")
-
-
-def tell_grid(n_points: int, n_rows: int, asked: PairSettings) -> None:
-    """Say what partial dependence of all pairs costs, before it is paid."""
-    if asked.pairs == "all":
-        text = "pairs='all' asks the model about %s points of grids x %s rows = %s rows"
-        LOG.warning(text, f"{n_points:,}", f"{n_rows:,}", f"{n_points * n_rows:,}")
-
-
 def describe_screen(n_measured: int, n_pairs: int, n_asked: int) -> tuple[Note, ...]:
-    """Say which pairs were left out, and how many rows the model would be asked about for all.
-
-    Parameters
-    ----------
-    n_measured, n_pairs : int
-        Pairs that are measured, and all.
-    n_asked : int
-        Rows that all pairs cost; 0 where they cost hardly more than these.
-    """
+    """Say which pairs were left out, and how many rows the model would be asked about for all."""
     if n_measured >= n_pairs:
         return ()
     price = f", and asks the model about {n_asked:,} rows" if n_asked else ""
@@ -325,72 +249,54 @@ def describe_screen(n_measured: int, n_pairs: int, n_asked: int) -> tuple[Note, 
 
 
 def describe_rows(n_rows: int, asked: PairSettings) -> tuple[Note, ...]:
-    """Say that rows are few, and what follows for the usual cells."""
+    """Note that rows are few, and what follows for the default cells."""
     if n_rows >= FEW_PAIR_ROWS:
         return ()
     cells = ": 5 cells a side" if asked.method == "ale" and asked.cells is None else ""
     return (Note("few rows", f"{n_rows} rows tell little about pairs{cells}"),)
 
 
-def count_pair_queries(manner: Manner, n_pairs: int, n_rows: int, asked: PairSettings) -> int:
+def count_pair_queries(
+    manner: PairEstimation, n_pairs: int, n_rows: int, asked: PairSettings
+) -> int:
     """Rows that a model is asked about for all pairs; 0 where pairs have no price of their own."""
     return 4 * n_pairs * n_rows if manner.is_dear and asked.method == "ale" else 0
 
 
-def all_of(some: Sequence[int]) -> IntArray:
-    """All pairs of some features, by their places."""
-    places = np.array(sorted(some), dtype=np.int64)
-    return places[every_pair(places.size)]
+# --- Strengths by other definitions, which combine every row of a sample with every other one
 
 
-# --- Strengths of pairs by other definitions, over whole rows of which every one meets every other
-
-
-COUNTED_ROWS, ASKED_ROWS = 2_000, 500  # of trees whose leaves are counted; of other models
+MAX_LEAF_ROWS, MAX_PREDICTED_ROWS = 2_000, 500  # of trees whose leaves are counted; of other models
 
 
 @dataclass(frozen=True, eq=False)
 class PairStrengths:
-    """Strengths by another definition.
+    """Strengths by another definition."""
 
-    Attributes
-    ----------
-    pairs : tuple of PairIndex
-        Pairs first, outputs within.
-    importance : ndarray of shape (n_features, n_outputs)
-        By the same definition.
-    variance : ndarray of shape (n_outputs,)
-        Of the predictions of the rows.
-    n_rows, n_asked : int
-        Rows that it rests on, and rows that the model was asked about.
-    notes : tuple of Note
-        What a reader should know.
-    """
-
-    pairs: tuple[PairIndex, ...]
-    importance: FloatArray
-    variance: FloatArray
-    n_rows: int
-    n_asked: int
+    pairs: tuple[PairIndex, ...]  # pairs first, outputs within
+    importance: FloatArray  # (n_features, n_outputs): by the same definition
+    variance: FloatArray  # (n_outputs,): of the predictions of the rows
+    n_rows: int  # rows of the sample
+    n_asked: int  # rows that were predicted
     notes: tuple[Note, ...]
 
 
 def count_whole_rows(
-    asker: BatchedModel, probe: Chunk, features: Sequence[Feature], method: PairMethod
+    asker: BatchedModel, probe: Chunk, features: Sequence[Feature], method: MeasuredPairMethod
 ) -> int:
     """Rows that are combined with each other: more where the leaves of trees can be counted."""
     if method != "h":
-        return ASKED_ROWS
+        return MAX_PREDICTED_ROWS
     few = probe.take(np.arange(min(2, probe.n_rows)))
     columns = tuple(feature.column for feature in features)
     nothing = np.empty((0, 2), dtype=np.intp)
     asked = DependenceQuestion(columns, nothing, normalise_row_weights(few.n_rows, None))
     found = asker.predictor.partial_dependences(few, asked)
-    return ASKED_ROWS if found is None else COUNTED_ROWS
+    return MAX_PREDICTED_ROWS if found is None else MAX_LEAF_ROWS
 
 
-def count_asked(
-    features: Sequence[Feature], pairs: IntArray, n_rows: int, method: PairMethod
+def count_strength_queries(
+    features: Sequence[Feature], pairs: IntArray, n_rows: int, method: MeasuredPairMethod
 ) -> int:
     """Rows that a model will be asked about, at most: where its leaves cannot be counted."""
     if method == "h":
@@ -405,64 +311,35 @@ def compute_pair_strengths(
     rows: WholeRows,
     features: Sequence[Feature],
     pairs: IntArray,
-    method: PairMethod,
+    method: MeasuredPairMethod,
 ) -> PairStrengths:
-    """Find strengths of pairs by H, or by Greenwell's index.
-
-    Parameters
-    ----------
-    asker : BatchedModel
-        The model.
-    rows : WholeRows
-        The rows.
-    features : sequence of Feature
-        The features.
-    pairs : ndarray of shape (n_pairs, 2)
-        Places among them.
-    method : {"h", "greenwell"}
-        The definition.
-    """
+    """Find strengths of pairs by H, or by Greenwell's index."""
     columns = [feature.column for feature in features]
     by_column = [(columns[a], columns[b]) for a, b in pairs.tolist()]
     if method == "h":
         h = h_statistics(asker, rows.chunk, columns, by_column, rows.weight)
-        made, told = conclude_h(h, asker.names, asker.outputs), tell_h(h)
+        made, told = conclude_h(h, asker.names, asker.outputs), note_h(h)
         return PairStrengths(made, h.importance, h.variance, h.n_rows, h.n_asked, told)
     sides = [
         choose_grid_points(rows.chunk, f.column, is_levels=f.levels is not None) for f in features
     ]
     found = greenwell_indices(asker, rows.chunk, sides, by_column, rows.weight)
-    made, told = conclude_greenwell(found, asker.names, asker.outputs), tell_greenwell(found)
+    made, told = conclude_greenwell(found, asker.names, asker.outputs), note_greenwell(found)
     return PairStrengths(made, found.importance, found.variance, found.n_rows, found.n_asked, told)
 
 
-# --- Which pairs are worth measuring: a ranking by what the spread of single features tells
+# --- Screening: a ranking of pairs by the heterogeneity of single features
 
 
 def screen_pairs(
     explanation: Explanation, output: str | int | None = None
 ) -> list[tuple[str, str, float]]:
-    """Rank pairs of explained features by what goes with one in the spread of the other.
+    """Rank pairs of explained features by how much of one's heterogeneity the other explains.
 
-    Parameters
-    ----------
-    explanation : Explanation
-        With its partners.
-    output : str or int, optional
-        Which output; the largest over all of them if not given.
-
-    Returns
-    -------
-    list of (feature, feature, size)
-        Strongest first, in the order of the features within a pair. Sizes are in units of the
-        output: the deviation of what goes with the partner, accumulated, the larger of both
-        directions. That of a proxy counts as far as it adds to the others.
-
-    Notes
-    -----
-    A screen, no verdict: it asks the model nothing, and the pair may go together for another
-    reason.
+    Return (feature, feature, size), the largest first: the deviation of what goes with the partner, in
+    units of the output, the larger of both directions and of all outputs unless one is named.
     """
+    # A screen, no test: it makes no prediction, and a correlated feature may be the reason.
     matrix, features = explanation.partner_matrix, explanation.features
     if matrix is None:
         msg = "this explanation keeps no partners; call explain again with partners=True"
@@ -475,10 +352,10 @@ def screen_pairs(
     of_outputs = matrix.lowered_size.reshape(len(features), n_outputs, -1)[:, list(some)]
     found = np.nan_to_num(of_outputs).max(axis=1)
     sizes[:, [places[k] for k in inside]] = found[:, inside]
-    return _rank_screened_pairs(features, np.maximum(sizes, sizes.T))
-
-
-def _rank_screened_pairs(names: Sequence[str], sizes: np.ndarray) -> list[tuple[str, str, float]]:
-    first, second = np.triu_indices(len(names), 1)
+    # a pair has the larger size of both directions
+    sizes = np.maximum(sizes, sizes.T)
+    first, second = np.triu_indices(len(features), 1)
     order = np.argsort(-sizes[first, second], kind="stable")
-    return [(names[first[i]], names[second[i]], float(sizes[first[i], second[i]])) for i in order]
+    return [
+        (features[first[i]], features[second[i]], float(sizes[first[i], second[i]])) for i in order
+    ]

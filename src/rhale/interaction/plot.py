@@ -142,7 +142,7 @@ class DrawnPairFeature(NamedTuple):
         The feature.
     axis : PairAxis
         Its cells or levels.
-    weight : ndarray of shape (n_stands,)
+    weight : ndarray of shape (n_cells,)
         Weight of the rows in each.
     main : ndarray of shape (n_nodes,)
         Its own effect.
@@ -185,7 +185,7 @@ class DrawnPairFeature(NamedTuple):
 
     @property
     def limits(self) -> FloatArray:
-        """Where stands end in a picture, (n_stands + 1,)."""
+        """Where stands end in a picture, (n_cells + 1,)."""
         if not self.axis.is_levels:
             return self.axis.nodes
         return np.arange(float(self.axis.nodes.size + 1)) - 0.5

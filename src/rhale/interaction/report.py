@@ -38,7 +38,7 @@ from rhale.interaction.pair_profile import (
     with_errors,
     with_surface,
 )
-from rhale.interaction.table import captioned, tell_evidence, tell_output
+from rhale.interaction.table import captioned, name_single_output, note_evidence
 from rhale.output import colours
 from rhale.output.note import as_notes
 from rhale.output.number_format import UNKNOWN_DASH
@@ -683,11 +683,11 @@ def pairs_as_html(
         for note in as_notes(pair.notes)
         if note.kind == CORRELATED_NOTE_KIND
     ]
-    told = (*marked[:1], *tell_evidence(ranked), *notes)
+    told = (*marked[:1], *note_evidence(ranked), *notes)
     after += [clean(note, LONGEST_NOTE) for note in told]
     method = PAIR_METHODS[shown[0].method] if shown else ""
     model = provenance.get("model", "model")
-    title = f"{model}: {method}{tell_output(ranked)}"
+    title = f"{model}: {method}{name_single_output(ranked)}"
     return table(title, heads, words, body, after)
 
 

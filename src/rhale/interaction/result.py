@@ -1,4 +1,4 @@
-"""Interactions: which pairs of features, how strongly. What the user holds; its verbs call the rooms below."""
+"""Interactions: which pairs of features interact, and how strongly; the result of `rhale.interactions`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rhale.effects import store, summary
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError, UnknownOutputError
 from rhale.interaction import table
 from rhale.interaction.pair_effect import PAIR_NAME_SEPARATOR, PairMethod, PairResult
-from rhale.interaction.shap import pairs_from_shap, tell_shap
+from rhale.interaction.shap import note_shap, pairs_from_shap
 from rhale.naming import find_feature, find_output, near_names
 from rhale.output.labels import Captions, caption, captions_of
 from rhale.output.note import as_notes
@@ -100,7 +100,7 @@ class Interactions:
             importance=found.importance,
             variance=found.variance,
             provenance={"method": "shap", "rows": found.n_rows, "pairs": len(found.pairs)},
-            notes=tell_shap(found),
+            notes=note_shap(found),
         )
 
     @cached_property
@@ -139,8 +139,13 @@ class Interactions:
         return self._find(names, output) is not None
 
     def __str__(self) -> str:
-        told = self._explained_told()
-        return table.pairs_as_text(self.ranked(), self.provenance, (*told, *self.notes))
+        shares: list[str] = []
+        if self.method == "ale":  # of other methods strengths are no parts of the variance
+            total = np.where(self.variance > 0, self.variance, np.nan)
+            singles = (self.importance**2).sum(axis=0) / total
+            outputs = list(map(self.captions.output, self.outputs))
+            shares = table.write_pair_explained_variance(outputs, self._shares(), singles)
+        return table.pairs_as_text(self.ranked(), self.provenance, (*shares, *self.notes))
 
     __repr__ = __str__
 
@@ -259,16 +264,6 @@ class Interactions:
         """Sums of squared strengths over the variance, (n_outputs,)."""
         found = [sum(p.share for p in self.pairs if p.output == o) for o in self.outputs]
         return np.array(found, dtype=np.float64)
-
-    def _explained_told(self) -> list[str]:
-        """How much pairs and features have of the variance, where strengths are such parts of it."""
-        if self.method != "ale":
-            return []
-        total = np.where(self.variance > 0, self.variance, np.nan)
-        singles = (self.importance**2).sum(axis=0) / total
-        return table.write_pair_explained_variance(
-            list(map(self.captions.output, self.outputs)), self._shares(), singles
-        )
 
     def plot(
         self,

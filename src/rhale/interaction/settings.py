@@ -1,4 +1,4 @@
-"""What is asked for when pairs of features are measured: which ones, on which cells, how."""
+"""Settings of pairs: which ones, by which method, on which cells."""
 
 from __future__ import annotations
 
@@ -14,46 +14,32 @@ from rhale.errors import BadSettingError
 from rhale.interaction.strength import Reading
 from rhale.naming import read_word
 
-PairMethod = Literal["ale", "h", "greenwell", "pdp"]
-Named = str | int
-FIXED = (Fixed, Quantile, Edges)  # partitions that need no effects to be chosen
-MIN_PAIR_CELLS, MAX_DEFAULT_PAIR_CELLS, ROWS_A_CELL = 5, 20, 5
+MeasuredPairMethod = Literal["ale", "h", "greenwell", "pdp"]
+FeatureKey = str | int
+PRESET_PARTITIONS = (Fixed, Quantile, Edges)  # partitions that need no effects to be chosen
+MIN_PAIR_CELLS, MAX_DEFAULT_PAIR_CELLS, ROWS_PER_PAIR_CELL = 5, 20, 5
 FEW_PAIR_ROWS = 50  # below these a note is due
-MAX_PAIR_CELLS = (
-    64  # cells a side: errors need a number for each two cells of a pair, 1.5 GB with these
-)
+MAX_PAIR_CELLS = 64  # a side: errors need a number for each two cells of a pair, 1.5 GB with these
 
 
 @dataclass(frozen=True, eq=False)
 class PairSettings:
-    """Arguments of `rhale.interactions` that `rhale.explain` does not have; see there.
+    """Arguments of `rhale.interactions` that `rhale.explain` does not have; see there."""
 
-    Attributes
-    ----------
-    pairs : None, "all", int or sequence of pairs
-        Which pairs.
-    method : {"ale", "h", "greenwell", "pdp"}
-        What is measured.
-    cells : None, int, partition, pair of partitions or mapping
-        Cells of numbers.
-    reading : {"rows", "cells"}
-        Where rows count.
-    smooth : bool
-        Whether slopes of neighbouring cells are evened out.
-    explanation : str
-        Sign of the effects by which pairs are chosen, where work is kept; finished work of other
-        pairs is another run's.
-    """
-
-    pairs: Any = None
-    method: PairMethod = "ale"
-    cells: Any = None
-    reading: Reading = "rows"
-    smooth: bool = False
+    pairs: Any = None  # which pairs
+    method: MeasuredPairMethod = "ale"  # what is measured
+    cells: Any = None  # cells of numbers
+    reading: Reading = "rows"  # where rows count
+    smooth: bool = False  # whether slopes of neighbouring cells are evened out
+    # Sign of the effects by which pairs are chosen, where work is kept; finished work of other
+    # pairs is another run's
     explanation: str = ""
 
     def __post_init__(self) -> None:
-        for name, known in (("method", get_args(PairMethod)), ("reading", get_args(Reading))):
+        for name, known in (
+            ("method", get_args(MeasuredPairMethod)),
+            ("reading", get_args(Reading)),
+        ):
             object.__setattr__(self, name, read_word(name, getattr(self, name), known))
         smooth: Any = self.smooth
         if not isinstance(smooth, bool):
@@ -61,39 +47,29 @@ class PairSettings:
             raise BadSettingError(msg)
         object.__setattr__(self, "pairs", read_pairs(self.pairs))
         self._check_cells()
-        if self.method in ("h", "greenwell"):
-            self._refuse_surface()
-        if self.method == "pdp":
-            self._check_profile()
-
-    def _check_profile(self) -> None:
-        """Refuse what partial dependence does not know, and to choose pairs that cost so much."""
-        if self.pairs is None or isinstance(self.pairs, int):
+        if self.method == "pdp" and (self.pairs is None or isinstance(self.pairs, int)):
             msg = (
                 f"method='pdp' with pairs={self.pairs!r} would choose pairs by itself, and asks the "
                 "model about every point of a grid for each row and pair, 441 by default; name "
                 "them, pairs=[('a', 'b')], or pay for pairs='all'"
             )
             raise BadSettingError(msg)
-        for name, usual in (("reading", "rows"), ("smooth", False)):
-            if getattr(self, name) != usual:
+        # H and Greenwell's index have no surface, partial dependence no differences in cells
+        usual: dict[str, Any] = {"cells": None, "reading": "rows", "smooth": False}
+        about = "surfaces"
+        if self.method == "pdp":
+            del usual["cells"]
+            about = "differences in cells"
+        for name, value in usual.items():
+            if self.method != "ale" and getattr(self, name) != value:
                 msg = (
-                    f"{name}={getattr(self, name)!r} is about differences in cells, and "
-                    "method='pdp' has none; leave it out, or use method='ale'"
-                )
-                raise BadSettingError(msg)
-
-    def _refuse_surface(self) -> None:
-        """Refuse what is about surfaces where there are none."""
-        for name, usual in (("cells", None), ("reading", "rows"), ("smooth", False)):
-            if getattr(self, name) != usual:
-                msg = (
-                    f"{name}={getattr(self, name)!r} is about surfaces, and method={self.method!r} "
+                    f"{name}={getattr(self, name)!r} is about {about}, and method={self.method!r} "
                     "has none; leave it out, or use method='ale'"
                 )
                 raise BadSettingError(msg)
 
     def _check_cells(self) -> None:
+        """Refuse cells that no pair can have: one partition, one for each side, or a mapping."""
         cells = self.cells
         if cells is None or isinstance(cells, Mapping):
             for partition in (cells or {}).values():
@@ -115,7 +91,7 @@ class PairSettings:
 
     @property
     def bins(self) -> Any:
-        """The cells that were asked for, feature by feature where they differ; None for the usual."""
+        """Cells as partitions, by feature where they differ; None for the default."""
         cells = self.cells
         if isinstance(cells, tuple | list):
             return dict(zip(self.pairs[0], map(_as_partition, cells), strict=True))
@@ -130,17 +106,13 @@ class PairSettings:
             return int(self.cells)
         if self.method == "pdp":  # points of a grid need no rows of their own
             return MAX_DEFAULT_PAIR_CELLS
-        return int(np.clip(np.sqrt(n_rows / ROWS_A_CELL), MIN_PAIR_CELLS, MAX_DEFAULT_PAIR_CELLS))
+        return int(
+            np.clip(np.sqrt(n_rows / ROWS_PER_PAIR_CELL), MIN_PAIR_CELLS, MAX_DEFAULT_PAIR_CELLS)
+        )
 
 
-def read_pairs(pairs: Any) -> str | int | tuple[tuple[Named, Named], ...] | None:
-    """Check which pairs are asked for.
-
-    Examples
-    --------
-    >>> read_pairs([("age", "income")]), read_pairs("all")
-    ((('age', 'income'),), 'all')
-    """
+def read_pairs(pairs: Any) -> str | int | tuple[tuple[FeatureKey, FeatureKey], ...] | None:
+    """Check which pairs are asked for."""
     if pairs is None or (isinstance(pairs, str) and pairs == "all"):
         return pairs
     if isinstance(pairs, int | np.integer) and not isinstance(pairs, bool):
@@ -148,18 +120,14 @@ def read_pairs(pairs: Any) -> str | int | tuple[tuple[Named, Named], ...] | None
         return int(pairs)
     if not isinstance(pairs, str) and isinstance(pairs, Sequence | set | frozenset):
         found = [_parse_pair(pair) for pair in pairs]
-        if found and not _is_pair_of_names(pairs):
+        # two names instead of a list of pairs: pairs=("ab", "cd")
+        if found and not all(isinstance(name, str) for name in pairs):
             return tuple(found)
     msg = f"pairs={pairs!r:.60} is not understood; pass 'all', a number, or pairs: [('a', 'b')]"
     raise BadSettingError(msg)
 
 
-def _is_pair_of_names(pairs: Any) -> bool:
-    """Whether two names were passed instead of a list of pairs: pairs=("ab", "cd")."""
-    return all(isinstance(name, str) for name in pairs)
-
-
-def _parse_pair(pair: Any) -> tuple[Named, Named]:
+def _parse_pair(pair: Any) -> tuple[FeatureKey, FeatureKey]:
     if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
         msg = f"pairs= lists {pair!r:.60}, which is no pair of features; write ('a', 'b')"
         raise BadSettingError(msg)
@@ -184,7 +152,7 @@ def _require_cells(given: Any) -> None:
         if not 2 <= given <= MAX_PAIR_CELLS:
             msg = f"cells={given} is not between 2 and {MAX_PAIR_CELLS}, so many a side; 20 to 40 are usual"
             raise BadSettingError(msg)
-    elif not isinstance(given, FIXED):
+    elif not isinstance(given, PRESET_PARTITIONS):
         msg = (
             f"cells={given!r:.60} is not understood; pass a number, rhale.Quantile(20), "
             "rhale.Fixed(20) or rhale.Edges([...]), two of these for one pair, or a mapping from "

@@ -13,57 +13,35 @@ from rhale.interaction.pair_effect import PairIndex
 from rhale.output.note import Note
 from rhale.stats.arrays import FloatArray
 
-SAME = 1e-4  # of the largest value: what the two halves may differ by, in single precision
+SHAP_SYMMETRY_TOLERANCE = (
+    1e-4  # of the largest value: what the two halves may differ by, in single precision
+)
 SHAP_ROUNDING = 1e-10  # of the variance of the predictions: smaller squares are rounding
 
 
 @dataclass(frozen=True, eq=False)
 class ShapPairs:
-    """What SHAP interaction values say about pairs.
+    """What SHAP interaction values say about pairs."""
 
-    Attributes
-    ----------
-    features, outputs : tuple of str
-        Their names.
-    pairs : tuple of PairIndex
-        Pairs first, outputs within them.
-    importance : ndarray of shape (n_features, n_outputs)
-        Deviation over the rows of the main effects, the diagonal.
-    variance : ndarray of shape (n_outputs,)
-        Of the predictions, which the values of a row add up to but for a constant.
-    n_rows : int
-        Rows that were explained.
-    """
-
+    # features, outputs: their names
     features: tuple[str, ...]
     outputs: tuple[str, ...]
-    pairs: tuple[PairIndex, ...]
+    pairs: tuple[PairIndex, ...]  # pairs first, outputs within them
+    # (n_features, n_outputs): deviation over the rows of the main effects, the diagonal
     importance: FloatArray
+    # (n_outputs,): of the predictions, which the values of a row add up to but for a constant
     variance: FloatArray
-    n_rows: int
+    n_rows: int  # rows that were explained
 
 
 def pairs_from_shap(
     values: Any, features: Sequence[str], outputs: Sequence[str] | None = None
 ) -> ShapPairs:
-    """Read SHAP interaction values.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_rows, n_features, n_features) or with n_outputs behind
-        Interaction values of each row; a list of arrays is one for each output.
-    features : sequence of str
-        Names of the features.
-    outputs : sequence of str, optional
-        Names of the outputs; y0, y1, ... by default.
-
-    Notes
-    -----
-    The strength of a pair is the deviation over the rows of what it adds to a prediction, both
-    halves of it, 2 Φ_jk.
-    """
+    """Read SHAP interaction values."""
+    # The strength of a pair is the deviation over the rows of what it adds to a prediction, both
+    # halves of it, 2 Φ_jk.
     names = check_shap_features(features)
-    shap = read_values(values, len(names))
+    shap = read_shap_values(values, len(names))
     known = name_outputs(outputs, shap.shape[-1])
     centred = shap - shap[:1]
     centred -= centred.mean(axis=0)
@@ -89,7 +67,7 @@ def pairs_from_shap(
     )
 
 
-def tell_shap(found: ShapPairs) -> tuple[Note, ...]:
+def note_shap(found: ShapPairs) -> tuple[Note, ...]:
     """What a reader should know about all of them."""
     text = (
         f"SHAP interaction values of {found.n_rows:,} rows, as they were given: they split what "
@@ -127,7 +105,7 @@ def name_outputs(outputs: Sequence[str] | None, n_outputs: int) -> tuple[str, ..
     return names
 
 
-def read_values(values: Any, n_features: int) -> FloatArray:
+def read_shap_values(values: Any, n_features: int) -> FloatArray:
     """Check interaction values; shape (n_rows, n_features, n_features, n_outputs)."""
     try:
         parts = (
@@ -174,7 +152,7 @@ def require_shap_values(array: FloatArray) -> None:
         msg = f"the value of row {row}, features {j} and {k}, is {array[row, j, k].tolist()}; all must be finite"
         raise BadSettingError(msg)
     gaps = np.abs(array - np.swapaxes(array, 1, 2))
-    if gaps.max() > SAME * np.abs(array).max():
+    if gaps.max() > SHAP_SYMMETRY_TOLERANCE * np.abs(array).max():
         row, j, k, o = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
         msg = (
             f"the values of a row are not symmetric: in row {row} features {j} and {k} have "

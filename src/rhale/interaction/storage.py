@@ -48,25 +48,15 @@ from rhale.stats.records import same_value
 
 @dataclass(frozen=True, eq=False)
 class FilledProfileCells:
-    """Where rows stand: the cells that have some.
+    """Where rows stand: the cells that have some."""
 
-    Attributes
-    ----------
-    stands : ndarray of shape (n_filled,)
-        Which cells they are, numbered row by row.
-    count : ndarray of shape (n_filled,)
-        Rows.
-    weight, weight_squares : ndarray of shape (n_filled,), or None
-        Of `PairMoments`; None where they are the counts, as rows without weights have them.
-    places : ndarray of shape (n_filled, 8)
-        Of `PairMoments`.
-    """
-
-    stands: IntArray
-    count: IntArray
+    stands: IntArray  # (n_filled,): which cells they are, numbered row by row
+    count: IntArray  # (n_filled,): rows
+    # weight, weight_squares: (n_filled,), or None: of `PairMoments`; None where they are the
+    # counts, as rows without weights have them
     weight: FloatArray | None
     weight_squares: FloatArray | None
-    places: FloatArray
+    places: FloatArray  # (n_filled, 8): of `PairMoments`
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +75,8 @@ class StoredProfile:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Where rows can stand on both sides."""
-        return self.axes[0].n_stands, self.axes[1].n_stands
+        """Cells of both sides."""
+        return self.axes[0].n_cells, self.axes[1].n_cells
 
     @property
     def n_numbers(self) -> int:
@@ -94,20 +84,8 @@ class StoredProfile:
         return self.shape[0] * self.shape[1] * (3 + len(POWERS)) + self.dependence.size
 
 
-def store_profile(pair: PairProfile) -> StoredProfile:
-    """Leave out cells without rows."""
-    named = {name: getattr(pair, name) for name in written_fields(pair)}
-    return StoredProfile(**{**named, "moments": list_stands(pair.moments)})
-
-
-def restore_profile(stored: StoredProfile) -> PairProfile:
-    """Make a profile of what is stored, whose stands fit its axes."""
-    named = {f.name: getattr(stored, f.name) for f in fields(stored)}
-    return PairProfile(**{**named, "moments": fill_stands(stored.moments, stored.shape)})
-
-
-def list_stands(moments: PairMoments) -> FilledProfileCells:
-    """List the cells in which rows stand."""
+def list_profile_cells(moments: PairMoments) -> FilledProfileCells:
+    """List the cells that have rows."""
     stands = np.flatnonzero(moments.count)
     count = moments.count.ravel()[stands]
     weight, squares = (sums.ravel()[stands] for sums in (moments.weight, moments.weight_squares))
@@ -120,16 +98,8 @@ def list_stands(moments: PairMoments) -> FilledProfileCells:
     )
 
 
-def fill_stands(cells: FilledProfileCells, shape: tuple[int, int]) -> PairMoments:
-    """Give the cells their places among all; nobody stands in the others.
-
-    Parameters
-    ----------
-    cells : FilledProfileCells
-        What is known.
-    shape : pair of int
-        Where rows can stand on both sides.
-    """
+def fill_profile_cells(cells: FilledProfileCells, shape: tuple[int, int]) -> PairMoments:
+    """Give the cells their places among all; nobody stands in the others."""
     known = cells.count.astype(np.float64)
     sums = np.zeros((2 + len(POWERS), shape[0] * shape[1]))
     sums[0, cells.stands] = known if cells.weight is None else cells.weight
@@ -151,31 +121,17 @@ MAX_STORED_NUMBERS = 2**26  # of all pairs, with cells that have no rows: half a
 
 @dataclass(frozen=True, eq=False)
 class FilledPairCells:
-    """Sums of the cells that have rows.
+    """Sums of the cells that have rows."""
 
-    Attributes
-    ----------
-    stands : ndarray of shape (n_filled,)
-        Which cells they are, numbered row by row.
-    count : ndarray of shape (n_filled,)
-        Rows.
-    weight, weight_squares : ndarray of shape (n_filled,), or None
-        Of `PairMoments`; None where they are the counts, as rows without weights have them.
-    places : ndarray of shape (n_filled, 8)
-        Of `PairMoments`.
-    mean : ndarray of shape (n_filled, n_ways)
-        Of one output.
-    products : ndarray of shape (n_filled, n_ways * n_ways)
-        Of one output.
-    """
-
-    stands: IntArray
-    count: IntArray
+    stands: IntArray  # (n_filled,): which cells they are, numbered row by row
+    count: IntArray  # (n_filled,): rows
+    # weight, weight_squares: (n_filled,), or None: of `PairMoments`; None where they are the
+    # counts, as rows without weights have them
     weight: FloatArray | None
     weight_squares: FloatArray | None
-    places: FloatArray
-    mean: FloatArray
-    products: FloatArray
+    places: FloatArray  # (n_filled, 8): of `PairMoments`
+    mean: FloatArray  # (n_filled, n_ways): of one output
+    products: FloatArray  # (n_filled, n_ways * n_ways): of one output
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,8 +161,8 @@ class StoredPair:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Where rows can stand on both sides."""
-        return self.axes[0].n_stands, self.axes[1].n_stands
+        """Cells of both sides."""
+        return self.axes[0].n_cells, self.axes[1].n_cells
 
     @property
     def n_numbers(self) -> int:
@@ -227,11 +183,19 @@ def store_pairs(pairs: Sequence[PairResult]) -> list[StoredPair | StoredProfile 
                 f"file holds up to {MAX_STORED_CELLS} of a pair; ask for fewer with cells="
             )
             raise BadSettingError(msg)
+        named = {name: getattr(pair, name) for name in written_fields(pair)}
         if isinstance(pair, PairEffect):
-            stored.append(_store(pair, before))
+            cells: FilledPairCells | OtherOutput | None = None
+            if before is not None and before.names == pair.names:
+                cells = list_other_output(pair.moments, before.moments)
+            moments = cells or list_filled_cells(pair.moments)
+            stored.append(StoredPair(**{**named, "moments": moments}))
             before = pair
+        elif isinstance(pair, PairProfile):
+            rows = list_profile_cells(pair.moments)
+            stored.append(StoredProfile(**{**named, "moments": rows}))
         else:
-            stored.append(store_profile(pair) if isinstance(pair, PairProfile) else pair)
+            stored.append(pair)
     if (total := count_numbers(stored)) > MAX_STORED_NUMBERS:
         msg = (
             f"these pairs have {total} numbers, and a file holds up to {MAX_STORED_NUMBERS}; save the "
@@ -246,50 +210,35 @@ def count_numbers(stored: Sequence[StoredPair | StoredProfile | PairResult]) -> 
     return sum(pair.n_numbers for pair in stored if isinstance(pair, StoredPair | StoredProfile))
 
 
-def _store(pair: PairEffect, before: PairEffect | None) -> StoredPair:
-    cells: FilledPairCells | OtherOutput | None = None
-    if before is not None and before.names == pair.names:
-        cells = list_other_output(pair.moments, before.moments)
-    named = {name: getattr(pair, name) for name in written_fields(pair)}
-    return StoredPair(**{**named, "moments": cells or list_filled_cells(pair.moments)})
-
-
 def restore_pairs(stored: Sequence[StoredPair | StoredProfile | PairIndex]) -> list[PairResult]:
-    """Make pairs of what is stored, whose sums fit their axes.
-
-    Raises
-    ------
-    BadFileError
-        If a pair shares its rows with one before it that is not there, or is another.
-    """
+    """Make pairs of what is stored, whose sums fit their axes."""
     made: list[PairResult] = []
     before: PairEffect | None = None
     stands: IntArray = np.empty(0, dtype=np.int64)
     for i, pair in enumerate(stored):
+        if isinstance(pair, StoredProfile):
+            known = {f.name: getattr(pair, f.name) for f in fields(pair)}
+            rows = fill_profile_cells(pair.moments, pair.shape)
+            made.append(PairProfile(**{**known, "moments": rows}))
         if not isinstance(pair, StoredPair):
-            made.append(restore_profile(pair) if isinstance(pair, StoredProfile) else pair)
+            made += [pair] if isinstance(pair, PairIndex) else []
             continue
         if isinstance(pair.moments, FilledPairCells):
             moments, stands = fill_cells(pair.moments, pair.shape), pair.moments.stands
-        else:
-            _require_same_rows(pair, before, stands.size, f"pairs[{i}].moments")
-            moments = fill_other_output(pair.moments, stands, before.moments)  # type: ignore[union-attr]
+        else:  # the rows of the output before, which must be of the same pair
+            where, n_rows = f"pairs[{i}].moments", len(pair.moments.mean)
+            if before is None or (before.names, before.axes) != (pair.names, pair.axes):
+                msg = f"{where} are not those of the pair before it"
+                raise BadFileError(msg)
+            if n_rows != stands.size:
+                msg = f"{where} has {n_rows} rows for {stands.size} cells"
+                raise BadFileError(msg)
+            mean, products = _spread_ways(pair.moments, stands, pair.shape)
+            moments = replace(before.moments, mean=mean, products=products)
         named = {name: getattr(pair, name) for name in written_fields(pair)}
         before = PairEffect(**{**named, "moments": moments})
         made.append(before)
     return made
-
-
-def _require_same_rows(
-    pair: StoredPair, before: PairEffect | None, n_stands: int, where: str
-) -> None:
-    """Refuse to share the rows of a pair that is another one."""
-    if before is None or (before.names, before.axes) != (pair.names, pair.axes):
-        msg = f"{where} are not those of the pair before it"
-        raise BadFileError(msg)
-    if len(pair.moments.mean) != n_stands:
-        msg = f"{where} has {len(pair.moments.mean)} rows for {n_stands} cells"
-        raise BadFileError(msg)
 
 
 def list_filled_cells(moments: PairMoments) -> FilledPairCells:
@@ -330,42 +279,23 @@ def _by_cell(moments: PairMoments) -> tuple[FloatArray, FloatArray]:
 
 
 def fill_cells(cells: FilledPairCells, shape: tuple[int, int]) -> PairMoments:
-    """Give the cells their places among all, which have nothing to tell.
-
-    Parameters
-    ----------
-    cells : FilledPairCells
-        What is known.
-    shape : pair of int
-        Where rows can stand on both sides.
-    """
+    """Give the cells their places among all, which have nothing to tell."""
     mean, products = _spread_ways(OtherOutput(cells.mean, cells.products), cells.stands, shape)
     rows = FilledProfileCells(
         **{f.name: getattr(cells, f.name) for f in fields(FilledProfileCells)}
     )
-    return replace(fill_stands(rows, shape), mean=mean, products=products)
-
-
-def fill_other_output(output: OtherOutput, stands: IntArray, before: PairMoments) -> PairMoments:
-    """Sums of one more output, which has rows, weights and places of the one before."""
-    mean, products = _spread_ways(output, stands, before.count.shape)
-    return replace(before, mean=mean, products=products)
+    return replace(fill_profile_cells(rows, shape), mean=mean, products=products)
 
 
 def _spread_ways(
     output: OtherOutput, stands: IntArray, shape: tuple[int, ...]
 ) -> tuple[FloatArray, FloatArray]:
+    """Means and products of one output in all cells, zeros in those that are not listed."""
     n_ways = output.mean.shape[1]
-    mean = _expand_filled_cells(output.mean, stands, shape)
-    products = _expand_filled_cells(output.products, stands, shape)
-    return mean[None], products.reshape(1, *shape, n_ways, n_ways)
-
-
-def _expand_filled_cells(rows: FloatArray, stands: IntArray, shape: tuple[int, ...]) -> FloatArray:
-    """A row for each cell, of zeros where nothing is told: (*shape, n_columns)."""
-    found = np.zeros((shape[0] * shape[1], rows.shape[1]))
-    found[stands] = rows
-    return found.reshape(*shape, rows.shape[1])
+    mean = np.zeros((shape[0] * shape[1], n_ways))
+    products = np.zeros((shape[0] * shape[1], n_ways**2))
+    mean[stands], products[stands] = output.mean, output.products
+    return mean.reshape(1, *shape, n_ways), products.reshape(1, *shape, n_ways, n_ways)
 
 
 NEXT_TO_NOTHING = 1e-9  # what rounding may leave, of the variance or of a weight
@@ -395,7 +325,7 @@ def _agree_axis(axis: PairAxis, where: str) -> None:
         )
     if axis.labels and np.any(np.diff(axis.nodes) == 0):
         refuse_file_content(f"{where}nodes does not increase")
-    if axis.n_stands == 0:
+    if axis.n_cells == 0:
         refuse_file_content(f"{where}nodes has 1 number, and no cell")
 
 
@@ -447,15 +377,8 @@ def _agree_pair_profile(pair: StoredProfile, where: str) -> None:
 
 
 def _build_interactions(**found: Any) -> dict[str, Any]:
-    """Give every pair the cells that it shares with the output before, and those without rows."""
-    _agree_names(found)
-    if (total := count_numbers(found["pairs"])) > MAX_STORED_NUMBERS:
-        refuse_file_content(f"pairs take {total} numbers, more than {MAX_STORED_NUMBERS}")
-    return {**found, "pairs": tuple(restore_pairs(found["pairs"]))}
-
-
-def _agree_names(found: dict[str, Any]) -> None:
-    """Each pair of known features has its result for every output, in order, by one method."""
+    """Check the pairs, and fill in the cells that they share with the output before."""
+    # each pair of known features has its result for every output, in order, by one method
     pairs, outputs, known = found["pairs"], found["outputs"], set(found["features"])
     seen: set[frozenset[str]] = set()
     if len(pairs) % len(outputs):
@@ -475,6 +398,9 @@ def _agree_names(found: dict[str, Any]) -> None:
         seen.add(frozenset(pair.names))
         if _find_pair_method(pair) != _find_pair_method(pairs[0]):
             refuse_file_content(f"pairs[{i}] is by another method than the first")
+    if (total := count_numbers(found["pairs"])) > MAX_STORED_NUMBERS:
+        refuse_file_content(f"pairs take {total} numbers, more than {MAX_STORED_NUMBERS}")
+    return {**found, "pairs": tuple(restore_pairs(found["pairs"]))}
 
 
 def _find_pair_method(pair: StoredPair | StoredProfile | PairIndex) -> str:

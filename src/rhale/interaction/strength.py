@@ -1,4 +1,8 @@
-"""How strongly two features interact: deviation over the rows of their pure effect, without noise."""
+"""The strength of a pair: deviation over the rows of its pure effect, with the noise taken off.
+
+With m the measured mean differences, V their covariances and Q the mean products over the rows of the
+pure effects of unit differences, the mean square is m'Qm, and noise adds tr(QV) to its expectation.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ from rhale.interaction.surface import PairCellWeights, Smoothing, smooth_steps, 
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.distributions import chi_square_tail
 
-# --- Pairs with as many stands, one or hundreds: their surfaces and mean squares in one go
+# --- Pairs with equally many cells, one or hundreds: their surfaces and mean squares at once
 
 
 Reading = Literal["rows", "cells"]
@@ -37,30 +41,19 @@ PAIR_PRODUCT_ROUNDING = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class PairStack:
-    """Pairs whose sides are of the same kind and have as many stands.
+    """Pairs whose sides are of the same kind and have as many cells; of one output."""
 
-    Attributes
-    ----------
-    axes : sequence of pairs of PairAxis
-        Both sides of every pair.
-    moments : sequence of PairMoments
-        Sums of one output of every pair.
-    reading : {"rows", "cells"}
-        Whether rows count where they stand, or in the middle of their cell as in R's packages,
-        where differences instead of slopes are carried over to steps without rows, too.
+    # O(n_cells^2) time and memory a pair, and O(n_steps^3) where steps have no rows
 
-    Notes
-    -----
-    O(n_stands^2) time and memory a pair, and O(n_steps^3) where steps have no rows.
-    """
-
-    axes: Sequence[Axes]
-    moments: Sequence[PairMoments]
+    axes: Sequence[Axes]  # both sides of every pair
+    moments: Sequence[PairMoments]  # sums of one output of every pair
+    # Whether rows count where they stand, or in the middle of their cell as in R's packages,
+    # where differences instead of slopes are carried over to steps without rows, too
     reading: Reading = "rows"
 
     @property
     def sides(self) -> tuple[bool, bool]:
-        """Whether rows stand on levels."""
+        """Whether each side has levels."""
         first, second = self.axes[0]
         return first.is_levels, second.is_levels
 
@@ -71,8 +64,8 @@ class PairStack:
         return first, second
 
     @cached_property
-    def ground(self) -> PairCellWeights:
-        """Where rows stand: as they do, or, as R has it, all in the middle of their cell."""
+    def cell_weights(self) -> PairCellWeights:
+        """Weights and positions of the rows; with "cells" all in the middle of their cell, as in R."""
         weight = np.array([one.weight for one in self.moments])
         if self.reading == "rows":
             places = np.array([one.places for one in self.moments])
@@ -85,11 +78,11 @@ class PairStack:
     def steps(self) -> PairSteps:
         """Mean differences of rows, (n_pairs, n_steps, n_steps)."""
         mean = np.array([one.mean[0] for one in self.moments])
-        return average_steps(self.ground.weight, mean, self.sides)
+        return average_steps(self.cell_weights.weight, mean, self.sides)
 
     @cached_property
     def filling(self) -> Filling:
-        """What stands in for steps without rows."""
+        """Links from measured steps to those without rows."""
         return find_filling(
             self.nodes, self.sides, self.steps.measured, slopes=self.reading == "rows"
         )
@@ -97,7 +90,7 @@ class PairStack:
     @cached_property
     def covariances(self) -> Covariances:
         """Covariances of the mean differences."""
-        weight = self.ground.weight
+        weight = self.cell_weights.weight
         squares = np.array([one.weight_squares for one in self.moments])
         products = np.array([one.products[0] for one in self.moments])
         areas = find_cell_areas(self.nodes, self.sides)
@@ -106,41 +99,34 @@ class PairStack:
 
     def raw(self) -> FloatArray:
         """Mean squares over the rows, (n_pairs,)."""
-        return find_mean_squares(self.ground, self.filling.fill(self.steps.mean))
+        return find_mean_squares(self.cell_weights, self.filling.fill(self.steps.mean))
 
     def noise(self) -> FloatArray:
-        """What noise adds to them: the sum of Q and covariances, term by term, (n_pairs,)."""
-        terms, ground = self.filling.expand(self.covariances), self.ground
-        size = ground.squares[0].size
+        """What noise adds to the mean squares: tr(QV), term by term, (n_pairs,)."""
+        terms, cell_weights = self.filling.expand(self.covariances), self.cell_weights
+        size = cell_weights.squares[0].size
         same, later = (
             np.flatnonzero(some)
             for some in (terms.first == terms.second, terms.first < terms.second)
         )
         first, second = terms.first[later], terms.second[later]
-        own = terms.value[same] * ground.squares.take(terms.first[same])
+        own = terms.value[same] * cell_weights.squares.take(terms.first[same])
         # every two steps come in both orders
-        crossed = 2 * terms.value[later] * ground.products(first, second)
+        crossed = 2 * terms.value[later] * cell_weights.products(first, second)
         pair = np.concatenate([terms.first[same], first]) // size
         sums = np.bincount(pair, np.concatenate([own, crossed]), len(self.axes))
         size = np.bincount(terms.first // size, np.abs(terms.value), len(self.axes))
-        return np.where(sums > PAIR_PRODUCT_ROUNDING * size, sums, 0.0)  # entries of Q are below 1
+        # entries of Q are below 1: smaller sums are rounding
+        return np.where(sums > PAIR_PRODUCT_ROUNDING * size, sums, 0.0)
 
 
-def find_mean_squares(ground: PairCellWeights, steps: FloatArray) -> FloatArray:
-    """Mean squares over the rows of pure effects, (...,); exactly 0 where they are rounding.
-
-    Parameters
-    ----------
-    ground : PairCellWeights
-        Where rows stand.
-    steps : ndarray of shape (..., n_steps, n_steps)
-        Mean differences with nothing left out.
-    """
-    surface = ground.surface(steps)
-    found = ground.mean_square(surface)
+def find_mean_squares(cell_weights: PairCellWeights, steps: FloatArray) -> FloatArray:
+    """Mean squares over the rows of the pure effects of complete differences, (...,); 0 if rounding."""
+    surface = cell_weights.surface(steps)
+    found = cell_weights.mean_square(surface)
     # squares are sums of terms of the size of the corners; these, of all differences
-    corners = np.max([corner**2 for corner in ground.corners(surface)], axis=0)
-    largest = (ground.weight * corners).sum((-2, -1)) / ground.total[..., 0, 0]
+    corners = np.max([corner**2 for corner in cell_weights.corners(surface)], axis=0)
+    largest = (cell_weights.weight * corners).sum((-2, -1)) / cell_weights.total[..., 0, 0]
     least = (
         PAIR_PRODUCT_ROUNDING * largest + (PAIR_PRODUCT_ROUNDING * np.abs(steps).sum((-2, -1))) ** 2
     )
@@ -199,18 +185,20 @@ class PairFit:
 
     @cached_property
     def stack(self) -> PairStack:
-        """The pair, as one of many."""
+        """The pair as a stack of one."""
         return PairStack([self.axes], [self.moments], self.reading)
 
     @cached_property
-    def ground(self) -> PairCellWeights:
-        """Where rows stand."""
-        ground = self.stack.ground
-        return PairCellWeights(ground.weight[0], ground.places[0], ground.is_levels)
+    def cell_weights(self) -> PairCellWeights:
+        """Weights and positions of the rows."""
+        cell_weights = self.stack.cell_weights
+        return PairCellWeights(
+            cell_weights.weight[0], cell_weights.places[0], cell_weights.is_levels
+        )
 
     @cached_property
     def filling(self) -> Filling | Smoothing:
-        """What all steps have from those that rows count for."""
+        """How the differences of all steps follow from the measured ones."""
         if not self.smooth:
             return self.stack.filling
         steps = PairSteps(self.stack.steps.mean[0], self.stack.steps.weight[0])
@@ -218,24 +206,24 @@ class PairFit:
 
     @cached_property
     def surface(self) -> FloatArray:
-        """The pure effect at all nodes; of steps without rows, too."""
-        return self.ground.surface(self._steps)
+        """The pure effect at all nodes, those without rows beside included."""
+        return self.cell_weights.surface(self._steps)
 
     @cached_property
     def _steps(self) -> FloatArray:
-        """Mean differences with nothing left out."""
+        """Mean differences of all steps."""
         return self.filling.fill(self.stack.steps.mean[0])
 
     @cached_property
     def square(self) -> Square:
         """Mean square, and the noise in it."""
-        raw = float(find_mean_squares(self.ground, self._steps))
+        raw = float(find_mean_squares(self.cell_weights, self._steps))
         if self.smooth:
             return Square(raw, max(float(np.trace(self._noise_products)), 0.0))
         return Square(raw, float(self.stack.noise()[0]))
 
     def square_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Where the mean square without noise lies, with this probability; not below 0."""
+        """Confidence interval of the mean square without noise, cut off at 0."""
         middle = self.square.raw - self.square.noise
         reach = NormalDist().inv_cdf(0.5 + level / 2) * self.square_error
         return max(middle - reach, 0.0), max(middle + reach, 0.0)
@@ -245,6 +233,7 @@ class PairFit:
         """Standard error of the mean square without noise: of the differences, and of the rows."""
         if self.square.raw <= 0 and self.square.noise <= 0:
             return 0.0
+        # delta method for m'Qm: 4 m'QVQm of the noise of the differences, and 2 tr(QVQV) of its square
         slope = self._products @ self._measured
         linear = float(_times(slope[None], self._covariance)[0] @ slope)
         chance = float(np.sum(self._noise_products * self._noise_products.T))
@@ -254,36 +243,34 @@ class PairFit:
 
     @cached_property
     def draw_variance(self) -> float:
-        """Variance of the mean square that comes from which rows were drawn.
-
-        Notes
-        -----
-        The variance over the rows of the squared height, by rows. How much its square exceeds
-        the squared mean in a cell is that of places with beta distributions, whose means and
-        deviations are known.
-        """
-        weight, ground = self.moments.weight, self.ground
+        """Variance of the mean square that comes from which rows were drawn."""
+        # The variance over the rows of the squared height h^2, divided by their effective number. In
+        # a cell E h^4 / (E h^2)^2 is that of positions with beta distributions, whose means and
+        # deviations are known.
+        weight, cell_weights = self.moments.weight, self.cell_weights
         if self.square.raw <= 0:
             return 0.0
         factors = np.zeros((*weight.shape, 3, 3))
-        for (p, q), factor in square_in_cells(ground.corners(self.surface)):
+        for (p, q), factor in square_in_cells(cell_weights.corners(self.surface)):
             factors[..., p, q] = factor
-        u, v = (_powers(ground, side) for side in (0, 1))
+        u, v = (_powers(cell_weights, side) for side in (0, 1))
         second = np.sum(factors * u[..., 0, :, None] * v[..., 0, None, :], axis=(-2, -1))
         fourth = np.sum(factors * (u @ factors @ v), axis=(-2, -1))
         excess = np.divide(fourth, second**2, out=np.ones_like(fourth), where=second > 0)
-        square = ground.square_in_stands(self.surface)
+        square = cell_weights.mean_squares_by_cell(self.surface)
         spread = float(np.average(excess * square**2, weights=weight)) - self.square.raw**2
         return max(spread, 0.0) * float(self.moments.weight_squares.sum() / weight.sum() ** 2)
 
     @cached_property
     def p_value(self) -> float:
-        """Chance of as large a mean square if differences were noise alone (Satterthwaite).
+        """Chance of as large a mean square if differences were noise alone (Welch-Satterthwaite).
 
-        1 where there is nothing, and where no two rows stand together: noise is not known then.
+        1 where there is no effect, and where no cell has two rows: the noise is not known then.
         """
         if self.square.raw <= 0 or self.moments.count.max() < 2:
             return 1.0
+        # a sum of squares of normal deviates has mean tr(QV) and variance 2 tr(QVQV): it is compared
+        # with the multiple of a chi-square that has the same two moments
         by_noise = self._noise_products
         first, second = float(np.trace(by_noise)), float(np.sum(by_noise * by_noise.T))
         if first <= 1e-28 * self.square.raw or second <= 0:
@@ -291,28 +278,22 @@ class PairFit:
         return chi_square_tail(self.square.raw * first / second, first**2 / second)
 
     @cached_property
-    def node_error(self) -> FloatArray:
+    def standard_error(self) -> FloatArray:
         """Standard error of the pure effect at every node."""
-        reached = self.filling.gather(self.ground.unit_surfaces())
+        reached = self.filling.gather(self.cell_weights.unit_surfaces())
         variance = np.sum(_times(reached, self._covariance) * reached, axis=1)
         shape = tuple(axis.nodes.size for axis in self.axes)
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)).reshape(shape))
 
     def combine(self, shares: FloatArray) -> tuple[float, float]:
-        """Sum of the differences over all steps, each times its share, and its standard error.
-
-        Parameters
-        ----------
-        shares : ndarray of shape (n_steps * n_steps,)
-            Numbered row by row.
-        """
+        """Sum of the differences over all steps times `shares` (n_steps * n_steps,), and its error."""
         carried = self.filling.gather(shares[None])
         variance = float(np.sum(_times(carried, self._covariance) * carried))
         return float(carried[0] @ self._measured), float(np.sqrt(max(variance, 0.0)))
 
     @cached_property
     def _known(self) -> IntArray:
-        """Steps that rows count for."""
+        """Steps that rows count for, (n_known,)."""
         return np.unique(self.stack.filling.source)
 
     @cached_property
@@ -330,9 +311,9 @@ class PairFit:
 
     @cached_property
     def _products(self) -> FloatArray:
-        """Q: mean products over the rows of what each measured difference does."""
+        """Q of the measured differences, (n_known, n_known)."""
         every = np.arange(self.stack.steps.weight.size)
-        full = self.ground.products(every[:, None], every[None])
+        full = self.cell_weights.products(every[:, None], every[None])
         return self.filling.gather(self.filling.gather(full).T)
 
     @cached_property
@@ -341,10 +322,12 @@ class PairFit:
         return _times(self._products, self._covariance)
 
 
-def _powers(ground: PairCellWeights, side: int) -> FloatArray:
-    """Mean u^(p + q) in every stand, p and q up to 2: of a beta distribution, (..., 3, 3)."""
-    size = np.where(ground.weight > 0, ground.weight, 1.0)
-    first, second = (ground.moment(*((k, 0) if side == 0 else (0, k))) / size for k in (1, 2))
+def _powers(cell_weights: PairCellWeights, side: int) -> FloatArray:
+    """Mean u^(p + q) in every cell, p and q up to 2: of a beta distribution, (..., 3, 3)."""
+    # moments of beta(a, b) by recursion: E u^(k+1) = E u^k (a + k) / (a + b + k), with mean and
+    # variance instead of a and b
+    size = np.where(cell_weights.weight > 0, cell_weights.weight, 1.0)
+    first, second = (cell_weights.moment(*((k, 0) if side == 0 else (0, k))) / size for k in (1, 2))
     spread = np.clip(second - first**2, 0.0, None)
     room = np.clip(first * (1 - first) - spread, 0.0, None)
     found = [np.ones_like(first), first]
@@ -356,12 +339,12 @@ def _powers(ground: PairCellWeights, side: int) -> FloatArray:
 
 
 def _times(effects: FloatArray, covariance: FloatArray) -> FloatArray:
-    """Multiply with covariances, or with variances."""
+    """Multiply with a matrix of covariances, or with a vector of variances."""
     return effects * covariance if covariance.ndim == 1 else effects @ covariance
 
 
 def find_squares(fits: Sequence[PairFit]) -> list[Square]:
-    """Mean squares of many pairs: those with sides of the same kind and shape in one go."""
+    """Mean squares of many pairs: those with sides of the same kind and shape at once."""
     groups: dict[object, list[int]] = {}
     found = [Square(0.0, 0.0)] * len(fits)
     for i, fit in enumerate(fits):

@@ -1,4 +1,8 @@
-"""The pure second-order effect of a pair: a surface without main effects, read where rows stand."""
+"""The pure second-order effect of a pair: a surface without main effects, averaged over the rows.
+
+Second-order ALE (Apley & Zhu 2020) accumulates mean mixed differences over both axes, and removes the
+main effects of the accumulated surface itself.
+"""
 
 from __future__ import annotations
 
@@ -10,39 +14,27 @@ import numpy as np
 from rhale.effects.quadrature import NODE_WEIGHTS, NODES
 from rhale.interaction.cells import PairAxis
 from rhale.interaction.moments import POWERS, Filling, PairSteps, step_areas
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.arrays import FloatArray, IntArray
 
 Power = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
 class PairCellWeights:
-    """Where the rows of a pair stand: all that main effects and averages over the rows need.
+    """Weights and positions of the rows, cell by cell: all that averages of surfaces need."""
 
-    Attributes
-    ----------
-    weight : ndarray of shape (..., n_stands, n_stands)
-        Weight of the rows.
-    places : ndarray of shape (..., 8, n_stands, n_stands)
-        Weighted sums of u^p v^q, with `POWERS`.
-    is_levels : pair of bool
-        Whether rows of a side stand on nodes.
+    # A unit mixed difference over the steps a and b is the surface h_a(x) h_b(y), with h_a 0
+    # below step a, u in it and 1 above. Its own main effects are p h_a(x) and q h_b(y), with p
+    # the mean of h_b over the rows that count for step a, and q the same the other way; what is
+    # left has the mean c, which is taken off. So every surface is the sum of m_ab (h_a h_b - p
+    # h_a - q h_b - c), and since h_a h_a' is the one of the higher step, averages of all products
+    # of surfaces follow from the means of h_a^p h_b^q: cumulated sums of what is kept,
+    # O(n_cells^2).
+    # Leading axes are pairs: those with equally many cells are computed at once.
 
-    Notes
-    -----
-    A unit mixed difference over the steps a and b is the surface h_a(x) h_b(y), with h_a 0 below
-    step a, u in it and 1 above. Its own main effects are p h_a(x) and q h_b(y), with p the mean of
-    h_b over the rows that count for step a, and q the same the other way; what is left has the
-    mean c, which is taken off. So every surface is the sum of m_ab (h_a h_b - p h_a - q h_b - c),
-    and since h_a h_a' is the one of the higher step, averages of all products of surfaces follow
-    from the means of h_a^p h_b^q: cumulated sums of what is kept, O(n_stands^2).
-
-    Leading axes are pairs: many with as many stands are concluded at once.
-    """
-
-    weight: FloatArray
-    places: FloatArray
-    is_levels: tuple[bool, bool]
+    weight: FloatArray  # (..., n_cells, n_cells): weight of the rows
+    places: FloatArray  # (..., 8, n_cells, n_cells): weighted sums of u^p v^q, with `POWERS`
+    is_levels: tuple[bool, bool]  # whether the cells of a side are levels
 
     @cached_property
     def total(self) -> FloatArray:
@@ -51,22 +43,24 @@ class PairCellWeights:
         return np.where(total > 0, total, 1.0)
 
     def moment(self, p: int, q: int) -> FloatArray:
-        """Weighted sum of u^p v^q, by stand."""
+        """Weighted sum of u^p v^q in every cell, (..., n_cells, n_cells)."""
         return self.weight if p == q == 0 else self.places[..., POWERS.index((p, q)), :, :]
 
     def above(self, sums: FloatArray, side: int) -> FloatArray:
-        """Sums over all stands beyond each step."""
-        n_stands = sums.shape[side - 2]
-        beyond = np.tri(n_stands, n_stands - self.is_levels[side], -1)
+        """Sums over all cells beyond each step."""
+        n_cells = sums.shape[side - 2]
+        beyond = np.tri(n_cells, n_cells - self.is_levels[side], -1)
         return beyond.T @ sums if side == 0 else sums @ beyond  # faster than cumulated sums
 
     def within(self, sums: FloatArray, side: int) -> FloatArray:
-        """Sums of the stand at each step's lower end, or in it: levels above the last have none."""
+        """Sums of the cell that a step is; of levels, of the level at its lower end."""
         return _until(sums, side) if self.is_levels[side] else sums
 
-    def beside(self, sums: FloatArray, side: int) -> FloatArray:
-        """Sums over the rows that count for each step."""
-        return _until(sums, side) + _from(sums, side) if self.is_levels[side] else sums
+    def sum_adjacent_cells(self, sums: FloatArray, side: int) -> FloatArray:
+        """Sums over the rows that count for each step: of levels, those at both of its ends."""
+        if not self.is_levels[side]:
+            return sums
+        return _until(sums, side) + (sums[..., 1:, :] if side == 0 else sums[..., 1:])
 
     def reach(self, p: int, q: int) -> FloatArray:
         """Mean of h_a^p h_b^q over the rows, shape (..., n_steps, n_steps); p, q up to 2.
@@ -77,6 +71,8 @@ class PairCellWeights:
 
     @cached_property
     def _reaches(self) -> dict[Power, FloatArray]:
+        # h is 1 beyond the step, u inside it and 0 below: the mean of h_a^p h_b^q has a part from the
+        # rows beyond both steps, two from those beyond one and inside the other, one from inside both
         beyond = tuple(self.above(self.weight, side) for side in (0, 1))
         both = self.above(beyond[0], 1)
         found: dict[Power, FloatArray] = {}
@@ -95,10 +91,15 @@ class PairCellWeights:
     @cached_property
     def main_shares(self) -> tuple[FloatArray, FloatArray]:
         """Shares p and q: what main effects take of every unit difference; 0 where no row counts."""
-        count_first = self.beside(self.weight, 0)
-        first = self.above(count_first, 1) + self.within(self.beside(self.moment(0, 1), 0), 1)
-        count_second = self.beside(self.weight, 1)
-        second = self.above(count_second, 0) + self.within(self.beside(self.moment(1, 0), 1), 0)
+        # p of step a is the mean of h_b over the rows that count for a; q the same the other way
+        count_first = self.sum_adjacent_cells(self.weight, 0)
+        first = self.above(count_first, 1) + self.within(
+            self.sum_adjacent_cells(self.moment(0, 1), 0), 1
+        )
+        count_second = self.sum_adjacent_cells(self.weight, 1)
+        second = self.above(count_second, 0) + self.within(
+            self.sum_adjacent_cells(self.moment(1, 0), 1), 0
+        )
         return (
             _divide_or_zero(first, count_first.sum(-1, keepdims=True)),
             _divide_or_zero(second, count_second.sum(-2, keepdims=True)),
@@ -111,13 +112,9 @@ class PairCellWeights:
         return self.reach(1, 1) - p * self.reach(1, 0) - q * self.reach(0, 1)
 
     def surface(self, steps: FloatArray) -> FloatArray:
-        """The pure effect at the nodes, shape (..., n_nodes, n_nodes).
-
-        Parameters
-        ----------
-        steps : ndarray of shape (..., n_steps, n_steps)
-            Mean mixed differences.
-        """
+        """The pure effect at the nodes, (..., n_nodes, n_nodes), of mean mixed differences."""
+        # accumulate over both axes, then take off both main effects and the mean over the rows
+        # (Apley & Zhu 2020, second-order effects)
         first, second = self.main_effects(steps)
         heights = _from_zero(_from_zero(steps, -2), -1)
         heights -= first[..., :, None]
@@ -134,8 +131,8 @@ class PairCellWeights:
         """Mean square over the rows of a surface that is bilinear in every cell, shape (...,)."""
         return np.asarray(self._sum_square(surface).sum((-2, -1)) / self.total[..., 0, 0])
 
-    def square_in_stands(self, surface: FloatArray) -> FloatArray:
-        """Mean square over the rows of every stand, (..., n_stands, n_stands); 0 without rows."""
+    def mean_squares_by_cell(self, surface: FloatArray) -> FloatArray:
+        """Mean square over the rows of every cell, (..., n_cells, n_cells); 0 without rows."""
         return _divide_or_zero(self._sum_square(surface), self.weight)
 
     def _sum_square(self, surface: FloatArray) -> FloatArray:
@@ -143,7 +140,7 @@ class PairCellWeights:
         return np.asarray(sum(self.moment(*power) * factor for power, factor in factors))
 
     def corners(self, surface: FloatArray) -> tuple[FloatArray, ...]:
-        """Heights at the four corners around every stand: 00, 01, 10, 11."""
+        """Heights at the four corners of every cell: 00, 01, 10, 11."""
         for side in (0, 1):
             if self.is_levels[side]:  # there is no step above the last level, and no row in it
                 last = np.take(surface, [-1], side - 2)
@@ -152,37 +149,32 @@ class PairCellWeights:
         return tuple(surface[..., i, j] for i in (low, high) for j in (low, high))
 
     def read_scattered(self, surface: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Heights of one surface where rows stand, and how many: both of shape (n_read,).
-
-        Notes
-        -----
-        Three places a side stand for the rows of a cell, with their mean and deviation (Gauss's
-        points), as if the two sides were independent within it: for what is no polynomial of the
-        places, such as distances from zero. Rows on levels stand there.
-        """
+        """Heights of one surface at the rows, and their weights: both of shape (n_read,)."""
+        # What is no polynomial of the positions, such as distances from zero, needs quadrature: three
+        # Gauss points a side replace the rows of a cell, with the mean and deviation of their
+        # positions, as if the two sides were independent within it. Levels have no width.
         some = self.weight > 0
         size = self.weight[some]
-        u, v = (self._scatter(side, some) for side in (0, 1))
-        u, v = u[:, :, None], v[:, None, :]
+        positions = []
+        for side in (0, 1):
+            first, second = (
+                self.moment(*((k, 0) if side == 0 else (0, k)))[some] / self.weight[some]
+                for k in (1, 2)
+            )
+            deviation = np.sqrt(np.maximum(second - first**2, 0.0))
+            positions.append(np.clip(first[:, None] + deviation[:, None] * NODES, 0.0, 1.0))
+        u, v = positions[0][:, :, None], positions[1][:, None, :]
         corners = self.corners(surface)
         base, right, up, far = (corner[some][:, None, None] for corner in corners)
         height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
         shares = size[:, None, None] * np.outer(NODE_WEIGHTS, NODE_WEIGHTS)
         return height.ravel(), shares.ravel()
 
-    def _scatter(self, side: int, some: BoolArray) -> FloatArray:
-        """Three places in each of some stands along one side, (n_some, 3)."""
-        first, second = (
-            self.moment(*((k, 0) if side == 0 else (0, k)))[some] / self.weight[some]
-            for k in (1, 2)
-        )
-        deviation = np.sqrt(np.maximum(second - first**2, 0.0))
-        return np.asarray(np.clip(first[:, None] + deviation[:, None] * NODES, 0.0, 1.0))
-
     @cached_property
     def squares(self) -> FloatArray:
         """Mean square over the rows of every unit difference's pure effect: the diagonal of Q."""
         (p, q), c = self.main_shares, self.offsets
+        # the mean of (h_a h_b - p h_a - q h_b - c)^2, whose terms with c add up to -c^2
         return np.asarray(
             self.reach(2, 2)
             + p * (p * self.reach(2, 0) - 2 * self.reach(2, 1) + 2 * q * self.reach(1, 1))
@@ -204,16 +196,15 @@ class PairCellWeights:
     def products(self, first: IntArray, second: IntArray) -> FloatArray:
         """Mean products over the rows of the pure effects of unit differences: entries of Q.
 
-        Parameters
-        ----------
-        first, second : ndarray of shape (n,) or any that broadcast
-            Steps of the same pair, numbered row by row, pair after pair.
+        `first` and `second` number steps row by row, pair after pair, and broadcast.
         """
         both, along_x, along_y = self._tables
         p, q = (share.ravel() for share in self.main_shares)
         c, (n, m) = self.offsets.ravel(), self.offsets.shape[-2:]
         (a, b), (d, e) = np.divmod(first, m), np.divmod(second, m)  # a, d: through all pairs
         pi, pj, qi, qj = p[first], p[second], q[first], q[second]
+        # h_a h_d is h of the higher of the two steps, squared where they are the same step: every
+        # term of the product is one entry of the tables
         x, y = np.maximum(a, d), np.maximum(b, e)
         same_x, same_y = (a == d).astype(np.intp), (b == e).astype(np.intp)
         on_x, on_y = same_x * c.size, same_y * (2 * c.size)
@@ -235,7 +226,8 @@ class PairCellWeights:
         """Pure effects of all unit differences of one pair at the nodes: (n_nodes^2, n_steps^2)."""
         (p, q), c = self.main_shares, self.offsets
         n, m = p.shape
-        up, along = _mark_vertices_beyond(n), _mark_vertices_beyond(m)  # (n_nodes, n_steps)
+        # which nodes lie beyond each step, (n_nodes, n_steps)
+        up, along = np.tri(n + 1, n, -1), np.tri(m + 1, m, -1)
         both = up[:, None, :, None] * along[None, :, None, :]
         both -= p * up[:, None, :, None] + c
         both -= q * along[None, :, None, :]
@@ -244,6 +236,7 @@ class PairCellWeights:
 
 def square_in_cells(corners: tuple[FloatArray, ...]) -> list[tuple[Power, FloatArray]]:
     """Factors of u^p v^q in the square of the bilinear surface of every cell."""
+    # the surface is base + s u + t v + r u v
     base, right, up, far = corners
     s, t, r = up - base, right - base, far - up - right + base  # of u, v and u v
     return [
@@ -259,19 +252,9 @@ def square_in_cells(corners: tuple[FloatArray, ...]) -> list[tuple[Power, FloatA
     ]
 
 
-def _from(sums: FloatArray, side: int) -> FloatArray:
-    """All stands of a side but the first."""
-    return sums[..., 1:, :] if side == 0 else sums[..., 1:]
-
-
 def _until(sums: FloatArray, side: int) -> FloatArray:
-    """All stands of a side but the last."""
+    """All cells of a side but the last."""
     return sums[..., :-1, :] if side == 0 else sums[..., :-1]
-
-
-def _mark_vertices_beyond(n_steps: int) -> FloatArray:
-    """Which nodes lie beyond each step."""
-    return np.tri(n_steps + 1, n_steps, -1)
 
 
 def _from_zero(steps: FloatArray, axis: int) -> FloatArray:
@@ -288,26 +271,18 @@ def _divide_or_zero(part: FloatArray, whole: FloatArray) -> FloatArray:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
-# --- Slopes of neighbouring cells of a pair, evened out: what is left of a jagged model is its course
+# --- Smoothing: the slopes of neighbouring cells, penalised by their squared differences
 
 
-PRICES = np.logspace(3, -5, 17)  # of roughness, beside rows that count 1 on average
+SMOOTHING_PRICES = np.logspace(3, -5, 17)  # of roughness, beside rows that count 1 on average
 
 
 @dataclass(frozen=True, eq=False)
 class Smoothing:
-    """Differences of all steps from those of the measured ones.
+    """Differences of all steps from those of the measured ones."""
 
-    Attributes
-    ----------
-    matrix : ndarray of shape (n_all, n_known)
-        What every measured difference adds to each step.
-    known : ndarray of shape (n_known,)
-        Steps that rows count for.
-    """
-
-    matrix: FloatArray
-    known: IntArray
+    matrix: FloatArray  # (n_all, n_known): what every measured difference adds to each step
+    known: IntArray  # (n_known,): steps that rows count for
 
     def fill(self, mean: FloatArray) -> FloatArray:
         """Differences with nothing left out, of the same shape."""
@@ -321,59 +296,45 @@ class Smoothing:
 def smooth_steps(
     axes: tuple[PairAxis, PairAxis], steps: PairSteps, filling: Filling
 ) -> Filling | Smoothing:
-    """Even out the slopes of neighbouring cells, as much as the rows let one tell.
+    """Smooth the slopes of neighbouring cells of one pair, by generalised cross-validation.
 
-    Parameters
-    ----------
-    axes : pair of PairAxis
-        The two sides. Levels keep their own slopes: only cells of numbers have neighbours.
-    steps : PairSteps
-        Of this pair alone.
-    filling : Filling
-        What stands in for steps without rows that no neighbour leads to.
-
-    Notes
-    -----
-    The slopes t minimise sum w (y - t)^2 + price sum (t - t')^2 over neighbours, with w the rows
-    of a cell and y their mean slope; the price by generalised cross-validation. Given the price
-    the slopes are linear in the means, so errors follow. O(n_steps^6): a decomposition of one
-    matrix serves all prices.
+    Levels keep their own slopes, since only cells of numbers have neighbours; `filling` serves the
+    steps without rows that no neighbour leads to.
     """
+    # The slopes t minimise sum w (y - t)^2 + price sum (t - t')^2 over neighbours, with w the
+    # rows of a cell and y their mean slope; the price by generalised cross-validation. Given the
+    # price the slopes are linear in the means, so errors follow. O(n_steps^6): a decomposition of
+    # one matrix serves all prices.
     measured = steps.measured.ravel()
-    rough = _roughness(axes)
-    if not measured.any() or not rough.any():
-        return filling
-    reached = np.flatnonzero(_has_measured_neighbour(axes, steps).ravel())
-    area = step_areas((axes[0].nodes, axes[1].nodes)).ravel()
-    weight = steps.weight.ravel() / steps.weight.ravel()[measured].mean()
-    slopes = steps.mean.ravel() / area
-    evened = _even_out(weight[reached], rough[np.ix_(reached, reached)], slopes[reached])
-    known = np.flatnonzero(measured)
-    matrix = np.zeros((measured.size, known.size))
-    matrix[reached] = evened[:, measured[reached]] * area[reached][:, None] / area[known]
-    alone = np.flatnonzero(~np.isin(filling.step, reached))
-    parts = matrix[filling.source[alone]] * filling.factor[alone][:, None]
-    np.add.at(matrix, filling.step[alone], parts)
-    return Smoothing(matrix, known)
-
-
-def _roughness(axes: tuple[PairAxis, PairAxis]) -> FloatArray:
-    """The sum of squared differences of neighbours, as a form of all steps: (n_all, n_all)."""
+    # the penalty as a quadratic form of all steps, (n_all, n_all)
     change = [np.diff(np.eye(axis.n_steps), axis=0) for axis in axes]
     first, second = (
         np.zeros((axis.n_steps, axis.n_steps)) if axis.is_levels else d.T @ d
         for axis, d in zip(axes, change, strict=True)
     )
-    return np.kron(first, np.eye(len(second))) + np.kron(np.eye(len(first)), second)
-
-
-def _has_measured_neighbour(axes: tuple[PairAxis, PairAxis], steps: PairSteps) -> FloatArray:
-    """Steps that neighbours lead to from a measured one."""
+    rough = np.kron(first, np.eye(len(second))) + np.kron(np.eye(len(first)), second)
+    if not measured.any() or not rough.any():
+        return filling
+    # steps that a chain of neighbours connects with a measured one
     along = tuple(side for side, axis in enumerate(axes) if not axis.is_levels)
-    return np.broadcast_to(steps.measured.any(along, keepdims=True), steps.weight.shape)
+    is_reached = np.broadcast_to(steps.measured.any(along, keepdims=True), steps.weight.shape)
+    reached = np.flatnonzero(is_reached.ravel())
+    area = step_areas((axes[0].nodes, axes[1].nodes)).ravel()
+    weight = steps.weight.ravel() / steps.weight.ravel()[measured].mean()
+    slopes = steps.mean.ravel() / area
+    smoother = _cross_validate(weight[reached], rough[np.ix_(reached, reached)], slopes[reached])
+    # from slopes back to differences
+    known = np.flatnonzero(measured)
+    matrix = np.zeros((measured.size, known.size))
+    matrix[reached] = smoother[:, measured[reached]] * area[reached][:, None] / area[known]
+    # the other steps keep what the nearest measured step gives them
+    alone = np.flatnonzero(~np.isin(filling.target, reached))
+    parts = matrix[filling.source[alone]] * filling.factor[alone][:, None]
+    np.add.at(matrix, filling.target[alone], parts)
+    return Smoothing(matrix, known)
 
 
-def _even_out(weight: FloatArray, rough: FloatArray, slopes: FloatArray) -> FloatArray:
+def _cross_validate(weight: FloatArray, rough: FloatArray, slopes: FloatArray) -> FloatArray:
     """The matrix from slopes to smooth slopes, with the price that predicts left-out cells best."""
     # weights and roughness become diagonal at once: D and P are d and 1 - d in the basis U
     root = np.linalg.cholesky(np.diag(weight) + rough)
@@ -383,11 +344,15 @@ def _even_out(weight: FloatArray, rough: FloatArray, slopes: FloatArray) -> Floa
     basis = np.linalg.solve(root.T, turned)
     parts, n_known = basis.T @ (weight * slopes), int(np.count_nonzero(weight))
 
+    # generalised cross-validation (Craven & Wahba 1978): residual sum of squares over the squared
+    # residual degrees of freedom
     def misfit(price: float) -> float:
         share = 1 / (kept + price * (1 - kept))
         left = float(weight @ (slopes - basis @ (share * parts)) ** 2)
         free = n_known - float(np.sum(share * kept))
         return left / free**2 if free > 1e-9 * n_known else np.inf
 
-    price = min(PRICES.tolist(), key=misfit)  # of equal ones the first, which is the smoothest
+    price = min(
+        SMOOTHING_PRICES.tolist(), key=misfit
+    )  # of equal ones the first, which is the smoothest
     return np.asarray((basis / (kept + price * (1 - kept))) @ basis.T * weight)

@@ -25,15 +25,7 @@ from rhale.stats.arrays import FloatArray
 
 
 def tabulate_pairs(pairs: Sequence[PairResult], *, errors: bool = True) -> Columns:
-    """One row per pair and output, in the given order.
-
-    Parameters
-    ----------
-    pairs : sequence of PairResult
-        The pairs.
-    errors : bool
-        Whether errors and p-values are found, which takes some 40 ms a pair; nan if not.
-    """
+    """One row per pair and output, in the given order."""
     columns: Columns = {
         "first": [pair.names[0] for pair in pairs],
         "second": [pair.names[1] for pair in pairs],
@@ -80,7 +72,7 @@ def cell_rows(pairs: Sequence[PairResult]) -> Columns:
 
 
 MAX_LISTED_PAIRS = 20
-EVIDENCE = (
+EVIDENCE_NOTE = (
     "strengths and errors are of this model; rhale.refit(..., pairs='all') tells "
     "which pairs come back after another training, and ranks them by that"
 )
@@ -92,19 +84,7 @@ def pairs_as_text(
     notes: Sequence[str],
     most: int = MAX_LISTED_PAIRS,
 ) -> str:
-    """Write the ranked table that `print` shows.
-
-    Parameters
-    ----------
-    ranked : sequence of PairResult
-        All pairs, the strongest first.
-    provenance : mapping
-        What was measured, how, on how many rows.
-    notes : sequence of str
-        What follows the table.
-    most : int
-        How many pairs are listed. Errors are found for these alone.
-    """
+    """Write the ranked table that `print` shows."""
     columns, n_left, remarks = pair_ranking(ranked[:most])
     table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
     footer = (
@@ -113,29 +93,19 @@ def pairs_as_text(
         else []
     )
     footer += [f"{number}  {note}" for number, note in enumerate(remarks, start=1)]
-    footer += tell_evidence(ranked)
-    head = f"pairs by {title(provenance)}{tell_how(ranked)}{tell_output(ranked)}"
+    footer += note_evidence(ranked)
+    head = f"pairs by {title(provenance)}{describe_estimators(ranked)}{name_single_output(ranked)}"
     return "\n".join([head, *table, *footer, *notes])
 
 
-def tell_how(pairs: Sequence[PairResult]) -> str:
+def describe_estimators(pairs: Sequence[PairResult]) -> str:
     """Say how strengths were found; nothing about features that have one value."""
     ways = list(dict.fromkeys(pair.how for pair in pairs if pair.how))
     return f"; from {' or '.join(ways)}" if ways else ""
 
 
 def pair_ranking(ranked: Sequence[PairResult]) -> tuple[dict[str, list[str]], int, list[str]]:
-    """The cells of the ranked table, as `listing.ranking` gives those of features.
-
-    Returns
-    -------
-    columns : dict of str to list of str
-        The cells below each header.
-    n_left : int
-        How many columns hold words; the others, but for the notes, hold numbers.
-    remarks : list of str
-        The notes, whose numbers stand in the last column.
-    """
+    """The cells of the ranked table, as `listing.ranking` gives those of features."""
     remarks: dict[str, int] = {}
     columns = {"pair": [write_pair_name(captioned(pair)) for pair in ranked]}
     if len({pair.output for pair in ranked}) > 1:
@@ -153,12 +123,12 @@ def pair_ranking(ranked: Sequence[PairResult]) -> tuple[dict[str, list[str]], in
     return columns, n_left, list(remarks)
 
 
-def tell_evidence(pairs: Sequence[PairResult]) -> list[str]:
+def note_evidence(pairs: Sequence[PairResult]) -> list[str]:
     """Say what strengths are evidence of, where there are any."""
-    return [EVIDENCE] if any(p.method == "ale" and p.strength > 0 for p in pairs) else []
+    return [EVIDENCE_NOTE] if any(p.method == "ale" and p.strength > 0 for p in pairs) else []
 
 
-def tell_output(pairs: Sequence[PairResult]) -> str:
+def name_single_output(pairs: Sequence[PairResult]) -> str:
     """Name the one output of pairs; nothing where a column does."""
     outputs = {pair.output for pair in pairs}
     return (
@@ -190,13 +160,7 @@ def write_pair_explained_variance(
 ) -> list[str]:
     """Say how much of the variance pairs have, and features alone, each counted by itself.
 
-    Parameters
-    ----------
-    outputs : sequence of str
-        Names of the outputs.
-    pairs, singles : ndarray of shape (n_outputs,)
-        Sums of squared strengths and of squared importance, as shares of the variance; nan where
-        they are not known.
+    Shapes: `pairs`, `singles` (n_outputs,).
     """
     told = []
     for output, pair, single in list(zip(outputs, pairs, singles, strict=True))[

@@ -40,7 +40,7 @@ class PairSide:
     @cached_property
     def width(self) -> FloatArray:
         """Width of each row's cell, of numbers; 0 for rows that stand nowhere."""
-        stand = self.standing.stand
+        stand = self.standing.cell
         return np.where(stand >= 0, self.axis.widths[np.maximum(stand, 0)], 0.0)
 
 

@@ -1,4 +1,4 @@
-"""refit() and refits(): the steps from a learner, or its models, and a table to Refits, in order."""
+"""refit() and refits(): the steps from a learner, or fitted models, and a table to Refits."""
 
 from __future__ import annotations
 
@@ -62,19 +62,19 @@ from rhale.stability.result import Failure, Refits, lighten
 from rhale.stability.splits import Scheme, check_indices
 from rhale.stats.arrays import IntArray
 
-ENOUGH_RETRAININGS = 10  # trainings
+MIN_USUAL_TRAININGS = 10  # trainings
 KEPT_BYTES = 2**30  # of all models together, for questions about pairs
 SAME_TRAINING_ROWS_NOTE = Note(
     "same rows",
     "all trainings had the same rows: what differs between them is the learner's own chance, and "
     "nothing is known about training on other rows, so there is no interval",
 )
-LEFT = Note(
+MODELS_TOO_LARGE = Note(
     "models",
     f"the models take more than {KEPT_BYTES // 2**30} GiB and were not kept: interactions are "
     "measured with the trainings only, by pairs=",
 )
-RESUMED = Note(
+MODELS_NOT_IN_CHECKPOINT = Note(
     "models",
     "some trainings come from the folder of a call before, which keeps no models: interactions are "
     "measured with the trainings only, by pairs=",
@@ -86,8 +86,8 @@ PAIR_OPTIONS = (
 # of one explanation alone, or read beside the options; a gradient is that of one model
 NOT_OPTIONS = (*("checkpoint", "progress", "pairing", "partners", "n_jobs", "seed", "gradient"),)
 REFIT_OPTIONS = tuple(one.name for one in fields(Settings) if one.name not in NOT_OPTIONS)
-# questions that no training would answer
-WRONG = (
+# errors that every training would raise
+FATAL_ERRORS = (
     *(BadSettingError, BadTableError, UnknownNameError, MissingExtraError),
     *(NotDifferentiableError, UnknownModelError),
 )
@@ -190,7 +190,11 @@ def refit(
     >>> [effect.name for effect in rx if effect.comes_back]
     ['x0']
     """
-    asked = read_options(name_target(options, target), seed, n_jobs)
+    # outputs are named after the target, where it has a name
+    name = target if isinstance(target, str) else getattr(target, "name", None)
+    if isinstance(name, str) and name:
+        options = {"output_names": name, **options}
+    asked = read_options(options, seed, n_jobs)
     rows = read_explained_rows(data, asked, target=target, groups=groups)
     n_rows = rows.table.n_rows
     lesson = TrainingSet(
@@ -206,7 +210,7 @@ def refit(
     with keep_trainings(work, lesson, parts, checkpoint) as keeping:
         done = keeping.explain_all(lambda number: lesson.train(parts[number]), own=model)
     told = {"learner": lesson.trainer.name, "scheme": drawn.name if train is None else "own rows"}
-    return gather_refits(work, done, Overlap.of(parts, n_rows, rows.units), told)
+    return assemble_refits(work, done, Overlap.of(parts, n_rows, rows.units), told)
 
 
 @answering_unknown(*REFIT_OPTIONS)
@@ -279,13 +283,7 @@ def refits(
     done = work.explain_all(models.__getitem__, own=model)
     names = [type(unbind(one, "auto")[0]).__name__ for one in models]
     learner = Counter(names).most_common(1)[0][0]
-    return gather_refits(work, done, overlap, {"learner": learner, "scheme": "models as given"})
-
-
-def name_target(options: Mapping[str, Any], target: Any) -> Mapping[str, Any]:
-    """Let outputs be called by the target, where it has a name and the user says nothing else."""
-    name = target if isinstance(target, str) else getattr(target, "name", None)
-    return {"output_names": name, **options} if isinstance(name, str) and name else options
+    return assemble_refits(work, done, overlap, {"learner": learner, "scheme": "models as given"})
 
 
 def read_options(options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Settings:
@@ -303,7 +301,7 @@ def read_options(options: Mapping[str, Any], seed: int, n_jobs: int | None) -> S
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What came of one training: a model and its effects, or an error."""
+    """The result of one training: a model and its effects, or an error."""
 
     number: int
     model: Any = None
@@ -313,32 +311,21 @@ class Training:
 
 
 @dataclass(eq=False)
-class Done:
-    """What came of all trainings so far.
+class TrainingResults:
+    """Results of all trainings so far."""
 
-    Attributes
-    ----------
-    own : Explanation or None
-        Effects of the user's own model.
-    models, explanations, pairs : dict
-        By the number of the training, from 0 on; no models of trainings that a folder had kept,
-        and no pairs where they are measured later.
-    failures : list of Failure
-        Trainings that gave nothing.
-    is_interrupted : bool
-        Whether some were not waited for.
-    """
-
-    own: Explanation | None = None
+    own: Explanation | None = None  # effects of the user's own model
+    # by the number of the training, from 0 on; no models of trainings from a checkpoint folder, and
+    # no pairs where they are measured later
     models: dict[int, Any] = field(default_factory=dict)
     explanations: dict[int, Explanation] = field(default_factory=dict)
     pairs: dict[int, Interactions] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
-    is_interrupted: bool = False
+    is_interrupted: bool = False  # whether the user stopped before the last one
 
 
-class FirstLook:
-    """What is known of the columns, and of their pairs: whoever comes first looks, for all."""
+class SharedFirstPass:
+    """The first pass over the columns, made by the training that comes first, for all of them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -347,7 +334,7 @@ class FirstLook:
         self.bins: Any = None  # features by name, whatever order the models have
 
     def columns(self, run: Run) -> Columns:
-        """What the first pass learned; others wait for it."""
+        """Columns as the first pass found them; other threads wait for it."""
         with self._lock:
             if self.seen is None or self.seen.table.names != run.table.names:
                 first = FirstPass.plan(run.table, run.asked)
@@ -358,53 +345,28 @@ class FirstLook:
 
 @dataclass(frozen=True, eq=False)
 class RefitRun:
-    """One call at work: the same questions to every model.
+    """One call at work: what every model is asked, and what trainings share."""
 
-    Attributes
-    ----------
-    data : table
-        Rows that are explained.
-    asked : Settings
-        What is asked of every model.
-    n_trainings : int
-        How many there are to be.
-    n_jobs : int or None
-        How many at a time, each in one thread.
-    progress : bool, callable or None
-        Who is told.
-    pairs : object
-        Pairs of features that are measured, too.
-    are_given : bool
-        Whether models are the user's: none of them may fail.
-    first_look : FirstLook
-        What is known of the columns.
-    kept : KeptTrainings or None
-        Where finished trainings are kept.
-    """
+    data: Any  # rows that are explained
+    asked: Settings  # what is asked of every model
+    n_trainings: int  # how many there are to be
+    n_jobs: int | None = None  # how many at a time, each in one thread
+    progress: bool | Progress | None = None  # who is told
+    pairs: Any = None  # pairs of features that are measured, too
+    are_given: bool = False  # whether models are the user's: none of them may fail
+    first_look: SharedFirstPass = field(
+        default_factory=SharedFirstPass
+    )  # what is known of the columns
+    kept: Any = None  # where finished trainings are kept
 
-    data: Any
-    asked: Settings
-    n_trainings: int
-    n_jobs: int | None = None
-    progress: bool | Progress | None = None
-    pairs: Any = None
-    are_given: bool = False
-    first_look: FirstLook = field(default_factory=FirstLook)
-    kept: Any = None
-
-    def explain_all(self, make: Callable[[int], Any], own: Any = None) -> Done:
-        """Explain every model as soon as it is there; keep what is done, whatever happens.
-
-        Parameters
-        ----------
-        make : callable
-            From the number of a training to its model.
-        own : model, optional
-            The user's own, explained first.
-        """
-        if self.pairs is not None:
-            self._check_pairs()
-        done = Done()
+    def explain_all(self, make: Callable[[int], Any], own: Any = None) -> TrainingResults:
+        """Explain every model as soon as it is there; keep what is done, whatever happens."""
+        if self.pairs is not None:  # refuse what cannot be measured before anything is trained
+            asked = read_same_pairs(self.pairs)
+            if isinstance(self.data, TableInMemory) and not isinstance(asked, str):
+                for name in chain.from_iterable(asked):
+                    find_feature(name, self.data.names)
+        done = TrainingResults()
         with limit_libraries(count_jobs(self.n_jobs)), self._telling() as tell:
             try:
                 if own is not None:
@@ -420,48 +382,33 @@ class RefitRun:
                 done.is_interrupted = True
         return done
 
-    def _check_pairs(self) -> None:
-        """Refuse pairs that cannot be measured, before anything is trained."""
-        asked = read_same_pairs(self.pairs)
-        if isinstance(self.data, TableInMemory) and not isinstance(asked, str):
-            for name in chain.from_iterable(asked):
-                find_feature(name, self.data.names)
-
     def _run(self, make: Callable[[int], Any]) -> Generator[Training]:
         """Trainings in order; threads work ahead, and none begins once this is closed."""
-        one, numbers = partial(self._try, make), range(self.n_trainings)
+        one, numbers = partial(self._train, make), range(self.n_trainings)
         n_threads = min(count_jobs(self.n_jobs) or 1, self.n_trainings)
         yield from map(one, numbers) if n_threads == 1 else map_in_threads(one, numbers, n_threads)
 
-    def _try(self, make: Callable[[int], Any], number: int) -> Training:
-        """Train and explain one model."""
+    def _train(self, make: Callable[[int], Any], number: int) -> Training:
+        """Train and explain one model, or read what the checkpoint folder has of it; catch errors."""
         try:
-            return self._recall(number) or self._train(number, make)
+            found = None if self.kept is None else self.kept.load(number)
+            if found is not None:
+                known = None if found.pairs is None else Interactions(**found.pairs)
+                return Training(number, None, Explanation(**found.explanation), known)
+            model = make(number)
+            fx, pairs = self._explain(model), None
+            if self.kept is not None:
+                if self.pairs is not None:
+                    as_asked = number == 0 or not isinstance(self.pairs, str)  # one warning of cost
+                    asked = self.pairs if as_asked else list(combinations(fx.features, 2))
+                    pairs = self.measure_pairs(model, asked, self.asked.n_jobs)
+                self.kept.save(number, fx, pairs)
+            return Training(number, model, fx, pairs)
         except Exception as error:  # noqa: BLE001 - learners fail as they like
             return Training(number, error=error)
 
-    def _train(self, number: int, make: Callable[[int], Any]) -> Training:
-        """Train and explain one model, and keep what came of it where that is asked for."""
-        model = make(number)
-        fx, pairs = self._explain(model), None
-        if self.kept is not None and self.pairs is not None:
-            as_asked = number == 0 or not isinstance(self.pairs, str)  # the price is told once
-            asked = self.pairs if as_asked else list(combinations(fx.features, 2))
-            pairs = self.measure_pairs(model, asked, self.asked.n_jobs)
-        if self.kept is not None:
-            self.kept.save(number, fx, pairs)
-        return Training(number, model, fx, pairs)
-
-    def _recall(self, number: int) -> Training | None:
-        """A training that was kept before."""
-        found = None if self.kept is None else self.kept.load(number)
-        if found is None:
-            return None
-        pairs = None if found.pairs is None else Interactions(**found.pairs)
-        return Training(number, None, Explanation(**found.explanation), pairs)
-
     def measure_pairs(self, model: Any, pairs: Any, n_jobs: int | None) -> Interactions:
-        """Measure pairs of one training, in so many threads; the price of all is told once."""
+        """Measure pairs of one training, in so many threads; warn of the cost of all trainings once."""
         options = {name: getattr(self.asked, name) for name in PAIR_OPTIONS}
         named = (self.first_look.pairs or pairs) if isinstance(pairs, str) else pairs
         features = self.asked.features if named == "all" else None
@@ -474,7 +421,7 @@ class RefitRun:
         return found
 
     def _explain(self, model: Any) -> Explanation:
-        """Explain one model; what is known of the columns serves all of them."""
+        """Explain one model; the first pass over the columns is shared by all of them."""
         with open_run(model, self.data, self.asked) as run:
             columns = self.first_look.columns(run)
             asker = run.meet(columns)
@@ -485,17 +432,17 @@ class RefitRun:
         return conclude(run, columns, asker, choice, measured)
 
     def find_axes(self) -> dict[str, FeatureAxis]:
-        """Where the rows of each feature are; looked up anew if all trainings were there before."""
+        """Axes of the features; surveyed anew if all trainings come from a checkpoint folder."""
         columns = self.first_look.seen
         if columns is None:
             # what only models of some kinds can be asked says nothing about columns
             asked = replace(self.asked, output=None, response="auto", local="auto", device=None)
-            with open_run(answer_nothing, self.data, asked) as run:
+            with open_run(lambda rows: np.zeros(len(rows)), self.data, asked) as run:
                 columns = self.first_look.columns(run)
         return {feature.name: feature.axis for feature in columns.features}
 
-    def _take(self, done: Done, training: Training) -> None:
-        """Keep what came of a training; raise what concerns them all."""
+    def _take(self, done: TrainingResults, training: Training) -> None:
+        """Keep the result of a training; raise errors that concern all of them."""
         number, fx = training.number, training.explanation
         if training.error is not None:
             self._fail(done, number, training.error)
@@ -503,20 +450,24 @@ class RefitRun:
             return
         if not done.explanations:
             check_own(done.own, fx)
-        elif self.are_given:
-            check_outputs(number, fx, done.explanations[0])
+        elif self.are_given and fx.outputs != (first := done.explanations[0]).outputs:
+            msg = (
+                f"model 1 answers {', '.join(first.outputs)}, model {number + 1} {', '.join(fx.outputs)}; "
+                "trainings are compared in the same outputs: choose them by output="
+            )
+            raise BadSettingError(msg)
         if training.model is not None:
             done.models[number] = training.model
         if training.pairs is not None:
             done.pairs[number] = training.pairs
         done.explanations[number] = fx
 
-    def _fail(self, done: Done, number: int, error: Exception) -> None:
-        """Note a training that failed; what no training would answer is an error of the call."""
+    def _fail(self, done: TrainingResults, number: int, error: Exception) -> None:
+        """Note a training that failed; raise errors that every training would have."""
         if isinstance(error, CheckpointError):
             raise error
         is_first = not done.explanations and done.own is None
-        if isinstance(error, WRONG) and is_first and not (self.are_given and number):
+        if isinstance(error, FATAL_ERRORS) and is_first and not (self.are_given and number):
             raise error
         if self.are_given:
             with name_failed_model(f"model {number + 1}"):
@@ -532,7 +483,7 @@ class RefitRun:
 
     @contextmanager
     def _telling(self) -> Iterator[Callable[[], object]]:
-        """Give what is to be called when a training is done, or has failed."""
+        """Give the function to call when a training is done, or has failed."""
         progress, numbers = self.progress, count(1)
         if not progress:
             yield lambda: None
@@ -549,7 +500,7 @@ class RefitRun:
 def keep_trainings(
     work: RefitRun, lesson: TrainingSet, parts: Sequence[IntArray], folder: Any
 ) -> Iterator[RefitRun]:
-    """Work that keeps finished trainings in a folder, if the user names one."""
+    """Give the run, with a checkpoint folder for finished trainings if the user names one."""
     if folder is None:
         yield work
         return
@@ -572,7 +523,7 @@ def keep_trainings(
 
 @contextmanager
 def name_failed_model(called: str) -> Iterator[None]:
-    """Say which model an error is about."""
+    """Name the model in the message of an error."""
     try:
         yield
     except Exception as error:
@@ -613,63 +564,56 @@ def check_own(own: Explanation | None, fx: Explanation) -> None:
         raise BadSettingError(msg)
 
 
-def check_outputs(number: int, fx: Explanation, first: Explanation) -> None:
-    """Refuse a model that answers something else than the first."""
-    if fx.outputs != first.outputs:
-        msg = (
-            f"model 1 answers {', '.join(first.outputs)}, model {number + 1} {', '.join(fx.outputs)}; "
-            "trainings are compared in the same outputs: choose them by output="
-        )
-        raise BadSettingError(msg)
-
-
 # --- the whole -------------------------------------------------------------------------------------
 
 
-def answer_nothing(rows: Any) -> Any:
-    """A model for looking at columns, which ask none."""
-    return np.zeros(len(rows))
-
-
-def gather_refits(work: RefitRun, done: Done, overlap: Overlap, told: Mapping[str, Any]) -> Refits:
-    """Give all trainings the same bins, and put them together with the record of how they came."""
-    numbers = list_alike(done)
+def assemble_refits(
+    work: RefitRun, done: TrainingResults, overlap: Overlap, told: Mapping[str, Any]
+) -> Refits:
+    """Give all trainings the same bins, and assemble the result with its record and notes."""
+    numbers = keep_same_outputs(done)
     overlap = overlap.take(numbers)
     found = [done.explanations[number] for number in numbers]
     found += [] if done.own is None else [done.own]
     if any(fx.cells for fx in found):
         axes = work.find_axes()
-        bins = bins_of_all(replace(work.asked, bins=work.first_look.bins), found[0])
-        found = list(rebin_alike(found, bins, axes=axes))
+        # bins that were asked for, or the default; of a mapping feature by feature
+        usual, bins = USUAL_BINS[work.asked.method], work.first_look.bins
+        if isinstance(bins, Mapping):
+            named = name_keys(bins, found[0].provenance["columns"])
+            bins = {feature: named.get(feature, usual) for feature in found[0].features}
+        found = list(rebin_alike(found, usual if bins is None else bins, axes=axes))
     own = None if done.own is None else lighten(found.pop())
-    source = Trained([done.models[n] for n in numbers if n in done.models], work, overlap)
-    left, lost = say_left(work, source), tuple[Note, ...]()
+    source = KeptModels([done.models[n] for n in numbers if n in done.models], work, overlap)
+    # why models cannot be asked about pairs later; None if they can
+    left: Note | None = None
+    lost = tuple[Note, ...]()
+    if len(source.models) < overlap.n_trainings:
+        left = MODELS_NOT_IN_CHECKPOINT
+    elif not work.are_given and is_larger(source.models, KEPT_BYTES):
+        left = MODELS_TOO_LARGE
+    columns = (note for note in as_notes(found[0].notes) if note.kind == "columns")
     if work.pairs is None or done.pairs:
         pairs = compare_refit_pairs([done.pairs[n] for n in numbers if n in done.pairs], overlap)
     else:
-        pairs, lost = source.try_to_measure(work.pairs)
+        try:  # what stops pairs must not cost the trainings
+            pairs = source.measure(work.pairs)
+        except (KeyboardInterrupt, RhaleError) as error:
+            why = "interrupted" if isinstance(error, KeyboardInterrupt) else excerpt(error)
+            pairs, lost = (), (Note("pairs", f"pairs were not measured: {why}"),)
     return Refits(
         explanations=tuple(map(lighten, found)),
         overlap=overlap,
         own=own,
         pairs=pairs,
         failures=tuple(sorted(done.failures)),
-        provenance=record(found[0], work, overlap, told),
-        notes=(*note_columns(found[0]), *tell(work, done, overlap, left), *lost),
+        provenance=describe_refits(found[0], work, overlap, told),
+        notes=(*columns, *note_trainings(work, done, overlap, left), *lost),
         trained=source if left is None else None,
     )
 
 
-def bins_of_all(asked: Settings, first: Explanation) -> Any:
-    """Bins that were asked for; the usual ones where none were, feature by feature."""
-    usual = USUAL_BINS[asked.method]
-    if not isinstance(asked.bins, Mapping):
-        return usual if asked.bins is None else asked.bins
-    named = name_keys(asked.bins, first.provenance["columns"])
-    return {feature: named.get(feature, usual) for feature in first.features}
-
-
-def list_alike(done: Done) -> list[int]:
+def keep_same_outputs(done: TrainingResults) -> list[int]:
     """Numbers of the trainings whose models have the same outputs; note the others as failed."""
     usual = Counter(fx.outputs for fx in done.explanations.values()).most_common(1)[0][0]
     kept = []
@@ -686,7 +630,7 @@ def list_alike(done: Done) -> list[int]:
     return kept
 
 
-def record(
+def describe_refits(
     first: Explanation, work: RefitRun, overlap: Overlap, told: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Record what was trained and explained, and how."""
@@ -704,31 +648,20 @@ def record(
     }
 
 
-def say_left(work: RefitRun, source: Trained) -> Note | None:
-    """Why models can be asked no more; None if they can."""
-    if len(source.models) < source.overlap.n_trainings:
-        return RESUMED
-    is_kept = work.are_given or not is_larger(source.models, KEPT_BYTES)
-    return None if is_kept else LEFT
-
-
-def note_columns(first: Explanation) -> tuple[Note, ...]:
-    """Which columns of the table no model saw."""
-    return tuple(note for note in as_notes(first.notes) if note.kind == "columns")
-
-
-def tell(work: RefitRun, done: Done, overlap: Overlap, left: Note | None) -> tuple[Note, ...]:
-    """What a reader should know about the trainings, and why models are not there."""
+def note_trainings(
+    work: RefitRun, done: TrainingResults, overlap: Overlap, left: Note | None
+) -> tuple[Note, ...]:
+    """Notes about the trainings, and why their models are not kept."""
     n_done, notes = overlap.n_trainings, list[Note]()
     if done.is_interrupted:
         text = f"interrupted: {n_done} of {work.n_trainings} trainings are done"
         notes.append(Note("interrupted", text))
-    if n_done < ENOUGH_RETRAININGS:
+    if n_done < MIN_USUAL_TRAININGS:
         text = f"{n_done} trainings tell little about how trainings differ; 20 are usual"
         notes.append(Note("few trainings", text))
     if overlap.is_same:
         notes.append(SAME_TRAINING_ROWS_NOTE)
-    if left is not None and not (left is RESUMED and done.pairs):
+    if left is not None and not (left is MODELS_NOT_IN_CHECKPOINT and done.pairs):
         notes.append(left)
     return tuple(notes)
 
@@ -749,30 +682,12 @@ def read_same_pairs(pairs: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
-    """Models that can still be asked about pairs.
+class KeptModels:
+    """Models that can still be asked about pairs."""
 
-    Attributes
-    ----------
-    models : list
-        Those that were explained, in order.
-    work : RefitRun
-        What they were asked.
-    overlap : Overlap
-        Which rows they share.
-    """
-
-    models: list[Any] = field(repr=False)
-    work: RefitRun
-    overlap: Overlap
-
-    def try_to_measure(self, pairs: Any) -> tuple[tuple[RefitPair, ...], tuple[Note, ...]]:
-        """Measure pairs; what stops that must not cost the trainings."""
-        try:
-            return self.measure(pairs), ()
-        except (KeyboardInterrupt, RhaleError) as error:
-            why = "interrupted" if isinstance(error, KeyboardInterrupt) else excerpt(error)
-        return (), (Note("pairs", f"pairs were not measured: {why}"),)
+    models: list[Any] = field(repr=False)  # those that were explained, in order
+    work: RefitRun  # what they were asked
+    overlap: Overlap  # which rows they share
 
     def measure(self, pairs: Any) -> tuple[RefitPair, ...]:
         """Measure pairs of features in all trainings, in the same cells."""

@@ -1,4 +1,4 @@
-"""From one result a training to a RefitEffect: curves compared at the rows, region by region."""
+"""From one result of each training to a RefitEffect: curves compared at the rows, group by group."""
 
 from __future__ import annotations
 
@@ -37,20 +37,14 @@ class AxisSample(NamedTuple):
 def compare_trainings(
     results: Sequence[Result], overlap: Overlap, rows: AxisSample, own: Result | None = None
 ) -> RefitEffect:
-    """Compare one effect in several trainings, and in each group of rows if groups were given.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        One a training, all of the same feature, output and rows.
-    overlap : Overlap
-        Which rows the trainings share.
-    rows : AxisSample
-        Rows at which curves are compared.
-    own : Result, optional
-        The effect in the user's own model.
-    """
-    counted = move_sample_to_axis(rows, results[0])
+    """Compare one effect in several trainings, and in each group of rows if groups were given."""
+    # the rows where the importance has them: marginal profiles at their points, and partial dependence
+    # with those beyond its grid at the nearest end
+    counted, first = rows, results[0]
+    if isinstance(first, Profile):
+        counted = AxisSample(first.grid, first.share)
+        if first.row_places is not None:
+            counted = AxisSample(np.clip(rows.x, *reach(first)), rows.weight)
     return RefitEffect(
         effects=tuple(results),
         overlap=overlap,
@@ -85,19 +79,6 @@ def have_same_groups(trees: Sequence[RegionTree]) -> bool:
     return len(rules) == 1 and all(tree.state == "given" for tree in trees)
 
 
-def move_sample_to_axis(rows: AxisSample, result: Result) -> AxisSample:
-    """Place rows where the importance of a result has them.
-
-    Marginal plots have them at their points, and a partial dependence has those beyond its grid at
-    the nearest end.
-    """
-    if not isinstance(result, Profile):
-        return rows
-    if result.row_places is None:
-        return AxisSample(result.grid, result.share)
-    return AxisSample(np.clip(rows.x, *reach(result)), rows.weight)
-
-
 def multiply_curves(results: Sequence[Result], rows: AxisSample) -> FloatArray:
     """Mean over some rows of the product of every two curves, (n_curves, n_curves).
 
@@ -124,10 +105,10 @@ def mean_square_error(results: Sequence[Result], rows: AxisSample) -> float:
     for result in results:
         trace = result.trace("mean", ERROR_INTERVAL_LEVEL, N_ERROR_POINTS)
         error = (trace.high - trace.low) / (2 * normal_quantile(ERROR_INTERVAL_LEVEL))
-        told = np.isfinite(error)
-        if not told.any():
+        has_error = np.isfinite(error)
+        if not has_error.any():
             return float("nan")
-        at = np.interp(rows.x[known], trace.x[told], error[told])
+        at = np.interp(rows.x[known], trace.x[has_error], error[has_error])
         squares.append(np.average(at**2, weights=rows.weight[known]))
     return float(np.mean(squares))
 
@@ -145,7 +126,7 @@ def lighten_result(result: Result) -> Result:
     return result
 
 
-# --- Which rules come back: the regions that every training found for itself, compared
+# --- Rules of regions that replicate: those that every training found for itself, compared
 
 
 RULE_COLUMNS = (
@@ -154,22 +135,37 @@ RULE_COLUMNS = (
 )
 
 
-def rule_rows(effects: Sequence[RefitEffect]) -> Columns:
-    """One row per feature, output and splitter: in how many trainings it tells rows apart.
-
-    Parameters
-    ----------
-    effects : sequence of RefitEffect
-        In the order of the rows; those of one effect have the splitter of most trainings first.
-    """
+def tabulate_rules(effects: Sequence[RefitEffect]) -> Columns:
+    """One row per feature, output and splitter: in how many trainings it tells rows apart."""
     columns: Columns = {name: [] for name in RULE_COLUMNS}
     for effect in effects:
         found = find_splits(effect)
         for splitter in sorted(found, key=lambda name: -len(found[name])):
-            row = describe_splits(found[splitter], effect.n_trainings)
-            told = {"feature": effect.name, "output": effect.output, "splitter": splitter, **row}
+            splits = found[splitter]
+            thresholds = np.array([s.threshold for s in splits if s.threshold is not None])
+            above = np.array([s.above for s in splits if s.above is not None])
+            shares = np.array([split.share for split in splits])
+            known = shares[np.isfinite(shares)]
+            # the mean threshold in words; the mean limits where most trainings found an interval; or
+            # the levels that go first in most of them
+            at = write_mean(thresholds, splits[0].kind) if thresholds.size else name_levels(splits)
+            if thresholds.size and 2 * above.size > thresholds.size:
+                at = f"{write_mean(above, splits[0].kind)} to {at}"
+            row = {
+                "feature": effect.name,
+                "output": effect.output,
+                "splitter": splitter,
+                "found_in": len(splits) / effect.n_trainings,
+                "at": at,
+                "threshold": float(mean_over_refits(thresholds)) if thresholds.size else np.nan,
+                # a deviation between trainings needs two thresholds
+                "threshold_between": float(deviation_over_refits(thresholds))
+                if thresholds.size > 1
+                else np.nan,
+                "share": float(known.mean()) if known.size else np.nan,
+            }
             for name, cells in columns.items():
-                cells.append(told[name])
+                cells.append(row[name])
     return columns
 
 
@@ -184,37 +180,6 @@ def find_splits(effect: RefitEffect) -> dict[str, list[Split]]:
         for name, split in first.items():
             found.setdefault(name, []).append(split)
     return found
-
-
-def describe_splits(splits: Sequence[Split], n_trainings: int) -> dict[str, object]:
-    """How often a splitter was found, where rows part, and how much of the spread it explains.
-
-    Notes
-    -----
-    `at` is the mean threshold in words, the mean limits where most trainings found an interval, or
-    the levels that go first in most of them; a deviation between trainings needs two thresholds.
-    """
-    thresholds = np.array([s.threshold for s in splits if s.threshold is not None])
-    above = np.array([s.above for s in splits if s.above is not None])
-    shares = np.array([split.share for split in splits])
-    known = shares[np.isfinite(shares)]
-    return {
-        "found_in": len(splits) / n_trainings,
-        "at": write_limits(above, thresholds, splits[0].kind)
-        if thresholds.size
-        else name_levels(splits),
-        "threshold": float(mean_over_refits(thresholds)) if thresholds.size else np.nan,
-        "threshold_between": float(deviation_over_refits(thresholds))
-        if thresholds.size > 1
-        else np.nan,
-        "share": float(known.mean()) if known.size else np.nan,
-    }
-
-
-def write_limits(above: FloatArray, thresholds: FloatArray, kind: AxisKind) -> str:
-    """Write where rows part on average: at one value, or at both ends of an interval."""
-    high = write_mean(thresholds, kind)
-    return f"{write_mean(above, kind)} to {high}" if 2 * above.size > thresholds.size else high
 
 
 def write_mean(thresholds: FloatArray, kind: AxisKind) -> str:

@@ -1,4 +1,4 @@
-"""Which rows trainings share: what the deviation between them says about a training on other rows."""
+"""Which rows trainings share, and what their deviations say about trainings on other rows."""
 
 from __future__ import annotations
 
@@ -55,21 +55,7 @@ class Overlap:
     def of(cls, train: Sequence[IntArray], n_rows: int, units: IntArray | None = None) -> Overlap:
         """Count what trainings have in common.
 
-        Parameters
-        ----------
-        train : sequence of ndarray
-            Numbers of the rows of each training, some perhaps several times.
-        n_rows : int
-            Rows of the table.
-        units : ndarray of shape (n_rows,), optional
-            Number of the group of each row, where rows of a group belong together.
-
-        Examples
-        --------
-        >>> halves = [np.arange(0, 100), np.arange(100, 200)]
-        >>> Overlap.of(halves, 200).shared.round(4)
-        array([[0.01, 0.  ],
-               [0.  , 0.01]])
+        Shapes: `units` (n_rows,).
         """
         n_units = n_rows if units is None else int(units.max()) + 1
         shares = np.empty((len(train), n_units))
@@ -121,44 +107,24 @@ class Overlap:
 
 
 def as_deviations(products: FloatArray) -> FloatArray:
-    """Products of every two of some things, as if each were its deviation from their mean.
-
-    Parameters
-    ----------
-    products : ndarray of shape (n, n)
-        Symmetric.
-
-    Examples
-    --------
-    >>> as_deviations(np.outer([1.0, 3.0], [1.0, 3.0]))
-    array([[ 1., -1.],
-           [-1.,  1.]])
-    """
+    """Products (n, n) of every two vectors, centred: as if each were its deviation from their mean."""
     means = products.mean(axis=0)
     return np.asarray(products - means - means[:, None] + means.mean())
 
 
-# --- What differs between trainings: how much goes with their rows, and how much is the learner's own chance
+# --- Variance between trainings: the part that comes from their rows, and the learner's own randomness
 
 
-DOUBT = 6.0  # squares that the rows of trainings must tell before the curves are believed
+# A prior for the share of the rows: as if designs with a sum of squares of 6 had shown a share of 1.
+ROW_SHARE_PRIOR = 6.0
 
 
 def mean_factor(gram: FloatArray, overlap: Overlap) -> float:
     """Variance of the mean curve of the trainings, in squared deviations between them.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (n_trainings, n_trainings)
-        Mean over the rows of the product of every two curves.
-    overlap : Overlap
-        Which rows the trainings share.
-
-    Returns
-    -------
-    float
-        `overlap.factor` where all that differs goes with the rows of the trainings, 1/m where it
-        is chance of every training by itself (the steps of trees, seeds); nan if it is not known.
+    `gram` (n_trainings, n_trainings) are mean products over the rows of every two curves. The result is
+    `overlap.factor` where all deviations come from the rows of the trainings, 1/m where they are each
+    training's own randomness (the steps of trees, seeds); nan if it is not known.
     """
     if overlap.is_same:
         return float("nan")
@@ -167,27 +133,12 @@ def mean_factor(gram: FloatArray, overlap: Overlap) -> float:
 
 
 def row_share(gram: FloatArray, overlap: Overlap) -> float:
-    """Share of the squared deviations between trainings that goes with the rows they share, 0 to 1.
-
-    Notes
-    -----
-    If an effect is a mean over the training rows, deviations of two trainings have products in
-    proportion to those of their shares of rows: complementary halves deviate in opposite ways.
-    Chance of every training by itself has products of zero, but for the mean that is taken off.
-    The share a is that of least squares, D = a L + (1 - a) H, with D the products of the curves, L
-    those of the rows and H those of chance alone, all with the same trace. Designs tell it more or
-    less well: L - H has a sum of squares of 18 for ten pairs of halves, 4 for four rounds of five
-    folds, below 1 for bootstraps, and 0 for one round of folds. It counts by that number beside
-    `DOUBT`; where nothing is told, all goes with the rows, which makes intervals too wide rather
-    than too narrow.
-
-    Examples
-    --------
-    >>> halves = Overlap.of([np.arange(50), np.arange(50, 100)] * 5, 100)
-    >>> apart = np.array([1.0, -1.0] * 5)  # what one half has more, the other has less
-    >>> row_share(np.outer(apart, apart), halves)
-    1.0
-    """
+    """Share of the squared deviations between trainings that comes from the rows they share, 0 to 1."""
+    # If an effect is a mean over the training rows, deviations of two trainings have products in
+    # proportion to those of their shares of rows: complementary halves deviate in opposite ways.
+    # Randomness of every training by itself has products of zero, but for the mean that is taken off.
+    # The share a is that of least squares, D = a L + (1 - a) H, with D the products of the curves, L
+    # those of the rows and H those of randomness alone, all with the same trace.
     rows = _standardise(overlap.shared)
     curves = _standardise(gram)
     if rows is None or curves is None:
@@ -195,15 +146,17 @@ def row_share(gram: FloatArray, overlap: Overlap) -> float:
     n_trainings = overlap.n_trainings
     chance = np.eye(n_trainings) - 1 / n_trainings
     apart = rows - chance
-    told = float(np.sum(apart**2))
-    missing = told - float(np.sum((curves - chance) * apart))
-    return float(np.clip(1 - missing / (told + DOUBT), 0.0, 1.0))
+    # Designs identify a more or less well: L - H has a sum of squares of 18 for ten pairs of halves, 4
+    # for four rounds of five folds, below 1 for bootstraps, and 0 for one round of folds. The estimate
+    # is shrunk towards 1 accordingly, which makes intervals too wide rather than too narrow.
+    information = float(np.sum(apart**2))
+    missing = information - float(np.sum((curves - chance) * apart))
+    return float(np.clip(1 - missing / (information + ROW_SHARE_PRIOR), 0.0, 1.0))
 
 
 def _standardise(products: FloatArray) -> FloatArray | None:
     """Products as deviations from their mean, with a mean square of one; None where nothing differs."""
-    means = products.mean(axis=0)
-    deviations = np.asarray(products - means - means[:, None] + means.mean())
+    deviations = as_deviations(products)
     trace, scale = float(np.trace(deviations)), float(np.abs(products).max())
     if not np.isfinite(trace) or trace <= 1e-12 * scale:
         return None

@@ -825,17 +825,15 @@ def rank_pairs(pairs: Iterable[RefitPair]) -> list[RefitPair]:
 
 
 def compare_surfaces(pairs: Sequence[PairEffect]) -> FloatArray:
-    """Mean over the rows of the product of every two surfaces, (n_surfaces, n_surfaces).
-
-    Notes
-    -----
-    By their sums and differences, whose mean squares over the rows are known in closed form.
-    """
-    ground = pairs[0].fit.ground
+    """Mean over the rows of the product of every two surfaces, (n_surfaces, n_surfaces)."""
+    # By their sums and differences, whose mean squares over the rows are known in closed form.
+    cell_weights = pairs[0].fit.cell_weights
     surfaces = [pair.fit.surface for pair in pairs]
     gram = np.empty((len(pairs), len(pairs)))
     for i, own in enumerate(surfaces):
         for j, other in enumerate(surfaces[: i + 1]):
-            both = float(ground.mean_square(own + other)) - float(ground.mean_square(own - other))
+            both = float(cell_weights.mean_square(own + other)) - float(
+                cell_weights.mean_square(own - other)
+            )
             gram[i, j] = gram[j, i] = both / 4
     return gram

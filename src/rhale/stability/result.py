@@ -1,4 +1,4 @@
-"""Refits: the effects of a learner in several trainings. What the user holds; its verbs call the rooms below."""
+"""Refits: the effects of a learner in several trainings; the result of `rhale.refit`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rhale.naming import find_feature, find_output, near_names
 from rhale.output.labels import Captions, caption
 from rhale.output.note import as_notes
 from rhale.stability import table
-from rhale.stability.compare import AxisSample, compare_trainings, lighten_result, rule_rows
+from rhale.stability.compare import AxisSample, compare_trainings, lighten_result, tabulate_rules
 from rhale.stability.overlap import Overlap
 from rhale.stability.refit_effect import RefitEffect, RefitPair, rank_pairs
 from rhale.stability.table import (
@@ -294,19 +294,15 @@ class Refits:
         if pairs is None:
             rows = tabulate_refit_effects(self.ranked(), self._correlated)
         else:
-            rows = tabulate_refit_pairs(self._pairs_asked(pairs))
+            if pairs is True and self.pairs:
+                found = self.pairs
+            elif self.trained is not None:
+                found = self.trained.measure("all" if pairs is True else pairs)
+            else:
+                columns = self.provenance.get("columns", self.features)
+                found = tuple(select_pairs(self.pairs, pairs, columns))
+            rows = tabulate_refit_pairs(rank_pairs(found))
         return summary.as_frame(rows, backend, self._backend)
-
-    def _pairs_asked(self, pairs: Any) -> list[RefitPair]:
-        """Pairs that were measured before, or are measured now."""
-        if pairs is True and self.pairs:
-            found = self.pairs
-        elif self.trained is not None:
-            found = self.trained.measure("all" if pairs is True else pairs)
-        else:
-            columns = self.provenance.get("columns", self.features)
-            found = tuple(select_pairs(self.pairs, pairs, columns))
-        return rank_pairs(found)
 
     def regions(
         self,
@@ -358,7 +354,7 @@ class Refits:
             raise BadSettingError(msg)
         name = None if feature is None else self.features[self._feature(feature)]
         wanted = [one for one in self._of_output(output) if name in (None, one.name)]
-        return summary.as_frame(rule_rows(wanted), backend, self._backend)
+        return summary.as_frame(tabulate_rules(wanted), backend, self._backend)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output and bin (level or point), with what differs between trainings.
@@ -508,7 +504,7 @@ def lighten(fx: Explanation) -> Explanation:
 
 
 def select_pairs(known: Sequence[RefitPair], asked: Any, columns: Sequence[str]) -> list[RefitPair]:
-    """Pairs that were measured, of those that are asked for; refuse others."""
+    """Measured pairs of those that are requested; refuse others."""
     wanted = read_pairs("all" if asked is True else asked)
     if isinstance(wanted, tuple):
         named = [frozenset(columns[find_feature(one, columns)] for one in pair) for pair in wanted]
@@ -562,24 +558,12 @@ def load(path: str | PathLike[str]) -> Explanation | Interactions | Refits:
 
 
 def restore_result(content: Any, source: str) -> Explanation | Interactions | Refits:
-    """Make a result of the plain values in a file or a message, which may be hostile.
-
-    Parameters
-    ----------
-    content : dict
-        What `store.pack`, `store.pack_interactions` or `store.pack_refits` gave, with the version
-        of its format. It is used up.
-    source : str
-        Where it came from, for messages.
-    """
-    held, found = store.unpack_any(content, source)
-    if held == "explanation":
+    """Make a result of the plain values in a file or a message, which may be hostile."""
+    kind, found = store.unpack_any(content, source)
+    if kind == "explanation":
         return Explanation(**found)
-    return Interactions(**found) if held == "interactions" else make_refits(found)
-
-
-def make_refits(found: Mapping[str, Any]) -> Refits:
-    """Make refits of the fields that a file holds."""
+    if kind == "interactions":
+        return Interactions(**found)
     own = found["own"]
     return Refits(
         explanations=tuple(Explanation(**one) for one in found["explanations"]),

@@ -16,45 +16,36 @@ from rhale.stats.arrays import BoolArray, IntArray
 
 REFIT_SCHEMES = ("half-samples", "subsamples", "folds", "bootstraps")
 USUAL_SHARE = 2 / 3  # of the units, in a subsample
-FEWEST_UNITS = 4  # halves of two
-FEWEST_TRAINED = 2
-ASKED = "give one array of row numbers, or one mask, for each training"
+MIN_UNITS = 4  # halves of two
+MIN_TRAINED_UNITS = 2
+ROWS_HINT = "give one array of row numbers, or one mask, for each training"
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How rows are drawn for the trainings of one learner.
+    """How rows are drawn for the trainings of one learner."""
 
-    Parameters
-    ----------
-    name : {"half-samples", "subsamples", "folds", "bootstraps"}
-        Half-samples come in pairs: trainings 0 and 1, 2 and 3, ... are the two halves of one random
-        split. Folds train on all parts but one, in rounds. Bootstraps repeat rows. The singular is
-        understood, too.
-    n_refits : int
-        Number of trainings, at least 2; of folds, a multiple of `folds`.
-    share : float, optional
-        Share of the rows in each of the subsamples, 2/3 by default; other schemes have none.
-    folds : int
-        Parts of a round of folds.
-
-    Examples
-    --------
-    >>> Scheme(n_refits=2).draw(6, seed=1)
-    (array([2, 4, 5]), array([0, 1, 3]))
-    >>> Scheme("fold", n_refits=4, folds=2).name
-    'folds'
-    """
-
+    # one of `REFIT_SCHEMES`, or its singular; half-samples come in pairs: trainings 0 and 1, 2 and 3,
+    # ... are the two halves of one random split
     name: str = "half-samples"
-    n_refits: int = 20
+    n_refits: int = 20  # number of trainings, at least 2; of folds, a multiple of `folds`
+    # share of the rows in each of the subsamples, 2/3 by default; other schemes have none
     share: float | None = None
-    folds: int = 5
+    folds: int = 5  # parts of a round of folds
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", _read_name(self.name))
+        name: Any = self.name
+        plural = f"{name}s" if isinstance(name, str) and f"{name}s" in REFIT_SCHEMES else name
+        if plural not in REFIT_SCHEMES:
+            msg = f"scheme {name!r:.60} is not known; use one of {', '.join(REFIT_SCHEMES)}"
+            raise BadSettingError(msg)
+        object.__setattr__(self, "name", str(plural))
         for setting in ("n_refits", "folds"):
-            object.__setattr__(self, setting, _read_whole(setting, getattr(self, setting)))
+            value = getattr(self, setting)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 2:
+                msg = f"{setting}={value!r:.60} is not a whole number of 2 or more"
+                raise BadSettingError(msg)
+            object.__setattr__(self, setting, int(value))
         self._check_share()
         if self.name == "folds" and self.n_refits % self.folds:
             rounds = self.n_refits // self.folds + 1
@@ -82,49 +73,34 @@ class Scheme:
     def draw(
         self, n_rows: int, *, groups: Any = None, strata: Any = None, seed: int = 0
     ) -> tuple[IntArray, ...]:
-        """Draw the rows of every training.
+        """Draw the rows of every training, increasing; those of bootstraps repeat.
 
-        Parameters
-        ----------
-        n_rows : int
-            Rows of the table.
-        groups : array-like of shape (n_rows,), optional
-            Labels; rows with the same label are in or out together.
-        strata : array-like of shape (n_rows,), optional
-            Labels; rows with the same label are divided as all rows are, within one row. Whole
-            groups cannot be divided so: where there are groups, strata are not looked at.
-        seed : int
-            The same seed gives the same rows, and more trainings keep the first ones.
-
-        Returns
-        -------
-        tuple of ndarray of shape (n_trained,)
-            Row numbers of each training, increasing; those of bootstraps repeat.
-
-        Notes
-        -----
-        Units (rows or groups) are put in random order, stratum by stratum, and dealt like cards:
-        every second one is in the first half, every fifth one in a part of five. So all strata, and
-        all rows, are divided evenly, whatever their number. O(n_rows) a training without strata.
+        Rows with the same label of `groups` (n_rows,) are in or out together; rows with the same label
+        of `strata` (n_rows,) are divided as all rows are. The same seed gives the same rows, and more
+        trainings keep the first ones.
         """
+        # Units (rows or groups) are put in random order, stratum by stratum: every second one is in
+        # the first half, every fifth one in a fold of five. So all strata, and all rows, are divided
+        # evenly, whatever their number. O(n_rows) a training without strata. Whole groups cannot be
+        # stratified: where there are groups, strata are not used.
         unit, n_units = (None, n_rows) if groups is None else as_units(groups, n_rows)
         self._require_units(n_units, "rows" if groups is None else "groups")
         stratum = np.zeros(n_units, dtype=np.intp)
         if groups is None and strata is not None:
             stratum, _ = as_units(strata, n_rows, argument="strata")
-        drawn = islice(self._draw_units(stratum, np.random.default_rng(seed)), self.n_refits)
+        # how often each unit is in one training after the other
+        rng = np.random.default_rng(seed)
+        if self.name == "half-samples":
+            times_drawn = _draw_halves(stratum, rng)
+        elif self.name == "folds":
+            times_drawn = _draw_folds(stratum, self.folds, rng)
+        elif self.name == "bootstraps":
+            times_drawn = _draw_bootstraps(stratum, rng)
+        else:
+            times_drawn = _draw_subsamples(stratum, self._n_shared(n_units), rng)
+        drawn = islice(times_drawn, self.n_refits)
         rows = np.arange(n_rows)
         return tuple(np.repeat(rows, times if unit is None else times[unit]) for times in drawn)
-
-    def _draw_units(self, stratum: IntArray, rng: np.random.Generator) -> Iterator[IntArray]:
-        """How often each unit is in one training after the other."""
-        if self.name == "half-samples":
-            return _draw_halves(stratum, rng)
-        if self.name == "folds":
-            return _draw_folds(stratum, self.folds, rng)
-        if self.name == "bootstraps":
-            return _draw_bootstraps(stratum, rng)
-        return _draw_subsamples(stratum, self._n_shared(stratum.size), rng)
 
     def _n_shared(self, n_units: int) -> int:
         """Units in a subsample."""
@@ -132,7 +108,7 @@ class Scheme:
 
     def _require_units(self, n_units: int, called: str) -> None:
         """Refuse to divide what leaves too little to train on, or nothing to leave out."""
-        fewest = max(FEWEST_UNITS, self.folds) if self.name == "folds" else FEWEST_UNITS
+        fewest = max(MIN_UNITS, self.folds) if self.name == "folds" else MIN_UNITS
         if n_units < fewest:
             msg = (
                 f"{self.name} were asked for, and the table has {n_units} {called}; they need at "
@@ -142,30 +118,15 @@ class Scheme:
         if self.name != "subsamples":
             return
         n_shared = self._n_shared(n_units)
-        if not FEWEST_TRAINED <= n_shared < n_units:
+        if not MIN_TRAINED_UNITS <= n_shared < n_units:
             msg = (
                 f"share={self.share:g} of {n_units} {called} is {n_shared}; subsamples train on "
-                f"{FEWEST_TRAINED} to {n_units - 1} of them: choose another share"
+                f"{MIN_TRAINED_UNITS} to {n_units - 1} of them: choose another share"
             )
             raise BadSettingError(msg)
 
 
-def _read_name(name: Any) -> str:
-    plural = f"{name}s" if isinstance(name, str) and f"{name}s" in REFIT_SCHEMES else name
-    if plural not in REFIT_SCHEMES:
-        msg = f"scheme {name!r:.60} is not known; use one of {', '.join(REFIT_SCHEMES)}"
-        raise BadSettingError(msg)
-    return str(plural)
-
-
-def _read_whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 2:
-        msg = f"{name}={value!r:.60} is not a whole number of 2 or more"
-        raise BadSettingError(msg)
-    return int(value)
-
-
-# --- units, dealt like cards -----------------------------------------------------------------------
+# --- draws of units: in random order, every second or fifth one ---------------------------------
 
 
 def _deal(stratum: IntArray, rng: np.random.Generator) -> IntArray:
@@ -179,6 +140,7 @@ def _deal(stratum: IntArray, rng: np.random.Generator) -> IntArray:
 
 
 def _draw_halves(stratum: IntArray, rng: np.random.Generator) -> Iterator[IntArray]:
+    """Complementary halves, two after each other."""
     larger = 0  # of an odd number, the first half has one more, then the second, ...
     while True:
         times = np.zeros(stratum.size, dtype=np.intp)
@@ -189,6 +151,7 @@ def _draw_halves(stratum: IntArray, rng: np.random.Generator) -> Iterator[IntArr
 
 
 def _draw_folds(stratum: IntArray, folds: int, rng: np.random.Generator) -> Iterator[IntArray]:
+    """All units but one fold, fold by fold, round by round."""
     while True:
         dealt = _deal(stratum, rng)
         for part in range(folds):
@@ -200,6 +163,7 @@ def _draw_folds(stratum: IntArray, folds: int, rng: np.random.Generator) -> Iter
 def _draw_subsamples(
     stratum: IntArray, n_shared: int, rng: np.random.Generator
 ) -> Iterator[IntArray]:
+    """So many units without replacement (delete-d jackknife)."""
     n_units = stratum.size
     steps = np.arange(n_units + 1) * n_shared
     while True:
@@ -211,6 +175,7 @@ def _draw_subsamples(
 
 
 def _draw_bootstraps(stratum: IntArray, rng: np.random.Generator) -> Iterator[IntArray]:
+    """As many units as there are, with replacement, within every stratum."""
     order = np.argsort(stratum, kind="stable")
     size = np.bincount(stratum)
     first = (np.cumsum(size) - size)[stratum]  # where a unit's stratum begins, and how many it has
@@ -224,27 +189,9 @@ def _draw_bootstraps(stratum: IntArray, rng: np.random.Generator) -> Iterator[In
 
 
 def as_units(groups: Any, n_rows: int, *, argument: str = "groups") -> tuple[IntArray, int]:
-    """Number the groups of rows that belong together, in order of appearance.
+    """Number the groups of rows in order of appearance: unit of each row (n_rows,), number of units.
 
-    Parameters
-    ----------
-    groups : array-like of shape (n_rows,)
-        A label of any type for each row; None makes every row a unit.
-    n_rows : int
-        Rows of the table.
-    argument : str
-        What the user knows the labels as.
-
-    Returns
-    -------
-    unit : ndarray of shape (n_rows,)
-        Number of each row's group, from 0.
-    n_units : int
-
-    Examples
-    --------
-    >>> as_units(["b", "a", "b"], 3)
-    (array([0, 1, 0]), 2)
+    `groups` are labels of any type, one a row; `argument` is what the user knows them as.
     """
     if groups is None:
         return np.arange(n_rows), n_rows
@@ -261,20 +208,16 @@ def as_units(groups: Any, n_rows: int, *, argument: str = "groups") -> tuple[Int
         )
         raise BadTableError(msg)
     if labels.dtype.kind == "O":
-        return _number_objects(labels, argument)
+        places: dict[Any, int] = {}
+        try:
+            unit = [places.setdefault(label, len(places)) for label in labels.tolist()]
+        except TypeError as error:
+            msg = f"{argument} has labels that cannot be compared ({error}); use text or numbers"
+            raise BadTableError(msg) from error
+        return np.array(unit, dtype=np.intp), len(places)
     _, first, place = np.unique(labels, return_index=True, return_inverse=True)
     turn = np.argsort(np.argsort(first))
     return turn[place.reshape(-1)].astype(np.intp), first.size
-
-
-def _number_objects(labels: npt.NDArray[Any], argument: str) -> tuple[IntArray, int]:
-    places: dict[Any, int] = {}
-    try:
-        unit = [places.setdefault(label, len(places)) for label in labels.tolist()]
-    except TypeError as error:
-        msg = f"{argument} has labels that cannot be compared ({error}); use text or numbers"
-        raise BadTableError(msg) from error
-    return np.array(unit, dtype=np.intp), len(places)
 
 
 def read_labels(values: Any) -> npt.NDArray[Any] | None:
@@ -292,13 +235,7 @@ def read_labels(values: Any) -> npt.NDArray[Any] | None:
 
 
 def find_missing(values: npt.NDArray[Any]) -> BoolArray:
-    """Tell which rows have a value that is missing: None, nan, NaT, NA.
-
-    Examples
-    --------
-    >>> find_missing(np.array([1.0, np.nan])), find_missing(np.array(["a", None]))
-    (array([False,  True]), array([False,  True]))
-    """
+    """Tell which rows have a value that is missing: None, nan, NaT, NA."""
     if values.dtype.names:
         missing = np.any([find_missing(values[name]) for name in values.dtype.names], axis=0)
     elif values.dtype.kind == "O":
@@ -325,28 +262,9 @@ def _is_missing_group(value: Any) -> bool:
 
 
 def check_indices(train: Any, test: Any, n_rows: int) -> tuple[IntArray, ...]:
-    """Read the rows of trainings that the user has chosen or made.
-
-    Parameters
-    ----------
-    train, test : sequence of array-like, or None
-        Row numbers, or masks of shape (n_rows,), of each training: those that it was trained on,
-        those that it was not, or both. Row numbers to train on may repeat.
-    n_rows : int
-        Rows of the table.
-
-    Returns
-    -------
-    tuple of ndarray of shape (n_trained,)
-        Rows that each training had, in the user's order.
-
-    Examples
-    --------
-    >>> check_indices(None, [[0], [3, 1]], 4)
-    (array([1, 2, 3]), array([0, 2]))
-    """
+    """Rows of each training, from the user's row numbers or masks to train on, to test on, or both."""
     if train is None and test is None:
-        msg = "neither train nor test was given; " + ASKED
+        msg = "neither train nor test was given; " + ROWS_HINT
         raise BadSettingError(msg)
     tested = None if test is None else _read_all("test", test, n_rows)
     if train is None:
@@ -363,10 +281,10 @@ def _read_all(argument: str, asked: Any, n_rows: int) -> tuple[IntArray, ...]:
         msg = f"{argument} is a mapping; of cross_validate's pass {argument}=indices[{argument!r}]"
         raise BadSettingError(msg)
     if isinstance(asked, str | bytes) or not isinstance(asked, Sequence | np.ndarray):
-        msg = f"{argument} is no sequence but {type(asked).__name__}; {ASKED}"
+        msg = f"{argument} is no sequence but {type(asked).__name__}; {ROWS_HINT}"
         raise BadSettingError(msg)
     if any(np.ndim(one) == 0 for one in asked if not isinstance(one, Sequence)):
-        msg = f"{argument} holds single values ({asked!r:.60}); {ASKED}: [[0, 1, 2], [3, 4, 5]]"
+        msg = f"{argument} holds single values ({asked!r:.60}); {ROWS_HINT}: [[0, 1, 2], [3, 4, 5]]"
         raise BadSettingError(msg)
     if len(asked) < 2:
         msg = f"{argument} lists the rows of {len(asked)}; at least 2 trainings can be compared"
@@ -379,15 +297,18 @@ def _read_rows(called: str, asked: Any, n_rows: int) -> IntArray:
     found = read_labels(asked)
     if found is None or found.ndim != 1:
         shape = "" if found is None else f" of shape {found.shape}"
-        msg = f"{called} is no list of rows but {type(asked).__name__}{shape}; {ASKED}"
+        msg = f"{called} is no list of rows but {type(asked).__name__}{shape}; {ROWS_HINT}"
         raise BadSettingError(msg)
     if found.dtype.kind == "b":
-        found = _read_mask(called, found, n_rows)
+        if found.size != n_rows:
+            msg = f"{called} is a mask of {found.size} rows, and the table has {n_rows}; give all of them"
+            raise BadSettingError(msg)
+        found = np.flatnonzero(found)
     if not found.size:
         msg = f"{called} has no rows; every training needs some, and leaves some out"
         raise BadSettingError(msg)
     if found.dtype.kind not in "iu":
-        msg = f"{called} holds {found.dtype} instead of whole numbers or truth values; {ASKED}"
+        msg = f"{called} holds {found.dtype} instead of whole numbers or truth values; {ROWS_HINT}"
         raise BadSettingError(msg)
     low, high = int(found.min()), int(found.max())
     if low < 0 or high >= n_rows:
@@ -395,15 +316,6 @@ def _read_rows(called: str, asked: Any, n_rows: int) -> IntArray:
         msg = f"{called} names {beyond}, and the table has {n_rows}: use 0 to {n_rows - 1}"
         raise BadSettingError(msg)
     return found.astype(np.intp)
-
-
-def _read_mask(called: str, mask: npt.NDArray[Any], n_rows: int) -> IntArray:
-    if mask.size != n_rows:
-        msg = (
-            f"{called} is a mask of {mask.size} rows, and the table has {n_rows}; give all of them"
-        )
-        raise BadSettingError(msg)
-    return np.flatnonzero(mask)
 
 
 def _leave_out(rows: IntArray, number: int, n_rows: int) -> IntArray:

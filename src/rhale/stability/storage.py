@@ -44,11 +44,11 @@ from rhale.stability.overlap import Overlap
 from rhale.stability.refit_effect import RefitPair
 from rhale.stats.arrays import FloatArray
 
-# --- Refits as files hold them: what all trainings share stands there once, and models do not
+# --- Refits as files hold them: what all trainings share once, and no models
 
 
-MOST_TRAININGS = 10_000
-MOST_HEIGHTS = 2**26  # of all curves at the sampled rows: half a gigabyte to compare them
+MAX_STORED_TRAININGS = 10_000
+MAX_STORED_HEIGHTS = 2**26  # of all curves at the sampled rows: half a gigabyte to compare them
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +82,10 @@ def describe_excess(n_trainings: int, n_rows: int) -> str | None:
     >>> describe_excess(20_000, 2_000)
     '20000 trainings, more than 10000'
     """
-    if n_trainings > MOST_TRAININGS:
-        return f"{n_trainings} trainings, more than {MOST_TRAININGS}"
-    if n_trainings * n_rows > MOST_HEIGHTS:
-        return f"{n_trainings} trainings at {n_rows} rows, more than {MOST_HEIGHTS} numbers"
+    if n_trainings > MAX_STORED_TRAININGS:
+        return f"{n_trainings} trainings, more than {MAX_STORED_TRAININGS}"
+    if n_trainings * n_rows > MAX_STORED_HEIGHTS:
+        return f"{n_trainings} trainings at {n_rows} rows, more than {MAX_STORED_HEIGHTS} numbers"
     return None
 
 
@@ -101,7 +101,7 @@ TRAININGS = ArrayDimension("trainings", least=2)
 
 
 @dataclass(frozen=True)
-class Miss:
+class FailureKind:
     """A training that failed: its number, and why."""
 
     def read(self, value: Any, where: str, lengths: Lengths) -> tuple[int, str]:
@@ -141,38 +141,33 @@ def _agree_kinds(one: Any, first: Any, where: str) -> None:
         here = f"{where}.effects[{place}]"
         if type(effect) is not type(other) or effect.quantity != other.quantity:
             refuse_file_content(f"{here} is of another kind than in the first training")
-        if not _stand_alike(effect, other):
+        if effect.parts == "bins":  # which need not be the same
+            continue
+        is_same = effect.labels == other.labels and np.array_equal(effect.axis, other.axis)
+        if is_same and effect.parts == "points":
+            gaps = (np.isnan(effect.mean), np.isnan(other.mean))
+            is_same = effect.method == other.method and np.array_equal(*gaps)
+        if not is_same:
             refuse_file_content(f"{here} has other places than in the first training")
 
 
-def _stand_alike(effect: Any, other: Any) -> bool:
-    """Whether levels or points that have a curve are the same; bins need not be."""
-    if effect.parts == "bins":
-        return True
-    same = effect.labels == other.labels and np.array_equal(effect.axis, other.axis)
-    if same and effect.parts == "points":
-        same = effect.method == other.method
-        same = same and np.array_equal(np.isnan(effect.mean), np.isnan(other.mean))
-    return bool(same)
-
-
-def _agree_refits(found: dict[str, Any], where: str) -> None:
-    """Trainings are as many everywhere, of the same features and outputs, and so are pairs."""
+def _build_refits(**found: Any) -> dict[str, Any]:
+    """Check that trainings and pairs are as many everywhere, of the same features and outputs."""
     trainings, n_trainings = found["explanations"], found["overlap"].n_trainings
     first = trainings[0]
     if excess := describe_excess(len(trainings), len(first["sample_weight"])):
-        refuse_file_content(f"{where}explanations has {excess}")
+        refuse_file_content(f"explanations has {excess}")
     if len(trainings) != n_trainings:
         refuse_file_content(
-            f"{where}explanations has {len(trainings)} entries for {n_trainings} trainings"
+            f"explanations has {len(trainings)} entries for {n_trainings} trainings"
         )
     for i, one in enumerate(trainings):
-        _agree_kinds(one, first, f"{where}explanations[{i}]")
+        _agree_kinds(one, first, f"explanations[{i}]")
     if found["own"] is not None:
-        _agree_kinds(found["own"], first, f"{where}own")
+        _agree_kinds(found["own"], first, "own")
     seen = set[Any]()
     for i, pair in enumerate(found["pairs"]):
-        here, key = f"{where}pairs[{i}]", (frozenset(pair.names), pair.output)
+        here, key = f"pairs[{i}]", (frozenset(pair.names), pair.output)
         if not set(pair.names) <= set(first["features"]) or pair.output not in first["outputs"]:
             refuse_file_content(f"{here} is of an unknown feature or output")
         if pair.strengths.size != n_trainings:
@@ -182,21 +177,22 @@ def _agree_refits(found: dict[str, Any], where: str) -> None:
         if key in seen:
             refuse_file_content(f"{here} is there twice")
         seen.add(key)
-
-
-def _build_refits(**found: Any) -> dict[str, Any]:
-    _agree_refits(found, "")
     return {**found, "pairs": restore_refit_pairs(found["pairs"], found["overlap"])}
 
 
-# Samples stand in full, and nothing is made up from other fields as for files of old formats:
+# Samples are written in full, and nothing is made up from other fields as for files of old formats:
 # what is read takes no more memory than what is written, however often an array is named.
-FULL: dict[str, Kind] = {"sample": RecordUnion({"local_effects": SAMPLE})}
-NOW = {name: kind for name, kind in EFFECT_FIELDS.items() if name != "mean"}
-REFIT_REGION_RECORDS = region_records(effect_records({**FULL, "regions": Nothing()}, NOW))
+FULL_SAMPLE: dict[str, Kind] = {"sample": RecordUnion({"local_effects": SAMPLE})}
+CURRENT_FIELDS = {name: kind for name, kind in EFFECT_FIELDS.items() if name != "mean"}
+REFIT_REGION_RECORDS = region_records(
+    effect_records({**FULL_SAMPLE, "regions": Nothing()}, CURRENT_FIELDS)
+)
 REFIT_EFFECT_RECORDS = effect_records(
-    {**FULL, "regions": Maybe(RecordUnion({"region_tree": REFIT_REGION_RECORDS["region_tree"]}))},
-    NOW,
+    {
+        **FULL_SAMPLE,
+        "regions": Maybe(RecordUnion({"region_tree": REFIT_REGION_RECORDS["region_tree"]})),
+    },
+    CURRENT_FIELDS,
 )
 TRAINING = Record(
     dict,
@@ -235,7 +231,7 @@ REFITS = Record(
         "explanations": Several(RecordUnion({"explanation": TRAINING}), TRAININGS),
         "own": Maybe(RecordUnion({"explanation": TRAINING})),
         "pairs": Several(RecordUnion({"refit_pair": STORED_REFIT_PAIR})),
-        "failures": Several(Miss(), ArrayDimension("failures", most=MOST_TRAININGS)),
+        "failures": Several(FailureKind(), ArrayDimension("failures", most=MAX_STORED_TRAININGS)),
         "provenance": Named(Anything(), OF_ALL),
         "notes": NOTE_LIST,
     },

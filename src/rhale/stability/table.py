@@ -23,15 +23,7 @@ CORRELATED = 0.8  # from here on, a learner may take one feature for the other
 def tabulate_refit_effects(
     effects: Sequence[RefitEffect], correlated: Mapping[str, Sequence[str]]
 ) -> Columns:
-    """One row per feature and output: what would come back.
-
-    Parameters
-    ----------
-    effects : sequence of RefitEffect
-        In the order of the rows.
-    correlated : mapping of str to sequence of str
-        Features that each feature can hardly be told from (`find_correlated`).
-    """
+    """One row per feature and output: what would come back."""
     ends = [effect.importance_ci() for effect in effects]
     columns: Columns = {
         "feature": [effect.name for effect in effects],
@@ -56,7 +48,7 @@ def label_refits(columns: Columns, effects: Sequence[RefitEffect]) -> Columns:
 
 
 def read_replication_verdict(result: RefitEffect | RefitPair) -> bool | None:
-    """Whether it comes back; None where nobody knows."""
+    """Whether it comes back; None where that is not known."""
     return None if np.isnan(result.p_value) else result.comes_back
 
 
@@ -109,7 +101,7 @@ def find_correlated(
 # --- Results of refits as text: the table that `print` shows
 
 
-LEGEND = (
+REFIT_LEGEND = (
     "importance: mean of the trainings [95 % interval]; replicated: the same without chance; "
     "p: that chance alone agrees so well"
 )
@@ -122,27 +114,17 @@ def refits_as_text(
     correlated: Mapping[str, Sequence[str]] | None = None,
     pairs: Sequence[RefitPair] = (),
 ) -> str:
-    """Write what would come back, in the order of the effects; and pairs, by what comes back.
-
-    Parameters
-    ----------
-    effects : sequence of RefitEffect
-        The largest replicated importance first.
-    provenance : mapping
-        What was trained and explained, how, on how many rows.
-    remarks : sequence of str
-        What follows the table.
-    correlated : mapping of str to sequence of str, optional
-        Features that each feature can hardly be told from.
-    pairs : sequence of RefitPair
-        Pairs that were measured, in any order.
-    """
+    """Write what would come back, in the order of the effects; and pairs, by what comes back."""
     shown = effects[:MAX_LISTED_ROWS]
     columns = {"feature": [shorten_name(e.captions.feature(e.name)) for e in shown]}
     if len({e.output for e in effects}) > 1:
         columns["output"] = [shorten_name(e.captions.output(e.output)) for e in shown]
     n_left = len(columns)
-    columns["importance [95 %]"] = [write_interval(e) for e in shown]
+    ends = [effect.importance_ci() for effect in shown]  # nan where they are not known
+    columns["importance [95 %]"] = [
+        write_known(e.importance) if np.isnan(low) else write_between(e.importance, low, high)
+        for e, (low, high) in zip(shown, ends, strict=True)
+    ]
     columns["replicated"] = [write_known(e.replicated) for e in shown]
     columns["p"] = [write_p(e.p_value) or "?" for e in shown]
     columns["comes back"] = [write_answer(e) for e in shown]
@@ -159,7 +141,7 @@ def refits_as_text(
     n_more = len(effects) - len(shown)
     more = [f"and {n_more:,} more: rx.replication() has all"] if n_more else []
     head = refit_head(effects, provenance)
-    return "\n".join([head, *table, *more, *list_refit_pairs(pairs), LEGEND, *remarks])
+    return "\n".join([head, *table, *more, *list_refit_pairs(pairs), REFIT_LEGEND, *remarks])
 
 
 def list_refit_pairs(pairs: Sequence[RefitPair]) -> list[str]:
@@ -197,12 +179,7 @@ def refit_head(effects: Sequence[RefitEffect], provenance: Mapping[str, Any]) ->
 
 
 def write_rules(effect: RefitEffect) -> str:
-    """Name the features that tell rows apart, and in how many trainings: the verdict on regions.
-
-    Examples
-    --------
-    "sex (20 of 20), age (3 of 20)" where most trainings agree; nothing where none has regions.
-    """
+    """Name the features that tell rows apart, and in how many trainings: the verdict on regions."""
     found = find_splits(effect)
     named = sorted(found, key=lambda name: -len(found[name]))
     return name_few(
@@ -211,7 +188,7 @@ def write_rules(effect: RefitEffect) -> str:
 
 
 def write_answer(effect: RefitEffect | RefitPair) -> str:
-    """Say whether an effect comes back; "?" where nobody knows."""
+    """Write whether an effect comes back; "?" where that is not known."""
     if np.isnan(effect.p_value):
         return "?"
     return "yes" if effect.comes_back else "no"
@@ -220,14 +197,6 @@ def write_answer(effect: RefitEffect | RefitPair) -> str:
 def write_known(number: float) -> str:
     """Write a number; "?" where it is not known."""
     return "?" if np.isnan(number) else write_number(number)
-
-
-def write_interval(effect: RefitEffect) -> str:
-    """Importance with its interval between trainings, where that is known."""
-    low, high = effect.importance_ci()
-    if np.isnan(low):
-        return write_known(effect.importance)
-    return write_between(effect.importance, low, high)
 
 
 def refit_title(provenance: Mapping[str, Any]) -> str:

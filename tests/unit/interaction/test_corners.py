@@ -4,7 +4,7 @@ from tests.unit.effects.askers import asker_for
 
 from rhale.data import open_table
 from rhale.interaction.cells import PairAxis
-from rhale.interaction.differences import ask_corners, n_corners
+from rhale.interaction.differences import n_corners, predict_corners
 from rhale.models.questions import PairSide
 
 CELLS = PairAxis(np.array([0.0, 1.0, 4.0]))
@@ -17,7 +17,7 @@ def chunk_of(rows):
 def number(chunk, column, axis=CELLS):
     standing = axis.locate(chunk.column(column))
     return PairSide(
-        column, axis, standing, axis.nodes[standing.stand], axis.nodes[standing.stand + 1]
+        column, axis, standing, axis.nodes[standing.cell], axis.nodes[standing.cell + 1]
     )
 
 
@@ -43,7 +43,7 @@ def test_the_mixed_difference_of_a_product_is_the_area_of_the_cell():
     model, asked = counting(lambda z: 2 * z[:, 0] * z[:, 1] + z[:, 2] ** 3)
     asker = asker_for(model, chunk)
     asked.clear()
-    mixed, first, second = ask_corners(asker, chunk, number(chunk, 0), number(chunk, 1))
+    mixed, first, second = predict_corners(asker, chunk, number(chunk, 0), number(chunk, 1))
     assert mixed.tolist() == [[[6.0], [6.0]]]
     assert first[0, :, 0] == pytest.approx([2 * 2.0 * 1, 2 * 0.5 * 3])  # where the row stands
     assert second[0, :, 0] == pytest.approx([2 * 0.5 * 3, 2 * 3.0 * 1])
@@ -53,7 +53,7 @@ def test_the_mixed_difference_of_a_product_is_the_area_of_the_cell():
 def test_rows_count_for_the_step_below_and_above_their_level():
     chunk = chunk_of([[0.5, 0.0], [0.5, 1.0], [3.0, 2.0]])
     asker = asker_for(lambda z: z[:, 0] * z[:, 1] ** 2, chunk, "ab")
-    mixed, along, steps = ask_corners(asker, chunk, number(chunk, 0), levels(chunk, 1, 3))
+    mixed, along, steps = predict_corners(asker, chunk, number(chunk, 0), levels(chunk, 1, 3))
     assert mixed[0].tolist() == [[0.0, 1.0], [1.0, 3.0], [9.0, 0.0]]  # width x (b² - a²)
     assert along[0, :, 0].tolist() == [0.0, 1.0, 12.0]
     assert steps[0].tolist() == [[0.0, 0.5], [0.5, 1.5], [9.0, 0.0]]
@@ -64,7 +64,7 @@ def test_two_levels_cost_two_values():
     model, asked = counting(lambda z: z[:, 0] * z[:, 1])
     asker = asker_for(model, chunk, "ab")
     asked.clear()
-    mixed, *_ = ask_corners(asker, chunk, levels(chunk, 0, 2), levels(chunk, 1, 2))
+    mixed, *_ = predict_corners(asker, chunk, levels(chunk, 0, 2), levels(chunk, 1, 2))
     # row 0 is at the lower level of the first and the upper one of the second: (up, down)
     assert mixed[0].tolist() == [[0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
     assert sum(asked) == 4 * 2
@@ -73,7 +73,7 @@ def test_two_levels_cost_two_values():
 def test_levels_of_both_sides_have_four_ways():
     chunk = chunk_of([[1.0, 1.0], [1.0, 1.0]])
     asker = asker_for(lambda z: z[:, 0] ** 2 * z[:, 1] ** 2, chunk, "ab")
-    mixed, *_ = ask_corners(asker, chunk, levels(chunk, 0, 3), levels(chunk, 1, 3))
+    mixed, *_ = predict_corners(asker, chunk, levels(chunk, 0, 3), levels(chunk, 1, 3))
     assert mixed[0, 0].tolist() == [1.0, 3.0, 3.0, 9.0]
 
 
@@ -81,7 +81,7 @@ def test_rounding_is_no_difference():
     rng = np.random.default_rng(0)
     chunk = chunk_of(rng.uniform(0, 4, size=(200, 3)))
     asker = asker_for(lambda z: np.sin(z[:, 0]) + np.exp(z[:, 1]) * 1e3 + z[:, 2] / 3, chunk)
-    mixed, *_ = ask_corners(asker, chunk, number(chunk, 0), number(chunk, 1))
+    mixed, *_ = predict_corners(asker, chunk, number(chunk, 0), number(chunk, 1))
     assert not mixed.any()
 
 
@@ -93,7 +93,7 @@ def test_small_batches_ask_the_same():
         return np.stack([np.sin(z[:, 0] * z[:, 1]), z[:, 2]], axis=1)
 
     found = [
-        ask_corners(
+        predict_corners(
             asker_for(model, chunk, batch_rows=n), chunk, number(chunk, 0), number(chunk, 1)
         )
         for n in (30, 10_000)

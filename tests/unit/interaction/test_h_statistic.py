@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.unit.effects.askers import asker_for
 
 from rhale.data import open_table
-from rhale.interaction.h_statistic import conclude_h, count_h_rows, h_statistics, tell_h
+from rhale.interaction.h_statistic import conclude_h, count_h_rows, h_statistics, note_h
 
 ROWS = np.random.default_rng(0).normal(np.array([1.0, 0.5, 0.0]), 1.0, (30, 3))
 PAIRS = [(0, 1), (0, 2), (1, 2)]
@@ -102,8 +102,8 @@ def test_the_rows_that_are_asked_are_counted():
     n_asked = 0
     found = h_statistics(asker, chunk, [0, 1, 2], PAIRS[:2])
     assert found.n_asked == n_asked == count_h_rows(30, 3, 2) == 30 + 900 * (6 + 2)
-    assert found.way == "rows"
-    assert "unnormalised" in tell_h(found)[0]
+    assert found.source == "rows"
+    assert "unnormalised" in note_h(found)[0]
 
 
 def test_names_are_held_as_they_are():

@@ -3,7 +3,7 @@ import pytest
 from tests.unit.interaction.test_corners import CELLS, chunk_of, levels, number
 
 from rhale.effects.local.queries import BatchedModel
-from rhale.interaction.differences import ask_corners, cross_cell
+from rhale.interaction.differences import cross_cell, predict_corners
 from rhale.models import meet, wrap
 from rhale.models.questions import PairSide
 
@@ -31,9 +31,9 @@ def asker(chunk):
 def test_slopes_at_both_ends_of_a_cell_are_the_corners_of_a_bilinear_function(chunk, asker):
     first, second = number(chunk, 0), number(chunk, 1)
     crossed = cross_cell(asker.predictor, chunk, second, (None, None))
-    mixed, *_ = ask_corners(asker, chunk, first, second)
+    mixed, *_ = predict_corners(asker, chunk, first, second)
     assert crossed.change_along(first) == pytest.approx(mixed)
-    area = first.axis.widths[first.standing.stand] * second.axis.widths[second.standing.stand]
+    area = first.axis.widths[first.standing.cell] * second.axis.widths[second.standing.cell]
     assert mixed[0, :, 0] == pytest.approx(area * (1 + chunk.column(2)))
 
 
@@ -48,7 +48,7 @@ def test_levels_change_slopes_down_and_up(chunk, asker):
     first, third = number(chunk, 0), levels(chunk, 2, 3)
     own = asker.predictor.gradient(chunk)
     crossed = cross_cell(asker.predictor, chunk, third, own)
-    corners, _, steps = ask_corners(asker, chunk, first, third)
+    corners, _, steps = predict_corners(asker, chunk, first, third)
     assert crossed.change_along(first) == pytest.approx(corners)
     assert crossed.single == pytest.approx(steps)
 

@@ -7,18 +7,17 @@ from tests.unit.interaction.test_pair_plan import survey
 from rhale.effects.local.queries import BatchedModel
 from rhale.errors import BadSettingError
 from rhale.interaction.plan import (
-    Manner,
-    all_of,
-    choose_manner,
+    PairEstimation,
+    choose_pair_estimation,
     count_pair_queries,
     describe_rows,
     describe_screen,
     every_pair,
+    has_too_many_pairs,
     limit_pairs,
     make_sides,
     require_two,
-    tell_price,
-    too_many,
+    warn_of_cost,
 )
 from rhale.interaction.settings import PairSettings
 from rhale.models import meet, wrap
@@ -38,7 +37,7 @@ def rows():
 
 
 def test_slopes_need_one_side_of_numbers(rows):
-    ways = Manner("gradient").ways(sides_of(rows), every_pair(5))
+    ways = PairEstimation("gradient").ways(sides_of(rows), every_pair(5))
     found = dict(zip(map(tuple, every_pair(5).tolist()), ways, strict=True))
     assert found[0, 1] == found[0, 2] == found[1, 3] == "gradient"
     assert found[2, 3] == "corners"  # levels have no slope
@@ -47,20 +46,20 @@ def test_slopes_need_one_side_of_numbers(rows):
 
 def test_two_features_whose_slope_says_nothing_are_asked(rows):
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
-    ways = Manner("gradient", frozenset([0])).ways(sides_of(rows), pairs)
+    ways = PairEstimation("gradient", frozenset([0])).ways(sides_of(rows), pairs)
     assert ways == ("gradient", "corners", "gradient")
 
 
 def test_columns_that_mix_before_trees_are_asked(rows):
     pairs = np.array([[0, 1], [1, 2]])
-    assert Manner("walk", frozenset([0])).ways(sides_of(rows), pairs) == ("corners", "walk")
+    assert PairEstimation("walk", frozenset([0])).ways(sides_of(rows), pairs) == ("corners", "walk")
 
 
 def manner_of(model, rows, gradient=None):
     features, chunk, asked = survey(rows)
     asker = BatchedModel(meet(wrap(model, gradient=gradient), chunk)[0], ("x0", "x1", "x2"), 1_000)
     table = type("Seen", (), {"probe": chunk, "features": features})
-    return choose_manner(table, asker, asked)
+    return choose_pair_estimation(table, asker, asked)
 
 
 def test_a_function_is_asked_and_a_gradient_taken():
@@ -94,20 +93,20 @@ def test_a_gradient_of_nothing_is_not_taken():
     ],
 )
 def test_pairs_are_chosen_where_each_has_its_price(way, pairs, n_features, limit):
-    assert limit_pairs(n_features, Manner(way), PairSettings(pairs)) == limit
+    assert limit_pairs(n_features, PairEstimation(way), PairSettings(pairs)) == limit
 
 
 def test_more_than_500_pairs_are_measured_only_if_asked_for():
-    assert not too_many(32, PairSettings())
-    assert too_many(33, PairSettings())
-    assert not too_many(33, PairSettings("all"))
+    assert not has_too_many_pairs(32, PairSettings())
+    assert has_too_many_pairs(33, PairSettings())
+    assert not has_too_many_pairs(33, PairSettings("all"))
 
 
 def test_the_price_of_all_pairs_is_told_before_it_is_paid(caplog):
     with caplog.at_level(logging.WARNING, "rhale"):
-        tell_price(Manner("corners"), 435, 10_000, PairSettings("all"))
-        tell_price(Manner("walk"), 435, 10_000, PairSettings("all"))
-        tell_price(Manner("corners"), 435, 10_000, PairSettings())
+        warn_of_cost(PairEstimation("corners"), 435, 10_000, PairSettings("all"))
+        warn_of_cost(PairEstimation("walk"), 435, 10_000, PairSettings("all"))
+        warn_of_cost(PairEstimation("corners"), 435, 10_000, PairSettings())
     assert [r.getMessage() for r in caplog.records] == [
         "pairs='all' asks the model about 4 x 435 pairs x 10,000 rows = 17,400,000 rows"
     ]
@@ -131,9 +130,9 @@ def test_few_rows_are_told_and_their_cells_where_there_are_any():
 
 
 def test_only_corners_have_a_price_for_each_pair():
-    assert count_pair_queries(Manner("corners"), 435, 1_000, PairSettings()) == 1_740_000
-    assert count_pair_queries(Manner("walk"), 435, 1_000, PairSettings()) == 0
-    assert count_pair_queries(Manner("corners"), 435, 1_000, PairSettings(method="h")) == 0
+    assert count_pair_queries(PairEstimation("corners"), 435, 1_000, PairSettings()) == 1_740_000
+    assert count_pair_queries(PairEstimation("walk"), 435, 1_000, PairSettings()) == 0
+    assert count_pair_queries(PairEstimation("corners"), 435, 1_000, PairSettings(method="h")) == 0
 
 
 def test_one_feature_makes_no_pair():
@@ -141,7 +140,3 @@ def test_one_feature_makes_no_pair():
     require_two(features)
     with pytest.raises(BadSettingError, match="'x0'"):
         require_two(features[:1])
-
-
-def test_pairs_of_some_features():
-    assert all_of([4, 1, 2]).tolist() == [[1, 2], [1, 4], [2, 4]]

@@ -5,10 +5,10 @@ from tests.unit.interaction.test_pair_plan import survey
 from rhale.effects.local.queries import BatchedModel
 from rhale.interaction.h_statistic import WholeRows
 from rhale.interaction.plan import (
-    ASKED_ROWS,
-    COUNTED_ROWS,
+    MAX_LEAF_ROWS,
+    MAX_PREDICTED_ROWS,
     compute_pair_strengths,
-    count_asked,
+    count_strength_queries,
     count_whole_rows,
     every_pair,
 )
@@ -39,14 +39,16 @@ def test_pairs_that_do_not_interact_have_nothing(method):
     assert found.pairs[0].strength > 0.2
     assert [p.strength for p in found.pairs[1:]] == [0.0, 0.0]
     assert found.variance[0] == pytest.approx(np.var(ROWS[:, 0] * ROWS[:, 1] + ROWS[:, 2]))
-    assert found.n_asked == sum(asked) == count_asked(features, every_pair(3), 60, method)
+    assert (
+        found.n_asked == sum(asked) == count_strength_queries(features, every_pair(3), 60, method)
+    )
 
 
 def test_levels_count_all_of_theirs():
     rows = np.column_stack([ROWS[:, 0], np.arange(60) % 3, ROWS[:, 2]])
     asker, whole, features, asked = setting(lambda z: z[:, 0] * z[:, 1], rows)
     compute_pair_strengths(asker, whole, features, every_pair(3), "greenwell")
-    assert sum(asked) == count_asked(features, every_pair(3), 60, "greenwell")
+    assert sum(asked) == count_strength_queries(features, every_pair(3), 60, "greenwell")
 
 
 def test_more_rows_where_leaves_are_counted():
@@ -56,6 +58,6 @@ def test_more_rows_where_leaves_are_counted():
     trees = HistGradientBoostingRegressor(max_iter=2).fit(ROWS, ROWS[:, 0])
     walked = BatchedModel(meet(wrap(trees), chunk)[0], ("x0", "x1", "x2"), 10_000)
     asker, *_ = setting(lambda z: z[:, 0])
-    assert count_whole_rows(walked, chunk, features, "h") == COUNTED_ROWS
-    assert count_whole_rows(walked, chunk, features, "greenwell") == ASKED_ROWS
-    assert count_whole_rows(asker, chunk, features, "h") == ASKED_ROWS
+    assert count_whole_rows(walked, chunk, features, "h") == MAX_LEAF_ROWS
+    assert count_whole_rows(walked, chunk, features, "greenwell") == MAX_PREDICTED_ROWS
+    assert count_whole_rows(asker, chunk, features, "h") == MAX_PREDICTED_ROWS

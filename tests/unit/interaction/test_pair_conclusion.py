@@ -25,7 +25,7 @@ def test_of_two_directions_the_stronger_one_is_told(rows):
     task, chunk = make_task(rows, "gradient", gate)
     adapter = replace(task.predictor.adapter, derivative=slopes)
     predictor = replace(task.predictor, adapter=adapter)
-    sums = replace(task, asker=replace(task.asker, predictor=predictor))(chunk)
+    sums = replace(task, model=replace(task.model, predictor=predictor))(chunk)
     turned = replace(sums, pairs=sums.reversed, reversed=sums.pairs)
     pair, *_ = conclude_pairs(task.plan, sums, ["y"], PairSettings(), len(rows))
     again, *_ = conclude_pairs(task.plan, turned, ["y"], PairSettings(), len(rows))

@@ -156,7 +156,7 @@ def slopes(third):
 def test_std_is_the_deviation_of_the_rows_own_mixed_slopes():
     rows, axes, f = slopes([1.0, 2.0, 6.0])
     pair = make_pair(f, rows, (0, 1), axes, names=("x", "y"))
-    stands = [axis.locate(rows[:, i]).stand for i, axis in enumerate(axes)]
+    stands = [axis.locate(rows[:, i]).cell for i, axis in enumerate(axes)]
     for a in range(axes[0].n_steps):
         for b in range(axes[1].n_steps):
             own = rows[(stands[0] == a) & (stands[1] == b), 2]
@@ -413,7 +413,7 @@ def test_rank_correlation_is_spearmans_of_the_cells_that_rows_stand_in():
     ix = rhale.interactions(lambda z: z[:, 0], x, pairs="all", cells=8)
     for pair in ix:
         sides = [
-            axis.locate(x[:, int(name[1])]).stand
+            axis.locate(x[:, int(name[1])]).cell
             for axis, name in zip(pair.axes, pair.names, strict=True)
         ]
         assert pair.rank_correlation == pytest.approx(stats.spearmanr(*sides).statistic)

@@ -5,9 +5,9 @@ import numpy as np
 import rhale
 from rhale.interaction.pair_effect import PairIndex
 from rhale.interaction.table import (
+    describe_estimators,
     pair_ranking,
     pairs_as_text,
-    tell_how,
     write_pair_explained_variance,
 )
 from rhale.output.labels import Captions
@@ -59,8 +59,8 @@ def test_every_way_is_told_once_and_none_where_nothing_was_asked():
     class Told:
         how: str
 
-    assert tell_how([Told("a"), Told(""), Told("b"), Told("a")]) == "; from a or b"
-    assert tell_how([Told("")]) == ""
+    assert describe_estimators([Told("a"), Told(""), Told("b"), Told("a")]) == "; from a or b"
+    assert describe_estimators([Told("")]) == ""
 
 
 def test_long_names_are_cut_and_stay_on_one_line():

@@ -11,7 +11,7 @@ LEVELS = PairAxis(np.arange(3.0), ("a", "b", "c"))
 def test_the_curve_of_a_line_is_the_line():
     x = np.array([0.0, 0.5, 1.5, 2.0, 3.0])
     standing = CELLS.locate(x)
-    step = 2 * CELLS.widths[standing.stand]
+    step = 2 * CELLS.widths[standing.cell]
     found = measure_main(CELLS, standing, step[None, :, None]).curve(CELLS, 0)
     assert found.heights == pytest.approx(2 * (CELLS.nodes - x.mean()))
     assert found.importance == pytest.approx(2 * x.std())
@@ -22,7 +22,7 @@ def test_a_step_between_levels_is_the_mean_of_the_rows_on_both_sides():
     down, up = np.array([0.0, 3.0, 5.0, 1.0]), np.array([1.0, 2.0, 2.0, 0.0])
     found = measure_main(LEVELS, standing, np.stack([down, up], -1)[None]).curve(LEVELS, 0)
     heights = np.array([0.0, (1 + 3 + 5) / 3, (1 + 3 + 5) / 3 + (2 + 2 + 1) / 3])
-    at_rows = heights[standing.stand]
+    at_rows = heights[standing.cell]
     assert found.heights == pytest.approx(heights - at_rows.mean())
     assert found.importance == pytest.approx(at_rows.std())
 
@@ -48,7 +48,7 @@ def test_a_parabola_is_read_as_one_between_the_nodes():
     x = np.random.default_rng(1).normal(size=5_000)
     axis = PairAxis(np.quantile(x, np.linspace(0, 1, 13)))
     standing = axis.locate(x)
-    step = np.diff(axis.nodes**2)[standing.stand]
+    step = np.diff(axis.nodes**2)[standing.cell]
     found = measure_main(axis, standing, step[None, :, None]).curve(axis, 0)
     inner = np.diff(axis.nodes**2)
     assert np.all(np.abs(find_bends(axis.widths, inner)) <= np.abs(inner))  # 0 is no node

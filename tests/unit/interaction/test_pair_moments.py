@@ -20,7 +20,7 @@ def test_sums_are_those_of_the_rows_of_every_stand(kinds):
     rows = random_rows(kinds, weighted=True)
     found, differences = rows.measure(twisted), rows.differences(twisted)[0]
     (a, u), (b, v) = rows.standing
-    for stand in product(*(range(axis.n_stands) for axis in rows.axes)):
+    for stand in product(*(range(axis.n_cells) for axis in rows.axes)):
         here = (a == stand[0]) & (b == stand[1])
         w = rows.w[here]
         assert found.count[stand] == here.sum()

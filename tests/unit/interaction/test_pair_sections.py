@@ -61,7 +61,7 @@ def test_curves_of_a_product_have_the_slope_of_the_other_feature():
 def test_curves_end_where_rows_end():
     pair = with_a_hole()["long", "lat"]
     for section in cut_sections(pair):
-        has = pair.measured[:, section.stand]
+        has = pair.measured[:, section.cell_index]
         np.testing.assert_array_equal(section.has_rows, has)
         beside = np.append(has, False) | np.append(False, has)
         np.testing.assert_array_equal(np.isfinite(section.height), beside)
@@ -72,7 +72,7 @@ def test_curves_end_where_rows_end():
 def test_levels_have_a_curve_each():
     pair = with_levels()["income", "region"]
     sections = cut_sections(pair)
-    assert [s.stand for s in sections] == [0, 1, 2]
+    assert [s.cell_index for s in sections] == [0, 1, 2]
     for section, slope in zip(sections, (-1, 0, 1), strict=True):
         known = np.isfinite(section.height)
         found = np.polyfit(pair.axes[0].nodes[known], section.height[known], 1)[0]

@@ -4,7 +4,7 @@ from tests.pair_rows_by_hand import fill_of, levels_of, random_rows, twisted
 
 from rhale.interaction.cells import PairAxis
 from rhale.interaction.moments import PairSteps
-from rhale.interaction.surface import PRICES, Smoothing, smooth_steps
+from rhale.interaction.surface import SMOOTHING_PRICES, Smoothing, smooth_steps
 
 CELLS = PairAxis(np.array([0.0, 1.0, 3.0, 4.0, 10.0]))
 
@@ -41,7 +41,7 @@ def test_slopes_minimise_misfit_and_roughness_at_the_price_of_cross_validation(s
     weight = rng.integers(0, 5, (4, 4)).astype(float)
     slopes = np.where(weight > 0, np.arange(16).reshape(4, 4) / 8 + rng.normal(size=(4, 4)), 0.0)
     found = smoothed((CELLS, CELLS), slopes * area, weight).fill(slopes * area) / area
-    by_price = [slopes_by_hand(slopes, weight, price) for price in PRICES]
+    by_price = [slopes_by_hand(slopes, weight, price) for price in SMOOTHING_PRICES]
     expected = min(by_price, key=lambda pair: pair[0])[1]
     np.testing.assert_allclose(found, expected, atol=1e-8)
 
@@ -52,7 +52,7 @@ def test_levels_keep_their_own_slopes_and_cells_beside_them_are_evened_out():
     area = np.outer(axes[0].widths, axes[1].widths)
     slopes = rng.normal(size=(2, 4)) + np.array([[0.0], [9.0]])
     found = smoothed(axes, slopes * area, weight).fill(slopes * area) / area
-    by_price = [slopes_by_hand(slopes, weight, price, across=False) for price in PRICES]
+    by_price = [slopes_by_hand(slopes, weight, price, across=False) for price in SMOOTHING_PRICES]
     np.testing.assert_allclose(found, min(by_price, key=lambda p: p[0])[1], atol=1e-8)
 
 

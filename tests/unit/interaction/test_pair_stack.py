@@ -55,9 +55,11 @@ def test_read_at_the_middle_of_cells_all_rows_stand_there():
     rows = random_rows(("levels", "numbers"))
     moments = rows.measure(twisted)
     found = PairStack([rows.axes], [moments], "cells")
-    edges, stand = rows.axes[1].nodes, rows.standing[1].stand
+    edges, stand = rows.axes[1].nodes, rows.standing[1].cell
     middles = replace(rows, y=(edges[stand] + edges[stand + 1]) / 2)
-    np.testing.assert_allclose(found.ground.places[0], middles.measure(twisted).places, atol=1e-13)
+    np.testing.assert_allclose(
+        found.cell_weights.places[0], middles.measure(twisted).places, atol=1e-13
+    )
 
 
 def test_what_is_rounding_of_the_accumulated_height_is_nothing():

@@ -45,7 +45,7 @@ def test_errors_follow_from_what_every_measured_difference_does(kinds, smooth):
     covariance = covariance[np.ix_(known, known)]
     flat = moved.reshape(len(known), -1)
     variance = np.einsum("in,ij,jn->n", flat, covariance, flat)
-    np.testing.assert_allclose(fit.node_error.ravel(), np.sqrt(variance), atol=1e-10)
+    np.testing.assert_allclose(fit.standard_error.ravel(), np.sqrt(variance), atol=1e-10)
     at_rows = np.stack([read_rows(rows, surface) for surface in moved])
     products = at_rows @ at_rows.T / rows.x.size
     mean = fit.stack.steps.mean[0].ravel()[known]
@@ -110,7 +110,7 @@ def test_pairs_that_do_not_interact_have_nothing_at_all(kinds, smooth):
     fit = PairFit(rows.axes, moments, smooth=smooth)
     assert clean(fit) == (0.0, 0.0, 0.0, 1.0)
     assert not fit.surface.any()
-    assert not fit.node_error.any()
+    assert not fit.standard_error.any()
     assert fit.square_interval() == (0.0, 0.0)
 
 
@@ -121,7 +121,7 @@ def clean(fit):
         found = (*fit.square, fit.square_error, fit.p_value)
         assert np.isfinite([*found, *fit.square_interval(), *find_squares([fit])[0]]).all()
         assert np.isfinite(fit.surface).all()
-        assert np.isfinite(fit.node_error).all()
+        assert np.isfinite(fit.standard_error).all()
     return found
 
 
@@ -189,7 +189,7 @@ def test_squares_of_many_pairs_are_those_of_each(smooth):
 @each_kind
 def test_sums_of_differences_have_their_errors(kinds):
     fit = holey(kinds).fit(twisted)
-    for node, shares in enumerate(fit.ground.unit_surfaces()):
+    for node, shares in enumerate(fit.cell_weights.unit_surfaces()):
         height, error = fit.combine(shares)
         assert height == pytest.approx(fit.surface.ravel()[node], abs=1e-11)
-        assert error == pytest.approx(fit.node_error.ravel()[node], abs=1e-11)
+        assert error == pytest.approx(fit.standard_error.ravel()[node], abs=1e-11)

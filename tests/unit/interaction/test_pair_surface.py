@@ -34,7 +34,7 @@ def test_mean_squares_are_those_over_the_rows(kinds):
     surface = ground.surface(steps)
     at_rows = read_rows(rows, surface)
     assert ground.mean_square(surface) == pytest.approx(np.average(at_rows**2, weights=rows.w))
-    stands = ground.square_in_stands(surface)
+    stands = ground.mean_squares_by_cell(surface)
     (a, _), (b, _) = rows.standing
     here = (a == 1) & (b == 1)
     expected = np.average(at_rows[here] ** 2, weights=rows.w[here])

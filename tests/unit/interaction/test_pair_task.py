@@ -7,7 +7,7 @@ from tests.unit.interaction.test_pair_plan import survey
 
 from rhale.effects.local.queries import BatchedModel
 from rhale.errors import BadEffectsError
-from rhale.interaction.estimate import Answers, PairTask, measure_answers
+from rhale.interaction.estimate import Answers, PairTask, measure_predictions
 from rhale.interaction.plan import PairPlan, every_pair, make_sides
 from rhale.interaction.settings import PairSettings
 from rhale.models import meet, wrap
@@ -100,7 +100,7 @@ def test_many_rows_are_added_up_in_a_compiled_loop_with_the_same_sums(rows, way,
     pytest.importorskip("numba")
     task, chunk = make_task(rows, way)
     plain = task(chunk)
-    monkeypatch.setattr("rhale.interaction.estimate.WORTH_COMPILING", 0)
+    monkeypatch.setattr("rhale.interaction.estimate.MIN_COMPILED_PAIR_ROWS", 0)
     compiled = task(chunk)
     for one, other in zip(
         plain.pairs + plain.reversed, compiled.pairs + compiled.reversed, strict=True
@@ -174,16 +174,16 @@ def test_answers_of_two_pieces_have_their_joint_variance():
 
 
 def test_answers_are_single_precision_where_all_pieces_are():
-    coarse = measure_answers(np.array([[0.1], [0.7]], dtype=np.float32).astype(float), None)
-    fine = measure_answers(np.array([[0.1], [0.7]]), None)
+    coarse = measure_predictions(np.array([[0.1], [0.7]], dtype=np.float32).astype(float), None)
+    fine = measure_predictions(np.array([[0.1], [0.7]]), None)
     assert (coarse + coarse).is_single
     assert not (coarse + fine).is_single
 
 
 def test_predictions_whose_squares_are_no_numbers_are_refused():
     with pytest.raises(BadEffectsError, match=r"differ by 2e\+200 from their mean"):
-        measure_answers(np.array([[-2e200], [2e200]]), None)
-    assert measure_answers(np.array([[2e200], [2e200]]), None).variance.tolist() == [0.0]
+        measure_predictions(np.array([[-2e200], [2e200]]), None)
+    assert measure_predictions(np.array([[2e200], [2e200]]), None).variance.tolist() == [0.0]
 
 
 def test_chunks_are_as_large_as_memory_and_the_model_allow(rows):

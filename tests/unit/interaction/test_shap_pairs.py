@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rhale.errors import BadSettingError, WrongShapeError
 from rhale.interaction.result import Interactions
-from rhale.interaction.shap import pairs_from_shap, tell_shap
+from rhale.interaction.shap import note_shap, pairs_from_shap
 
 RNG = np.random.default_rng(0)
 A, B, C = RNG.normal(size=(3, 50))
@@ -30,7 +30,7 @@ def test_a_product_has_its_own_deviation():
     np.testing.assert_allclose(found.importance[:, 0], [3 * np.std(A), 0, np.std(C)], rtol=1e-12)
     assert found.variance == pytest.approx([np.var(3 * A + A * B + C)], rel=1e-12)
     assert found.pairs[0].share == pytest.approx(np.var(A * B) / np.var(3 * A + A * B + C))
-    assert "50 rows" in tell_shap(found)[0]
+    assert "50 rows" in note_shap(found)[0]
 
 
 @given(st.integers(0, 10**6), st.floats(-1e6, 1e6), st.integers(1, 3))

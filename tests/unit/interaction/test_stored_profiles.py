@@ -13,7 +13,7 @@ from rhale.errors import BadFileError, BadSettingError
 from rhale.interaction.cells import PairAxis
 from rhale.interaction.moments import PairMoments
 from rhale.interaction.pair_profile import PairProfile
-from rhale.interaction.storage import PAIR_RECORDS, fill_stands, list_stands
+from rhale.interaction.storage import PAIR_RECORDS, fill_profile_cells, list_profile_cells
 from rhale.output.storage.values import RECORD, written_fields
 from rhale.stability.result import restore_result
 from rhale.stats.records import same_fields
@@ -55,9 +55,9 @@ def test_profiles_are_stored_with_all_their_fields():
 
 def test_cells_without_rows_are_left_out(ix):
     moments = ix["d", "a", "y0"].moments
-    cells = list_stands(moments)
+    cells = list_profile_cells(moments)
     assert cells.stands.size == np.count_nonzero(moments.count)
-    assert same_fields(fill_stands(cells, moments.count.shape), moments)
+    assert same_fields(fill_profile_cells(cells, moments.count.shape), moments)
 
 
 def shorten_single(pair):

@@ -37,21 +37,21 @@ def moved(rows, values):
 def make_main(function, rows, column, axis, place):
     """The accumulated effect of one feature at its nodes, zero on average over the rows."""
     total, count = np.zeros(axis.nodes.size), np.zeros(axis.nodes.size)
-    for low, high, has in step_ends(axis, place.stand):
+    for low, high, has in step_ends(axis, place.cell):
         change = function(moved(rows, {column: high})) - function(moved(rows, {column: low}))
         step = np.searchsorted(axis.nodes, high)
         np.add.at(total, step[has], change[has])
         np.add.at(count, step[has], 1.0)
     curve = np.cumsum(total / np.maximum(count, 1))
-    after = curve[np.minimum(place.stand + 1, curve.size - 1)]
-    return curve - np.mean(curve[place.stand] * (1 - place.place) + after * place.place)
+    after = curve[np.minimum(place.cell + 1, curve.size - 1)]
+    return curve - np.mean(curve[place.cell] * (1 - place.place) + after * place.place)
 
 
 def make_pair(function, rows, names, columns, axes, output="y", **fields):
     """One pair, from four corners of every row."""
     j, k = columns
     places = [axes[i].locate(rows[:, i]) for i in columns]
-    ends = [step_ends(axes[i], place.stand) for i, place in zip(columns, places, strict=True)]
+    ends = [step_ends(axes[i], place.cell) for i, place in zip(columns, places, strict=True)]
     deltas = []
     for low, high, has in ends[0]:
         for under, over, is_there in ends[1]:

@@ -4,7 +4,7 @@ from tests.unit.effects.refitted import SLOPES, TRAIN, make_table, refit_lines
 
 import rhale
 from rhale.effects.listing import name_few
-from rhale.stability.table import LEGEND, refits_as_text
+from rhale.stability.table import REFIT_LEGEND, refits_as_text
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def test_every_feature_has_a_line_and_columns_are_aligned(lines):
     assert names.split("  ")[0] == "feature"
     assert first.startswith("x0 ")
     assert second.split() == ["x1", "0", "[0,", "0]", "0", "1", "no"]
-    assert (legend, last) == (LEGEND, "a remark")
+    assert (legend, last) == (REFIT_LEGEND, "a remark")
     end = names.index("replicated") + len("replicated")
     assert all(line[end - 1] != " " and line[end] == " " for line in (names, first, second))
 
@@ -87,7 +87,7 @@ def test_pairs_that_were_measured_follow_with_what_comes_back_first():
     assert lines[start + 2].endswith("no")
     strengths = {pair.names: pair.strength for pair in rx.pairs}
     assert strengths["x0", "x2"] > strengths["x0", "x1"]
-    assert lines[-1 - len(rx.notes)] == LEGEND
+    assert lines[-1 - len(rx.notes)] == REFIT_LEGEND
 
 
 def test_regions_stand_beside_the_number_of_trainings_that_found_them():

@@ -183,7 +183,7 @@ def test_damage_is_told_by_the_name_of_the_field(content, expected):
 
 
 def test_too_many_numbers_to_compare_are_refused(content, monkeypatch):
-    monkeypatch.setattr("rhale.stability.storage.MOST_HEIGHTS", 4 * 60 - 1)
+    monkeypatch.setattr("rhale.stability.storage.MAX_STORED_HEIGHTS", 4 * 60 - 1)
     assert told(content) == "explanations has 4 trainings at 60 rows, more than 239 numbers"
 
 

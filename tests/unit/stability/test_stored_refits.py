@@ -18,8 +18,8 @@ from rhale.output.storage.values import written_fields
 from rhale.stability.refit_effect import RefitPair
 from rhale.stability.result import Failure, restore_result
 from rhale.stability.storage import (
-    MOST_HEIGHTS,
-    MOST_TRAININGS,
+    MAX_STORED_HEIGHTS,
+    MAX_STORED_TRAININGS,
     StoredRefitPair,
     require_storable,
     restore_refit_pairs,
@@ -87,8 +87,8 @@ def test_pairs_get_the_overlap_back(rx):
 @pytest.mark.parametrize(
     ("n_trainings", "n_rows", "told"),
     [
-        (MOST_TRAININGS + 1, 1, "10001 trainings, more than 10000"),
-        (1_000, MOST_HEIGHTS, "1000 trainings at 67108864 rows"),
+        (MAX_STORED_TRAININGS + 1, 1, "10001 trainings, more than 10000"),
+        (1_000, MAX_STORED_HEIGHTS, "1000 trainings at 67108864 rows"),
     ],
 )
 def test_more_than_a_file_holds_is_refused(n_trainings, n_rows, told):
