@@ -376,17 +376,17 @@ def measure_pair_strengths(
         if price >= MANY_QUERIES:
             LOG.warning("method=%r asks the model about %s rows", method, f"{price:,}")
     rows = run.keep_rows(columns, n_rows, choice.next_pass)
-    found = compute_pair_strengths(asker, rows, features, pairs, method)
+    found, made, notes = compute_pair_strengths(asker, rows, features, pairs, method)
     asked = asker.n_met + choice.asked + found.n_asked
     record = describe_pair_run(run, columns, asker, len(pairs))
     return Interactions(
         features=tuple(feature.name for feature in features),
         outputs=asker.outputs,
-        pairs=found.pairs,
+        pairs=made,
         importance=found.importance,
         variance=found.variance,
         provenance=record | {"sample_rows": found.n_rows, "rows_asked": asked},
-        notes=(*choice.notes, *found.notes),
+        notes=(*choice.notes, *notes),
     )
 
 

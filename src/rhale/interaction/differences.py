@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,25 +17,22 @@ from rhale.stats.arrays import BoolArray, FloatArray
 MIXED_DIFFERENCE_ROUNDING = 2.0**-46
 
 
-class SideValues(NamedTuple):
-    """Values that one side takes, and the steps between them that rows count for."""
-
-    values: list[FloatArray]  # what the column is set to, each (n_rows,)
-    # from which value to which, and which rows count for the step, (n_rows,)
-    steps: list[tuple[int, int, BoolArray]]
+# what a column is set to, each (n_rows,); and steps between two of these values, with the rows
+# (n_rows,) that count for them
+SideValues = tuple[list[FloatArray], list[tuple[int, int, BoolArray]]]
 
 
 def list_side_values(side: PairSide, chunk: Chunk) -> SideValues:
     """Limits of a cell; the level below, the row's own and the one above, two of two levels."""
     cell = side.standing.cell
     if not side.axis.is_levels:
-        return SideValues([side.low, side.high], [(0, 1, cell >= 0)])
+        return ([side.low, side.high], [(0, 1, cell >= 0)])
     own, last = chunk.column(side.column), side.axis.n_steps
     below, above = cell > 0, (cell >= 0) & (cell < last)
     if last == 1:
         first, second = np.where(below, side.low, own), np.where(below, own, side.high)
-        return SideValues([first, second], [(0, 1, below), (0, 1, above)])
-    return SideValues([side.low, own, side.high], [(0, 1, below), (1, 2, above)])
+        return ([first, second], [(0, 1, below), (0, 1, above)])
+    return ([side.low, own, side.high], [(0, 1, below), (1, 2, above)])
 
 
 def n_corners(first: PairSide, second: PairSide) -> int:
@@ -55,14 +51,15 @@ def predict_corners(
     side with the other one at the row's value; each (n_outputs, n_rows, n_ways).
     """
     rows, columns = list_side_values(first, chunk), list_side_values(second, chunk)
-    places = list(product(range(len(rows.values)), range(len(columns.values))))
+    (row_values, row_steps), (column_values, column_steps) = rows, columns
+    places = list(product(range(len(row_values)), range(len(column_values))))
     answers = np.empty((len(places), chunk.n_rows, len(asker.outputs)))
     at_once = asker.copies_at_once(chunk.n_rows)
     for start in range(0, len(places), at_once):
         part = places[start : start + at_once]
         changes = [
-            (first.column, np.concatenate([rows.values[i] for i, _ in part])),
-            (second.column, np.concatenate([columns.values[j] for _, j in part])),
+            (first.column, np.concatenate([row_values[i] for i, _ in part])),
+            (second.column, np.concatenate([column_values[j] for _, j in part])),
         ]
         copies = chunk.take(np.tile(np.arange(chunk.n_rows), len(part)))
         question = Question(changes, asker.names, copies)
@@ -73,8 +70,8 @@ def predict_corners(
     rounding = MIXED_DIFFERENCE_ROUNDING * np.abs(answers).max(initial=0.0)
     mixed = [
         np.where(counts & also, (at[i2, j2] - at[i2, j1]) - (at[i1, j2] - at[i1, j1]), 0.0)
-        for i1, i2, counts in rows.steps
-        for j1, j2, also in columns.steps
+        for i1, i2, counts in row_steps
+        for j1, j2, also in column_steps
     ]
     swapped = {(j, i): height for (i, j), height in at.items()}
     found = np.stack(mixed, axis=-1)
@@ -90,8 +87,8 @@ def _along(
 ) -> FloatArray:
     """Differences along one side, the other at the row's own value: (n_outputs, n_rows, n_ways)."""
     found = []
-    for low, high, counts in own.steps:
-        steps = [at[high, j] - at[low, j] for j in range(len(others.values))]
+    for low, high, counts in own[1]:
+        steps = [at[high, j] - at[low, j] for j in range(len(others[0]))]
         if not other.axis.is_levels:  # straight between the two limits of the row's cell
             step = steps[0] + other.standing.place * (steps[1] - steps[0])
         elif len(steps) == 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -41,13 +41,6 @@ ESTIMATOR_NAMES = {  # strengths were found, by way or by method
 }
 PAIR_NAME_SEPARATOR = " \u00d7 "  # between the names of a pair
 CORRELATED_NOTE_KIND = "correlated"  # kind of the note of pairs that one model cannot rank
-
-
-class StrengthUncertainty(NamedTuple):
-    """Standard error of a squared strength, and its p-value."""
-
-    square_error: float
-    p_value: float
 
 
 class PairResult(Protocol):
@@ -423,15 +416,15 @@ class PairEffect:
         return float(np.sqrt(max(self.square.raw, 0.0)))
 
     @cached_property
-    def _strength_uncertainty(self) -> StrengthUncertainty:
-        """Error of the squared strength and p-value, computed once; the matrices are not kept."""
+    def _strength_uncertainty(self) -> tuple[float, float]:
+        """Standard error of the squared strength and p-value; the matrices are not kept."""
         if not (self.moments.mean.any() or self.moments.products.any()):
-            return StrengthUncertainty(0.0, 1.0)  # no row has a difference at all
+            return 0.0, 1.0  # no row has a difference at all
         exponent = self.moments.exponent  # fourth powers of differences near 1 fit into numbers
         fit = PairFit(self.axes, self.moments.scaled(-exponent), self.reading, self.smooth)
         plain = replace(fit, smooth=False)  # slopes that were evened out have no p-value
         error = float(np.ldexp(fit.square_error, 2 * exponent))
-        return StrengthUncertainty(error, (plain if self.smooth else fit).p_value)
+        return error, (plain if self.smooth else fit).p_value
 
     @property
     def strength_error(self) -> float:
@@ -442,7 +435,7 @@ class PairEffect:
         It and `p_value` are found together when the first of them is asked for, which takes some
         40 ms with 20 cells a side.
         """
-        error = self._strength_uncertainty.square_error
+        error = self._strength_uncertainty[0]
         return error / (2 * self.strength) if self.strength > 0 else float(np.sqrt(error))
 
     def strength_ci(self, level: float = 0.95) -> tuple[float, float]:
@@ -471,7 +464,7 @@ class PairEffect:
         >>> low <= pair.strength <= high
         True
         """
-        reach = normal_quantile(level) * self._strength_uncertainty.square_error
+        reach = normal_quantile(level) * self._strength_uncertainty[0]
         square = self.square.raw - self.square.noise
         low, high = (np.sqrt(max(square + sign * reach, 0.0)) for sign in (-1, 1))
         return float(low), float(high)
@@ -487,7 +480,7 @@ class PairEffect:
         in it: p is small for nearly all of its pairs. Whether a pair would come back in a model
         that is trained on other rows is told by `rhale.refit(..., pairs=)`.
         """
-        return self._strength_uncertainty.p_value
+        return self._strength_uncertainty[1]
 
     @property
     def share(self) -> float:

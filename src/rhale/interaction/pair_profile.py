@@ -439,11 +439,6 @@ def with_surface(pairs: Iterable[PairResult]) -> list[PairSurface]:
     return [pair for pair in pairs if isinstance(pair, PairEffect | PairProfile)]
 
 
-def with_errors(pair: PairSurface) -> PairEffect | None:
-    """The pair, if its surface has standard errors; that of partial dependence has none."""
-    return pair if isinstance(pair, PairEffect) else None
-
-
 def lay_along(pair: PairSurface) -> PairSurface:
     """The pair with the better x axis first: numbers before levels, then the larger main effect."""
     levels = [axis.is_levels for axis in pair.axes]

@@ -19,12 +19,20 @@ from rhale.features.feature import Columns, Feature
 from rhale.interaction.cells import PairAxis, PairCells
 from rhale.interaction.greenwell import (
     GREENWELL_POINTS,
+    GreenwellIndices,
     choose_grid_points,
     conclude_greenwell,
     greenwell_indices,
     note_greenwell,
 )
-from rhale.interaction.h_statistic import WholeRows, conclude_h, count_h_rows, h_statistics, note_h
+from rhale.interaction.h_statistic import (
+    HStatistics,
+    WholeRows,
+    conclude_h,
+    count_h_rows,
+    h_statistics,
+    note_h,
+)
 from rhale.interaction.pair_effect import PairIndex, Way
 from rhale.interaction.settings import FEW_PAIR_ROWS, MeasuredPairMethod, PairSettings
 from rhale.models.dependences import DependenceQuestion, normalise_row_weights
@@ -269,18 +277,6 @@ def count_pair_queries(
 MAX_LEAF_ROWS, MAX_PREDICTED_ROWS = 2_000, 500  # of trees whose leaves are counted; of other models
 
 
-@dataclass(frozen=True, eq=False)
-class PairStrengths:
-    """Strengths by another definition."""
-
-    pairs: tuple[PairIndex, ...]  # pairs first, outputs within
-    importance: FloatArray  # (n_features, n_outputs): by the same definition
-    variance: FloatArray  # (n_outputs,): of the predictions of the rows
-    n_rows: int  # rows of the sample
-    n_asked: int  # rows that were predicted
-    notes: tuple[Note, ...]
-
-
 def count_whole_rows(
     asker: BatchedModel, probe: Chunk, features: Sequence[Feature], method: MeasuredPairMethod
 ) -> int:
@@ -312,20 +308,18 @@ def compute_pair_strengths(
     features: Sequence[Feature],
     pairs: IntArray,
     method: MeasuredPairMethod,
-) -> PairStrengths:
-    """Find strengths of pairs by H, or by Greenwell's index."""
+) -> tuple[HStatistics | GreenwellIndices, tuple[PairIndex, ...], tuple[Note, ...]]:
+    """Strengths of pairs by H or Greenwell's index: the numbers, the results, and notes."""
     columns = [feature.column for feature in features]
     by_column = [(columns[a], columns[b]) for a, b in pairs.tolist()]
     if method == "h":
         h = h_statistics(asker, rows.chunk, columns, by_column, rows.weight)
-        made, told = conclude_h(h, asker.names, asker.outputs), note_h(h)
-        return PairStrengths(made, h.importance, h.variance, h.n_rows, h.n_asked, told)
+        return h, conclude_h(h, asker.names, asker.outputs), note_h(h)
     sides = [
         choose_grid_points(rows.chunk, f.column, is_levels=f.levels is not None) for f in features
     ]
     found = greenwell_indices(asker, rows.chunk, sides, by_column, rows.weight)
-    made, told = conclude_greenwell(found, asker.names, asker.outputs), note_greenwell(found)
-    return PairStrengths(made, found.importance, found.variance, found.n_rows, found.n_asked, told)
+    return found, conclude_greenwell(found, asker.names, asker.outputs), note_greenwell(found)
 
 
 # --- Screening: a ranking of pairs by the heterogeneity of single features

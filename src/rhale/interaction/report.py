@@ -35,7 +35,6 @@ from rhale.interaction.pair_profile import (
     choose_section_cells,
     cut_sections,
     lay_along,
-    with_errors,
     with_surface,
 )
 from rhale.interaction.table import captioned, name_single_output, note_evidence
@@ -125,8 +124,7 @@ class Contrast(NamedTuple):
 
 def tell_surface(pair: PairSurface, n_pairs: int) -> str:
     """Say what a pair does, if errors tell how sure that is; arguments as in `tell_pair`."""
-    known = with_errors(pair)
-    return UNSURE if known is None else tell_pair(known, n_pairs)
+    return tell_pair(pair, n_pairs) if isinstance(pair, PairEffect) else UNSURE
 
 
 def tell_pair(pair: PairEffect, n_pairs: int) -> str:

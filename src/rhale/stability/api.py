@@ -444,8 +444,23 @@ class RefitRun:
     def _take(self, done: TrainingResults, training: Training) -> None:
         """Keep the result of a training; raise errors that concern all of them."""
         number, fx = training.number, training.explanation
-        if training.error is not None:
-            self._fail(done, number, training.error)
+        if (error := training.error) is not None:
+            if isinstance(error, CheckpointError):
+                raise error
+            is_first = not done.explanations and done.own is None
+            if isinstance(error, FATAL_ERRORS) and is_first and not (self.are_given and number):
+                raise error
+            if self.are_given:
+                with name_failed_model(f"model {number + 1}"):
+                    raise error
+            done.failures.append(Failure(number + 1, describe_failure(error)))
+            if len(done.failures) > self.n_trainings - MIN_PREFITTED_MODELS:
+                failed = done.failures[0]
+                msg = (
+                    f"{len(done.failures)} of {self.n_trainings} trainings failed, too many to compare "
+                    f"the others; training {failed.number}: {failed.reason}"
+                )
+                raise ModelFailedError(msg) from error
         if fx is None:
             return
         if not done.explanations:
@@ -461,25 +476,6 @@ class RefitRun:
         if training.pairs is not None:
             done.pairs[number] = training.pairs
         done.explanations[number] = fx
-
-    def _fail(self, done: TrainingResults, number: int, error: Exception) -> None:
-        """Note a training that failed; raise errors that every training would have."""
-        if isinstance(error, CheckpointError):
-            raise error
-        is_first = not done.explanations and done.own is None
-        if isinstance(error, FATAL_ERRORS) and is_first and not (self.are_given and number):
-            raise error
-        if self.are_given:
-            with name_failed_model(f"model {number + 1}"):
-                raise error
-        done.failures.append(Failure(number + 1, describe_failure(error)))
-        if len(done.failures) > self.n_trainings - MIN_PREFITTED_MODELS:
-            first = done.failures[0]
-            msg = (
-                f"{len(done.failures)} of {self.n_trainings} trainings failed, too many to compare "
-                f"the others; training {first.number}: {first.reason}"
-            )
-            raise ModelFailedError(msg) from error
 
     @contextmanager
     def _telling(self) -> Iterator[Callable[[], object]]:
@@ -601,13 +597,24 @@ def assemble_refits(
         except (KeyboardInterrupt, RhaleError) as error:
             why = "interrupted" if isinstance(error, KeyboardInterrupt) else excerpt(error)
             pairs, lost = (), (Note("pairs", f"pairs were not measured: {why}"),)
+    # what was trained and explained, without what every training has of itself
+    asked = found[0].provenance["asked"]
+    record = {
+        **found[0].provenance,
+        **told,
+        "asked": {name: asked[name] for name in asked if name not in ("partners", "n_jobs")},
+        "trainings": overlap.n_trainings,
+        "trainings_asked": work.n_trainings,
+    }
+    if overlap.n_rows:
+        record["rows_trained"] = [int(overlap.n_train.min()), int(overlap.n_train.max())]
     return Refits(
         explanations=tuple(map(lighten, found)),
         overlap=overlap,
         own=own,
         pairs=pairs,
         failures=tuple(sorted(done.failures)),
-        provenance=describe_refits(found[0], work, overlap, told),
+        provenance=record,
         notes=(*columns, *note_trainings(work, done, overlap, left), *lost),
         trained=source if left is None else None,
     )
@@ -628,24 +635,6 @@ def keep_same_outputs(done: TrainingResults) -> list[int]:
         msg = f"{len(kept)} training is left, too few to compare; training {last.number}: {last.reason}"
         raise ModelFailedError(msg)
     return kept
-
-
-def describe_refits(
-    first: Explanation, work: RefitRun, overlap: Overlap, told: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Record what was trained and explained, and how."""
-    hidden = ("partners", "n_jobs")  # which every training has of itself
-    asked = {name: text for name, text in first.provenance["asked"].items() if name not in hidden}
-    sizes = overlap.n_train
-    known = {"rows_trained": [int(sizes.min()), int(sizes.max())]} if overlap.n_rows else {}
-    return {
-        **first.provenance,
-        **told,
-        "asked": asked,
-        "trainings": overlap.n_trainings,
-        "trainings_asked": work.n_trainings,
-        **known,
-    }
 
 
 def note_trainings(

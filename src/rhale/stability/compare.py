@@ -45,32 +45,25 @@ def compare_trainings(
         counted = AxisSample(first.grid, first.share)
         if first.row_places is not None:
             counted = AxisSample(np.clip(rows.x, *reach(first)), rows.weight)
+    # the same inside the groups that the user named; nothing where there are none
+    inside: list[RefitEffect] = []
+    compared = [*results] if own is None else [*results, own]
+    trees = [tree for one in compared if (tree := one.regions) is not None]
+    if len(trees) == len(compared) and have_same_groups(trees):
+        sampled = trees[0].sampled
+        for number, alike in enumerate(zip(*trees, strict=True)):
+            effects = [region.effect for region in alike]
+            own_effect = None if own is None else effects.pop()
+            here = rows.take(sampled == number) if sampled.size else rows
+            inside.append(compare_trainings(effects, overlap, here, own_effect))
     return RefitEffect(
         effects=tuple(results),
         overlap=overlap,
         gram=multiply_curves(results, counted),
         own=own,
         drawn=mean_square_error(results, counted),
-        inside=compare_groups(results, overlap, rows, own),
+        inside=tuple(inside),
     )
-
-
-def compare_groups(
-    results: Sequence[Result], overlap: Overlap, rows: AxisSample, own: Result | None
-) -> tuple[RefitEffect, ...]:
-    """The same inside the groups that the user named; nothing where there are none."""
-    compared = [*results] if own is None else [*results, own]
-    trees = [tree for one in compared if (tree := one.regions) is not None]
-    if len(trees) < len(compared) or not have_same_groups(trees):
-        return ()
-    found = []
-    for number, alike in enumerate(zip(*trees, strict=True)):
-        inside = [region.effect for region in alike]
-        own_inside = None if own is None else inside.pop()
-        sampled = trees[0].sampled
-        here = rows.take(sampled == number) if sampled.size else rows
-        found.append(compare_trainings(inside, overlap, here, own_inside))
-    return tuple(found)
 
 
 def have_same_groups(trees: Sequence[RegionTree]) -> bool:

@@ -267,11 +267,36 @@ def check_indices(train: Any, test: Any, n_rows: int) -> tuple[IntArray, ...]:
         msg = "neither train nor test was given; " + ROWS_HINT
         raise BadSettingError(msg)
     tested = None if test is None else _read_all("test", test, n_rows)
-    if train is None:
-        return tuple(_leave_out(rows, k, n_rows) for k, rows in enumerate(tested or (), start=1))
+    if train is None:  # all rows but the tested ones
+        others = []
+        for number, rows in enumerate(tested or (), start=1):
+            kept = np.ones(n_rows, dtype=np.bool_)
+            kept[rows] = False
+            if not kept.any():
+                msg = f"test {number} has all {n_rows} rows, which leaves none to train on; give train as well"
+                raise BadSettingError(msg)
+            others.append(np.flatnonzero(kept))
+        return tuple(others)
     trained = _read_all("train", train, n_rows)
-    if tested is not None:
-        _require_apart(trained, tested, n_rows)
+    if tested is None:
+        return trained
+    # no row may be both trained and tested on
+    if len(trained) != len(tested):
+        msg = (
+            f"train has the rows of {len(trained)} trainings, test of {len(tested)}; give both for "
+            "each, or leave test out"
+        )
+        raise BadSettingError(msg)
+    for number, (own, other) in enumerate(zip(trained, tested, strict=True), start=1):
+        has = np.zeros(n_rows, dtype=np.bool_)
+        has[own] = True
+        shared = other[has[other]]
+        if shared.size:
+            msg = (
+                f"training {number} has {np.unique(shared).size} rows both in train and in test, row "
+                f"{int(shared.min())} for one; take them out of one, or leave test out"
+            )
+            raise BadSettingError(msg)
     return trained
 
 
@@ -316,35 +341,3 @@ def _read_rows(called: str, asked: Any, n_rows: int) -> IntArray:
         msg = f"{called} names {beyond}, and the table has {n_rows}: use 0 to {n_rows - 1}"
         raise BadSettingError(msg)
     return found.astype(np.intp)
-
-
-def _leave_out(rows: IntArray, number: int, n_rows: int) -> IntArray:
-    """All other rows."""
-    kept = np.ones(n_rows, dtype=np.bool_)
-    kept[rows] = False
-    if not kept.any():
-        msg = f"test {number} has all {n_rows} rows, which leaves none to train on; give train as well"
-        raise BadSettingError(msg)
-    return np.flatnonzero(kept)
-
-
-def _require_apart(
-    trained: tuple[IntArray, ...], tested: tuple[IntArray, ...], n_rows: int
-) -> None:
-    """Refuse rows that a training was both trained and tested on."""
-    if len(trained) != len(tested):
-        msg = (
-            f"train has the rows of {len(trained)} trainings, test of {len(tested)}; give both for "
-            "each, or leave test out"
-        )
-        raise BadSettingError(msg)
-    for number, (own, other) in enumerate(zip(trained, tested, strict=True), start=1):
-        has = np.zeros(n_rows, dtype=np.bool_)
-        has[own] = True
-        shared = other[has[other]]
-        if shared.size:
-            msg = (
-                f"training {number} has {np.unique(shared).size} rows both in train and in test, row "
-                f"{int(shared.min())} for one; take them out of one, or leave test out"
-            )
-            raise BadSettingError(msg)

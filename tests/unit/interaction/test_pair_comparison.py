@@ -34,10 +34,10 @@ def setting(model, rows=ROWS):
 @pytest.mark.parametrize("method", ["h", "greenwell"])
 def test_pairs_that_do_not_interact_have_nothing(method):
     asker, rows, features, asked = setting(lambda z: z[:, 0] * z[:, 1] + z[:, 2])
-    found = compute_pair_strengths(asker, rows, features, every_pair(3), method)
-    assert [p.names for p in found.pairs] == [("x0", "x1"), ("x0", "x2"), ("x1", "x2")]
-    assert found.pairs[0].strength > 0.2
-    assert [p.strength for p in found.pairs[1:]] == [0.0, 0.0]
+    found, pairs, _ = compute_pair_strengths(asker, rows, features, every_pair(3), method)
+    assert [p.names for p in pairs] == [("x0", "x1"), ("x0", "x2"), ("x1", "x2")]
+    assert pairs[0].strength > 0.2
+    assert [p.strength for p in pairs[1:]] == [0.0, 0.0]
     assert found.variance[0] == pytest.approx(np.var(ROWS[:, 0] * ROWS[:, 1] + ROWS[:, 2]))
     assert (
         found.n_asked == sum(asked) == count_strength_queries(features, every_pair(3), 60, method)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rhale.stability.overlap import DOUBT, Overlap, mean_factor, row_share
+from rhale.stability.overlap import ROW_SHARE_PRIOR, Overlap, mean_factor, row_share
 from rhale.stability.splits import Scheme
 
 N_ROWS = 200
@@ -45,7 +45,7 @@ def test_chance_of_every_training_counts_by_what_the_design_tells(name):
 
     found = row_share(np.eye(overlap.n_trainings), overlap)
 
-    assert found == pytest.approx(DOUBT / (told + DOUBT))
+    assert found == pytest.approx(ROW_SHARE_PRIOR / (told + ROW_SHARE_PRIOR))
 
 
 def test_a_mixture_is_told_apart():
@@ -55,7 +55,7 @@ def test_a_mixture_is_told_apart():
     chance = np.eye(n) - 1 / n
     mixed = 0.3 * rows * ((n - 1) / np.trace(rows)) + 0.7 * chance
 
-    assert row_share(mixed, overlap) == pytest.approx(1 - 0.7 * told / (told + DOUBT))
+    assert row_share(mixed, overlap) == pytest.approx(1 - 0.7 * told / (told + ROW_SHARE_PRIOR))
 
 
 def test_one_round_of_folds_tells_nothing_and_all_goes_with_the_rows():
