@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.models.questions import PairQuestion, PairReply, PairSide
 
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rhale.interaction.cells import PairAxis
-from rhale.interaction.moments import find_filling, measure_pair
+from rhale.interaction.moments import PairAxis, find_filling, measure_pair
 from rhale.interaction.strength import PairFit
 
 

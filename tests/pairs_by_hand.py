@@ -5,8 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from rhale.interaction.cells import PairAxis
-from rhale.interaction.moments import measure_pair
+from rhale.interaction.moments import PairAxis, measure_pair
 from rhale.interaction.pair_effect import PairEffect
 from rhale.interaction.pair_profile import PairProfile
 from rhale.interaction.result import Interactions

@@ -19,7 +19,7 @@ from tests.pair_rows_by_hand import (
 )
 from tests.properties.strategies import WEIGHTS, generators
 
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.strength import PairFit, find_squares
 
 few = settings(max_examples=20, deadline=None)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.properties.strategies import generators, models, seeds
 
 import rhale
-from rhale.stability.overlap import Overlap
-from rhale.stability.replication import replicate
+from rhale.stability.replication import Overlap, replicate
 from rhale.stability.splits import Scheme
 
 N_ROWS, N_MODELS = 60, 4

@@ -18,14 +18,13 @@ from rhale.effects.profile import Profile
 from rhale.effects.result import Result
 from rhale.effects.staircase import Staircase
 from rhale.effects.table import Missing
-from rhale.interaction.cells import PairAxis
-from rhale.interaction.moments import measure_pair
+from rhale.interaction.moments import PairAxis, measure_pair
 from rhale.interaction.pair_effect import PairEffect, PairIndex
 from rhale.interaction.result import Interactions
 from rhale.interaction.strength import PairFit, Square
 from rhale.regions.result import Region, RegionTree, Split
-from rhale.stability.overlap import Overlap
 from rhale.stability.refit_effect import RefitEffect
+from rhale.stability.replication import Overlap
 
 
 def make(levels, step, *, name="city", output="y0", rows=10, noise=0.0, edges=None, **fields):

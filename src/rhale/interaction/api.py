@@ -146,7 +146,7 @@ def interactions(
     signed = sign(explanation) if is_kept and isinstance(explanation, Explanation) else ""
     pairing = PairSettings(pairs, method, cells, reading, smooth, signed)
     model, response = read_model_and_response(model, response)
-    response, told = choose_response(model, response)
+    response, told = choose_pair_response(model, response)
     asked = Settings(
         features=list_features_of_pairs(features, pairing),
         bins=pairing.bins,
@@ -193,7 +193,7 @@ def read_model_and_response(model: Any, response: str) -> tuple[Any, Response]:
     return unbind(read_model(model), word)
 
 
-def choose_response(model: Any, response: Response) -> tuple[Response, tuple[Note, ...]]:
+def choose_pair_response(model: Any, response: Response) -> tuple[Response, tuple[Note, ...]]:
     """Take the margin of trees that classify, unless another answer was asked for; and say why."""
     if response == "auto" and has_margin(model):
         return "margin", (ON_THE_MARGIN,)
@@ -239,7 +239,7 @@ def explain_pairs(model: Any, data: Any, asked: Settings) -> Interactions | None
     paired = replace(paired, response=response)
     if response == "auto" and has_margin(model):  # as for one feature; said in the record
         paired = replace(paired, response="predict_proba")
-    return trace_pairs(model, data, paired, choose_response(model, paired.response)[1])
+    return trace_pairs(model, data, paired, choose_pair_response(model, paired.response)[1])
 
 
 def convert_bins_to_cells(bins: Any) -> Any:

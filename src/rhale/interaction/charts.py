@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.pair_profile import (
     PairSection,
     PairSurface,

@@ -15,8 +15,7 @@ from rhale.effects.result import normal_quantile
 from rhale.effects.statistics import Size, Statistics, gather_statistics, read_cells, read_levels
 from rhale.effects.table import UNDEFINED, Columns, name_places
 from rhale.errors import BadSettingError
-from rhale.interaction.cells import PairAxis
-from rhale.interaction.moments import PairMoments, average_mixed_differences
+from rhale.interaction.moments import PairAxis, PairMoments, average_mixed_differences
 from rhale.interaction.strength import PairFit, Reading, Square
 from rhale.naming import find_level
 from rhale.output.doors import draw_surface_lazily, show_pair

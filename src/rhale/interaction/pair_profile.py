@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rhale.effects.table import UNDEFINED, Columns
-from rhale.interaction.cells import PairAxis
-from rhale.interaction.moments import PairMoments
+from rhale.interaction.moments import PairAxis, PairMoments
 from rhale.interaction.pair_effect import (
     ESTIMATOR_NAMES,
     PairEffect,

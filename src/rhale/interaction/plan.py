@@ -16,23 +16,21 @@ from rhale.effects.local.measure import chances
 from rhale.effects.local.queries import BatchedModel
 from rhale.errors import LOG, BadSettingError
 from rhale.features.feature import Columns, Feature
-from rhale.interaction.cells import PairAxis, PairCells
-from rhale.interaction.greenwell import (
+from rhale.interaction.h_statistic import (
     GREENWELL_POINTS,
     GreenwellIndices,
-    choose_grid_points,
-    conclude_greenwell,
-    greenwell_indices,
-    note_greenwell,
-)
-from rhale.interaction.h_statistic import (
     HStatistics,
     WholeRows,
+    choose_grid_points,
+    conclude_greenwell,
     conclude_h,
     count_h_rows,
+    greenwell_indices,
     h_statistics,
+    note_greenwell,
     note_h,
 )
+from rhale.interaction.moments import PairAxis, PairCells
 from rhale.interaction.pair_effect import PairIndex, Way
 from rhale.interaction.settings import FEW_PAIR_ROWS, MeasuredPairMethod, PairSettings
 from rhale.models.dependences import DependenceQuestion, normalise_row_weights

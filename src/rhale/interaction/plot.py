@@ -22,7 +22,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.effects.curve import middles
 from rhale.effects.result import Trace
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.pair_effect import PairMethod
 from rhale.naming import find_feature
 from rhale.output.labels import NO_CAPTIONS, Captions

@@ -12,8 +12,7 @@ from rhale.effects.binning.cells import Closed
 from rhale.effects.binning.moments import LARGEST_SQUARABLE
 from rhale.effects.schema import MAX_AXIS_VALUE, MAX_TOTAL_WEIGHT
 from rhale.errors import BadFileError, BadSettingError
-from rhale.interaction.cells import PairAxis
-from rhale.interaction.moments import POWERS, PairMoments
+from rhale.interaction.moments import POWERS, PairAxis, PairMoments
 from rhale.interaction.pair_effect import PairEffect, PairIndex, PairMethod, PairResult, Way
 from rhale.interaction.pair_profile import PairProfile
 from rhale.interaction.strength import Reading, Square

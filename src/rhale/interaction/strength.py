@@ -14,11 +14,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from rhale.interaction.cells import PairAxis
 from rhale.interaction.moments import (
     POWERS,
     Covariances,
     Filling,
+    PairAxis,
     PairMoments,
     PairSteps,
     average_steps,

@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from rhale.effects.quadrature import NODE_WEIGHTS, NODES
-from rhale.interaction.cells import PairAxis
-from rhale.interaction.moments import POWERS, Filling, PairSteps, step_areas
+from rhale.interaction.moments import POWERS, Filling, PairAxis, PairSteps, step_areas
 from rhale.stats.arrays import FloatArray, IntArray
 
 Power = tuple[int, int]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhale.interaction.cells import CellPositions, PairAxis
+from rhale.interaction.moments import CellPositions, PairAxis
 from rhale.stats.arrays import FloatArray, IntArray
 
 

@@ -56,8 +56,8 @@ from rhale.naming import answering_unknown, find_feature
 from rhale.output.note import Note, as_notes
 from rhale.pipeline import Run, conclude, open_run, say_settings
 from rhale.settings import USUAL_BINS, Settings, name_keys
-from rhale.stability.overlap import Overlap
 from rhale.stability.refit_effect import RefitPair
+from rhale.stability.replication import Overlap
 from rhale.stability.result import Failure, Refits, lighten
 from rhale.stability.splits import Scheme, check_indices
 from rhale.stats.arrays import IntArray

@@ -16,8 +16,8 @@ from rhale.effects.result import Result, heights, normal_quantile, reach
 from rhale.effects.table import Columns, write_place
 from rhale.output.times import AxisKind
 from rhale.regions.result import RegionTree, Split
-from rhale.stability.overlap import Overlap
 from rhale.stability.refit_effect import RefitEffect, deviation_over_refits, mean_over_refits
+from rhale.stability.replication import Overlap
 from rhale.stats.arrays import BoolArray, FloatArray
 
 ERROR_INTERVAL_LEVEL, N_ERROR_POINTS = 0.95, 33  # of the intervals by which errors are read

@@ -30,8 +30,7 @@ from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note
 from rhale.output.number_format import write_between, write_number
 from rhale.output.times import ColumnKind
-from rhale.stability.overlap import Overlap, mean_factor
-from rhale.stability.replication import Replication, replicate
+from rhale.stability.replication import Overlap, Replication, mean_factor, replicate
 from rhale.stats.arrays import FloatArray
 from rhale.stats.distributions import student_quantile
 from rhale.stats.records import freeze, same_fields
@@ -743,7 +742,7 @@ class RefitPair:
         Examples
         --------
         >>> import numpy as np, rhale
-        >>> from rhale.stability.overlap import Overlap
+        >>> from rhale.stability.replication import Overlap
         >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(100, 2))
         >>> found = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
         >>> RefitPair.of([found, found], Overlap.independent(2)).strength_between

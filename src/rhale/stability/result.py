@@ -21,8 +21,8 @@ from rhale.output.labels import Captions, caption
 from rhale.output.note import as_notes
 from rhale.stability import table
 from rhale.stability.compare import AxisSample, compare_trainings, lighten_result, tabulate_rules
-from rhale.stability.overlap import Overlap
 from rhale.stability.refit_effect import RefitEffect, RefitPair, rank_pairs
+from rhale.stability.replication import Overlap
 from rhale.stability.table import (
     find_correlated,
     part_rows,

@@ -40,8 +40,8 @@ from rhale.output.storage.values import (
     refuse_file_content,
 )
 from rhale.regions.storage import region_records
-from rhale.stability.overlap import Overlap
 from rhale.stability.refit_effect import RefitPair
+from rhale.stability.replication import Overlap
 from rhale.stats.arrays import FloatArray
 
 # --- Refits as files hold them: what all trainings share once, and no models

@@ -3,8 +3,8 @@ import pytest
 from tests.unit.effects.askers import asker_for
 
 from rhale.data import open_table
-from rhale.interaction.cells import PairAxis
 from rhale.interaction.differences import n_corners, predict_corners
+from rhale.interaction.moments import PairAxis
 from rhale.models.questions import PairSide
 
 CELLS = PairAxis(np.array([0.0, 1.0, 4.0]))

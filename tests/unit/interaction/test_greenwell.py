@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.unit.effects.askers import asker_for
 
 from rhale.data import open_table
-from rhale.interaction.greenwell import (
+from rhale.interaction.h_statistic import (
     GridSide,
     choose_grid_points,
     conclude_greenwell,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 
 
 def test_rows_of_numbers_stand_in_cells_and_rows_of_levels_on_nodes():

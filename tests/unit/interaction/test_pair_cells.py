@@ -4,7 +4,7 @@ from tests.pair_rows_by_hand import PairRows
 
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.fixed import Quantile
-from rhale.interaction.cells import PairAxis, PairCells, cell_shares
+from rhale.interaction.moments import PairAxis, PairCells, cell_shares
 
 
 def axis_of(x):

@@ -9,7 +9,7 @@ from tests.pairs_by_hand import grid, make_axis, make_pair
 
 import rhale
 from rhale.errors import BadSettingError
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.pair_effect import PairEffect, PairIndex, read_places
 from rhale.interaction.result import Interactions
 from rhale.interaction.strength import PairFit

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from matplotlib.figure import Figure
 
 from rhale.errors import UnknownFeatureError
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.plot import (
     DrawnPairFeature,
     choose_levels,

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.interaction.cells import CellPositions, PairAxis
-from rhale.interaction.moments import find_bends, measure_main
+from rhale.interaction.moments import CellPositions, PairAxis, find_bends, measure_main
 
 CELLS = PairAxis(np.array([0.0, 1.0, 3.0]))
 LEVELS = PairAxis(np.arange(3.0), ("a", "b", "c"))

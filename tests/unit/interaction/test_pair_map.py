@@ -8,7 +8,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import rhale
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.plot import half_way, plot_pair_lines, plot_pair_map, tell_strength
 from rhale.output import colours
 from rhale.output.labels import Captions

@@ -9,7 +9,6 @@ from tests.unit.report.pair_cases import (
     with_levels,
 )
 
-from rhale.interaction.cells import PairAxis
 from rhale.interaction.charts import (
     choose_ticks,
     lines_of,
@@ -21,6 +20,7 @@ from rhale.interaction.charts import (
     write_fixed_value,
     write_pair_value,
 )
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.pair_profile import cut_sections, read_surface_cells
 
 

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rhale.errors import BadSettingError
-from rhale.interaction.cells import PairAxis
-from rhale.interaction.moments import measure_pair
+from rhale.interaction.moments import PairAxis, measure_pair
 from rhale.interaction.pair_profile import PairProfile
 from rhale.output.note import Note
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.report.pair_cases import make_pair, three_numbers, with_a_hole, with_levels
 
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.pair_effect import PairIndex
 from rhale.interaction.pair_profile import (
     change_apart,

@@ -11,7 +11,7 @@ from tests.unit.report.pair_cases import (
     with_levels,
 )
 
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.pair_profile import cut_sections
 from rhale.interaction.report import contrast, contrast_middle, shared_nodes, tell_pair
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.plot import (
     DrawnPairFeature,
     draw_row_density,

@@ -14,7 +14,7 @@ from tests.pair_rows_by_hand import (
     twisted,
 )
 
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.interaction.strength import PairFit, find_squares
 
 each_kind = pytest.mark.parametrize("kinds", KINDS)

@@ -6,8 +6,7 @@ from tests.pairs_by_hand import as_profile, grid, make_axis, make_interactions, 
 
 from rhale.errors import BadFileError, BadSettingError
 from rhale.interaction import storage
-from rhale.interaction.cells import PairAxis
-from rhale.interaction.moments import measure_pair
+from rhale.interaction.moments import PairAxis, measure_pair
 from rhale.interaction.pair_effect import PairIndex
 from rhale.interaction.storage import (
     FilledPairCells,

@@ -10,8 +10,7 @@ import pytest
 import rhale
 from rhale.effects.store import FORMAT, VERSION, pack_interactions
 from rhale.errors import BadFileError, BadSettingError
-from rhale.interaction.cells import PairAxis
-from rhale.interaction.moments import PairMoments
+from rhale.interaction.moments import PairAxis, PairMoments
 from rhale.interaction.pair_profile import PairProfile
 from rhale.interaction.storage import PAIR_RECORDS, fill_profile_cells, list_profile_cells
 from rhale.output.storage.values import RECORD, written_fields

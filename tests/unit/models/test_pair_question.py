@@ -1,6 +1,6 @@
 import numpy as np
 
-from rhale.interaction.cells import PairAxis
+from rhale.interaction.moments import PairAxis
 from rhale.models.questions import PairQuestion, PairSide
 
 

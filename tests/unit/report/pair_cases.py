@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from rhale.interaction.cells import PairAxis
-from rhale.interaction.moments import measure_pair
+from rhale.interaction.moments import PairAxis, measure_pair
 from rhale.interaction.pair_effect import PairEffect
 from rhale.interaction.result import Interactions
 from rhale.interaction.strength import PairFit, find_squares

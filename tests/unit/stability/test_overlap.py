@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.stability.overlap import Overlap, as_deviations
+from rhale.stability.replication import Overlap, as_deviations
 from rhale.stability.splits import Scheme
 
 N_ROWS, N_DRAWS = 60, 40_000

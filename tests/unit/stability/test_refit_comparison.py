@@ -12,7 +12,7 @@ from rhale.stability.compare import (
     mean_square_error,
     multiply_curves,
 )
-from rhale.stability.overlap import Overlap
+from rhale.stability.replication import Overlap
 
 OVERLAP = Overlap.of(TRAIN, N_ROWS)
 

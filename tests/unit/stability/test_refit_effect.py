@@ -4,8 +4,8 @@ import pytest
 from tests.unit.effects.refitted import N_ROWS, SLOPES, TRAIN, make_table, refit_lines
 
 import rhale
-from rhale.stability.overlap import Overlap, mean_factor
 from rhale.stability.refit_effect import deviation_over_refits, mean_over_refits
+from rhale.stability.replication import Overlap, mean_factor
 
 stats = pytest.importorskip("scipy.stats")
 METHODS = ["rhale", "ale", "pdp", "ice", "mplot"]

@@ -3,9 +3,8 @@ import pytest
 from tests.unit.effects.refitted import N_ROWS, SLOPES, TRAIN
 
 import rhale
-from rhale.stability.overlap import Overlap, mean_factor
 from rhale.stability.refit_effect import RefitPair, compare_surfaces
-from rhale.stability.replication import replicate
+from rhale.stability.replication import Overlap, mean_factor, replicate
 
 stats = pytest.importorskip("scipy.stats")
 

@@ -8,8 +8,8 @@ from tests.unit.effects.with_regions import alone
 import rhale
 from rhale.regions.result import Split
 from rhale.stability.compare import find_splits, name_levels, tabulate_rules
-from rhale.stability.overlap import Overlap
 from rhale.stability.refit_effect import RefitEffect
+from rhale.stability.replication import Overlap
 
 DEEP = Split(1, "age", 1, 70.0, share=0.1)
 SEX = {"threshold": None, "levels": ("f",), "others": ("m", "x"), "share": 0.2}

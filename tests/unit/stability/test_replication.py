@@ -1,8 +1,13 @@
 import numpy as np
 import pytest
 
-from rhale.stability.overlap import Overlap, as_deviations
-from rhale.stability.replication import NOT_KNOWN, estimate_effective_rank, replicate
+from rhale.stability.replication import (
+    NOT_KNOWN,
+    Overlap,
+    as_deviations,
+    estimate_effective_rank,
+    replicate,
+)
 from rhale.stability.splits import Scheme
 
 stats = pytest.importorskip("scipy.stats")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rhale.stability.overlap import ROW_SHARE_PRIOR, Overlap, mean_factor, row_share
+from rhale.stability.replication import ROW_SHARE_PRIOR, Overlap, mean_factor, row_share
 from rhale.stability.splits import Scheme
 
 N_ROWS = 200

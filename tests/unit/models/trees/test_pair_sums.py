@@ -12,8 +12,7 @@ pytest.importorskip("numba")
 from tests.pair_corners import ask_pairs, ask_side, levels_of
 
 from rhale.errors import RhaleError
-from rhale.interaction.cells import CellPositions, PairAxis
-from rhale.interaction.moments import measure_pair
+from rhale.interaction.moments import CellPositions, PairAxis, measure_pair
 from rhale.models.trees.pair_links import add_pair, measure_pairs
 
 CELLS = PairAxis(np.array([-3.0, -0.5, 0.0, 1.5, 3.5]))  # a few rows lie outside
