@@ -194,7 +194,7 @@ def read_model_and_response(model: Any, response: str) -> tuple[Any, Response]:
 
 
 def choose_pair_response(model: Any, response: Response) -> tuple[Response, tuple[Note, ...]]:
-    """Take the margin of trees that classify, unless another answer was asked for; and say why."""
+    """Choose the margin of classifying tree ensembles unless the user names a response; with a note."""
     if response == "auto" and has_margin(model):
         return "margin", (ON_THE_MARGIN,)
     return response, (ON_PROBABILITIES,) if gives_probabilities(model, response) else ()
@@ -243,7 +243,7 @@ def explain_pairs(model: Any, data: Any, asked: Settings) -> Interactions | None
 
 
 def convert_bins_to_cells(bins: Any) -> Any:
-    """Bins of `explain` as cells of pairs: a number stands for equal widths."""
+    """Convert bins of `explain` to cells of pairs: a number means equal widths."""
     if isinstance(bins, Mapping):
         return {feature: convert_bins_to_cells(asked) for feature, asked in bins.items()}
     is_number = isinstance(bins, int | np.integer) and not isinstance(bins, bool)
@@ -251,7 +251,7 @@ def convert_bins_to_cells(bins: Any) -> Any:
 
 
 def pairs_among(features: Any) -> list[Any] | None:
-    """Pairs that stand where features are named; None where there is none."""
+    """Pairs among the named features; None where there is none."""
     if isinstance(features, str) or not isinstance(features, Sequence):
         return None
     pairs = [one for one in features if isinstance(one, tuple | list)]
@@ -269,7 +269,7 @@ class PairChoice:
     pairs: IntArray  # (n_pairs, 2): places among the features
     # Effects by which they were chosen, where that was needed
     explanation: Explanation | None = None
-    asked: int = 0  # rows that the model was asked about to choose them
+    asked: int = 0  # rows that were predicted to choose them
     next_pass: int = SECOND_LOOK  # number of the pass in which they are measured
     notes: tuple[Note, ...] = ()  # what was left out
 
@@ -281,7 +281,7 @@ def choose_pairs(
     manner: PairEstimation,
     explanation: Explanation | None,
 ) -> PairChoice:
-    """Take the pairs that were asked for, or look which ones are worth it."""
+    """Choose the pairs to measure: the requested ones, all, or those that the screen ranks first."""
     pairing = require_pairing(run.asked.pairing)
     names, n_rows = [f.name for f in columns.features], columns.survey.n_rows
     named, n_pairs = list_requested_pairs(names, pairing), len(names) * (len(names) - 1) // 2

@@ -36,7 +36,7 @@ def list_side_values(side: PairSide, chunk: Chunk) -> SideValues:
 
 
 def n_corners(first: PairSide, second: PairSide) -> int:
-    """Rows that the model is asked about for each row of a pair."""
+    """Predictions for each row of a pair."""
     return int(
         np.prod([3 if s.axis.is_levels and s.axis.n_steps > 1 else 2 for s in (first, second)])
     )

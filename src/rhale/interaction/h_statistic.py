@@ -43,20 +43,15 @@ class HStatistics:
 
     columns: tuple[int, ...]  # the features, by their columns
     pairs: tuple[Pair, ...]  # two columns each
-    # numerator, denominator: (n_pairs, n_outputs): mean squares over the rows of F_jk - F_j - F_k
-    # and of F_jk, centred
-    numerator: FloatArray
-    denominator: FloatArray
+    numerator: FloatArray  # (n_pairs, n_outputs): mean square over the rows of F_jk - F_j - F_k
+    denominator: FloatArray  # (n_pairs, n_outputs): mean square of F_jk, centred
     importance: FloatArray  # (n_columns, n_outputs): deviation over the rows of F_j
-    # (n_columns, n_outputs): mean square of F - F_j - F_rest: what a feature does together with
-    # any others
+    # (n_columns, n_outputs): mean square of F - F_j - F_rest, all interactions of a feature
     overall: FloatArray
     variance: FloatArray  # (n_outputs,): of the predictions of the rows
-    # n_rows, n_asked: rows that everything is averaged over, and rows that the model was asked
-    # about
-    n_rows: int
-    n_asked: int
-    source: DependenceSource  # whether the leaves of trees were counted, or the model was asked row by row
+    n_rows: int  # rows that everything is averaged over
+    n_asked: int  # rows that were predicted
+    source: DependenceSource  # counted in leaves, or predicted
 
     @property
     def strength(self) -> FloatArray:
@@ -88,15 +83,14 @@ def h_statistics(
     pairs: Sequence[Pair],
     weights: FloatArray | None = None,
 ) -> HStatistics:
-    """Find H of pairs of features, averaged over some rows and read at them.
+    """H of pairs of columns, averaged over the rows of a chunk and evaluated at them.
 
-    Shapes: `weights` (n_rows,).
+    Some hundreds of rows for any model, some thousands for trees; `weights` (n_rows,) are 1 if None.
     """
-    # F_j(x) is the mean answer over the rows with x_j held at x, centred. H² of a pair is the
-    # mean square of F_jk - F_j - F_k over that of F_jk, at the rows themselves (Friedman, Popescu
-    # 2008); its numerator under 1e-10 of the variance of the predictions is 0, as rounding makes
-    # such. Any model: n + n² (2 n_columns + n_pairs) rows are asked. Trees whose answers are sums
-    # of leaves: none but n, in time linear in the rows.
+    # F_j(x) is the mean prediction over the rows with x_j held at x, centred. H^2 of a pair is the
+    # mean square of F_jk - F_j - F_k over that of F_jk, at the rows themselves (Friedman & Popescu
+    # 2008); a numerator under 1e-10 of the variance of the predictions is rounding, and 0. Cost: n + n^2
+    # (2 n_columns + n_pairs) predictions; of trees whose outputs are sums of leaves n, in linear time.
     shares = normalise_row_weights(chunk.n_rows, weights)
     places = {column: place for place, column in enumerate(columns)}
     wanted = np.array([[places[a], places[b]] for a, b in pairs], dtype=np.intp).reshape(-1, 2)
@@ -142,7 +136,7 @@ def zero_rounding_numerators(squares: FloatArray, variance: FloatArray) -> Float
 
 
 def count_h_rows(n_rows: int, n_columns: int, n_pairs: int) -> int:
-    """Rows that a model that is no tree is asked about."""
+    """Rows to predict for H of a model that is no tree ensemble."""
     return n_rows + n_rows**2 * (2 * n_columns + n_pairs)
 
 
@@ -270,9 +264,8 @@ class GreenwellIndices:
     # (n_sides, n_outputs): variation of each feature's own partial dependence over its points
     importance: FloatArray
     variance: FloatArray  # (n_outputs,): of the predictions of the rows
-    # n_rows, n_asked: rows that are averaged over, and rows that the model was asked about
-    n_rows: int
-    n_asked: int
+    n_rows: int  # rows that are averaged over
+    n_asked: int  # rows that were predicted
 
 
 def choose_grid_points(
@@ -300,7 +293,7 @@ def greenwell_indices(
 ) -> GreenwellIndices:
     """Find Greenwell's index of pairs of features from two-way partial dependences.
 
-    Shapes: `weights` (n_rows,).
+    `weights` (n_rows,) are 1 if None.
     """
     # Greenwell, Boehmke, McCarthy (2018): the standard deviation along one feature of the
     # standard deviation along the other of their partial dependence; both ways, averaged. A

@@ -399,8 +399,7 @@ def _slice_by_direction(sides: Sides) -> list[tuple[slice, slice]]:
 def step_covariances(weight: FloatArray, spread: FloatArray, sides: Sides) -> Covariances:
     """Covariances of mean differences over steps, from those of the means of cells.
 
-    Shapes: `weight` (n_pairs, n_cells, n_cells), `spread` (n_pairs, n_cells, n_cells, n_ways,
-    n_ways).
+    `weight` has shape (n_pairs, n_cells, n_cells), `spread` (n_pairs, n_cells, n_cells, n_ways, n_ways).
     """
     if not any(sides):
         every = np.flatnonzero(weight.ravel() > 0)
@@ -458,7 +457,7 @@ def find_growth(sums: FloatArray, free: FloatArray, scale: FloatArray) -> FloatA
     n_cells) degrees of freedom; `scale` are squared areas.
     """
     # Differences of a smooth function grow with the area, those of trees hardly do: they jump as
-    # far in a narrow cell as in a wide one. What small cells tell, taken for slopes, would make
+    # far in a narrow cell as in a wide one. Variances of small cells, taken for slopes, would make
     # wide ones with few rows look as if nothing were known there. Of some powers the likeliest is
     # taken (maximum likelihood), each cell's squares being those of normal deviates.
     ways = range(sums.shape[-1])

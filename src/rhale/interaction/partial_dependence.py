@@ -78,13 +78,13 @@ class PairTracing:
 
     @property
     def n_points(self) -> int:
-        """Rows that the model is asked about for each row."""
+        """Predictions for each row."""
         nodes = [side.axis.nodes.size for side in self.plan.sides]
         n_grids = sum(nodes[first] * nodes[second] for first, second in self.plan.pairs)
         return int(1 + sum(nodes) + n_grids)
 
     def chunk_rows(self, batch_rows: int) -> int:
-        """Rows in a chunk: few, as an interruption loses what was asked about one."""
+        """Rows in a chunk: few, since an interruption loses the predictions of one."""
         return min(batch_rows, MAX_PAIR_TRACING_ROWS)
 
     def __call__(self, chunk: Chunk) -> DependenceSums:

@@ -84,7 +84,7 @@ class PairPlan:
     ways: tuple[Way, ...]  # how the differences of each pair are found
 
     def question(self, chunk: Chunk, key: KeyArray) -> PairQuestion:
-        """What is asked about a chunk."""
+        """The pairs, and the cells of the rows of one chunk."""
         return PairQuestion(tuple(side.ask(chunk, key) for side in self.sides), self.pairs)
 
     def places(self, way: Way) -> IntArray:
@@ -156,10 +156,10 @@ class PairEstimation:
     """How the differences of pairs are found."""
 
     usual: Way  # where nothing speaks against it
-    # Features for which it does not work: columns that mix before trees, slopes that are zero
-    # although predictions move
+    # features for which it does not work: columns that are mixed before the trees, gradients that are
+    # zero although predictions change
     refused: frozenset[int] = frozenset()
-    asked: int = 0  # rows that were asked to find out
+    asked: int = 0  # rows that were predicted to find out
     notes: tuple[Note, ...] = ()  # why it is not another way
 
     @property
@@ -189,7 +189,7 @@ class PairEstimation:
 def choose_pair_estimation(
     columns: Columns, asker: BatchedModel, settings: Settings
 ) -> PairEstimation:
-    """Trees are walked, slopes taken where they are to be trusted, all others asked."""
+    """Choose tree walks, gradients where they pass the checks, or predictions at corners."""
     predictor, features = asker.predictor, columns.features
     if predictor.walker is not None and predictor.walks_pairs:
         mixed = [f.place for f in features if not predictor.walker.sees(f.column)]
@@ -243,7 +243,7 @@ def warn_of_cost(manner: PairEstimation, n_pairs: int, n_rows: int, asked: PairS
 
 
 def describe_screen(n_measured: int, n_pairs: int, n_asked: int) -> tuple[Note, ...]:
-    """Say which pairs were left out, and how many rows the model would be asked about for all."""
+    """Note which pairs were left out, and how many predictions all pairs would take."""
     if n_measured >= n_pairs:
         return ()
     price = f", and asks the model about {n_asked:,} rows" if n_asked else ""
@@ -265,7 +265,7 @@ def describe_rows(n_rows: int, asked: PairSettings) -> tuple[Note, ...]:
 def count_pair_queries(
     manner: PairEstimation, n_pairs: int, n_rows: int, asked: PairSettings
 ) -> int:
-    """Rows that a model is asked about for all pairs; 0 where pairs have no price of their own."""
+    """Predictions that all pairs take; 0 where more pairs cost hardly more."""
     return 4 * n_pairs * n_rows if manner.is_dear and asked.method == "ale" else 0
 
 
@@ -292,7 +292,7 @@ def count_whole_rows(
 def count_strength_queries(
     features: Sequence[Feature], pairs: IntArray, n_rows: int, method: MeasuredPairMethod
 ) -> int:
-    """Rows that a model will be asked about, at most: where its leaves cannot be counted."""
+    """Upper bound of the predictions: those of a model whose leaves cannot be counted."""
     if method == "h":
         return count_h_rows(n_rows, len(features), len(pairs))
     sizes = [GREENWELL_POINTS if f.levels is None else f.levels.size for f in features]

@@ -31,8 +31,8 @@ class PairSettings:
     cells: Any = None  # cells of numbers
     reading: Reading = "rows"  # where rows count
     smooth: bool = False  # whether slopes of neighbouring cells are evened out
-    # Sign of the effects by which pairs are chosen, where work is kept; finished work of other
-    # pairs is another run's
+    # fingerprint of the effects by which pairs are chosen, for checkpoints: finished work of other
+    # pairs belongs to another run
     explanation: str = ""
 
     def __post_init__(self) -> None:
@@ -112,7 +112,7 @@ class PairSettings:
 
 
 def read_pairs(pairs: Any) -> str | int | tuple[tuple[FeatureKey, FeatureKey], ...] | None:
-    """Check which pairs are asked for."""
+    """Check the argument `pairs`."""
     if pairs is None or (isinstance(pairs, str) and pairs == "all"):
         return pairs
     if isinstance(pairs, int | np.integer) and not isinstance(pairs, bool):

@@ -21,9 +21,8 @@ SHAP_ROUNDING = 1e-10  # of the variance of the predictions: smaller squares are
 
 @dataclass(frozen=True, eq=False)
 class ShapPairs:
-    """What SHAP interaction values say about pairs."""
+    """Strengths of pairs from SHAP interaction values."""
 
-    # features, outputs: their names
     features: tuple[str, ...]
     outputs: tuple[str, ...]
     pairs: tuple[PairIndex, ...]  # pairs first, outputs within them

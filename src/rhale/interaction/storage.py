@@ -47,11 +47,11 @@ from rhale.stats.records import same_value
 
 @dataclass(frozen=True, eq=False)
 class FilledProfileCells:
-    """Where rows stand: the cells that have some."""
+    """Rows of a profile, in the cells that have some."""
 
     stands: IntArray  # (n_filled,): which cells they are, numbered row by row
     count: IntArray  # (n_filled,): rows
-    # weight, weight_squares: (n_filled,), or None: of `PairMoments`; None where they are the
+    # (n_filled,), of `PairMoments`; None where they are the
     # counts, as rows without weights have them
     weight: FloatArray | None
     weight_squares: FloatArray | None
@@ -98,7 +98,7 @@ def list_profile_cells(moments: PairMoments) -> FilledProfileCells:
 
 
 def fill_profile_cells(cells: FilledProfileCells, shape: tuple[int, int]) -> PairMoments:
-    """Give the cells their places among all; nobody stands in the others."""
+    """Expand listed cells to all cells; the others have no rows."""
     known = cells.count.astype(np.float64)
     sums = np.zeros((2 + len(POWERS), shape[0] * shape[1]))
     sums[0, cells.stands] = known if cells.weight is None else cells.weight
@@ -124,7 +124,7 @@ class FilledPairCells:
 
     stands: IntArray  # (n_filled,): which cells they are, numbered row by row
     count: IntArray  # (n_filled,): rows
-    # weight, weight_squares: (n_filled,), or None: of `PairMoments`; None where they are the
+    # (n_filled,), of `PairMoments`; None where they are the
     # counts, as rows without weights have them
     weight: FloatArray | None
     weight_squares: FloatArray | None
@@ -241,7 +241,7 @@ def restore_pairs(stored: Sequence[StoredPair | StoredProfile | PairIndex]) -> l
 
 
 def list_filled_cells(moments: PairMoments) -> FilledPairCells:
-    """List the cells that have anything to tell."""
+    """List the cells with any sum that is not zero."""
     n_cells = moments.count.size
     places = moments.places.reshape(len(POWERS), n_cells).T
     mean, products = _by_cell(moments)
@@ -278,7 +278,7 @@ def _by_cell(moments: PairMoments) -> tuple[FloatArray, FloatArray]:
 
 
 def fill_cells(cells: FilledPairCells, shape: tuple[int, int]) -> PairMoments:
-    """Give the cells their places among all, which have nothing to tell."""
+    """Expand listed cells to all cells, with zeros in the others."""
     mean, products = _spread_ways(OtherOutput(cells.mean, cells.products), cells.stands, shape)
     rows = FilledProfileCells(
         **{f.name: getattr(cells, f.name) for f in fields(FilledProfileCells)}
@@ -331,7 +331,7 @@ def _agree_axis(axis: PairAxis, where: str) -> None:
 def _agree_pair_cells(
     cells: FilledPairCells | FilledProfileCells, n_cells: int, where: str
 ) -> None:
-    """Cells are there, in order, and rows stand in them: shares of the way are at most one."""
+    """Cells exist, in order, and positions of rows in them are at most one."""
     if np.any(cells.stands >= n_cells) or np.any(np.diff(cells.stands) <= 0):
         refuse_file_content(f"{where}stands are not cells in order")
     weight = cells.count if cells.weight is None else cells.weight

@@ -47,7 +47,7 @@ class PairStack:
 
     axes: Sequence[Axes]  # both sides of every pair
     moments: Sequence[PairMoments]  # sums of one output of every pair
-    # Whether rows count where they stand, or in the middle of their cell as in R's packages,
+    # whether rows count at their own positions, or in the middle of their cell as in R's packages,
     # where differences instead of slopes are carried over to steps without rows, too
     reading: Reading = "rows"
 

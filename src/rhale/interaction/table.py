@@ -160,7 +160,7 @@ def write_pair_explained_variance(
 ) -> list[str]:
     """Say how much of the variance pairs have, and features alone, each counted by itself.
 
-    Shapes: `pairs`, `singles` (n_outputs,).
+    `pairs` and `singles` (n_outputs,) are shares of the variance; nan where they are not known.
     """
     told = []
     for output, pair, single in list(zip(outputs, pairs, singles, strict=True))[

@@ -287,7 +287,7 @@ def refits(
 
 
 def read_options(options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Settings:
-    """Read what is asked of every training; those at work at the same time have a thread each."""
+    """Settings of every explanation; trainings that run at the same time have a thread each."""
     threads = None if count_jobs(n_jobs) is None else 1
     asked = Settings(**options, seed=seed, n_jobs=threads, partners=False)
     if named := pairs_among(asked.features):
@@ -345,13 +345,13 @@ class SharedFirstPass:
 
 @dataclass(frozen=True, eq=False)
 class RefitRun:
-    """One call at work: what every model is asked, and what trainings share."""
+    """One call at work: the settings of every explanation, and what trainings share."""
 
     data: Any  # rows that are explained
-    asked: Settings  # what is asked of every model
+    asked: Settings  # settings of every explanation
     n_trainings: int  # how many there are to be
     n_jobs: int | None = None  # how many at a time, each in one thread
-    progress: bool | Progress | None = None  # who is told
+    progress: bool | Progress | None = None
     pairs: Any = None  # pairs of features that are measured, too
     are_given: bool = False  # whether models are the user's: none of them may fail
     first_look: SharedFirstPass = field(
@@ -435,7 +435,7 @@ class RefitRun:
         """Axes of the features; surveyed anew if all trainings come from a checkpoint folder."""
         columns = self.first_look.seen
         if columns is None:
-            # what only models of some kinds can be asked says nothing about columns
+            # settings that only some models understand do not concern columns
             asked = replace(self.asked, output=None, response="auto", local="auto", device=None)
             with open_run(lambda rows: np.zeros(len(rows)), self.data, asked) as run:
                 columns = self.first_look.columns(run)
@@ -672,10 +672,10 @@ def read_same_pairs(pairs: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class KeptModels:
-    """Models that can still be asked about pairs."""
+    """Models in memory, for interactions that are measured later."""
 
     models: list[Any] = field(repr=False)  # those that were explained, in order
-    work: RefitRun  # what they were asked
+    work: RefitRun
     overlap: Overlap  # which rows they share
 
     def measure(self, pairs: Any) -> tuple[RefitPair, ...]:

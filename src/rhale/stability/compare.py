@@ -129,7 +129,7 @@ RULE_COLUMNS = (
 
 
 def tabulate_rules(effects: Sequence[RefitEffect]) -> Columns:
-    """One row per feature, output and splitter: in how many trainings it tells rows apart."""
+    """One row per feature, output and splitter: in how many trainings it splits the rows."""
     columns: Columns = {name: [] for name in RULE_COLUMNS}
     for effect in effects:
         found = find_splits(effect)

@@ -57,7 +57,7 @@ class Overlap:
     def of(cls, train: Sequence[IntArray], n_rows: int, units: IntArray | None = None) -> Overlap:
         """Count what trainings have in common.
 
-        Shapes: `units` (n_rows,).
+        `units` (n_rows,) number the group of each row, where rows of a group belong together.
         """
         n_units = n_rows if units is None else int(units.max()) + 1
         shares = np.empty((len(train), n_units))

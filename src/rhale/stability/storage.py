@@ -53,7 +53,7 @@ MAX_STORED_HEIGHTS = 2**26  # of all curves at the sampled rows: half a gigabyte
 
 @dataclass(frozen=True, eq=False)
 class StoredRefitPair:
-    """The fields of a `RefitPair`, but for the rows that trainings share: these stand apart."""
+    """The fields of a `RefitPair`, but for the rows that trainings share: these are stored apart."""
 
     names: tuple[str, str]
     output: str
@@ -62,14 +62,14 @@ class StoredRefitPair:
 
 
 def store_refit_pairs(pairs: Sequence[RefitPair]) -> list[StoredRefitPair]:
-    """Leave out what stands apart."""
+    """Leave out the rows that trainings share."""
     return [StoredRefitPair(p.names, p.output, p.strengths, p.gram) for p in pairs]
 
 
 def restore_refit_pairs(
     stored: Sequence[StoredRefitPair], overlap: Overlap
 ) -> tuple[RefitPair, ...]:
-    """Give pairs what stands apart."""
+    """Make pairs with the rows that trainings share."""
     return tuple(RefitPair(p.names, p.output, p.strengths, p.gram, overlap) for p in stored)
 
 
@@ -134,7 +134,7 @@ def _agree_refit_pair(pair: StoredRefitPair, where: str) -> None:
 
 
 def _agree_kinds(one: Any, first: Any, where: str) -> None:
-    """Results of one feature and output stand at the same places in all trainings."""
+    """Results of one feature and output are at the same places in all trainings."""
     if (one["features"], one["outputs"]) != (first["features"], first["outputs"]):
         refuse_file_content(f"{where} is of other features or outputs than the first training")
     for place, (effect, other) in enumerate(zip(one["effects"], first["effects"], strict=True)):

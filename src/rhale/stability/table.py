@@ -179,7 +179,7 @@ def refit_head(effects: Sequence[RefitEffect], provenance: Mapping[str, Any]) ->
 
 
 def write_rules(effect: RefitEffect) -> str:
-    """Name the features that tell rows apart, and in how many trainings: the verdict on regions."""
+    """Name the features that split the rows, and in how many trainings."""
     found = find_splits(effect)
     named = sorted(found, key=lambda name: -len(found[name]))
     return name_few(
