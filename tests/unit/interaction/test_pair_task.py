@@ -1,5 +1,4 @@
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -124,16 +123,6 @@ def test_rows_that_are_asked_are_counted(rows, way):
     n = len(rows)
     expected = n + (4 + 6 + 6) * n if way == "corners" else n + 3 * 2 * n
     assert sums.asked == sum(asked) == expected
-
-
-def test_answers_that_a_walk_knows_are_not_asked_for(rows):
-    asked = []
-    task, chunk = make_task(rows, "corners", lambda z: asked.append(len(z)) or model(z))
-    asked.clear()
-    found = SimpleNamespace(answers=model(rows)[:, None])
-    answers, n_asked = task.ask_answers(chunk, found)
-    assert answers.variance == pytest.approx(model(rows).var())
-    assert n_asked == len(asked) == 0
 
 
 def test_chunks_add_up(rows):
