@@ -48,7 +48,7 @@ def compare(model, x, weights=None, response="auto"):
         return predictor.walker.predict(given)[:, list(predictor.chosen)]
 
     asked = h_statistics(asker_for(sums, chunk, whole.names), chunk, columns, pairs, weights)
-    assert (found.source, asked.way) == ("leaves", "rows")
+    assert (found.source, asked.source) == ("leaves", "rows")
     assert found.n_asked == N_ROWS
     size = 1 + asked.variance
     for name in ("numerator", "denominator", "importance"):
