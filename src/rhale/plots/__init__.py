@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from rhale.comparison.overlay import plot_compare
-from rhale.interaction.plot import plot_pair_lines, plot_pair_map
-from rhale.interaction.plot_all import plot_interactions, plot_matrix, plot_ranking
-from rhale.plots.effect import plot_effect
-from rhale.plots.overview import plot_all, plot_outputs
-from rhale.plots.profile import plot_profile
-from rhale.regions.plot import plot_regions
-from rhale.stability.plot import plot_refits, plot_replication
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rhale.comparison.overlay import plot_compare
+    from rhale.interaction.plot import plot_pair_lines, plot_pair_map
+    from rhale.interaction.plot_all import plot_interactions, plot_matrix, plot_ranking
+    from rhale.plots.effect import plot_effect
+    from rhale.plots.overview import plot_all, plot_outputs
+    from rhale.plots.profile import plot_profile
+    from rhale.regions.plot import plot_regions
+    from rhale.stability.plot import plot_refits, plot_replication
 
 __all__ = [
     "plot_all",
@@ -26,3 +30,27 @@ __all__ = [
     "plot_regions",
     "plot_replication",
 ]
+# Pictures of capabilities import parts of this package: it may not import them while it is loaded.
+PLOT_MODULES = {
+    "plot_all": "rhale.plots.overview",
+    "plot_compare": "rhale.comparison.overlay",
+    "plot_effect": "rhale.plots.effect",
+    "plot_interactions": "rhale.interaction.plot_all",
+    "plot_matrix": "rhale.interaction.plot_all",
+    "plot_outputs": "rhale.plots.overview",
+    "plot_pair_lines": "rhale.interaction.plot",
+    "plot_pair_map": "rhale.interaction.plot",
+    "plot_profile": "rhale.plots.profile",
+    "plot_ranking": "rhale.interaction.plot_all",
+    "plot_refits": "rhale.stability.plot",
+    "plot_regions": "rhale.regions.plot",
+    "plot_replication": "rhale.stability.plot",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module of a plot when the plot is used."""
+    if name in PLOT_MODULES:
+        return getattr(import_module(PLOT_MODULES[name]), name)
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
