@@ -15,10 +15,25 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def method_parts():
+    """Cells, their moments and compiled loops, also of commits whose package `kernels` held them."""
+    if find_spec("rhale.kernels") is not None:
+        names = "grid", "moments", "when_compiled"
+        grid, moments, jit = (import_module(f"rhale.kernels.{name}") for name in names)
+        return grid.Grid, moments.measure, jit
+    from rhale.effects.binning.cells import Grid
+    from rhale.effects.binning.moments import measure_moments
+    from rhale.stats import jit
+
+    return Grid, measure_moments, jit
 
 
 def measure():
@@ -32,15 +47,7 @@ def measure():
 
     import rhale
 
-    try:
-        from rhale.effects.binning.cells import Grid
-        from rhale.effects.binning.moments import measure_moments as moments
-        from rhale.stats import jit
-    except ImportError:  # a commit from before the house was laid out by capability
-        from rhale.kernels import when_compiled as jit
-        from rhale.kernels.grid import Grid
-        from rhale.kernels.moments import measure as moments
-
+    Grid, moments, jit = method_parts()  # noqa: N806 - a class
     torch.set_num_threads(1)
     torch.manual_seed(0)
     rng = np.random.default_rng(0)

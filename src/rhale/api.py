@@ -1,4 +1,4 @@
-"""explain(): the steps from a model and a table to an Explanation, in order. Start reading here."""
+"""explain() and effect(): the steps from a model and a table to an Explanation. Start reading here."""
 
 from __future__ import annotations
 

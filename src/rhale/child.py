@@ -1,4 +1,4 @@
-"""The process that does one call with a model file: it reads arguments, calls, and answers in JSON.
+"""The process that makes a call with a model file: it reads arguments, calls, and replies in plain values.
 
 A model that crashes, hangs or eats memory ends this process, and nothing else.
 """

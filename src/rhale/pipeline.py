@@ -1,4 +1,4 @@
-"""Pipeline of one call: opens table, model, device and checkpoint, and runs the passes over the rows."""
+"""A run: table, model, device, threads and checkpoint, opened once and closed whatever happens."""
 
 from __future__ import annotations
 

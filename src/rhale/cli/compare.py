@@ -1,4 +1,4 @@
-"""The command `rhale compare`: what it reads, shows and writes."""
+"""`rhale compare`: saved explanations read, compared and shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands write: tables on the screen, files whole or not at all."""
+"""What the commands write: tables, files, progress."""
 
 from __future__ import annotations
 

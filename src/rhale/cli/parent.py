@@ -1,4 +1,4 @@
-"""Send a request of the command to the process that holds the model, and read its answer."""
+"""Requests to the process that holds the model: one line of JSON each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures that the command writes into a folder: one of all features, and one of each."""
+"""Pictures in a folder, one a feature."""
 
 from __future__ import annotations
 

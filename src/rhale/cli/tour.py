@@ -1,4 +1,4 @@
-"""A tour: train a small model, explain it, draw the pictures of the README, write a page."""
+"""`rhale demo`: train a small model, explain it, draw pictures, write a page."""
 
 from __future__ import annotations
 

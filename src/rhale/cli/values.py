@@ -1,4 +1,4 @@
-"""Options as people type them: checked, sent to the child as plain values, and understood there."""
+"""Values of options as text: bins, sizes of memory, names and units."""
 
 from __future__ import annotations
 

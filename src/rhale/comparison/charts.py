@@ -1,4 +1,4 @@
-"""One feature in several explanations as few plain numbers: curves, differences, rows of each."""
+"""Charts of comparisons on the page: their numbers, and Vega specifications without data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data drift: where the rows of two explanations are along a feature, and how far apart they are."""
+"""Data drift: how the rows of two explanations lie along a feature."""
 
 from __future__ import annotations
 

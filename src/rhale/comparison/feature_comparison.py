@@ -1,4 +1,4 @@
-"""FeatureComparison: one feature and output in several explanations, every other against the first."""
+"""FeatureComparison: one feature in several explanations, each against the first."""
 
 from __future__ import annotations
 

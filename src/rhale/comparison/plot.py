@@ -1,4 +1,4 @@
-"""Pictures of comparisons: curves at one zero, their differences, and where the rows are."""
+"""Pictures of comparisons: curves at one zero, their differences, the rows of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a comparison as frozen numbers and words without HTML; sentences, notebook tables."""
+"""Comparisons on the page and in notebooks: sentences, parts, tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons as rows, as text and in notes: what tables, `print` and the command show."""
+"""Comparisons as rows and as text, and notes on what only some explanations have."""
 
 from __future__ import annotations
 

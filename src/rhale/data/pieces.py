@@ -1,4 +1,4 @@
-"""Tables that are not in memory: pieces of rows, brought to common columns and types, as chunks."""
+"""Tables that come in pieces: brought to one set of columns, read ahead, cut to size."""
 
 from __future__ import annotations
 

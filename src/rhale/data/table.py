@@ -1,4 +1,4 @@
-"""What a table and a piece of it must be able to do."""
+"""Tables and chunks: what every kind of table must be able to do."""
 
 from __future__ import annotations
 

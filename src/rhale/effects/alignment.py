@@ -1,4 +1,4 @@
-"""Alignment of two results of one feature: the places that both have, and one zero for both."""
+"""Two curves of one feature at their common places and at one zero; the offset of a region's curve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contributions: the curve of every feature at every row of a table, explained or new."""
+"""Contributions of every feature at every row, and how much of the model the curves explain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From bin effects to curves: quadrature over the rows, integrals, centring, exact variances.
+"""From bins to curves: quadrature over the rows, integration, centring and exact variances.
 
 All of it is linear algebra: a curve is a linear map of the levels and slopes of its stretches.
 """

@@ -1,4 +1,4 @@
-"""Mean and scatter of whole curves over rows: they merge exactly, like the moments of a cell."""
+"""Sums over the curves of single rows: mean, scatter, and their covariance with the position of the row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jumps of stepped models: where a curve changes, and whose change is averaged there."""
+"""Jumps of models that are piecewise constant: where the curve changes, and over which rows it is averaged."""
 
 from __future__ import annotations
 

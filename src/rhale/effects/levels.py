@@ -1,4 +1,4 @@
-"""Levels: their order where they have none by themselves, and the steps between neighbours."""
+"""Levels: moments of the steps between neighbouring levels, and an order for levels without one."""
 
 from __future__ import annotations
 

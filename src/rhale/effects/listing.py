@@ -1,4 +1,4 @@
-"""Results as text and as rows: the ranked table that `print` shows, curves and data frames."""
+"""Results as rows, as a data frame, and as the ranked table that `print` shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a new table, read column by column as those that were explained."""
+"""Rows of a new table, read column by column as the explained rows were."""
 
 from __future__ import annotations
 

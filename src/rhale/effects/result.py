@@ -1,4 +1,4 @@
-"""Result: the protocol of all results of one feature, and what their classes share."""
+"""What every result of one feature answers: curve, spread, interval, table."""
 
 from __future__ import annotations
 

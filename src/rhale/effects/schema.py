@@ -1,4 +1,4 @@
-"""What a saved explanation may hold: type, length and range of every field of every record."""
+"""The schema of saved explanations: type, length and range of every field of every record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawings of staircases: small steps smoothed along the rows, real jumps kept as they are."""
+"""Smoothed staircases: small steps are smoothed along the rows, real jumps are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How rows differ along a feature: the covariance of their increments, measured nearby, completed beyond.
+"""Heterogeneity: the covariance of the rows' increments, measured near each row and completed beyond.
 
 A row's own curve over the feature is f(., c): the other features stay as they are. Between two
 neighbouring places its increment is u_k = f(z_k+1, c) - f(z_k, c), the one local effect that every

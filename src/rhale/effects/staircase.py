@@ -1,4 +1,4 @@
-"""Staircases: the curve of a model that jumps, exactly as it is, and how uncertain it is."""
+"""Staircases: the exact curve of a model that jumps, its uncertainty, and which of its jumps are real."""
 
 from __future__ import annotations
 

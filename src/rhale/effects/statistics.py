@@ -1,4 +1,4 @@
-"""ALE statistics: how far a curve is from zero over the rows, its range, both in percentiles of y, too."""
+"""An effect in a few numbers: the ALE statistics of R's package ale, also without the noise in them."""
 
 from __future__ import annotations
 

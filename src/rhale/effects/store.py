@@ -1,4 +1,4 @@
-"""Numbers to one versioned JSON file, and back exactly."""
+"""Saved results: one versioned JSON file, read back exactly."""
 
 from __future__ import annotations
 

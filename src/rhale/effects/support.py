@@ -1,4 +1,4 @@
-"""Where the rows of a result are along its axis, and which part of it pictures show."""
+"""Where the rows lie along an axis: quantiles, the part that pictures show, the rows that results share."""
 
 from __future__ import annotations
 

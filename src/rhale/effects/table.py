@@ -1,4 +1,4 @@
-"""Missing: what happens to predictions without the value of a feature."""
+"""The table of one result: missing values, and one row for each bin, step or point."""
 
 from __future__ import annotations
 

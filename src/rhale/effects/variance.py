@@ -1,4 +1,4 @@
-"""How uncertain a curve is: exact variances of a linear map of independent estimates."""
+"""Variance of a curve (a linear map of independent estimates), and the null distribution of its size."""
 
 from __future__ import annotations
 

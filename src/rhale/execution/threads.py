@@ -1,4 +1,4 @@
-"""Several chunks at a time in this process, for work that leaves the interpreter alone."""
+"""Several chunks at a time in this process, and limits on the threads of libraries."""
 
 from __future__ import annotations
 

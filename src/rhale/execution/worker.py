@@ -1,4 +1,4 @@
-"""What a worker does with its part of a table, and what it sends back."""
+"""Tasks in workers: packed with their model, run on a part of a table, failures reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levels of a categorical feature: their numbers, names and order, and the level of each row."""
+"""Levels of a column: names, pooled rare levels, order; text that holds numbers."""
 
 from __future__ import annotations
 

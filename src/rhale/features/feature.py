@@ -1,4 +1,4 @@
-"""What each explained feature is: a number, a date, a few steps, or categories in some order."""
+"""What each feature is (number, date, steps, categories), and the first pass that finds out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that models are trained and explained on, and columns that are no features: target, groups, weights."""
+"""Columns that are no features: target, groups, weights, rows to train and to explain on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a first pass over the rows learns: ranges, a bounded sample, a few rows to probe with."""
+"""The sums of the first pass: ranges, a bounded sample, a few rows to probe the model with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pair as few plain numbers: the lines of one feature at values of the other, and the map."""
+"""Charts of pairs on the page: their numbers, and Vega specifications without data."""
 
 from __future__ import annotations
 

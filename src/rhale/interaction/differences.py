@@ -1,4 +1,4 @@
-"""Mixed differences of rows: from predictions at the corners of their cells, or from gradients."""
+"""Mixed differences of a model: predictions at four corners, or changes of a slope."""
 
 from __future__ import annotations
 

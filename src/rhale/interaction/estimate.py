@@ -1,4 +1,4 @@
-"""The pass over the rows in which pairs are measured, and the effects that its sums give."""
+"""The pass over the rows that measures pairs, and results from its sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strengths by other definitions, for comparison: H of Friedman and Popescu, and Greenwell's index.
+"""Other definitions of interaction: the H statistic of Friedman and Popescu, and Greenwell's index.
 
 Both combine every row with every other one, and so predict rows that do not exist.
 """

@@ -1,4 +1,4 @@
-"""Cells of a pair of features, and sums over the rows in them: positions and mixed differences.
+"""A pair's axes and cells, and the sums of its mixed differences, cell by cell.
 
 `PairAxis` holds the cells of one side, `PairMoments` the sums of both, `PairSteps` the mean differences,
 `Covariances` their errors, `Filling` the values of steps without rows, `MainMoments` one feature alone.

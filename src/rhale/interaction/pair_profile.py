@@ -1,4 +1,4 @@
-"""PairProfile: two-way partial dependence, and what it has beyond two one-way ones."""
+"""PairProfile: two-way partial dependence; sections of a surface at given values."""
 
 from __future__ import annotations
 

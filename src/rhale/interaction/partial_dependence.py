@@ -1,4 +1,4 @@
-"""Two-way partial dependence: predictions of all rows with two features set, averaged."""
+"""Two-way partial dependence: mean predictions with two features set."""
 
 from __future__ import annotations
 

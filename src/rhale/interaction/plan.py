@@ -1,4 +1,4 @@
-"""Decisions before pairs are measured: which pairs, on which cells, and how differences are found."""
+"""Which pairs are measured, and how: estimator, cells, screening by partners, other definitions."""
 
 from __future__ import annotations
 

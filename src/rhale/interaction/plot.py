@@ -1,4 +1,4 @@
-"""Pictures of one pair: lines of one feature while the other is held, and the surface as a map."""
+"""Pictures of one pair: lines at values of the other feature, and the map of the surface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All pairs at a glance: the matrix of strengths, and the strongest pairs beside it."""
+"""Pictures of all pairs: the matrix of strengths, and the strongest pairs as bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of interactions as frozen numbers and words without HTML; sentences, notebook tables."""
+"""Interactions on the page and in notebooks: sentences, parts, tables."""
 
 from __future__ import annotations
 

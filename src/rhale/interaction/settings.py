@@ -1,4 +1,4 @@
-"""Settings of pairs: which ones, by which method, on which cells."""
+"""Settings of interactions: which pairs, on which cells, by which differences."""
 
 from __future__ import annotations
 

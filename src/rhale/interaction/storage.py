@@ -1,4 +1,4 @@
-"""What saved interactions may hold: type, length and range of every field, and what must agree."""
+"""Saved interactions: their schema, without empty cells, nothing twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The strength of a pair: deviation over the rows of its pure effect, with the noise taken off.
+"""Strength of an interaction: the deviation of the pure effect over the rows, noise subtracted.
 
 With m the measured mean differences, V their covariances and Q the mean products over the rows of the
 pure effects of unit differences, the mean square is m'Qm, and noise adds tr(QV) to its expectation.

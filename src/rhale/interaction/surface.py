@@ -1,4 +1,4 @@
-"""The pure second-order effect of a pair: a surface without main effects, averaged over the rows.
+"""The second-order effect of a pair: a surface without main effects, smoothed where the model is jagged.
 
 Second-order ALE (Apley & Zhu 2020) accumulates mean mixed differences over both axes, and removes the
 main effects of the accumulated surface itself.

@@ -1,4 +1,4 @@
-"""Pairs as rows of tables: one for each pair, or one for each cell of its surface."""
+"""Pairs as rows of tables and as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns a model was made for, and those of a table that it takes."""
+"""The columns a model was trained on, those a table has, and why a model failed on it."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def find_reason(error: RhaleError, wanted: Sequence[str] | None, table: Table) -
     if isinstance(error, BadTableError) or not ABOUT_GAPS.search(str(error)):
         return None
     gaps = count_missing(table)
-    return type(error)(f"{describe_gaps(gaps, table.n_rows)}; {error}") if gaps else None
+    return type(error)(f"{describe_missing_columns(gaps, table.n_rows)}; {error}") if gaps else None
 
 
 def count_missing(table: Table) -> dict[str, int]:
@@ -142,12 +142,12 @@ def count_missing(table: Table) -> dict[str, int]:
     return {name: count for name, count in zip(table.names, counts, strict=True) if count}
 
 
-def describe_gaps(gaps: dict[str, int], n_rows: int | None) -> str:
+def describe_missing_columns(gaps: dict[str, int], n_rows: int | None) -> str:
     """Name columns with missing values, and how many each has.
 
     Examples
     --------
-    >>> describe_gaps({"bmi": 21, "bp": 4}, 442)
+    >>> describe_missing_columns({"bmi": 21, "bp": 4}, 442)
     "values are missing in 'bmi' (21 of 442 rows) and 'bp' (4)"
     """
     first, *others = sorted(gaps.items(), key=lambda item: -item[1])

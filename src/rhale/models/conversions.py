@@ -1,4 +1,4 @@
-"""Conversions: what `transform=` says about the columns of a table and the answers of a model."""
+"""Models in the user's units: `transform=` of columns and predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is, by the names of its classes: nothing is imported to ask."""
+"""What other libraries call things: classes of models, messages of errors, names of outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether answers are probabilities, and whether trees have an answer before that link."""
+"""Probabilities, and the margins of trees before the link."""
 
 from __future__ import annotations
 

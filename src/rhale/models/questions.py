@@ -1,4 +1,4 @@
-"""Queries to a model beyond predictions: differences along pairs of features, partial dependences."""
+"""Questions to a model about pairs and partial dependences, and the predictions that answer them."""
 
 from __future__ import annotations
 

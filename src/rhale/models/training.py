@@ -1,4 +1,4 @@
-"""Train any learner again, on some of the rows; the learner that the user holds stays as it is."""
+"""Train an estimator again on some of the rows, or use models trained elsewhere."""
 
 from __future__ import annotations
 

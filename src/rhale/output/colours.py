@@ -1,4 +1,4 @@
-"""Colours of what results show: the same in pictures, on the page and in notebooks."""
+"""Colours, the same in pictures, on pages and in notebooks."""
 
 from __future__ import annotations
 

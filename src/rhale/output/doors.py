@@ -1,4 +1,4 @@
-"""Lazy imports of plots and pages: a result draws and shows itself without importing them before."""
+"""Lazy imports: results draw themselves and show themselves in notebooks."""
 
 from __future__ import annotations
 

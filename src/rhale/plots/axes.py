@@ -1,4 +1,4 @@
-"""Continuous and categorical axes: results along numbers, or at levels, drawn by the same calls.
+"""Results along a continuous axis or at the levels of a categorical one.
 
 Both classes draw the same layers under the same names; a method that draws returns the artists
 that a legend explains.

@@ -1,4 +1,4 @@
-"""Figures and axes: where to draw, how far the axes reach, where the legend goes."""
+"""Figures and axes: where to draw, their size, what every picture may be given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Axes on which levels stand along x, or along y where their names are long."""
+"""The categorical axis: levels along x, or along y where their names are long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels of axes, outputs and intervals, as readers know them and as any font can draw them."""
+"""Labels of axes and outputs; names as text (never mathematics, never too long)."""
 
 from __future__ import annotations
 

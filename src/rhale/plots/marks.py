@@ -1,4 +1,4 @@
-"""Marks at single places: dots, strokes for the spread, whiskers; of levels, trainings, missing values."""
+"""Marks: dots, whiskers, lines and bands, also of several trainings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All features at a glance: one small panel each, one y axis, one legend."""
+"""All features, or all outputs of one feature, in small panels with one y axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One effect among all of an explanation: a sentence on its size, and an axis that does not magnify it."""
+"""One effect among all of an explanation: a sentence on its size, and the panels of its picture."""
 
 from __future__ import annotations
 

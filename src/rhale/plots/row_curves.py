@@ -1,4 +1,4 @@
-"""Curves of single rows beside the mean: which rows are drawn, in which colours, how surely known.
+"""Curves of single rows beside the mean.
 
 A row is known where it was moved, near its own value: there its curve is drawn. Beyond, it is
 estimated from how rows differ, and is drawn much paler; the axes do not follow it there.

@@ -1,4 +1,4 @@
-"""Which part of a feature's axis a picture shows, on which scale, and in which order levels stand."""
+"""The visible part of an axis, its scale, and the order of levels."""
 
 from __future__ import annotations
 

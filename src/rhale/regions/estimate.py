@@ -1,4 +1,4 @@
-"""Between two passes: search for rows whose effect differs, and say what to measure of them."""
+"""Regions within a call: the search between two passes, and results with rules by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find regions: grow a tree in half of the rows, validate it in the holdout half.
+"""Find regions: search in one half of the rows, test in the other.
 
 First the validation (curves of groups, losses in holdout rows, pruning), then the search that uses
 it, then the shares of single splitters.

@@ -1,4 +1,4 @@
-"""Effects in groups of rows: sums of a measure by group, from kept rows or in a third pass."""
+"""Effects in groups of rows: the same sums region by region; groups given by the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the spread of a feature goes with each other feature, whatever the way it acts.
+"""Partners: the share of a feature's heterogeneity that goes with each other feature.
 
 Sums in cells of the feature and of its partners, a joint fit of several partners, and the shares.
 """

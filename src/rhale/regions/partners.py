@@ -1,4 +1,4 @@
-"""Partners of a feature: the features with which its spread goes, as results and in words."""
+"""Partners of a feature as results: kept, ranked and listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of regions: their curves over the common one, the legend, and the tree of their rules."""
+"""Pictures of regions: their curves over the common one, the legend, the tree of rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions on the page: how they differ in sentences, their curves, their table and partners."""
+"""Regions on the page: sentences, trends, tables and numbers of charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the search works on: splitters in cells, and residuals of the local effects."""
+"""Residuals of local effects: what is left of them about the feature's own curve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RegionTree: rules, the rows that they describe, the effect there, and how sure it is."""
+"""RegionTree: rules, their rows, the effect there, and how far to trust the split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of regions: a small tree of splits, and the region of every row."""
+"""Rules: a small tree of splits, and the region of every row."""
 
 from __future__ import annotations
 

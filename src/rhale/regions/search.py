@@ -1,4 +1,4 @@
-"""Search for splits: histograms of residuals over codes and cells, gains of cuts, and trees."""
+"""The search for regions: gains of all cuts from histograms of residuals, pairs of splits, trees."""
 
 from __future__ import annotations
 

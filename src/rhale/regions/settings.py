@@ -1,4 +1,4 @@
-"""Settings of regions, and the records that a search takes and returns."""
+"""Settings of regions (searched, or given groups), and the result of a search in numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What saved regions may hold: type, length and range of every field, and what must agree."""
+"""The schema of saved regions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules in words, for texts, labels and tables."""
+"""Rules as text: who is in a region, in tables, labels and sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts without data: one Vega specification for each kind, drawn many times by the page.
+"""Vega specifications without data, one for each kind of chart.
 
 Specifications hold no word of the user's: fields have names of our own, data and labels come in
 as values. Colours are left to the page's style sheet, which knows light from dark.

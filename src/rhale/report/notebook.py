@@ -1,4 +1,4 @@
-"""Effects as small pieces of HTML for notebooks, one or all: no script, no style sheet."""
+"""Effects as small pieces of HTML for notebooks, with sparklines."""
 
 from __future__ import annotations
 

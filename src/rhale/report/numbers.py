@@ -1,4 +1,4 @@
-"""One result as few plain numbers: what its chart, its sparkline and its table of bins show."""
+"""The numbers of one result that its chart, its sparkline and its table show."""
 
 from __future__ import annotations
 

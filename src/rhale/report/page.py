@@ -1,4 +1,4 @@
-"""The page of effects as frozen numbers and words without HTML, and what all pages share."""
+"""The page of effects: frozen numbers and words, no HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write a page as the text of one HTML file that loads nothing."""
+"""A page rendered to one HTML file that loads nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences about one effect, and how numbers, units and names are written in them."""
+"""An effect in plain sentences; numbers, places and names as words."""
 
 from __future__ import annotations
 

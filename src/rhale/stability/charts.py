@@ -1,4 +1,4 @@
-"""One feature in several trainings as few plain numbers: the mean curve, its interval, all curves."""
+"""Charts of refits on the page: their numbers, and Vega specifications without data."""
 
 from __future__ import annotations
 

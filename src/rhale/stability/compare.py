@@ -1,4 +1,4 @@
-"""From one result of each training to a RefitEffect: curves compared at the rows, group by group."""
+"""From one result per training to a RefitEffect, its regions included."""
 
 from __future__ import annotations
 

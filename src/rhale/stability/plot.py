@@ -1,4 +1,4 @@
-"""Pictures of refits: curves of all trainings with their mean, and the ranking of what replicates."""
+"""Pictures of refits: curves of all trainings, and which importances would replicate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RefitEffect: the effect of one feature in several trainings of a learner. Frozen, knows no plot."""
+"""RefitEffect and RefitPair: one feature, or two, in several trainings of a learner."""
 
 from __future__ import annotations
 

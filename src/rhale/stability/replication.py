@@ -1,4 +1,4 @@
-"""Which rows trainings share, and whether an effect replicates: more than chance makes of their curves."""
+"""Replication: what curves of several trainings share beyond chance, given the rows they share."""
 
 from __future__ import annotations
 

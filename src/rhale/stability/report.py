@@ -1,4 +1,4 @@
-"""The page of refits as frozen numbers and words without HTML; sentences, notebook tables."""
+"""Refits on the page and in notebooks: sentences, parts, tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows each training gets: half-samples, subsamples, folds, bootstraps, or the user's own."""
+"""Which rows each training gets: half-samples, subsamples, folds, bootstraps, the user's own."""
 
 from __future__ import annotations
 

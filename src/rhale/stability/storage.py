@@ -1,4 +1,4 @@
-"""What saved refits may hold: type, length and range of every field, and what must agree."""
+"""Saved refits: their schema; what all trainings share is written once."""
 
 from __future__ import annotations
 

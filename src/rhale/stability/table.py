@@ -1,4 +1,4 @@
-"""Results of refits as rows: what would come back, and every bin."""
+"""Refits as rows of tables and as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distributions: tails of F and of chi-square, quantiles of Student's t."""
+"""Quantiles and tails of Student's t, F and chi-square, without SciPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of rows by one compiled loop (numba): the bits of `stats.sampling`, sooner."""
+"""Row hashes by a compiled loop (numba): the bits of `stats.sampling`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Broken lines over the same knots, read at many places: one search for all of them."""
+"""Piecewise linear functions, read at many places in one search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that numba compiles, and the private folder in which it keeps what it has compiled."""
+"""Compiled loops: numba where it is installed, with a private cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read-only records: dictionaries, and dataclasses of arrays that are compared by value."""
+"""Frozen records of arrays: read-only, compared by value, known by name to other processes."""
 
 from __future__ import annotations
 

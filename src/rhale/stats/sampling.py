@@ -1,4 +1,4 @@
-"""A bounded sample of rows that depends neither on their order nor on how they are cut."""
+"""Samples by hash of the row: independent of the order of rows and of chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The start of a child that reads what strangers wrote: it closes itself off, then goes to work.
+"""The start of a child process that closes itself off (Landlock, seccomp) before it reads a file.
 
 Run as a script by our own processes. It imports nothing but Python's own library before it is
 closed off, because Landlock holds for threads that start later, and NumPy starts some.

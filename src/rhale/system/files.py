@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files written whole or not at all; strict JSON."""
 
 from __future__ import annotations
 

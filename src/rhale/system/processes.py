@@ -1,4 +1,4 @@
-"""Processes of our own: limited, listened to in bounded memory, and ended with us."""
+"""Child processes: limited, read in bounded memory, ended with their parent."""
 
 from __future__ import annotations
 

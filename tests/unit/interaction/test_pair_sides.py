@@ -49,8 +49,8 @@ def test_parts_of_cells_read_straight_lines_exactly(widths, parts):
     middles = (found.limits[1:] + found.limits[:-1]) / 2
     np.testing.assert_allclose(found.shares @ nodes, middles, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found.shares.sum(axis=1), 1)
-    assert (middles > nodes[found.stand]).all()
-    assert (middles < nodes[found.stand + 1]).all()
+    assert (middles > nodes[found.cell_index]).all()
+    assert (middles < nodes[found.cell_index + 1]).all()
     assert set(found.limits[[0, -1]]) == set(nodes[[0, -1]])
 
 
@@ -62,7 +62,7 @@ def test_parts_are_of_like_width():
 def test_levels_are_not_divided():
     found = side([0, 1], labels=("a", "b")).divide(100)
     np.testing.assert_array_equal(found.shares, np.eye(2))
-    np.testing.assert_array_equal(found.stand, [0, 1])
+    np.testing.assert_array_equal(found.cell_index, [0, 1])
 
 
 def test_the_strip_is_as_high_as_rows_are_dense(ax):

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 import rhale
 from rhale.data import open_table
 from rhale.errors import BadPredictionError, BadSettingError, BadTableError, ModelFailedError
-from rhale.models.columns import count_missing, describe_gaps, find_reason, naming_cause
+from rhale.models.columns import count_missing, describe_missing_columns, find_reason, naming_cause
 
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
 MODEL = LinearRegression().fit(X, X["a"] - X["c"])
@@ -72,5 +72,5 @@ def test_other_errors_pass():
 
 def test_many_columns_are_counted():
     gaps = {f"x{i}": 10 - i for i in range(8)}
-    assert describe_gaps(gaps, 1000).endswith("'x5' (5) and 2 more columns")
-    assert describe_gaps({"x": 1}, 1000) == "values are missing in 'x' (1 of 1,000 rows)"
+    assert describe_missing_columns(gaps, 1000).endswith("'x5' (5) and 2 more columns")
+    assert describe_missing_columns({"x": 1}, 1000) == "values are missing in 'x' (1 of 1,000 rows)"

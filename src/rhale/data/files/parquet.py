@@ -1,4 +1,4 @@
-"""Parquet files: pages are looked at before they are unpacked, and read in batches of rows."""
+"""Parquet files: row groups and pages are checked, then read in batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regular files: found without waiting for anybody, and never read beyond their end."""
+"""Regular files, read within limits on size and expansion; damage named in one line."""
 
 from __future__ import annotations
 

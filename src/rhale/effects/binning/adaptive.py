@@ -1,4 +1,4 @@
-"""Adaptive bins: constant or linear, as many as the rows can tell apart."""
+"""Adaptive bins: constant or linear, as many as the data can resolve."""
 
 from __future__ import annotations
 

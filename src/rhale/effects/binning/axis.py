@@ -1,4 +1,4 @@
-"""What is known of one feature before its cells are chosen: range, quantiles, gaps."""
+"""The axis of one feature before bins are chosen (range, quantiles, gaps), and several axes in a batch."""
 
 from __future__ import annotations
 

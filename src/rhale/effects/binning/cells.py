@@ -1,4 +1,4 @@
-"""Cells of one axis or of several together, and which cell a row is in."""
+"""Cells: half-open intervals of an axis, several axes together, and the cell of every value."""
 
 from __future__ import annotations
 

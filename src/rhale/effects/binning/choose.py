@@ -1,4 +1,4 @@
-"""The partitions there are: one list, which the package, the command and messages read."""
+"""All bin rules in one list, and bins chosen for many axes in one search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From cells to effects: offer limits to partitions, unite the cells they chose."""
+"""From cells to effects: candidate limits, the chosen bins, and the fit in every bin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gaps: wide stretches without rows, and how far the effect may be off what is drawn across them."""
+"""Gaps: stretches of the axis without rows, and how far the curve may be off across them."""
 
 from __future__ import annotations
 

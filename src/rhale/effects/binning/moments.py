@@ -1,4 +1,4 @@
-"""Joint moments of (x, local effect) in every cell: they merge exactly, and size ends here."""
+"""Joint moments of (x, local effect) in every cell; they merge exactly, and the number of rows ends here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much local effects vary by themselves, from the moments of the cells alone."""
+"""Noise of local effects, estimated from the moments of the cells alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Point masses (ties): values that many rows share, and what happens right beside them."""
+"""Point masses (values that many rows share) and jumps: stretches of the axis that are bins of their own."""
 
 from __future__ import annotations
 

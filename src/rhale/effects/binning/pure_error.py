@@ -1,4 +1,4 @@
-"""Pure error: how much rows vary by themselves, whatever the mean effect does around them."""
+"""Pure error: the variance of local effects within cells, whatever the mean effect does around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of neighbouring cells: what each would be as one bin, and the cheapest way to choose."""
+"""Runs of neighbouring cells as candidate bins: their costs, and the cheapest segmentation."""
 
 from __future__ import annotations
 

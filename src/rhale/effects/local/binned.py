@@ -1,4 +1,4 @@
-"""Local effects of one feature, averaged in bins: RHALE, DALE and ALE differ in source and bins."""
+"""Local effects of numbers, averaged in bins: RHALE, DALE and ALE differ in what is averaged."""
 
 from __future__ import annotations
 

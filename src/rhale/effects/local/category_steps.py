@@ -1,4 +1,4 @@
-"""Steps between neighbouring levels: differences of predictions, and the effect they add up to."""
+"""Levels: differences of predictions between neighbouring levels."""
 
 from __future__ import annotations
 

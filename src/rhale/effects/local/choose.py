@@ -1,4 +1,4 @@
-"""Decisions before the model is asked about all rows: what is measured of each feature, and how."""
+"""Choose how each feature is measured, from first questions to the model (is it smooth, does it react?)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secants: difference quotients over windows of rows, for models without derivatives."""
+"""Difference quotients over windows of rows, for models without derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivatives: local effects of models that have them."""
+"""Gradients as local effects, and a check of a given gradient against differences."""
 
 from __future__ import annotations
 

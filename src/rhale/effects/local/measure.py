@@ -1,4 +1,4 @@
-"""Measures: they query the model about rows, add up its answers, and turn sums into results."""
+"""The protocol of a measure: questions about rows, sums of the answers, results from the sums."""
 
 from __future__ import annotations
 

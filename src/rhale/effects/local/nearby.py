@@ -1,4 +1,4 @@
-"""Sampled rows, moved to places near their own: how the effects of rows differ."""
+"""Sampled rows moved to positions near their own: the predictions behind the spread."""
 
 from __future__ import annotations
 

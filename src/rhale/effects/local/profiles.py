@@ -1,4 +1,4 @@
-"""Predictions along a grid of points (partial dependence, ICE), in bins, and without a value."""
+"""Partial dependence, ICE and the marginal plot: predictions along a grid of points."""
 
 from __future__ import annotations
 

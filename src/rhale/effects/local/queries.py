@@ -1,4 +1,4 @@
-"""Queries to a model: copies of rows with changed columns, many of them in one stacked call."""
+"""Query a model about changed rows, many changes in one batch."""
 
 from __future__ import annotations
 

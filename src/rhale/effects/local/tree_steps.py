@@ -1,4 +1,4 @@
-"""Jumps of walked trees: the curve is the model's own, its bins are of the rows' slopes."""
+"""Walked trees: the jumps are the curve, and bins are of the rows' slopes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder from which an interrupted run goes on: what the chunks so far have to say."""
+"""A checkpoint folder: what identifies a run, and the sums of its finished chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models from files: known by content and name, and never by running what is in them."""
+"""Models from files: recognised by content and name, never by running what is in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call whose model is a file, done by a process of its own: what the file does ends that process alone."""
+"""A call with a model file, made in a process of its own that closes itself off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""skops files: scikit-learn models that are rebuilt from a list of known types."""
+"""skops files: scikit-learn models rebuilt from a list of known types, unpacked within limits."""
 
 from __future__ import annotations
 

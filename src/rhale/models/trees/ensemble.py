@@ -1,4 +1,4 @@
-"""Tree ensembles: which function reads them, what wraps them, and the steps of pipelines before them."""
+"""The tree ensemble inside pipelines, searches and wrappers, and who reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree ensemble as flat arrays: what `walk` walks, whatever library grew it."""
+"""A forest as flat arrays, built from the trees of any library."""
 
 from __future__ import annotations
 

@@ -145,15 +145,15 @@ class ConditionPath(NamedTuple):
     feature, source : ndarray of shape (n_levels, most)
         Which, and the level whose split asked last: there its condition is written.
     fails : ndarray of shape (n_levels, n_words)
-        RankedRows that a condition sends away, as bits.
+        Rows that a condition sends away, as bits.
     allowed : ndarray of shape (n_levels, n_rank_words)
         Ranks that it lets pass, as bits.
     failed : ndarray of shape (n_levels, 3, n_words)
-        RankedRows that fail no condition, exactly one, exactly two.
+        Rows that fail no condition, exactly one, exactly two.
     split : ndarray of shape (n_levels,)
         Feature that the node of a level asks for.
     left, left_ranks : ndarray of shape (n_levels, n_words), (n_levels, n_rank_words)
-        RankedRows and ranks that it sends left.
+        Rows and ranks that it sends left.
     everybody : ndarray of shape (n_words,)
         All rows.
     counts : Counts

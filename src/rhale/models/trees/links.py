@@ -1,4 +1,4 @@
-"""How sums of leaves become answers: link functions, under the names that treelite uses."""
+"""Link functions: from sums of leaves to predictions, and how far a prediction can jump."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of trees behind a link: every corner of a row's steps is answered for."""
+"""Sums of pairs of features in trees, also behind a link."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ NO_WEIGHTS = np.empty(0)
 
 
 class PairCellRows(NamedTuple):
-    """PairCellRows of a pair of numbers.
+    """Rows of a pair of numbers.
 
     Attributes
     ----------

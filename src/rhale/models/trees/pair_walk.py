@@ -45,7 +45,7 @@ class DifferenceIndex(NamedTuple):
     mixed : ndarray of shape (n_changes, n_changes)
         Of changes of two sides; the last slot where nobody asks.
     ways : ndarray of shape (n_sides,)
-        DifferenceIndex of each side.
+        Indices of each side.
     starts : ndarray of shape (n_pairs + 1,)
         First slot of each pair, and one behind the last.
     """

@@ -1,4 +1,4 @@
-"""From a model to the trees that answer for it."""
+"""From a model to a walker of its trees, verified against the library's own predictions."""
 
 from __future__ import annotations
 

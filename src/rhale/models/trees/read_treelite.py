@@ -1,4 +1,4 @@
-"""Trees as treelite has them, brought into our form."""
+"""Trees of LightGBM and XGBoost, read through treelite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was read from a tree ensemble, and why none could be."""
+"""The result of reading an ensemble: a forest, or the reason why there is none."""
 
 from __future__ import annotations
 

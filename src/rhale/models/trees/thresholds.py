@@ -1,4 +1,4 @@
-"""Where the thresholds of trees lie in the user's own units."""
+"""Thresholds of trees in the user's own units."""
 
 from __future__ import annotations
 

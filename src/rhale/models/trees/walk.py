@@ -1,4 +1,4 @@
-"""Walk trees once per row, and answer for every changed column on the way (numba)."""
+"""Walk trees once per row, and predict for every changed column on the way (numba)."""
 
 from __future__ import annotations
 

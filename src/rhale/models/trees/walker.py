@@ -1,4 +1,4 @@
-"""Trees that answer: what is done before and after walking them."""
+"""Walkers: what is done before and after the walk of a forest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of a file, each once: what many results share is written, and held, one time."""
+"""Arrays in a file: each once, packed as text, the same to the bit."""
 
 from __future__ import annotations
 

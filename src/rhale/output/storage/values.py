@@ -1,4 +1,4 @@
-"""Plain values from outside, read as what they must be: texts, numbers, arrays, records."""
+"""Plain values from a file, checked: texts, numbers, arrays, records."""
 
 from __future__ import annotations
 
