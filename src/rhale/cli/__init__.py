@@ -1,4 +1,18 @@
-"""The shell: parse, call, write. Models are held by a process of their own."""
+"""The shell: parse, call, write. Models are held by a process of their own.
+
+| here | what it holds |
+| --- | --- |
+| `app` | The commands and their options; each parses, calls and writes |
+| `child` | The process that holds the model: reads the files, explains or trains, and answers in plain JSON |
+| `compare` | `rhale compare`: saved explanations read, compared and shown |
+| `options` | The options that several commands share, with their help |
+| `output` | What the commands write: tables, files, progress |
+| `parent` | Requests to the process that holds the model: one line of JSON each |
+| `pictures` | Pictures in a folder, one a feature |
+| `tour` | `rhale demo`: train a small model, explain it, draw pictures, write a page |
+| `tour_network` | A small network for the tour, where torch is installed |
+| `values` | Values of options as text: bins, sizes of memory, names and units |
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,16 @@
-"""Where the work runs: an engine maps a task over parts of a table and keeps their order."""
+"""Where the work runs: an engine maps a task over parts of a table and keeps their order.
+
+| here | what it holds |
+| --- | --- |
+| `dask` | Dask: data frames and arrays whose partitions are worked on where Dask has them |
+| `fold` | Passes over the rows of a table, as many as are needed: with progress, threads and checkpoints |
+| `ray` | Ray: the blocks of a dataset are summarised by tasks, as they stream out of it |
+| `spark` | Spark: the rows of a data frame are summarised where they are, partition by partition |
+| `threads` | Several chunks at a time in this process, and limits on the threads of libraries |
+| `worker` | Tasks in workers: packed with their model, run on a part of a table, failures reported |
+| `checkpoint/` | A folder from which an interrupted run goes on: whose it is, and what it keeps |
+| `gpu/` | The same work where a torch module computes: rows, slopes and moments stay on its device |
+"""
 
 from __future__ import annotations
 

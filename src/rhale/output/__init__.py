@@ -1,1 +1,12 @@
-"""What all results share on their way out: labels, formats of numbers, notes, plain values for files."""
+"""What all results share on their way out: labels, formats of numbers, notes, plain values for files.
+
+| here | what it holds |
+| --- | --- |
+| `colours` | Colours, the same in pictures, on pages and in notebooks |
+| `doors` | Lazy imports: results draw themselves and show themselves in notebooks |
+| `labels` | Captions: names and units of features and outputs for people, apart from their keys |
+| `note` | What a reader of a result should know: a kind, for programs, and a text, for people |
+| `number_format` | Numbers as people write them: one rule for texts, notebooks, pages and pictures |
+| `times` | Dates and durations as numbers: days since 1970, seconds |
+| `storage/` | Plain values in files: read as what they must be, arrays packed, each once |
+"""

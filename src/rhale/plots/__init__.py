@@ -1,4 +1,24 @@
-"""Finished numbers to Matplotlib axes. Loaded on first use; never shows, never sets defaults."""
+"""Finished numbers to Matplotlib axes. Loaded on first use; never shows, never sets defaults.
+
+| here | what it holds |
+| --- | --- |
+| `axes` | Results along a continuous axis or at the levels of a categorical one |
+| `canvas` | Figures and axes: where to draw, their size, what every picture may be given |
+| `categorical_axis` | The categorical axis: levels along x, or along y where their names are long |
+| `choice` | Which plot draws a result, and with which options |
+| `effect` | The two panels of one effect: the curve above, the bins it is made of below |
+| `labels` | Labels of axes and outputs; names as text (never mathematics, never too long) |
+| `levels` | The two panels of an effect of levels: dots above, the steps between levels below |
+| `marks` | Marks: dots, whiskers, lines and bands, also of several trainings |
+| `overview` | All features, or all outputs of one feature, in small panels with one y axis |
+| `profile` | One profile: partial dependence with the rows' own curves, or the marginal plot |
+| `proportion` | One effect among all of an explanation: a sentence on its size, and the panels of its picture |
+| `row_curves` | Curves of single rows beside the mean |
+| `style` | Colours, dashes and sizes of every plot. Nothing here is set globally |
+| `theme` | What a style may change of every picture: colours, widths of lines, sizes; held by a context |
+| `ticks` | The axis of a feature: plain numbers, dates, durations |
+| `view` | The visible part of an axis, its scale, and the order of levels |
+"""
 
 from __future__ import annotations
 
