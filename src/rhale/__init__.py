@@ -3,10 +3,9 @@
 import typing as _typing
 from importlib import import_module as _import_module
 
-from rhale.effects.binning import choose
+from rhale.effects.binning import choose as _partitions
 from rhale.effects.binning.choose import *  # a new one is named in that list alone
 from rhale.errors import RhaleError
-from rhale.regions.settings import By, Regions
 
 if _typing.TYPE_CHECKING:
     from rhale import models
@@ -20,6 +19,7 @@ if _typing.TYPE_CHECKING:
     from rhale.interaction.pair_effect import PairEffect
     from rhale.interaction.result import Interactions
     from rhale.regions.result import RegionTree
+    from rhale.regions.settings import By, Regions
     from rhale.stability.api import refit, refits
     from rhale.stability.refit_effect import RefitEffect
     from rhale.stability.result import Refits, load
@@ -47,10 +47,11 @@ __all__ = [
     "refit",
     "refits",
 ]
-__all__ += choose.__all__
+__all__ += _partitions.__all__
 
 # What `import rhale` does not wait for, as type checkers read it above: each name and its room.
 _ROOMS = {
+    "By": "regions.settings",
     "Comparison": "comparison.result",
     "Effect": "effects.effect",
     "Explanation": "effects.explanation",
@@ -61,6 +62,7 @@ _ROOMS = {
     "RefitEffect": "stability.refit_effect",
     "Refits": "stability.result",
     "RegionTree": "regions.result",
+    "Regions": "regions.settings",
     "compare": "comparison.result",
     "effect": "api",
     "explain": "api",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import warnings
-
-LOG = logging.getLogger("rhale")
 
 EXCERPT = 300  # letters of what a library says
 

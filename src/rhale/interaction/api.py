@@ -14,7 +14,7 @@ from rhale.effects.binning.fixed import Fixed
 from rhale.effects.explanation import Explanation
 from rhale.effects.local.choose import choose_measures
 from rhale.effects.local.queries import BatchedModel
-from rhale.errors import LOG, BadSettingError
+from rhale.errors import BadSettingError
 from rhale.execution.fold import SECOND_LOOK, Progress
 from rhale.features.feature import Columns, Feature, FirstPass, require_rows_in_limits
 from rhale.interaction.estimate import (
@@ -60,6 +60,7 @@ from rhale.output.note import Note
 from rhale.pipeline import Run, conclude, describe_run, open_run, sign
 from rhale.settings import Response, Settings, describe_bins
 from rhale.stats.arrays import IntArray
+from rhale.system import LOG
 
 MANY_QUERIES = 10**7  # rows: a warning comes first
 AFTER_EFFECTS_PASS = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass, or two

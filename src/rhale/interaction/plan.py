@@ -14,7 +14,7 @@ from rhale.effects.binning.fixed import Edges
 from rhale.effects.local.choose import FLAT_GRADIENT, judge_gradient
 from rhale.effects.local.measure import chances
 from rhale.effects.local.queries import BatchedModel
-from rhale.errors import LOG, BadSettingError
+from rhale.errors import BadSettingError
 from rhale.features.feature import Columns, Feature
 from rhale.interaction.h_statistic import (
     GREENWELL_POINTS,
@@ -39,6 +39,7 @@ from rhale.output.note import Note
 from rhale.settings import Settings, partition_for
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.sampling import KeyArray
+from rhale.system import LOG
 
 if TYPE_CHECKING:
     from rhale.effects.explanation import Explanation

@@ -20,7 +20,6 @@ from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.explanation import Explanation, rebin_alike
 from rhale.effects.local.choose import choose_measures, postpone_bins
 from rhale.errors import (
-    LOG,
     BadSettingError,
     BadTableError,
     CheckpointError,
@@ -61,6 +60,7 @@ from rhale.stability.replication import Overlap
 from rhale.stability.result import Failure, Refits, lighten
 from rhale.stability.splits import Scheme, check_indices
 from rhale.stats.arrays import IntArray
+from rhale.system import LOG
 
 MIN_USUAL_TRAININGS = 10  # trainings
 KEPT_BYTES = 2**30  # of all models together, for questions about pairs

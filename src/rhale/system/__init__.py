@@ -7,3 +7,7 @@
 | `flatbuffers` | Tables of FlatBuffers, read within their bytes whatever they say of themselves |
 | `processes` | Child processes: limited, read in bounded memory, ended with their parent |
 """
+
+import logging
+
+LOG = logging.getLogger("rhale")

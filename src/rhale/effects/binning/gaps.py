@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,6 +85,8 @@ def find_gaps(cells: Moments, curve: Callable[[FloatArray], FloatArray]) -> Gaps
     wide = width >= GAP_SHARE * (edges[-1] - edges[0])
     if not wide.any():
         return NO_GAPS
+    from statistics import median  # which `import rhale` should not wait for
+
     # a feature of few values has an empty stretch after each of them, which is no gap
     wide &= width >= MIN_GAP_WIDTH_RATIO * median(width.tolist())
     # Lines through the rows on either side that are nearer than the width of the gap, ten at least;

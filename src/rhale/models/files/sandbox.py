@@ -24,10 +24,10 @@ from typing import IO, Any, ParamSpec, TypeVar
 
 from rhale import errors
 from rhale.data.files.table import names_files
-from rhale.errors import LOG, BadSettingError, ModelStoppedError, RhaleError, excerpt, warn_caller
+from rhale.errors import BadSettingError, ModelStoppedError, RhaleError, excerpt, warn_caller
 from rhale.models.files.load import files_beside, is_named_object, require_file
 from rhale.stability.result import restore_result
-from rhale.system import closed
+from rhale.system import LOG, closed
 from rhale.system.processes import (
     ExitedError,
     NotUnderstoodError,

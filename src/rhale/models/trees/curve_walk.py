@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rhale.errors import LOG
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.leaf_dependences import (
     BITS_PER_WORD,
@@ -28,6 +27,7 @@ from rhale.models.trees.walk import (
 )
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.jit import njit, will_compile
+from rhale.system import LOG
 
 MAX_CURVE_BLOCK_ROWS = 2**9  # that walk together: their curves are to stay in the processor's cache
 

@@ -20,7 +20,7 @@ from rhale.effects.jumps import (
     JumpSums,
     join_marks,
 )
-from rhale.errors import LOG, BadPredictionError
+from rhale.errors import BadPredictionError
 from rhale.models.trees import walk
 from rhale.models.trees.forest import CODE_BITS, LEAF, MISSING_CODE, Forest
 from rhale.models.trees.links import OutputTransform
@@ -35,6 +35,7 @@ from rhale.models.trees.walk import (
 )
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.jit import INNER_FUNCTION_OPTIONS, njit, will_compile, writable
+from rhale.system import LOG
 
 # An item on its way is one number: last and first code, question and row, from high bits to low.
 QUESTION_BITS, ROW_BITS = 11, 11

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rhale.errors import LOG
 from rhale.models.questions import Dependences, centre
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.walk import Trees, encode, goes_right
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.jit import njit, will_compile
+from rhale.system import LOG
 
 BITS_PER_WORD = 64  # rows, or ranks of codes, that one number holds as bits
 ONE_BIT, NO_BITS = np.uint64(1), np.uint64(0)

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rhale.errors import LOG
 from rhale.models.questions import PairQuestion, PairReply
 from rhale.models.trees.forest import IN_SET, LEAF, Forest
 from rhale.models.trees.links import OutputTransform
@@ -28,6 +27,7 @@ from rhale.models.trees.walk import (
 )
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.jit import njit, will_compile, writable
+from rhale.system import LOG
 
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.
 MIN_PAIR_BLOCK_ROWS, MAX_PAIR_BLOCK_ROWS = 16, 2**10

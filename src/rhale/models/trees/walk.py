@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rhale.errors import LOG
 from rhale.models.trees.forest import (
     CATEGORY,
     FIRST_CATEGORY,
@@ -20,6 +19,7 @@ from rhale.models.trees.forest import (
 )
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.jit import INNER_FUNCTION_OPTIONS, njit, will_compile, writable
+from rhale.system import LOG
 
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.
 MIN_WALK_BLOCK_ROWS, MAX_WALK_BLOCK_ROWS, ANSWERS_AT_ONCE = 16, 2**11, 2**20
