@@ -37,7 +37,7 @@ from rhale.system.files import PART, replace_durably
 
 EVERY_SECONDS = 10.0  # between two checkpoints, at least
 SPARED_SHARE = 20  # and so many times as long as the last one took to write
-CHECKPOINT_MAGIC = b"rhale checkpoint, format 2\n"
+CHECKPOINT_MAGIC = b"rhale checkpoint, format 3\n"
 DIGEST_BYTES = 32
 CHECKPOINT_ENDING, LOCK = ".checkpoint", "lock"
 RUN_FILE, PREDICTIONS_FILE = "run", "answers"
@@ -252,7 +252,10 @@ class Checkpoint:
         start = len(CHECKPOINT_MAGIC) + DIGEST_BYTES
         digest = blake2b(data[start:], digest_size=DIGEST_BYTES).digest()
         if data[:start] != CHECKPOINT_MAGIC + digest:
-            raise CheckpointError(_damaged(path, "its checksum is not that of its content"))
+            why = "its checksum is not that of its content"
+            if not data.startswith(CHECKPOINT_MAGIC):
+                why = "it does not begin as those of this version of rhale do"
+            raise CheckpointError(_damaged(path, why))
         try:
             owner, content = decode_checkpoint_value(data[start:])
         except ImportError as error:

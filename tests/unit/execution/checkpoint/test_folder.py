@@ -268,6 +268,14 @@ def test_a_damaged_run_is_refused_and_the_lock_given_back(folder):
     Checkpoint.open(folder, RUN).close()
 
 
+def test_a_checkpoint_of_another_version_is_refused_and_says_so(folder):
+    saved(folder)
+    path = folder / "run.checkpoint"
+    path.write_bytes(path.read_bytes().replace(b"format 3", b"format 2", 1))
+    with pytest.raises(CheckpointError, match=r"not begin as those of this version .* the folder"):
+        Checkpoint.open(folder, RUN)
+
+
 def test_a_folder_without_its_run_is_refused(folder):
     saved(folder)
     (folder / "run.checkpoint").unlink()
