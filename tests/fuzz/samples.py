@@ -24,7 +24,7 @@ N = 60
 ADDRESS = re.compile(rb"\d{12,}")  # by which skops names the parts of a model
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 CITIES = ["Bern", "Oslo", "Rome"]
-OLD_FORMATS = Path(__file__).parents[1] / "unit" / "results" / "samples"
+OLD_FORMATS = Path(__file__).parents[1] / "unit" / "samples"
 RNG = np.random.default_rng(14)
 NUMBERS = pd.DataFrame(RNG.normal(size=(N, 3)), columns=["a", "b", "c"])
 MIXED = NUMBERS.assign(city=pd.Categorical(RNG.choice(CITIES, N), CITIES))

@@ -26,7 +26,7 @@ from rhale.regions.wording import short_rules
 
 KINDS = ("outputs", "right", "ale", "own", "frame", "ice", "frame pdp", "frame ice", "frame mplot",
          "regions", "format_1", "format_2", "format_3")  # fmt: skip
-SAMPLES = Path(__file__).parents[1] / "unit" / "results" / "samples"
+SAMPLES = Path(__file__).parents[1] / "unit" / "samples"
 CASES = 30  # of each kind
 
 

@@ -329,7 +329,7 @@ def test_parts_of_any_size_give_the_survey_of_the_whole_table(rows, rng, fewest)
         sent = (pieced(index, [part]).term for index, part in enumerate(parts))
         return reduce(add, (term for term in sent if term is not None))
 
-    few = {"SPARE": 1, "FEWEST_SENT": fewest, "SENT_NUMBERS": 1}
+    few = {"PART_SAMPLE_FACTOR": 1, "FEWEST_SENT": fewest, "PART_SAMPLE_NUMBERS": 1}
     with patch.multiple("rhale.features.survey", **few):
         found = look(task)
         found = found if found.sample.is_sure else look(task.again(found))

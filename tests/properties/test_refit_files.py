@@ -29,7 +29,7 @@ from rhale.output.storage.arrays import write_array
 from rhale.stability.result import Failure
 
 KINDS = ("outputs", "frame", "regions", "search", "ale", "pdp", "ice", "mplot", "sample")
-SAMPLE = Path(__file__).parents[1] / "unit" / "results" / "samples" / "format_9_refits.json"
+SAMPLE = Path(__file__).parents[1] / "unit" / "samples" / "format_9_refits.json"
 CASES = 16  # of each kind
 
 

@@ -1,4 +1,4 @@
-"""Columns that are no features are taken out of the table, whatever its kind; see tests/unit/test_refit.py, too."""
+"""Columns that are no features are taken out of the table, whatever its kind; see tests/unit/stability/test_refit.py, too."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Models from elsewhere and their rows; the whole call is tested in tests/unit/test_refit.py."""
+"""Models from elsewhere and their rows; the whole call is tested in tests/unit/stability/test_refit.py."""
 
 import numpy as np
 import pytest

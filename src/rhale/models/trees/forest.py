@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
+LIGHTGBM_ZERO = float(np.float32(1e-35))  # LightGBM's zero
+
 LEAF = 2**32 - 1  # in place of a feature
 IN_SET = 2**32 - 1  # in place of a width: the node asks whether the code is in a set
 MISSING_CODE, OTHER, FIRST_CATEGORY = 0, 1, 2  # codes: no value; a category that no tree knows

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rhale.models.trees.forest import NUMBER, ROUNDED_TO_ZERO, Forest
-from rhale.models.trees.walk import LIGHTGBM_ZERO
+from rhale.models.trees.forest import LIGHTGBM_ZERO, NUMBER, ROUNDED_TO_ZERO, Forest
 from rhale.stats.arrays import FloatArray
 
 FLOAT32_OVERFLOW = 2.0**128  # where the next float32 would be

@@ -11,6 +11,7 @@ from rhale.models.trees.forest import (
     FIRST_CATEGORY,
     IN_SET,
     LEAF,
+    LIGHTGBM_ZERO,
     MISSING_CODE,
     OTHER,
     ROUNDED_TO_ZERO,
@@ -24,7 +25,6 @@ from rhale.system import LOG
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.
 MIN_WALK_BLOCK_ROWS, MAX_WALK_BLOCK_ROWS, ANSWERS_AT_ONCE = 16, 2**11, 2**20
 NO_CODE_LIMIT = 2**31
-LIGHTGBM_ZERO = float(np.float32(1e-35))  # LightGBM's zero
 WALK_ZERO, WALK_ONE, WALK_HALF_BITS = np.uint64(0), np.uint64(1), np.uint64(32)
 WALK_LOW_HALF = np.uint64(2**32 - 1)
 # Indices are unsigned throughout: numba then leaves out the code for negative ones.

@@ -166,7 +166,7 @@ def test_text_in_views_is_text():
 
 
 def test_views_that_all_show_one_long_text_are_refused():
-    """Other values that share their bytes are tried in tests/unit/engines/checkpoint."""
+    """Other values that share their bytes are tried in tests/unit/execution/checkpoint."""
     views = np.array([[10**6, *np.frombuffer(b"aaaa", "<i4"), 0, 0]] * 3000, dtype="<i4")
     buffers = [None, pa.py_buffer(views.tobytes()), pa.py_buffer(b"a" * 10**6)]
     text = pa.Array.from_buffers(pa.string_view(), 3000, buffers)
