@@ -221,11 +221,8 @@ def count_compare_rows(axis: CompareAxis, result: Result, k: int) -> CompareRows
 
 COMPARE_CHART_KINDS = {"curve": "compared", "dates": "date compared", "levels": "level compared"}
 NARROW = "narrow compared"  # levels on a small screen
-CURVES, DIFFERENCE_HEIGHT, COMPARE_STRIP_HEIGHT = (
-    210,
-    130,
-    22,
-)  # heights of panels, and of the rows of one explanation
+# Heights of panels, and of the rows of one explanation.
+CURVES, DIFFERENCE_HEIGHT, COMPARE_STRIP_HEIGHT = 210, 130, 22
 COMPARE_DASHES = (
     [1, 0],
     [8, 3],

@@ -346,13 +346,8 @@ def write_compare_code(table: Comparison) -> str:
 # --- A comparison as a small piece of HTML for notebooks: no script, no style sheet
 
 
-COMPARE_TEXT_COLUMNS = (
-    "feature",
-    "output",
-    "compared",
-    "difference",
-    "differs",
-)  # columns that are no numbers
+# Columns that are no numbers.
+COMPARE_TEXT_COLUMNS = "feature", "output", "compared", "difference", "differs"
 
 
 def comparison_as_html(

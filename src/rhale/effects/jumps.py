@@ -18,11 +18,8 @@ from rhale.stats.sampling import KeyArray
 
 N_JUMP_GROUPS = 32  # of rows, by their hashes: differences between them give the uncertainty
 MAX_JUMP_CELLS = 1000
-NEIGHBOURHOOD_SHARE, MIN_NEIGHBOURHOOD_SHARE, MAX_NEIGHBOURHOOD_SHARE = (
-    0.1,
-    0.02,
-    0.15,
-)  # of 1,000 rows; of very many; of few
+# Of 1,000 rows; of very many; of few.
+NEIGHBOURHOOD_SHARE, MIN_NEIGHBOURHOOD_SHARE, MAX_NEIGHBOURHOOD_SHARE = 0.1, 0.02, 0.15
 FEWEST_NEAR = 20  # rows in a neighbourhood
 INNER, FEWEST_INNER = 0.25, 10  # of a neighbourhood: its innermost rows, and how many at least
 # Units of the largest sum there can be: no sum of shares overflows.

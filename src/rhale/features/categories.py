@@ -93,10 +93,8 @@ class Levels:
 
 
 Said = bool | tuple[Any, ...]
-MAX_UNORDERED_LEVELS, MIN_ROWS_PER_LEVEL = (
-    50,
-    5,
-)  # levels in no order of their own beyond that are pooled
+# Levels in no order of their own beyond that are pooled.
+MAX_UNORDERED_LEVELS, MIN_ROWS_PER_LEVEL = 50, 5
 
 
 def holds_names(table: Table, column: int) -> bool:

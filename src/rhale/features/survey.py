@@ -17,10 +17,8 @@ from rhale.stats.records import crosses_processes
 from rhale.stats.sampling import MAX_ROW_HASH, KeyArray, Sample, collect, column_keys, small_keys
 
 MAX_FEATURE_VALUE = 1e150  # squares of feature values must stay finite
-MIN_FEATURE_RANGE, MAX_FEATURE_RANGE = (
-    1e-50,
-    1e50,
-)  # ranges of features: their sixth powers are ordinary numbers
+# Ranges of features: their sixth powers are ordinary numbers.
+MIN_FEATURE_RANGE, MAX_FEATURE_RANGE = 1e-50, 1e50
 EXACT = 2**53  # whole numbers beyond are rounded as floats
 BLURRED = 2.0**-20  # of the range: rounding beyond makes one of values that differ
 MAX_COUNTED_VALUES = (

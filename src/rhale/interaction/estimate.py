@@ -36,9 +36,8 @@ from rhale.stats.records import crosses_processes
 
 MAX_PAIR_CHUNK_NUMBERS, MIN_PAIR_CHUNK_ROWS = 2**23, 2**9  # differences or slopes; rows at least
 Sums_co = TypeVar("Sums_co", covariant=True)
-MIN_COMPILED_PAIR_ROWS = (
-    2**21
-)  # rows times all pairs of a chunk: less is added up while numba is loaded
+# Rows times all pairs of a chunk: less is added up while numba is loaded.
+MIN_COMPILED_PAIR_ROWS = 2**21
 
 
 @crosses_processes

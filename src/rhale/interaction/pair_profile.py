@@ -413,11 +413,8 @@ class PairProfile:
 
 PairSurface = PairEffect | PairProfile
 
-SECTION_SHARES = (
-    1 / 6,
-    1 / 2,
-    5 / 6,
-)  # of the rows below: the middles of low, middle and high thirds
+# Of the rows below: the middles of low, middle and high thirds.
+SECTION_SHARES = 1 / 6, 1 / 2, 5 / 6
 MAX_SECTION_LEVELS = 4  # more curves cannot be told apart
 
 

@@ -20,11 +20,8 @@ from rhale.models.adapter import Adapter
 Found = TypeVar("Found")
 # Bytes of a batch, and of what all layers make of it, that a processor's cache holds.
 CACHED = 2**21
-FEWEST_CACHED, USUAL_CACHED, MOST_CACHED = (
-    2**9,
-    2**12,
-    2**14,
-)  # rows: every batch has its price, too
+# Rows: every batch has its price, too.
+FEWEST_CACHED, USUAL_CACHED, MOST_CACHED = 2**9, 2**12, 2**14
 DEVICE_ROWS, DEVICE_NUMBERS, MIN_DEVICE_ROWS = 2**19, 2**23, 2**10  # many rows keep a GPU busy
 
 

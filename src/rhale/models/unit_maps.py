@@ -15,10 +15,8 @@ from rhale.stats.arrays import FloatArray
 Map = Callable[[Any], Any]
 LINE_TOLERANCE = 1e-9  # of the range: what differs less lies on a line
 EPS = float(np.finfo(np.float64).eps)
-DERIVATIVE_STEP, MIN_STEP_SCALE = (
-    EPS**0.2 / 4,
-    0.1,
-)  # of differences of fourth order, near the ends of a domain, too
+# Of differences of fourth order, near the ends of a domain, too.
+DERIVATIVE_STEP, MIN_STEP_SCALE = EPS**0.2 / 4, 0.1
 STENCIL = ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12))
 
 

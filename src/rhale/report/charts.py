@@ -51,11 +51,8 @@ SHORT = (  # very large numbers along an axis are millions, very small ones have
     " ? replace(format(datum.value, '.4~s'), 'G', 'B')"
     " : abs(datum.value) < 1e4 ? replace(datum.label, ',', '') : datum.label"  # years, too
 )
-VALUE, PLACE_TITLE, SLOPE = (
-    "@value",
-    "@place",
-    "@slope",
-)  # titles of axes, which are the user's words
+# Titles of axes, which are the user's words.
+VALUE, PLACE_TITLE, SLOPE = "@value", "@place", "@slope"
 TITLES = {
     VALUE: "value_title",
     PLACE_TITLE: "place_title",

@@ -79,13 +79,8 @@ MAX_EFFECT_ROWS = 30
 MAX_NOTEBOOK_NAME_LETTERS, LONGEST_NOTE = 60, 300
 MOST_NOTES = 12
 DOT_SEPARATOR = " \u00b7 "
-EFFECT_TEXT_COLUMNS = (
-    "feature",
-    "output",
-    "curve",
-    "differs by (in this model)",
-    "kind",
-)  # columns that are no numbers
+# Columns that are no numbers.
+EFFECT_TEXT_COLUMNS = "feature", "output", "curve", "differs by (in this model)", "kind"
 NUMBER_CELL_STYLE = ' style="text-align:right;white-space:nowrap"'
 TEXT_CELL_STYLE = ' style="text-align:left"'
 

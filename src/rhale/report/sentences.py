@@ -37,13 +37,8 @@ SMALL_P = 1e-4  # a smaller chance is but called small
 CONTROL_CATEGORIES = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold
 NO_LETTERS = "\ufffe\uffff"  # nor these, in a picture
 TURNING = {"R", "AL", "AN", "RLE", "LRE", "RLO", "LRO", "RLI", "LRI", "FSI", "PDF", "PDI"}
-OUTPUT_KIND_WORDS = (
-    "prediction",
-    "probability",
-    "log-odds",
-    "margin",
-    "score",
-)  # of models, in words
+# Of models, in words.
+OUTPUT_KIND_WORDS = "prediction", "probability", "log-odds", "margin", "score"
 UNNAMED_OUTPUT_PATTERN = re.compile(r"y\d*")  # keys of outputs without a name
 SHORT_OUTPUT, SHORT_UNIT = 80, 20
 DURATION_UNITS = {"d": SECONDS_PER_DAY, "h": 3_600.0, "min": 60.0, "s": 1.0}

@@ -497,13 +497,8 @@ def write_refit_code(table: Refits) -> str:
 # --- Refits as small pieces of HTML for notebooks, one feature or all: no script, no style sheet
 
 
-REFIT_TEXT_COLUMNS = (
-    "feature",
-    "output",
-    "mean curve",
-    "",
-    "comes back",
-)  # columns that are no numbers
+# Columns that are no numbers.
+REFIT_TEXT_COLUMNS = "feature", "output", "mean curve", "", "comes back"
 IMPORTANCE_BAR_HEIGHT = 12  # of a bar
 
 

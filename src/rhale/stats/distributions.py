@@ -9,10 +9,8 @@ import numpy as np
 
 from rhale.stats.arrays import FloatArray
 
-CONFIDENCE_LEVEL, Z_SCORE_95 = (
-    0.95,
-    1.96,
-)  # of intervals, and the normal quantile that belongs to it
+# Of intervals, and the normal quantile that belongs to it.
+CONFIDENCE_LEVEL, Z_SCORE_95 = 0.95, 1.96
 
 # --- The F distribution: how likely a ratio of mean squares is as large as it is
 

@@ -19,10 +19,8 @@ MANY_VALUES = 100  # up to so many distinct values a feature is a ladder, not a 
 N_RANK_KNOTS = 513
 GAP_SHARE = 0.05  # of the range: an empty stretch this wide is a gap
 N_BESIDE = 30  # values beside a stretch whose extent it is compared with
-MIN_VALUES_NEXT_TO_GAP, FEWEST_STEPS = (
-    10,
-    3,
-)  # so many at least; where all values have ten rows and more
+# So many at least; where all values have ten rows and more.
+MIN_VALUES_NEXT_TO_GAP, FEWEST_STEPS = 10, 3
 LONE = 2.0  # times as wide is the way to a few values: the last ones of a tail are far apart
 MOST_EMPTY = 24  # the widest ones: of values that crowd at hundreds of places, all ways are alike
 

@@ -45,11 +45,8 @@ from rhale.features.survey import (
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.sampling import Sample
 
-MAX_TENSOR_CHUNK_NUMBERS, MIN_TENSOR_CHUNK_ROWS, MAX_TENSOR_CHUNK_ROWS = (
-    2**27,
-    2**10,
-    2**26,
-)  # in a chunk
+# In a chunk.
+MAX_TENSOR_CHUNK_NUMBERS, MIN_TENSOR_CHUNK_ROWS, MAX_TENSOR_CHUNK_ROWS = 2**27, 2**10, 2**26
 TENSOR_NO_RESUME = "rows on a device; pass them from the host's memory"
 TENSOR_SAMPLE_FACTOR = 1.25  # times the wanted rows are looked at: keys are like random numbers
 

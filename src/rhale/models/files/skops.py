@@ -22,10 +22,8 @@ from rhale.models.libraries import first_line
 
 
 MOST_MEMBERS, ARCHIVE_READ_BYTES = 100_000, 2**20
-LEAST_ROOM, MAX_ARCHIVE_EXPANSION = (
-    2**26,
-    100,
-)  # bytes that any archive may have unpacked; more, as so many times
+# Bytes that any archive may have unpacked; more, as so many times.
+LEAST_ROOM, MAX_ARCHIVE_EXPANSION = 2**26, 100
 PACKED_ARRAYS = ".npz"
 
 
