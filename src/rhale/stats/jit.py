@@ -24,7 +24,8 @@ HOUSE = Path(__file__).parent.parent
 # Compiled code holds the functions it calls and constants of these folders, and numba looks at one
 # file alone: other sources have another folder.
 SOURCES = tuple(
-    HOUSE / folder for folder in ("models/trees", "effects/binning", "interaction", "stats")
+    HOUSE / folder
+    for folder in ("models/trees", "effects", "effects/binning", "interaction", "stats")
 )
 SETTING = RLock()
 

@@ -1,5 +1,6 @@
 """What is compiled is kept in a folder that the user alone can write to, or nowhere."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -177,6 +178,26 @@ def test_other_sources_have_another_folder(tmp_path, monkeypatch):
     assert digest_of_sources() == before
     (tmp_path / "one.py").write_text("ONE = 2")
     assert digest_of_sources() != before
+
+
+def test_all_that_compiled_modules_import_is_among_the_sources():
+    plain = {
+        "rhale.errors",
+        "rhale.system",
+        "rhale.models.questions",
+    }  # names of types, and a logger
+    for path in jit.HOUSE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+        if path.name == "jit.py" or not any(getattr(n.func, "id", "") == "njit" for n in names):
+            continue
+        assert path.parent in jit.SOURCES
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("rhale."):
+                folder = jit.HOUSE.joinpath(*node.module.split(".")[1:-1])
+                if folder.joinpath(node.module.rpartition(".")[2]).is_dir():  # a package of modules
+                    folder = folder / node.module.rpartition(".")[2]
+                assert node.module in plain or folder in jit.SOURCES, (path, node.module)
 
 
 # --- what is compiled ----------------------------------------------------------------------------
