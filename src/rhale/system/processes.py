@@ -52,6 +52,7 @@ class ErrorRecord:
 KEPT_OUTPUT_BYTES = 2**16  # last bytes of what a child printed
 PIPE_BLOCK_BYTES = 2**16  # bytes that are read at a time
 MAX_CHILD_REPLY_BYTES = 2**30  # bytes of one answer; that of 10,000 features has a third of it
+READER_TRY_SECONDS, READER_ENDS_IN_TRIES = 0.02, 100  # two seconds for the thread that reads a pipe
 FAREWELL = 10.0  # seconds in which a child that says no more may end by itself
 RESERVED = 2**34  # addresses beyond the memory itself: code, files and stacks that are only mapped
 MIN_CHILD_MEMORY, CHILD_MEMORY_SHARE = 2**31, 0.75
@@ -177,21 +178,28 @@ def read_aside(
     stop: Callable[[], None],
 ) -> Iterator[None]:
     """Read pieces of a stream in a thread of its own; the last one is empty."""
+    over = threading.Event()
 
     def read_all() -> None:
-        while piece := read():
-            take(piece)
-        take(b"")
+        try:
+            while piece := read():
+                take(piece)
+            take(b"")
+        finally:
+            over.set()
 
     reader = threading.Thread(target=read_all, daemon=True, name=_reader_of(stream))
-    reader.start()
     try:
+        reader.start()  # which Ctrl-C may interrupt, while the thread begins
         yield
     finally:
-        stop()
-        reader.join(timeout=1)
-        if not reader.is_alive():  # else someone beyond our reach holds the other end
-            stream.close()
+        # A reader that waits for a place in a queue sees the end only when `stop` has emptied it,
+        # and may wait for a second place then.
+        for _ in range(READER_ENDS_IN_TRIES):
+            stop()
+            if over.wait(READER_TRY_SECONDS):
+                stream.close()
+                break  # else someone beyond our reach holds the other end
 
 
 def _reader_of(stream: IO[bytes]) -> str:

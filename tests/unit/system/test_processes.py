@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 from tests.children import PATIENCE, is_running, wait_until
@@ -146,6 +147,32 @@ def test_a_child_that_ended_already_takes_what_is_sent_without_an_error():
         write_child_request(process, b"x" * 2**20)
         with pytest.raises(SilentError, match="exit code 0"):
             next(read_messages(process, PATIENCE))
+
+
+def test_an_interrupt_while_a_reader_starts_leaves_no_pipe_open(monkeypatch):
+    """Ctrl-C came while the thread that reads the pipe was beginning, and the pipe stayed open."""
+    usual, released = threading.Thread.start, threading.Event()
+
+    def interrupted(thread):
+        reads = thread.run
+        thread.run = lambda: (reads(), released.wait(PATIENCE))  # still there when all is cleared up
+        usual(thread)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), child("time.sleep(600)") as process:
+        monkeypatch.setattr(threading.Thread, "start", interrupted)
+        next(read_messages(process, PATIENCE))
+    is_closed = process.stdout.closed
+    released.set()
+    assert is_closed
+    assert process.stderr.closed
+
+
+def test_a_reader_that_waits_for_a_place_ends_however_often_it_waits():
+    """Its pipe has more lines than are taken, so that it waits again after each."""
+    with child("for i in range(9): say({'i': i})\ntime.sleep(600)") as process:
+        assert next(read_messages(process, PATIENCE)) == {"i": 0}
+    assert process.stdout.closed
 
 
 def test_errors_of_a_child_keep_their_kind():
