@@ -459,7 +459,8 @@ class ConvertedModel(Adapter):
         """The walker of the model between the ways to its units and from them."""
         reading, after = walker.reading, None
         if self.ways.outputs:
-            if walker.response not in RAW and reading.link in SHARED_SUMS:
+            shares = walker.response not in RAW and reading.link in SHARED_SUMS
+            if shares or reading.combine is not None:
                 return None
             after = partial(self.ways.people_answers, Outputs.of(self.inner, n_outputs))
         if not self.ways.columns:

@@ -17,6 +17,7 @@ from rhale.settings import Response
 from rhale.stats.arrays import FloatArray
 
 BY_CLASS = ("predict_proba", "log_odds")  # one number for each class
+OUTLIER_SCORES = ("decision_function", "score_samples", "offset_")
 MARGIN_ARGUMENTS: dict[str, dict[str, Any]] = {
     "xgboost": {"output_margin": True},
     "lightgbm": {"raw_score": True},
@@ -66,7 +67,9 @@ def choose_response(estimator: Any, response: Response = "auto") -> Response:
     if response != "auto":
         return response
     if _classes(estimator) is None and not _targets(estimator):
-        return "predict"
+        # an outlier detector's predict says -1 or 1 of what its score says finely
+        is_detector = all(map(partial(hasattr, last_step(estimator)), OUTLIER_SCORES))
+        return "decision_function" if is_detector else "predict"
     if hasattr(estimator, "predict_proba"):
         return "predict_proba"
     return "decision_function" if hasattr(estimator, "decision_function") else "predict"

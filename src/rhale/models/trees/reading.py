@@ -38,6 +38,8 @@ class Reading:
     # Columns of the training table, where the model knows them
     names: tuple[str, ...] | None = None
     adds_in_single: bool = False  # whether the library adds leaves in float32
+    # Turns sums (..., n_sums) into the answers that were asked for, instead of a link
+    combine: Callable[[FloatArray], FloatArray] | None = None
 
 
 # --- Categories of a data frame as the numbers that trees know them by
