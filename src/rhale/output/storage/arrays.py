@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rhale.output.storage.values import Lengths, Numbers, quote_file_value, refuse_file_content
+from rhale.output.storage.values import Lengths, Numbers, Put, quote_file_value, refuse_file_content
 from rhale.stats.arrays import FloatArray
 
 MAX_POOLED_SIDE, MOST_SIDES = 2**31, 2  # of arrays in results
@@ -173,3 +173,7 @@ class Packed:
         array = np.frombuffer(content, dtype=PACKED_NUMBER_TYPE).astype(np.float64)
         self.numbers.check(array, where)
         return array.reshape(value["shape"])
+
+    def write(self, value: FloatArray, put: Put | None = None) -> dict[str, Any]:  # noqa: ARG002
+        """Write the numbers as one text."""
+        return pack_numbers(value)
