@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from rhale.effects.schema import OF_ALL
-from rhale.errors import BadFileError, BadSettingError
+from rhale.errors import BadSettingError
 from rhale.interaction.moments import MAX_STORED_CELLS, POWERS, PairAxis, PairMoments
 from rhale.interaction.pair_effect import PairEffect, PairIndex, PairResult
 from rhale.interaction.pair_profile import PairProfile
@@ -82,16 +82,20 @@ class OtherOutput:
 
 def list_profile_cells(moments: PairMoments) -> FilledStands:
     """List the cells that have rows."""
-    stands = np.flatnonzero(moments.count)
-    count = moments.count.ravel()[stands]
-    weight, squares = (sums.ravel()[stands] for sums in (moments.weight, moments.weight_squares))
-    return FilledStands(
-        stands=stands,
-        count=count,
-        weight=None if np.array_equal(weight, count) else weight,
-        weight_squares=None if np.array_equal(squares, count) else squares,
-        places=np.ascontiguousarray(moments.places.reshape(len(POWERS), -1).T[stands]),
-    )
+    return FilledStands(**_list_rows(moments, np.flatnonzero(moments.count)))
+
+
+def _list_rows(moments: PairMoments, stands: IntArray) -> dict[str, Any]:
+    """What `FilledStands` holds of some cells."""
+    columns = (moments.count, moments.weight, moments.weight_squares)
+    count, weight, squares = (sums.ravel()[stands] for sums in columns)
+    return {
+        "stands": stands,
+        "count": count,
+        "weight": None if np.array_equal(weight, count) else weight,
+        "weight_squares": None if np.array_equal(squares, count) else squares,
+        "places": np.ascontiguousarray(moments.places.reshape(len(POWERS), -1).T[stands]),
+    }
 
 
 def fill_profile_cells(cells: FilledStands, shape: tuple[int, int]) -> PairMoments:
@@ -112,6 +116,7 @@ def store_pairs(pairs: Sequence[PairResult]) -> list[Any]:
     """Leave out cells without rows, and what an output shares with the one before."""
     stored: list[Any] = []
     before: PairEffect | None = None
+    pair: Any
     for pair in pairs:
         if pair.n_cells > MAX_STORED_CELLS:
             msg = (
@@ -119,18 +124,16 @@ def store_pairs(pairs: Sequence[PairResult]) -> list[Any]:
                 f"file holds up to {MAX_STORED_CELLS} of a pair; ask for fewer with cells="
             )
             raise BadSettingError(msg)
-        if isinstance(pair, PairEffect):
-            cells: FilledCells | OtherOutput | None = None
-            if before is not None and before.names == pair.names:
-                cells = list_other_output(pair.moments, before.moments)
-            moments = cells or list_filled_cells(pair.moments)
-            stored.append(replace(pair, moments=cast(Any, moments)))
-            before = pair
-        elif isinstance(pair, PairProfile):
-            rows: Any = list_profile_cells(pair.moments)
-            stored.append(replace(pair, moments=rows))
-        else:
+        if isinstance(pair, PairIndex):
             stored.append(pair)
+            continue
+        cells: Any = None
+        if isinstance(pair, PairProfile):
+            cells = list_profile_cells(pair.moments)
+        elif before is not None and before.names == pair.names:
+            cells = list_other_output(pair.moments, before.moments)
+        stored.append(replace(pair, moments=cells or list_filled_cells(pair.moments)))
+        before = pair if isinstance(pair, PairEffect) else before
     if (total := count_numbers(stored)) > MAX_STORED_NUMBERS:
         msg = (
             f"these pairs have {total} numbers, and a file holds up to {MAX_STORED_NUMBERS}; save the "
@@ -142,17 +145,15 @@ def store_pairs(pairs: Sequence[PairResult]) -> list[Any]:
 
 def count_numbers(stored: Sequence[Any]) -> int:
     """Numbers that the sums of all pairs take in memory."""
-    total = 0
-    for pair in stored:
-        if isinstance(pair, PairIndex):
-            continue
-        shared = 0 if isinstance(pair.moments, OtherOutput) else 3 + len(POWERS)
+
+    def count(pair: Any) -> int:
+        sums, shared = pair.moments, 3 + len(POWERS)
         if isinstance(pair, PairProfile):
-            total += _n_cells(pair) * shared + pair.dependence.size
-        else:
-            n_ways = int(pair.moments.mean.shape[1])
-            total += _n_cells(pair) * (shared + n_ways + n_ways**2)
-    return total
+            return _n_cells(pair) * shared + int(pair.dependence.size)
+        n_ways = int(sums.mean.shape[1])
+        return _n_cells(pair) * ((isinstance(sums, FilledCells) and shared) + n_ways + n_ways**2)
+
+    return sum(count(pair) for pair in stored if not isinstance(pair, PairIndex))
 
 
 def _shape(pair: Any) -> tuple[int, int]:
@@ -170,48 +171,35 @@ def restore_pairs(stored: Sequence[Any]) -> list[PairResult]:
     before: PairEffect | None = None
     stands: IntArray = np.empty(0, dtype=np.int64)
     for i, pair in enumerate(stored):
-        if isinstance(pair, PairProfile):
-            listed: Any = pair.moments
-            made.append(replace(pair, moments=fill_profile_cells(listed, _shape(pair))))
-            continue
         if isinstance(pair, PairIndex):
             made.append(pair)
             continue
-        if isinstance(pair.moments, FilledCells):
-            moments, stands = fill_cells(pair.moments, _shape(pair)), pair.moments.stands
-        else:  # the rows of the output before, which must be of the same pair
-            where, n_rows = f"pairs[{i}].moments", len(pair.moments.mean)
+        listed: Any = pair.moments
+        if isinstance(listed, OtherOutput):  # of the rows before, which must be of the same pair
+            where = f"pairs[{i}].moments"
             if before is None or (before.names, before.axes) != (pair.names, pair.axes):
-                msg = f"{where} are not those of the pair before it"
-                raise BadFileError(msg)
-            if n_rows != stands.size:
-                msg = f"{where} has {n_rows} rows for {stands.size} cells"
-                raise BadFileError(msg)
-            mean, products = _spread_ways(pair.moments, stands, _shape(pair))
+                refuse_file_content(f"{where} are not those of the pair before it")
+            if len(listed.mean) != stands.size:
+                refuse_file_content(f"{where} has {len(listed.mean)} rows for {stands.size} cells")
+            mean, products = _spread_ways(listed, stands, _shape(pair))
             moments = replace(before.moments, mean=mean, products=products)
-        before = replace(pair, moments=moments)
-        made.append(before)
+        elif isinstance(listed, FilledCells):
+            moments, stands = fill_cells(listed, _shape(pair)), listed.stands
+        else:
+            moments = fill_profile_cells(listed, _shape(pair))
+        made.append(replace(pair, moments=moments))
+        before = made[-1] if isinstance(made[-1], PairEffect) else before
     return made
 
 
 def list_filled_cells(moments: PairMoments) -> FilledCells:
     """List the cells with any sum that is not zero."""
-    n_cells = moments.count.size
-    places = moments.places.reshape(len(POWERS), n_cells).T
-    mean, products = _by_cell(moments)
+    n_cells, (mean, products) = moments.count.size, _by_cell(moments)
     sums = [s.reshape(n_cells, -1) for s in (moments.count, moments.weight, moments.weight_squares)]
+    places = moments.places.reshape(len(POWERS), n_cells).T
     told = np.concatenate([*sums, places, mean, products], axis=1)
     stands = np.flatnonzero(np.any(told != 0, axis=1))
-    count, weight, squares = (s[stands, 0] for s in sums)
-    return FilledCells(
-        stands=stands,
-        count=count,
-        weight=None if np.array_equal(weight, count) else weight,
-        weight_squares=None if np.array_equal(squares, count) else squares,
-        places=places[stands],
-        mean=mean[stands],
-        products=products[stands],
-    )
+    return FilledCells(**_list_rows(moments, stands), mean=mean[stands], products=products[stands])
 
 
 def list_other_output(moments: PairMoments, before: PairMoments) -> OtherOutput | None:

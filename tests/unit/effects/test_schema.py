@@ -15,7 +15,7 @@ from rhale.effects.schema import EXPLANATION
 from rhale.effects.store import FORMAT, VERSION, pack_explanation
 from rhale.errors import BadFileError
 from rhale.interaction.storage import INTERACTIONS
-from rhale.output.storage.values import Record
+from rhale.output.storage.values import Number, Past, Record
 from rhale.stability.storage import REFITS
 
 RNG = np.random.default_rng(0)
@@ -60,6 +60,23 @@ def test_a_new_field_is_written_and_read_without_another_line():
     record = Record(grown)
     assert record.write(grown(("a", "b"), 0.5)) == {"words": ["a", "b"], "share": 0.5}
     assert record.read({"words": ["a"]}, "") == grown(("a",))
+    assert record.read(record.write(grown(())), "") == grown(())
+    with pytest.raises(BadFileError, match=r"it\.share is 'much', not a number"):
+        record.read({"words": [], "share": "much"}, "it.")
+
+
+def test_fields_of_earlier_formats_become_those_of_today():
+    def halve(found):
+        found.setdefault("radius", found.pop("diameter", 0.0) / 2)
+
+    circle = make_dataclass("Circle", [("radius", float)])
+    record = Record(circle, past=Past({"diameter": Number(least=0)}, ("radius",), halve))
+    assert record.read({"diameter": 3.0}, "") == record.read({"radius": 1.5}, "") == circle(1.5)
+    assert record.write(circle(1.5)) == {"radius": 1.5}
+    with pytest.raises(BadFileError, match=r"it\.diameter is -1, which it cannot be"):
+        record.read({"diameter": -1}, "it.")
+    with pytest.raises(BadFileError, match=r"it\.'diameter' is unknown"):
+        Record(circle).read({"diameter": 3.0}, "it.")
 
 
 @pytest.fixture(scope="module")
