@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rhale.output.note import Note
+from rhale.output.storage.values import MAX_AXIS_VALUE, STANDARD_ERROR_NUMBER, Number, stored
 from rhale.output.times import AxisKind, as_dates
 from rhale.stats.arrays import FloatArray
 
@@ -41,9 +42,9 @@ class Missing:
 
     count: int
     share: float
-    mean: float
-    std: float
-    rows: float
+    mean: float = field(metadata=stored(Number(-MAX_AXIS_VALUE, MAX_AXIS_VALUE, unknown=True)))
+    std: float = field(metadata=stored(STANDARD_ERROR_NUMBER))
+    rows: float = field(metadata=stored(Number(least=0)))
 
     @property
     def standard_error(self) -> float:

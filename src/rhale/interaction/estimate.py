@@ -10,7 +10,6 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from rhale.data import Chunk
-from rhale.effects.binning.moments import LARGEST_SQUARABLE
 from rhale.effects.listing import MAX_NAMED_IN_SENTENCE
 from rhale.effects.local.queries import BatchedModel
 from rhale.errors import BadEffectsError
@@ -31,7 +30,7 @@ from rhale.models import Predictor
 from rhale.models.questions import PairQuestion
 from rhale.output.note import Note
 from rhale.stability.table import CORRELATED
-from rhale.stats.arrays import FloatArray, IntArray, correlate, rank_values
+from rhale.stats.arrays import LARGEST_SQUARABLE, FloatArray, IntArray, correlate, rank_values
 from rhale.stats.records import crosses_processes
 
 MAX_PAIR_CHUNK_NUMBERS, MIN_PAIR_CHUNK_ROWS = 2**23, 2**9  # differences or slopes; rows at least

@@ -22,6 +22,19 @@ from rhale.output.doors import draw_surface_lazily, show_pair
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import as_notes
 from rhale.output.number_format import write_with_error
+from rhale.output.storage.values import (
+    BOTH_SIDES,
+    NOTE_LIST,
+    PAIR_FEATURE_NAMES,
+    VARIANCE_NUMBER,
+    Alone,
+    Number,
+    Numbers,
+    RecordUnion,
+    Several,
+    Text,
+    stored,
+)
 from rhale.output.times import as_numbers
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray, correlate
 from rhale.stats.records import freeze, same_fields
@@ -159,18 +172,22 @@ class PairEffect:
     array([ 1., -1.])
     """
 
-    names: tuple[str, str]
+    names: tuple[str, str] = field(metadata=stored(PAIR_FEATURE_NAMES))
     output: str
-    axes: tuple[PairAxis, PairAxis]
+    axes: tuple[PairAxis, PairAxis] = field(
+        metadata=stored(Several(RecordUnion.of(PairAxis), BOTH_SIDES))
+    )
     moments: PairMoments
-    main: tuple[FloatArray, FloatArray]
+    main: tuple[FloatArray, FloatArray] = field(
+        metadata=stored(Several(Alone(Numbers.means("nodes", unknown=False)), BOTH_SIDES))
+    )
     square: Square
-    variance: float
+    variance: float = field(metadata=stored(VARIANCE_NUMBER))
     n_left_out: int = 0
     reading: Reading = "rows"
     smooth: bool = False
     way: Way = "corners"
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), metadata=stored(NOTE_LIST))
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
@@ -653,14 +670,14 @@ class PairIndex:
     (1.0, 'unnormalised H')
     """
 
-    names: tuple[str, str]
+    names: tuple[str, str] = field(metadata=stored(PAIR_FEATURE_NAMES))
     output: str
-    method: PairMethod
-    strength: float
-    variance: float
-    h2: float = UNDEFINED
+    method: PairMethod = field(metadata=stored(Text(("h", "greenwell", "shap"))))
+    strength: float = field(metadata=stored(VARIANCE_NUMBER))
+    variance: float = field(metadata=stored(VARIANCE_NUMBER))
+    h2: float = field(default=UNDEFINED, metadata=stored(Number(unknown=True)))
     n_left_out: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), metadata=stored(NOTE_LIST))
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:

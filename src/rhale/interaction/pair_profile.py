@@ -26,6 +26,17 @@ from rhale.interaction.surface import PairCellWeights
 from rhale.output.doors import draw_surface_lazily, show_pair
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import as_notes
+from rhale.output.storage.values import (
+    BOTH_SIDES,
+    NOTE_LIST,
+    PAIR_FEATURE_NAMES,
+    VARIANCE_NUMBER,
+    Alone,
+    Numbers,
+    RecordUnion,
+    Several,
+    stored,
+)
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.records import freeze, same_fields
 
@@ -80,15 +91,21 @@ class PairProfile:
     ((5, 5), 0.25)
     """
 
-    names: tuple[str, str]
+    names: tuple[str, str] = field(metadata=stored(PAIR_FEATURE_NAMES))
     output: str
-    axes: tuple[PairAxis, PairAxis]
+    axes: tuple[PairAxis, PairAxis] = field(
+        metadata=stored(Several(RecordUnion.of(PairAxis), BOTH_SIDES))
+    )
     moments: PairMoments
-    dependence: FloatArray
-    single: tuple[FloatArray, FloatArray]
-    variance: float
+    dependence: FloatArray = field(
+        metadata=stored(Numbers.means("first nodes", "second nodes", unknown=False))
+    )
+    single: tuple[FloatArray, FloatArray] = field(
+        metadata=stored(Several(Alone(Numbers.means("nodes", unknown=False)), BOTH_SIDES))
+    )
+    variance: float = field(metadata=stored(VARIANCE_NUMBER))
     n_left_out: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), metadata=stored(NOTE_LIST))
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:

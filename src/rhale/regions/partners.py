@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,14 @@ from rhale.effects.result import Result
 from rhale.effects.table import UNDEFINED, Columns
 from rhale.naming import near_names
 from rhale.output.number_format import write_number
+from rhale.output.storage.values import (
+    ANY_TEXT,
+    MAX_AXIS_VALUE,
+    ArrayDimension,
+    Numbers,
+    Several,
+    stored,
+)
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.records import freeze, same_fields
@@ -248,15 +256,27 @@ class PartnerMatrix:
     (('x0', 'x1', 'x2'), (3, 3))
     """
 
-    names: tuple[str, ...]
-    share: FloatArray
-    standard_error: FloatArray
-    p_value: FloatArray
-    own_share: FloatArray
-    proxy_of: IntArray
-    size: FloatArray
-    unexplained: FloatArray
-    rows: IntArray
+    names: tuple[str, ...] = field(
+        metadata=stored(Several(ANY_TEXT, ArrayDimension("partners"), unique=True))
+    )
+    share: FloatArray = field(metadata=stored(Numbers.places("results", "partners", unknown=True)))
+    standard_error: FloatArray = field(
+        metadata=stored(Numbers(("results", "partners"), 0, MAX_AXIS_VALUE, unknown=True))
+    )
+    p_value: FloatArray = field(
+        metadata=stored(Numbers.shares("results", "partners", unknown=True))
+    )
+    own_share: FloatArray = field(
+        metadata=stored(Numbers(("results", "partners"), 0, MAX_AXIS_VALUE, unknown=True))
+    )
+    proxy_of: IntArray = field(
+        metadata=stored(Numbers(("results", "partners"), whole=True, least=-1))
+    )
+    size: FloatArray = field(
+        metadata=stored(Numbers(("results", "partners"), 0, MAX_AXIS_VALUE, unknown=True))
+    )
+    unexplained: FloatArray = field(metadata=stored(Numbers.shares("results", unknown=True)))
+    rows: IntArray = field(metadata=stored(Numbers.counts("results")))
 
     def __post_init__(self) -> None:
         freeze(self)

@@ -29,9 +29,10 @@ from rhale.output.doors import draw_refit_lazily, show_refit
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note
 from rhale.output.number_format import write_between, write_number
+from rhale.output.storage.values import PAIR_FEATURE_NAMES, TRAININGS, Numbers, stored
 from rhale.output.times import ColumnKind
 from rhale.stability.replication import Overlap, Replication, mean_factor, replicate
-from rhale.stats.arrays import FloatArray
+from rhale.stats.arrays import LARGEST_SQUARABLE, FloatArray
 from rhale.stats.distributions import student_quantile
 from rhale.stats.records import freeze, same_fields
 
@@ -702,10 +703,12 @@ class RefitPair:
     (('x0', 'x1'), 3.0)
     """
 
-    names: tuple[str, str]
+    names: tuple[str, str] = field(metadata=stored(PAIR_FEATURE_NAMES))
     output: str
-    strengths: FloatArray
-    gram: FloatArray
+    strengths: FloatArray = field(
+        metadata=stored(Numbers((TRAININGS,), 0, LARGEST_SQUARABLE, unknown=True))
+    )
+    gram: FloatArray = field(metadata=stored(Numbers.products(TRAININGS, TRAININGS, unknown=True)))
     overlap: Overlap
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
