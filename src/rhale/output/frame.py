@@ -27,7 +27,9 @@ def add_labels(columns: dict[str, list[Any]], captions: Captions) -> dict[str, l
         **dict.fromkeys(("feature", "first", "second"), captions.feature),
         "output": captions.output,
     }
-    words = {f"{key}_label": [*map(read, columns[key])] for key, read in known.items() if key in columns}
+    words = {
+        f"{key}_label": [*map(read, columns[key])] for key, read in known.items() if key in columns
+    }
     return {**columns, **words}
 
 
@@ -37,7 +39,7 @@ def stack_columns(
     """Tables one below the other, each with columns that are alike in all of its rows."""
     columns: dict[str, list[Any]] = {}
     for named, table in parts:
-        n_rows = len(next(iter(table.values())))
+        n_rows = len(next(iter(table.values()), ()))
         for name, value in named.items():
             columns.setdefault(name, []).extend([value] * n_rows)
         for name, values in table.items():

@@ -65,7 +65,7 @@ def align_points(cells: Sequence[str]) -> list[str]:
     ['5 %', '12 %']
     """
     parts = [cell.partition(SIGN) for cell in cells]
-    if not all(NUMBER_PATTERN.fullmatch(first) for first, _, _ in parts if first):
+    if not parts or not all(NUMBER_PATTERN.fullmatch(first) for first, _, _ in parts if first):
         return list(cells)
     wholes = [first.partition(".") for first, _, _ in parts]
     left, right = (max(len(one[i]) for one in wholes) for i in (0, 2))
@@ -109,8 +109,8 @@ def _pad(rows: Sequence[Sequence[str]], is_words: Sequence[bool]) -> list[str]:
 
 def _halve(header: str, width: int) -> tuple[str, str]:
     """Two lines of a header, as even as can be, or an empty one above what fits into its column."""
-    ends = [match.start() for match in re.finditer(" ", header)]
+    ends = [match.end() for match in re.finditer("[ /]", header)]
     if text_width(header) <= width or not ends:
         return "", header
-    cut = min(ends, key=lambda end: (max(end, len(header) - end - 1), end))
-    return header[:cut], header[cut + 1 :]
+    cut = min(ends, key=lambda end: (max(end, len(header) - end), end))
+    return header[:cut].rstrip(), header[cut:]
