@@ -5,33 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 from rhale.comparison.charts import MOST_DRAWN, CompareShape, shape_of_comparison
 from rhale.comparison.feature_comparison import FeatureComparison
 from rhale.comparison.table import (
-    head_of,
+    COMPARISON_COLUMNS,
+    ComparisonLine,
+    list_lines,
     name_peak,
-    write_comparison_counts,
     write_difference_verdict,
     write_peak,
 )
 from rhale.effects.alignment import can_be_named
 from rhale.effects.difference import CurveDifference
 from rhale.effects.result import find_result_axis_kind, reach
+from rhale.output import colours
+from rhale.output.columns import insert_after, words
 from rhale.output.number_format import UNKNOWN_DASH
-from rhale.report.notebook import (
-    LONGEST_NOTE,
-    MAX_EFFECT_ROWS,
-    NUMBER_CELL_STYLE,
-    TEXT_CELL_STYLE,
-    named,
-    table,
-    table_row,
-    write_curve_svg,
-    write_sparkline_path,
-)
+from rhale.report.notebook import write_curve_svg, write_sparkline_path
 from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS, Shape
 from rhale.report.page import EFFECT_METHODS, LONGEST_FACT, Footnote, list_settings, rows_in_words
 from rhale.report.sentences import (
@@ -267,7 +259,9 @@ def make_compare_page(table: Comparison, title: str | None = None) -> ComparePag
 def make_compare_output(table: Comparison, output: str) -> CompareOutput:
     """Gather what is said of one output."""
     ranked = table.ranked(output)
-    largest = max((one.size for one in ranked if one.size > 0), default=0.0)
+    lines = list_lines(ranked)
+    size = max((one.size for one in ranked if one.size > 0), default=0.0)
+    largest = size, max((line.largest for line in lines), default=0.0)
     return CompareOutput(
         clean(table.captions.output(output)),
         tell_overall(ranked, table.level),
@@ -276,7 +270,7 @@ def make_compare_output(table: Comparison, output: str) -> CompareOutput:
     )
 
 
-def make_compare_part(one: FeatureComparison, largest: float) -> ComparePart:
+def make_compare_part(one: FeatureComparison, largest: tuple[float, float]) -> ComparePart:
     """Gather what is drawn and said of one feature and output."""
     shape, name = shape_of_comparison(one), clean(one.captions.axis(one.name))
     rows = tuple(
@@ -286,28 +280,17 @@ def make_compare_part(one: FeatureComparison, largest: float) -> ComparePart:
 
 
 def make_row(
-    found: CurveDifference, name: str, k: int, shape: CompareShape, largest: float
+    found: CurveDifference, name: str, k: int, shape: CompareShape, largest: tuple[float, float]
 ) -> CompareRow:
-    """One line of the table."""
+    """One line of the table; `largest` are the largest size and the largest difference."""
+    longest, reach = largest
     known = found.is_known
-    flat = None if found.differs else 0.0  # noise, as large as the picture, would look like a shape
-    lines = [
-        Shape(
-            "curve",
-            line.x,
-            tuple(y if flat is None else flat for y in line.y),
-            dots=shape.dots,
-            shown=shape.shown,
-        )
-        for line in shape.gaps
-        if line.k == k
-    ]
     return CompareRow(
         name=name,
         compared=clean(found.second_name, MAX_COMPARED_NAME_LETTERS),
         k=min(k, MOST_DRAWN - 1),
         size=plus_minus(found.size, found.size_error) if known else UNKNOWN_DASH,
-        length=100 * found.size / largest if known and largest > 0 else 0.0,
+        length=100 * found.size / longest if known and longest > 0 else 0.0,
         share=f"{100 * found.share:.0f} %" if known else UNKNOWN_DASH,
         p=chance_in_words(found.p_value),
         differs=write_difference_verdict(found) or UNKNOWN_DASH,
@@ -315,8 +298,17 @@ def make_row(
         at=clean(write_peak(found), MAX_COMPARED_NAME_LETTERS),
         rows=UNKNOWN_DASH if found.drift is None else f"{100 * found.drift.apart:.0f} %",
         moved=bool(found.drift is not None and found.drift.moved),
-        sparkline=write_sparkline_path(lines[0]) if lines else "",
+        sparkline=draw_difference_path(shape, k, reach),
     )
+
+
+def draw_difference_path(shape: CompareShape, k: int, reach: float) -> str:
+    """The path of a difference of curves, between -reach and reach: noise looks small beside it."""
+    for line in shape.gaps:
+        if line.k == k:
+            found = Shape("curve", line.x, line.y, dots=shape.dots, shown=shape.shown)
+            return write_sparkline_path(found, reach)
+    return ""
 
 
 def signed(value: float) -> str:
@@ -343,41 +335,21 @@ def write_compare_code(table: Comparison) -> str:
     )
 
 
-# --- A comparison as a small piece of HTML for notebooks: no script, no style sheet
+# --- A comparison in notebooks: its columns, with pictures
 
 
-# Columns that are no numbers.
-COMPARE_TEXT_COLUMNS = "feature", "output", "compared", "difference", "differs"
-
-
-def comparison_as_html(
-    ranked: Sequence[FeatureComparison], names: Sequence[str], zero: str, notes: Sequence[str]
-) -> str:
-    """Write the ranked table."""
-    has_outputs, several = len({one.output for one in ranked}) > 1, len(names) > 2
-    heads = ["feature", *(["output"] if has_outputs else []), *(["compared"] if several else [])]
-    heads += ["difference", "size", "of effect", "p", "differs", "largest", "rows elsewhere"]
-    body = ""
-    for one in ranked[:MAX_EFFECT_ROWS]:
-        output = one.captions.output(one.output) if has_outputs else None
-        body += "".join(
-            write_compare_row(row, output, several=several)
-            for row in make_compare_part(one, 0.0).rows
-        )
-    more = len(ranked) - MAX_EFFECT_ROWS
-    after = [f"and {more} more: cx.summary() has all"] if more > 0 else []
-    after += [write_comparison_counts(ranked), *(clean(note, LONGEST_NOTE) for note in notes)]
-    return table(head_of(names, zero), heads, COMPARE_TEXT_COLUMNS, body, after)
-
-
-def write_compare_row(row: CompareRow, output: str | None, *, several: bool) -> str:
-    """Write one line of the table."""
-    words = [named(row.name), *([] if output is None else [named(output)])]
-    words += [named(row.compared)] if several else []
-    where = f"{row.largest} at {row.at}" if row.at else row.largest
-    return table_row(
-        (TEXT_CELL_STYLE, [*words, write_curve_svg(row.sparkline)]),
-        (NUMBER_CELL_STYLE, map(escape, (row.size, row.share, row.p))),
-        (TEXT_CELL_STYLE, [escape(row.differs)]),
-        (NUMBER_CELL_STYLE, map(escape, (where, row.rows))),
+def draw_difference_cell(row: ComparisonLine) -> str:
+    """Draw a difference of curves, for its table: grey where it is not significant."""
+    shape = shape_of_comparison(row.one)
+    k = row.one.differences.index(row.found) + 1
+    path = draw_difference_path(shape, k, row.largest)
+    return write_curve_svg(
+        path, colours.EFFECT_COLOUR if row.found.differs else colours.ROW_COUNT_COLOUR
     )
+
+
+COMPARISON_NOTEBOOK_COLUMNS = insert_after(
+    COMPARISON_COLUMNS,
+    "compared",
+    words(header="difference", markup=draw_difference_cell),
+)

@@ -30,6 +30,8 @@ from rhale.effects.local.notes import (
 from rhale.effects.result import Outside, Result, is_constant
 from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.naming import find_feature, find_output, list_asked, near_names
+from rhale.output.columns import Listing
+from rhale.output.frame import as_frame
 from rhale.output.labels import Captions, caption, captions_of
 from rhale.output.note import Note, as_notes
 from rhale.regions.partners import PartnerMatrix, Partners, partners_of_regions
@@ -139,7 +141,7 @@ class Explanation:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return listing.as_text(self.effects, self.provenance, (*self._share_notes(), *self.notes))
+        return str(self._listing())
 
     __repr__ = __str__
 
@@ -376,7 +378,7 @@ class Explanation:
             rows = listing.region_rows(self.effects)
         else:
             rows = listing.bin_rows(self.effects)
-        return listing.as_frame(rows, backend, self._backend)
+        return as_frame(rows, backend, self._backend)
 
     def curve_frame(
         self,
@@ -532,7 +534,7 @@ class Explanation:
         ['x0', 'x1', 0.0]
         """
         self._require_regions()
-        return listing.as_frame(listing.tabulate_splits(self.effects), backend, self._backend)
+        return as_frame(listing.tabulate_splits(self.effects), backend, self._backend)
 
     def partners(self, feature: str | int, output: str | int | None = None) -> Partners:
         """With which features the spread of a feature goes, and what goes with none; no query of the model.
@@ -620,7 +622,7 @@ class Explanation:
         >>> found["feature"].tolist(), bool(found["importance"][0] > found["importance"][1])
         (['x0', 'x1'], True)
         """
-        return listing.as_frame(listing.tabulate_effects(self.ranked()), backend, self._backend)
+        return as_frame(listing.tabulate_effects(self.ranked()), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one JSON file that `rhale.load` reads back exactly.
@@ -733,9 +735,14 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """The ranked table with the shape of each curve, for notebooks."""
-        from rhale.report.notebook import as_html
+        from rhale.report.notebook import NOTEBOOK_COLUMNS
 
-        return as_html(self.ranked(), self.provenance, (*self._share_notes(), *self.notes))
+        return self._listing(columns=NOTEBOOK_COLUMNS).as_html()
+
+    def _listing(self, **options: Any) -> Listing:
+        """The ranked table and its notes."""
+        notes = (*self._share_notes(), *self.notes)
+        return listing.list_effects(self.effects, self.provenance, notes, **options)
 
     def rebin(self, bins: Bins) -> Explanation:
         """Choose bins anew from the fine cells, without asking the model.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from statistics import NormalDist
 from typing import Any, Literal, NamedTuple, Protocol, cast, get_args, runtime_checkable
 
@@ -472,7 +471,8 @@ class CurveMethods(Protocol):
         >>> age.to_frame("pandas")["mean"].tolist()
         [2.0]
         """
-        from rhale.effects.listing import as_frame, bin_rows
+        from rhale.effects.listing import bin_rows
+        from rhale.output.frame import as_frame
 
         return as_frame(bin_rows([self]), backend)
 
@@ -660,15 +660,6 @@ class Result(CurveMethods, Protocol):
 
 
 # what a result says in one number; tables of results have a column for each
-STATISTICS: dict[str, Callable[[Result], float]] = {
-    "importance": lambda result: result.importance,
-    "importance_error": lambda result: result.importance_error,
-    "typical_spread": lambda result: result.typical_spread,
-    "typical_spread_error": lambda result: result.typical_spread_error,
-    "heterogeneity": lambda result: result.heterogeneity,
-}
-
-
 class FrozenResult(CurveMethods):
     """What results of one feature have in common: they never change, and compare by value."""
 

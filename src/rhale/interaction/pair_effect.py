@@ -10,7 +10,6 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from rhale.effects.levels import DIRECTION_DOWN
-from rhale.effects.listing import shorten_name
 from rhale.effects.result import normal_quantile
 from rhale.effects.statistics import Size, Statistics, gather_statistics, read_cells, read_levels
 from rhale.effects.table import UNDEFINED, Columns, name_places
@@ -21,7 +20,7 @@ from rhale.naming import find_level
 from rhale.output.doors import draw_surface_lazily, show_pair
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import as_notes
-from rhale.output.number_format import write_with_error
+from rhale.output.number_format import write_share, write_with_error
 from rhale.output.storage.values import (
     BOTH_SIDES,
     NOTE_LIST,
@@ -35,6 +34,7 @@ from rhale.output.storage.values import (
     Text,
     stored,
 )
+from rhale.output.text import shorten_name
 from rhale.output.times import as_numbers
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray, correlate
 from rhale.stats.records import freeze, same_fields
@@ -912,21 +912,6 @@ def write_p(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.2g}"
 
 
-def write_part(share: float) -> str:
-    """Write a share of the variance in per cent; 0 is nothing at all, and nan is not written.
-
-    Examples
-    --------
-    >>> write_part(0.384), write_part(0.0123), write_part(0.0004), write_part(0.0)
-    ('38 %', '1.2 %', '< 0.1 %', '0 %')
-    """
-    if np.isnan(share):
-        return ""
-    if 0 < share < 1e-3:
-        return "< 0.1 %"
-    return f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.0f} %"
-
-
 def write_head(pair: PairResult) -> str:
     """Name a pair, and say how strongly it interacts."""
     names = PAIR_NAME_SEPARATOR.join(
@@ -938,5 +923,5 @@ def write_head(pair: PairResult) -> str:
     told = (
         f", p {p if p.startswith('<') else '= ' + p} of no interaction in this model" if p else ""
     )
-    share = write_part(pair.share)
+    share = write_share(pair.share)
     return f"{head}{f', {share} of the variance' if share else ''}{told}"

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 
-from rhale.effects.listing import write_share
 from rhale.effects.result import Result
 from rhale.effects.support import has_free_order
 from rhale.errors import BadSettingError
+from rhale.output.number_format import write_share
 from rhale.plots import canvas, style
 from rhale.plots.canvas import TwoPanels
 from rhale.plots.categorical_axis import OrientedAxes

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rhale.effects import listing
-from rhale.effects.listing import aligned, shorten_name, write_share
 from rhale.effects.result import Result
 from rhale.effects.table import UNDEFINED, Columns
 from rhale.naming import near_names
-from rhale.output.number_format import write_number
+from rhale.output.frame import as_frame
+from rhale.output.number_format import write_number, write_share
 from rhale.output.storage.values import (
     ANY_TEXT,
     MAX_AXIS_VALUE,
@@ -22,6 +21,7 @@ from rhale.output.storage.values import (
     Several,
     stored,
 )
+from rhale.output.text import aligned, shorten_name
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.records import freeze, same_fields
@@ -147,7 +147,9 @@ class Partners:
             )
         more = len(self.partners) - len(counted)
         rest = [f"and {more} more that chance may explain"] if more else []
-        return "\n".join([title, *aligned(rows, n_left=1), *rest, self.sentence])
+        return "\n".join(
+            [title, *aligned(rows, [True, False, False, False, True]), *rest, self.sentence]
+        )
 
     __repr__ = __str__
 
@@ -224,7 +226,7 @@ class Partners:
         >>> fx.partners("x0").to_frame("pandas")["partner"].tolist()
         ['x1', 'x2']
         """
-        return listing.as_frame(self.columns(), backend, self.table)
+        return as_frame(self.columns(), backend, self.table)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,10 @@ from matplotlib.transforms import Affine2D, Affine2DBase, ScaledTranslation
 from rhale.comparison.overlay import moved
 from rhale.effects.alignment import align
 from rhale.effects.curve import Center
-from rhale.effects.listing import read_explained_share, write_share
+from rhale.effects.listing import read_explained_share
 from rhale.effects.result import Result, Trace, is_constant, reach
 from rhale.errors import BadSettingError
+from rhale.output.number_format import write_share
 from rhale.plots import canvas, style, theme
 from rhale.plots.axes import (
     NO_CURVE,

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from rhale.effects import listing, store
+from rhale.effects import store
 from rhale.effects.explanation import Explanation
 from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.interaction.result import Interactions
 from rhale.interaction.settings import read_pairs
 from rhale.naming import find_feature, find_output, near_names
+from rhale.output.columns import Listing
+from rhale.output.frame import as_frame
 from rhale.output.labels import Captions, caption
 from rhale.output.note import as_notes
 from rhale.stability import table
@@ -210,9 +212,12 @@ class Refits:
         return find_output(self.captions.output_key(output), self.outputs)
 
     def __str__(self) -> str:
-        return table.refits_as_text(
-            self.ranked(), self.provenance, self._remarks(), self._correlated, self.pairs
-        )
+        return str(self._listing())
+
+    def _listing(self, **options: Any) -> Listing:
+        """The tables of what would come back, and notes."""
+        found = self.ranked(), self.provenance, self._remarks(), self._correlated, self.pairs
+        return table.list_refits(*found, **options)
 
     __repr__ = __str__
 
@@ -302,7 +307,7 @@ class Refits:
                 columns = self.provenance.get("columns", self.features)
                 found = tuple(select_pairs(self.pairs, pairs, columns))
             rows = tabulate_refit_pairs(rank_pairs(found))
-        return listing.as_frame(rows, backend, self._backend)
+        return as_frame(rows, backend, self._backend)
 
     def regions(
         self,
@@ -354,7 +359,7 @@ class Refits:
             raise BadSettingError(msg)
         name = None if feature is None else self.features[self._feature(feature)]
         wanted = [one for one in self._of_output(output) if name in (None, one.name)]
-        return listing.as_frame(tabulate_rules(wanted), backend, self._backend)
+        return as_frame(tabulate_rules(wanted), backend, self._backend)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output and bin (level or point), with what differs between trainings.
@@ -380,7 +385,7 @@ class Refits:
         >>> found["feature"].unique().tolist(), bool((found["between"] >= 0).all())
         (['x0', 'x1'], True)
         """
-        return listing.as_frame(part_rows(self.effects), backend, self._backend)
+        return as_frame(part_rows(self.effects), backend, self._backend)
 
     def plot(
         self,
@@ -431,9 +436,9 @@ class Refits:
 
     def _repr_html_(self) -> str:
         """The table of what would come back, for notebooks."""
-        from rhale.stability.report import refits_as_html
+        from rhale.stability.report import REFIT_NOTEBOOK_COLUMNS
 
-        return refits_as_html(self.ranked(), self.provenance, self._remarks())
+        return self._listing(columns=REFIT_NOTEBOOK_COLUMNS).as_html()
 
     def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
         """Write one HTML page that needs no network: what would come back, and all curves.
