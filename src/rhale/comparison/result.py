@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.naming import find, find_feature, find_output, near_names
 from rhale.output.labels import Captions
 from rhale.output.note import Note
+from rhale.output.picture_options import ComparisonOptions, with_options
 from rhale.system.files import write_text
 
 Zero = str | int | Mapping[str, Any] | None
@@ -246,13 +247,14 @@ class Comparison:
     def _backend(self) -> str | None:
         return cast("str | None", self.explanations[0].provenance.get("table"))
 
+    @with_options(ComparisonOptions)
     def plot(
         self,
         feature: str | int | None = None,
         *,
         output: str | int | None = None,
         ax: Any = None,
-        **options: Any,
+        **options: Unpack[ComparisonOptions],
     ) -> Any:
         """Draw one feature in detail, or all of them, the largest difference first.
 
@@ -266,8 +268,6 @@ class Comparison:
         ax : matplotlib Axes or a sequence of them, optional
             Where to draw; a new figure if not given. One feature takes two: curves, differences.
         **options
-            Passed on to `rhale.plots`: `smooth`, for all features `top` and `sharey`, and
-            `figsize`, `legend`, `colors`, `title` as in all pictures.
 
         Returns
         -------

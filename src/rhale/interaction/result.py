@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rhale.interaction.shap import note_shap, pairs_from_shap
 from rhale.naming import find_feature, find_output, near_names
 from rhale.output.labels import Captions, caption, captions_of
 from rhale.output.note import as_notes
+from rhale.output.picture_options import InteractionsOptions, with_options
 from rhale.stats.arrays import FloatArray
 from rhale.stats.records import as_read_only, freeze, same_value
 from rhale.system.files import write_text
@@ -265,6 +266,7 @@ class Interactions:
         found = [sum(p.share for p in self.pairs if p.output == o) for o in self.outputs]
         return np.array(found, dtype=np.float64)
 
+    @with_options(InteractionsOptions)
     def plot(
         self,
         pair: tuple[Any, Any] | None = None,
@@ -272,7 +274,7 @@ class Interactions:
         kind: str | None = None,
         output: str | int | None = None,
         ax: Any = None,
-        **options: Any,
+        **options: Unpack[InteractionsOptions],
     ) -> Any:
         """Draw one pair, or how strongly all of them interact.
 
@@ -288,7 +290,6 @@ class Interactions:
         ax : matplotlib Axes or a pair of them, optional
             Where to draw; a new figure if not given. One Axes takes the matrix alone.
         **options
-            Passed on to `rhale.plots`: `top=20` ranks more pairs.
 
         Returns
         -------
@@ -311,7 +312,8 @@ class Interactions:
             raise BadSettingError(msg)
         if pair is not None:
             key = (*pair,) if output is None else (*pair, output)
-            return self[key].plot(kind or "map", ax=ax, **options)
+            settings: dict[str, Any] = {**options}
+            return self[key].plot(kind or "map", ax=ax, **settings)
         if kind is not None:
             msg = f"kind={kind!r} draws one pair; name it: ix.plot(('a', 'b'), kind={kind!r})"
             raise BadSettingError(msg)

@@ -7,6 +7,7 @@
 | `labels` | Captions: names and units of features and outputs for people, apart from their keys |
 | `note` | What a reader of a result should know: a kind, for programs, and a text, for people |
 | `number_format` | Numbers as people write them: one rule for texts, notebooks, pages and pictures |
+| `picture_options` | Options of pictures: their types, defaults and help, for the methods that draw |
 | `times` | Dates and durations as numbers: days since 1970, seconds |
 | `storage/` | Plain values in files: read as what they must be, arrays packed, each once |
 """
