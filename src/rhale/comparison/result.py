@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from rhale.output.columns import Listing
 from rhale.output.frame import as_frame
 from rhale.output.labels import Captions
 from rhale.output.note import Note
+from rhale.output.picture_options import ComparisonOptions, with_options
 from rhale.system.files import write_text
 
 Zero = str | int | Mapping[str, Any] | None
@@ -252,13 +253,14 @@ class Comparison:
     def _backend(self) -> str | None:
         return cast("str | None", self.explanations[0].provenance.get("table"))
 
+    @with_options(ComparisonOptions)
     def plot(
         self,
         feature: str | int | None = None,
         *,
         output: str | int | None = None,
         ax: Any = None,
-        **options: Any,
+        **options: Unpack[ComparisonOptions],
     ) -> Any:
         """Draw one feature in detail, or all of them, the largest difference first.
 
@@ -272,8 +274,6 @@ class Comparison:
         ax : matplotlib Axes or a sequence of them, optional
             Where to draw; a new figure if not given. One feature takes two: curves, differences.
         **options
-            Passed on to `rhale.plots`: `smooth`, for all features `top` and `sharey`, and
-            `figsize`, `legend`, `colors`, `title` as in all pictures.
 
         Returns
         -------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, Protocol, cast, get_args, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, Unpack, cast, get_args, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rhale.naming import read_word
 from rhale.output.doors import draw_result_lazily, show_result
 from rhale.output.labels import Captions
 from rhale.output.note import Note, as_notes
+from rhale.output.picture_options import EffectOptions, with_options
 from rhale.output.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, format_axis_value
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import BoolArray, FloatArray
@@ -518,15 +519,15 @@ class CurveMethods(Protocol):
         asked: dict[str, Any] = {"n": n, "center": center, "level": level, "smooth": smooth}
         return curve_frame([self], backend, **asked)
 
-    def plot(self, **options: Any) -> Any:
+    @with_options(EffectOptions)
+    def plot(self, *, ax: Any = None, **options: Unpack[EffectOptions]) -> Any:
         """Draw this feature in detail, as `Explanation.plot` does.
 
         Parameters
         ----------
+        ax : matplotlib Axes or a pair of them, optional
+            Where to draw; a new figure if not given.
         **options
-            Those of `Explanation.plot` for one feature: `ax`, `kind`, `center`, `smooth`, `limits`,
-            `xscale`, `sort`, `rows`, `regions`, `colors`, `figsize`, `legend`, `title`, and the others of
-            `rhale.plots.plot_effect` or `rhale.plots.plot_profile`.
 
         Returns
         -------
@@ -543,7 +544,7 @@ class CurveMethods(Protocol):
         >>> import matplotlib.pyplot as plt
         >>> plt.close(ax.figure)
         """
-        return draw_result_lazily(self, options)
+        return draw_result_lazily(self, {"ax": ax, **options})
 
 
 @runtime_checkable

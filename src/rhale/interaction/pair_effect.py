@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Unpack
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from rhale.output.doors import draw_surface_lazily, show_pair
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import as_notes
 from rhale.output.number_format import write_share, write_with_error
+from rhale.output.picture_options import PairOptions, with_options
 from rhale.output.storage.values import (
     BOTH_SIDES,
     NOTE_LIST,
@@ -117,7 +118,8 @@ class PairResult(Protocol):
     def table(self) -> Columns:
         """One row for each cell; none without a surface."""
 
-    def plot(self, kind: str = "map", **options: Any) -> Any:
+    @with_options(PairOptions)
+    def plot(self, kind: str = "map", *, ax: Any = None, **options: Unpack[PairOptions]) -> Any:
         """Draw it."""
 
     def transposed(self) -> PairResult:
@@ -564,7 +566,8 @@ class PairEffect:
             main=self.main[::-1],
         )
 
-    def plot(self, kind: str = "map", **options: Any) -> Any:
+    @with_options(PairOptions)
+    def plot(self, kind: str = "map", *, ax: Any = None, **options: Unpack[PairOptions]) -> Any:
         """Draw the surface as a map, or as lines that people can read.
 
         Parameters
@@ -572,9 +575,9 @@ class PairEffect:
         kind : {"map", "lines"}
             The surface alone, blank where no row is; or the curve of one feature at low, middle
             and high values of the other, main effects included.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if not given.
         **options
-            Passed on to `rhale.plots.plot_pair_map` or `rhale.plots.plot_pair_lines`: `ax`, of
-            lines `by`, the feature that is held.
 
         Returns
         -------
@@ -592,7 +595,7 @@ class PairEffect:
         >>> import matplotlib.pyplot as plt
         >>> plt.close(ax.figure)
         """
-        return draw_surface_lazily(self, kind, options)
+        return draw_surface_lazily(self, kind, {"ax": ax, **options})
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
@@ -753,15 +756,23 @@ class PairIndex:
         )
         raise BadSettingError(msg)
 
-    def plot(self, kind: str = "map", **options: Any) -> Any:  # noqa: ARG002
+    @with_options(PairOptions)
+    def plot(
+        self,
+        kind: str = "map",  # noqa: ARG002
+        *,
+        ax: Any = None,  # noqa: ARG002
+        **options: Unpack[PairOptions],  # noqa: ARG002
+    ) -> Any:
         """There is no surface to draw: an error says how to get one.
 
         Parameters
         ----------
         kind : {"map", "lines"}
             As in `PairEffect.plot`.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if not given.
         **options
-            As in `PairEffect.plot`.
 
         Raises
         ------

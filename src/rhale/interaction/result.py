@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from rhale.output.columns import Listing
 from rhale.output.frame import as_frame
 from rhale.output.labels import Captions, caption, captions_of
 from rhale.output.note import as_notes
+from rhale.output.picture_options import InteractionsOptions, with_options
 from rhale.stats.arrays import FloatArray
 from rhale.stats.records import as_read_only, freeze, same_value
 from rhale.system.files import write_text
@@ -272,6 +273,7 @@ class Interactions:
         found = [sum(p.share for p in self.pairs if p.output == o) for o in self.outputs]
         return np.array(found, dtype=np.float64)
 
+    @with_options(InteractionsOptions)
     def plot(
         self,
         pair: tuple[Any, Any] | None = None,
@@ -279,7 +281,7 @@ class Interactions:
         kind: str | None = None,
         output: str | int | None = None,
         ax: Any = None,
-        **options: Any,
+        **options: Unpack[InteractionsOptions],
     ) -> Any:
         """Draw one pair, or how strongly all of them interact.
 
@@ -295,7 +297,6 @@ class Interactions:
         ax : matplotlib Axes or a pair of them, optional
             Where to draw; a new figure if not given. One Axes takes the matrix alone.
         **options
-            Passed on to `rhale.plots`: `top=20` ranks more pairs.
 
         Returns
         -------
@@ -318,7 +319,8 @@ class Interactions:
             raise BadSettingError(msg)
         if pair is not None:
             key = (*pair,) if output is None else (*pair, output)
-            return self[key].plot(kind or "map", ax=ax, **options)
+            settings: dict[str, Any] = {**options}
+            return self[key].plot(kind or "map", ax=ax, **settings)
         if kind is not None:
             msg = f"kind={kind!r} draws one pair; name it: ix.plot(('a', 'b'), kind={kind!r})"
             raise BadSettingError(msg)

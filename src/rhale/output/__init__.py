@@ -10,6 +10,7 @@
 | `note` | What a reader of a result should know: a kind, for programs, and a text, for people |
 | `number_format` | Numbers as people write them: one rule for texts, notebooks, pages and pictures |
 | `text` | Text in columns: widths, names cut to a length, numbers below one another |
+| `picture_options` | Options of pictures: their types, defaults and help, for the methods that draw |
 | `times` | Dates and durations as numbers: days since 1970, seconds |
 | `storage/` | Plain values in files: read as what they must be, arrays packed, each once |
 """

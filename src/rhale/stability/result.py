@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, Unpack, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from rhale.output.columns import Listing
 from rhale.output.frame import as_frame
 from rhale.output.labels import Captions, caption
 from rhale.output.note import as_notes
+from rhale.output.picture_options import RefitsOptions, with_options
 from rhale.stability import table
 from rhale.stability.compare import AxisSample, compare_trainings, lighten_result, tabulate_rules
 from rhale.stability.refit_effect import RefitEffect, RefitPair, rank_pairs
@@ -387,15 +388,16 @@ class Refits:
         """
         return as_frame(part_rows(self.effects), backend, self._backend)
 
+    @with_options(RefitsOptions)
     def plot(
         self,
         feature: str | int | None = None,
         *,
         output: str | int | None = None,
         ax: Any = None,
-        **options: Any,
+        **options: Unpack[RefitsOptions],
     ) -> Any:
-        """Draw one feature in all trainings, or what would come back of all features.
+        """Draw one feature in all retrained models, or how stable all features are.
 
         Parameters
         ----------
@@ -408,7 +410,6 @@ class Refits:
         ax : matplotlib Axes, optional
             Where to draw; a new figure if not given.
         **options
-            Passed on to `rhale.plots`.
 
         Returns
         -------

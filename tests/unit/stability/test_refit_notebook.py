@@ -54,8 +54,8 @@ def test_nothing_known_is_a_dash():
 def test_one_feature_shows_its_trainings():
     rx = straight()
     html = rx.effects[0]._repr_html_()
-    assert f"mean of {rx.effects[0].n_trainings} trainings" in html
-    assert "interval between trainings" in html
-    assert "comes back" in html
+    assert f"mean of {rx.effects[0].n_trainings} retrainings" in html
+    assert "interval between retrainings" in html
+    assert "significant (p" in html
     assert len(html) < 100_000
     assert "<script" not in html
