@@ -472,7 +472,7 @@ def conclude(
     """Put what was measured together with the record of how it was made."""
     predictor, n_asked = asker.predictor, found.asked + choice.asked
     asked = {
-        "rows_asked": asker.n_met + (predictor.checked_rows if predictor.walks else n_asked),
+        "rows_asked": asker.n_probed + (predictor.checked_rows if predictor.walks else n_asked),
         "answers_walked": n_asked if predictor.walks else 0,
         "local_effects": {name: str(way) for name, way in choice.ways.items()},
         "ways": {name: way.kind for name, way in choice.ways.items()},

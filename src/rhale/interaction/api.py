@@ -378,7 +378,7 @@ def measure_pair_strengths(
             LOG.warning("method=%r asks the model about %s rows", method, f"{price:,}")
     rows = run.keep_rows(columns, n_rows, choice.next_pass)
     found, made, notes = compute_pair_strengths(asker, rows, features, pairs, method)
-    asked = asker.n_met + choice.asked + found.n_asked
+    asked = asker.n_probed + choice.asked + found.n_asked
     record = describe_pair_run(run, columns, asker, len(pairs))
     return Interactions(
         features=tuple(feature.name for feature in features),
@@ -413,7 +413,7 @@ def trace_pairs(
             price = task.n_points * n_rows
             LOG.warning(text, f"{task.n_points:,}", f"{n_rows:,}", f"{price:,}")
         sums = run.measure_pairs(task, found, SECOND_LOOK)
-    asked_rows = asker.n_met + sums.asked
+    asked_rows = asker.n_probed + sums.asked
     record = describe_pair_run(run, found, asker, len(plan.pairs))
     return Interactions(
         features=tuple(side.feature.name for side in plan.sides),
@@ -438,8 +438,8 @@ def assemble_interactions(
     n_rows, n_outputs, predictor = columns.survey.n_rows, len(asker.outputs), asker.predictor
     still = bool(np.all(sums.answers.variance == 0))
     same = (Note("constant", "all predictions are the same"),) if still else ()
-    asked = asker.n_met + choice.asked + sums.asked
-    walked = asker.n_met + predictor.checked_rows
+    asked = asker.n_probed + choice.asked + sums.asked
+    walked = asker.n_probed + predictor.checked_rows
     told = {
         "ways": {way: plan.ways.count(way) for way in dict.fromkeys(plan.ways)},
         "rows_asked": walked if predictor.walks else asked,

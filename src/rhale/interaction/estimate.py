@@ -274,7 +274,7 @@ class PairChunk:
         return [
             measure_pair(
                 (asked.sides[a].axis, asked.sides[b].axis),
-                (asked.sides[a].standing, asked.sides[b].standing),
+                (asked.sides[a].positions, asked.sides[b].positions),
                 differences,
                 self.weights,
             )
@@ -289,7 +289,7 @@ class PairChunk:
         """Keep the sums of one feature's own differences, once."""
         if side not in self.mains:
             asked = self.question.sides[side]
-            self.mains[side] = measure_main(asked.axis, asked.standing, differences, self.weights)
+            self.mains[side] = measure_main(asked.axis, asked.positions, differences, self.weights)
 
 
 # --- From sums over all rows to the effect of each pair

@@ -73,7 +73,7 @@ def test_rows_without_a_value_or_outside_the_limits_count_nowhere():
     measure, *_, task, chunk = measured(rows, model, limits=(2.0, 7.0))
     sums = task(chunk).totals[0].sums
     inside = (rows[:, 0] >= 2) & (rows[:, 0] <= 7)
-    np.testing.assert_allclose(sums.stand.sum() / 2.0**61, inside.sum() / 512)
+    np.testing.assert_allclose(sums.row_shares.sum() / 2.0**61, inside.sum() / 512)
     (asked,) = measure.questions(rows_of(chunk)).jumps
     np.testing.assert_array_equal(asked.mark >= 0, inside)
 
