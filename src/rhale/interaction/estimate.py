@@ -296,11 +296,13 @@ class PairChunk:
 
 
 PAIR_SINGLE_PRECISION = 2.0**-20  # of predictions: the rounding of their differences, at most
-CONSTANT_FEATURE = "one of the two has one value only: nothing can change with it"
+CONSTANT_FEATURE = (
+    "one of the two features has one value only, so there is no interaction to measure"
+)
 NOT_RANKED = Note(
     CORRELATED_NOTE_KIND,
-    "cannot be ranked by this model: a feature of the pair goes together with another one, and a "
-    "learner may take either",
+    "cannot be ranked by this model: a feature of the pair is correlated with another one, and a "
+    "learner may use either",
 )
 Correlations = dict[frozenset[str], float]  # of two features
 
@@ -319,7 +321,7 @@ def conclude_pairs(
         notes = [Note("constant", CONSTANT_FEATURE)] if plan.ways[place] == "still" else []
         if n_left_out:
             names = " or ".join(repr(feature.name) for feature in features)
-            text = f"{n_left_out:,} of {n_rows:,} rows have no value of {names} there, and are left out"
+            text = f"{n_left_out:,} of {n_rows:,} rows have no value of {names}, and are left out"
             notes.append(Note("missing", text))
         notes += dict.fromkeys(note for feature in features for note in feature.notes)
         for output, name in enumerate(outputs):
@@ -446,5 +448,5 @@ def mark_correlated(
         if len(closest) > MAX_NAMED_IN_SENTENCE
         else ""
     )
-    text = f"features that go together, by the correlation of their ranks: {', '.join(named)}{more}"
+    text = f"correlated features, with the correlation of their ranks: {', '.join(named)}{more}"
     return made, (Note(CORRELATED_NOTE_KIND, text),)

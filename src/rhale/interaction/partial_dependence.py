@@ -154,9 +154,9 @@ def conclude_profiles(
         moments = sums.row_moments[place]
         # notes, beginning with the one that the grid leaves the data
         empty, n_cells = int(np.sum(moments.weight == 0)), moments.weight.size
-        text = f"{empty:,} of {n_cells:,} cells of the grid hold no row: the model is asked about rows that do not exist"
+        text = f"{empty:,} of {n_cells:,} cells of the grid hold no row: the model is evaluated on rows that do not exist"
         if not empty:
-            text = f"every row is asked about in all {n_cells:,} cells of the grid, wherever its other features would keep it"
+            text = f"the model is evaluated on every row in all {n_cells:,} cells of the grid, even where its other features make that unlikely"
         notes = [Note("leaves the data", text)]
         if plan.ways[place] == "still":
             notes.append(Note("constant", CONSTANT_FEATURE))
@@ -164,8 +164,8 @@ def conclude_profiles(
         if n_left_out:
             names = " or ".join(repr(feature.name) for feature in features)
             text = (
-                f"{n_left_out:,} of {n_rows:,} rows have no value of {names} there: averaged like all "
-                "others, but not counted where rows stand"
+                f"{n_left_out:,} of {n_rows:,} rows have no value of {names}: they are averaged like "
+                "all others, but are not counted in any cell"
             )
             notes.append(Note("missing", text))
         notes += dict.fromkeys(note for feature in features for note in feature.notes)

@@ -149,7 +149,10 @@ def test_a_class_is_no_fitted_scaler():
 
 
 def test_a_function_must_say_of_what():
-    with pytest.raises(BadSettingError, match=r"does not say of what.*\{'price': np.exp\}"):
+    with pytest.raises(
+        BadSettingError,
+        match=r"does not say which column or output it belongs to.*\{'price': np.exp\}",
+    ):
         convert(open_table(RAW), np.exp)
 
 

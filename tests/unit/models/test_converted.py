@@ -106,7 +106,7 @@ def test_both_ways_multiply():
 
 
 def test_a_map_that_loses_answers_is_refused_and_the_model_not_blamed():
-    with pytest.raises(BadSettingError, match="of an output turns the model's answer -"):
+    with pytest.raises(BadSettingError, match="of an output turns the prediction -"):
         rhale.explain(lambda rows: rows[:, 0], Z, transform={"y0": np.log})
 
 

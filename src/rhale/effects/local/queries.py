@@ -215,7 +215,7 @@ class BatchedModel:
             cause = error.__cause__
             return f"{type(cause).__name__}: {cause}" if cause is not None else str(error)
         except BadPredictionError:
-            return "its answer is no finite number"
+            return "its prediction is not a finite number"
         return None
 
 

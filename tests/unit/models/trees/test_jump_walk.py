@@ -299,4 +299,4 @@ def walk_little():
 def test_the_first_compilation_is_announced_to_whoever_listens(monkeypatch, caplog):
     monkeypatch.setattr(jump_walk, "will_compile", lambda _: True)
     walk_little()
-    assert "compiling the walk of jumps" in caplog.text
+    assert "compiling the code for tree jumps" in caplog.text
