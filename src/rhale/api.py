@@ -33,6 +33,7 @@ def explain(
     response: Response = "auto",
     method: Literal["pdp"],
     transform: Any = None,
+    output_transform: Any = None,
     categorical: Any = None,
     weights: npt.ArrayLike | str | None = None,
     columns: Sequence[str] | None = None,
@@ -60,6 +61,7 @@ def explain(
     regions: bool | Regions | By | None = None,
     partners: bool = True,
     transform: Any = None,
+    output_transform: Any = None,
     limits: tuple[float, float] | Mapping[str | int, tuple[float, float]] | None = None,
     categorical: Any = None,
     weights: npt.ArrayLike | str | None = None,
@@ -93,6 +95,7 @@ def explain(
     regions: bool | Regions | By | None = None,
     partners: bool = True,
     transform: Any = None,
+    output_transform: Any = None,
     limits: tuple[float, float] | Mapping[str | int, tuple[float, float]] | None = None,
     categorical: Any = None,
     weights: npt.ArrayLike | str | None = None,
@@ -155,6 +158,9 @@ def explain(
         `inverse_transform` for the table; or `{"income": np.exp, "y0": scaler}`, where a function
         of columns may be a pair (to_original, to_model). Tables in memory; `limits` and `bins` are
         in original units, too. See the page "Units" of the documentation.
+    output_transform : function, fitted scaler or mapping of output to these, optional
+        The same for outputs alone, beside a scaler of the table: `transform=scaler,
+        output_transform=np.exp`. One function, or scaler of one column, is for all outputs.
     limits : (low, high) or mapping of feature to (low, high), optional
         Range to explain; rows outside are left out of that feature (of "pdp" and "ice" they count
         at the nearest end), and the notes say so.
@@ -232,6 +238,7 @@ def explain(
         regions=regions,
         partners=partners,
         transform=transform,
+        output_transform=output_transform,
         limits=limits,
         categorical=categorical,
         weights=weights,

@@ -64,6 +64,7 @@ class Settings:
     regions: Any = None
     partners: bool = True
     transform: Any = None
+    output_transform: Any = None
     limits: Any = None
     categorical: Any = None
     weights: Any = None

@@ -19,7 +19,7 @@ WITHDRAWN = (
 )
 GROUPS = (
     ("features", "output", "response", "method", "regions", "partners"),
-    ("transform", "limits", "categorical", "weights"),
+    ("transform", "output_transform", "limits", "categorical", "weights"),
     ("columns", "feature_names", "output_names", "units"),
     ("bins", "local", "gradient", "window", "seed", "n_rows"),
     ("batch_size", "n_jobs", "device", "checkpoint", "progress"),

@@ -120,3 +120,7 @@ def installed_version():
 def test_an_unknown_name_is_refused_as_usual():
     with pytest.raises(AttributeError, match="no attribute 'plot'"):
         rhale.plot  # noqa: B018
+    assert {*rhale.__all__} < {*dir(rhale)}
+    assert not {name for name in dir(rhale) if name.startswith("_") and name != "__version__"}
+    assert not {"pipeline", "execution", "system", "child"} & {*dir(rhale)}
+    assert all(hasattr(rhale, name) for name in dir(rhale))

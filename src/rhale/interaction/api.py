@@ -79,6 +79,7 @@ def interactions(
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
     transform: Any = None,
+    output_transform: Any = None,
     categorical: Any = None,
     weights: npt.ArrayLike | str | None = None,
     columns: Sequence[str] | None = None,
@@ -120,8 +121,10 @@ def interactions(
         strength, squared and normalised as `h2`); "greenwell", the variance of partial
         dependences; "pdp", two-way partial dependence, of pairs that are named, since it evaluates
         the model at every point of a grid for each row and pair.
-    output, response, transform, categorical, weights, columns, feature_names, output_names, units
+    output, response, transform, output_transform, categorical, weights
         As in `rhale.explain`; but of tree ensembles that classify, "auto" takes the margin.
+    columns, feature_names, output_names, units
+        As in `rhale.explain`.
     cells : int, Quantile, Fixed, Edges, a pair of these or a mapping, optional
         Cells of numerical features. By default 20 of equal counts along each feature, fewer below
         2,000 rows (not for "pdp").
@@ -157,6 +160,7 @@ def interactions(
         response=response,
         gradient=gradient,
         transform=transform,
+        output_transform=output_transform,
         columns=columns,
         weights=weights,
         categorical=categorical,

@@ -80,7 +80,7 @@ MODELS_NOT_IN_CHECKPOINT = Note(
     "interactions can only be measured during the retrainings, by pairs=",
 )
 PAIR_OPTIONS = (
-    *("output", "response", "transform", "weights", "columns", "categorical"),
+    *("output", "response", "transform", "output_transform", "weights", "columns", "categorical"),
     *("n_rows", "seed", "batch_size", "device"),
 )
 # of one explanation alone, or read beside the options; a gradient is that of one model
@@ -162,10 +162,10 @@ def refit(
         True shows a bar with the time that is left; a callable gets (retrainings done, all).
     **options
         As in `rhale.explain`: features, output, response, method, regions; transform (the learner
-        sees the table as it is), limits, categorical, weights (for the explanation; learners get
-        theirs by `fit_params`); columns, feature_names, output_names (by default the name of the
-        target, if it has one), units; bins, local, window, n_rows (that are explained); batch_size,
-        device.
+        sees the table as it is), output_transform, limits, categorical, weights (for the
+        explanation; learners get theirs by `fit_params`); columns, feature_names, output_names (by
+        default the name of the target, if it has one), units; bins, local, window, n_rows (that are
+        explained); batch_size, device.
 
     Returns
     -------
@@ -511,8 +511,9 @@ def keep_trainings(
     said = say_settings(asked, lesson.table.names) | {"pairs": work.pairs}
     for name in ("n_rows", "batch_size", "n_jobs", "gradient", "weights"):
         said[name] = fingerprint_value(getattr(asked, name))
-    if asked.transform is not None:
-        said["transform"] = describe_conversions(lesson.table, asked.transform)
+    if asked.transform is not None or asked.output_transform is not None:
+        ways = describe_conversions(lesson.table, asked.transform, asked.output_transform)
+        said["transform"] = ways
     with Checkpoint.open(folder, identify_trainings(lesson, parts, said)) as memory:
         yield replace(work, kept=KeptTrainings(memory))
 
