@@ -589,7 +589,7 @@ def test_trees_that_do_not_give_the_model_s_answers_are_not_walked():
     x = table(0)
     predictor = walked(Shifted(max_iter=5).fit(x, target(x, 0)), x)
     assert not predictor.walks
-    assert "where the model answers" in predictor.notes[0]
+    assert "where the model returns" in predictor.notes[0]
 
 
 @pytest.mark.parametrize("library", ["numba", "treelite"])
