@@ -116,7 +116,7 @@ def assert_same_jumps(reply, question, rows, jumps, precision):
         np.testing.assert_allclose(
             np.cumsum(sums.near, axis=1)[:, :-1] / 2.0**61, near, rtol=0, atol=1e-12
         )
-        np.testing.assert_allclose(sums.stand / 2.0**61, stand, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(sums.row_shares / 2.0**61, stand, rtol=0, atol=1e-12)
     expected = slopes_by_hand(question, jumps)
     size = max(1.0, np.abs(expected).max(initial=0.0))
     np.testing.assert_allclose(reply.slopes, expected, rtol=0, atol=precision * size)

@@ -20,13 +20,13 @@ def levels_of(x):
 
 def ask_side(column, x, axis):
     """What is asked about one column."""
-    standing = axis.locate(x)
-    known, stand = standing.cell >= 0, np.maximum(standing.cell, 0)
+    positions = axis.locate(x)
+    known, stand = positions.cell >= 0, np.maximum(positions.cell, 0)
     last = axis.nodes.size - 1
     below = np.maximum(stand - 1, 0) if axis.is_levels else stand
     low = np.where(known, axis.nodes[below], x)
     high = np.where(known, axis.nodes[np.minimum(stand + 1, last)], x)
-    return PairSide(column, axis, standing, low, high)
+    return PairSide(column, axis, positions, low, high)
 
 
 def ask_pairs(sides, pairs=None):
@@ -70,7 +70,7 @@ def differences_by_hand(predict, own, question):
 
 def keep(ways, *sides):
     """Outputs first; nothing for rows that stand nowhere."""
-    known = np.all([side.standing.cell >= 0 for side in sides], axis=0)
+    known = np.all([side.positions.cell >= 0 for side in sides], axis=0)
     return np.where(known[:, None, None], ways, 0.0).swapaxes(0, 1)
 
 

@@ -33,7 +33,7 @@ class PairRows:
         return np.ones(self.x.size) if self.weights is None else self.weights
 
     @property
-    def standing(self):
+    def positions(self):
         return self.axes[0].locate(self.x), self.axes[1].locate(self.y)
 
     def take(self, rows):
@@ -42,7 +42,7 @@ class PairRows:
 
     def ends(self, side):
         """For each way: lower and upper end of the step, whether there is one, and its number."""
-        axis, stand = self.axes[side], np.maximum(self.standing[side].cell, 0)
+        axis, stand = self.axes[side], np.maximum(self.positions[side].cell, 0)
         if not axis.is_levels:
             return [(axis.nodes[stand], axis.nodes[stand + 1], stand >= 0, stand)]
         last = axis.nodes.size - 1
@@ -52,7 +52,7 @@ class PairRows:
 
     def differences(self, f):
         """Mixed differences of f(x, y, z) over the steps that rows count for, (1, n, n_ways)."""
-        known = (self.standing[0].cell >= 0) & (self.standing[1].cell >= 0)
+        known = (self.positions[0].cell >= 0) & (self.positions[1].cell >= 0)
         found = []
         for low, high, has, _ in self.ends(0):
             for left, right, too, _ in self.ends(1):
@@ -62,7 +62,7 @@ class PairRows:
         return np.stack(found, axis=-1)[None]
 
     def measure(self, f):
-        return measure_pair(self.axes, self.standing, self.differences(f), self.weights)
+        return measure_pair(self.axes, self.positions, self.differences(f), self.weights)
 
     def fit(self, f, **settings):
         return PairFit(self.axes, self.measure(f), **settings)
@@ -89,14 +89,14 @@ def read_at(heights, stand, place):
 
 def read_rows(rows, surface):
     """Heights of a surface where the rows stand."""
-    (a, u), (b, v) = rows.standing
+    (a, u), (b, v) = rows.positions
     return np.array([read_at(read_at(surface, a[i], u[i]), b[i], v[i]) for i in range(rows.x.size)])
 
 
 def own_effect(rows, surface, side):
     """First-order effect of a surface along one side, step by step over the rows that count."""
     heights = surface if side == 0 else surface.T
-    other = rows.standing[1 - side]
+    other = rows.positions[1 - side]
     axis, change = rows.axes[side], np.zeros(rows.axes[side].n_steps)
     weight = np.zeros_like(change)
     for _, _, has, step in rows.ends(side):

@@ -20,9 +20,9 @@ def make_axis(x, labels=(), n_cells=4, kind="number"):
     return PairAxis(np.unique(np.quantile(x, shares, method="inverted_cdf")), kind=kind)
 
 
-def steps_of(axis, standing):
+def steps_of(axis, positions):
     """Ends of the steps that rows count for, and which rows do: one of numbers, two of levels."""
-    nodes, stand = axis.nodes, standing.cell
+    nodes, stand = axis.nodes, positions.cell
     if not axis.is_levels:
         return [(nodes[stand], nodes[stand + 1], np.ones(stand.size, bool))]
     last = nodes.size - 1
@@ -34,21 +34,21 @@ def steps_of(axis, standing):
 
 def make_pair(f, rows, sides, axes, weights=None, **fields):
     """The pair of two columns, by the four corners of every row."""
-    standing = tuple(axis.locate(rows[:, j]) for j, axis in zip(sides, axes, strict=True))
-    known = np.all([s.cell >= 0 for s in standing], axis=0)
+    positions = tuple(axis.locate(rows[:, j]) for j, axis in zip(sides, axes, strict=True))
+    known = np.all([s.cell >= 0 for s in positions], axis=0)
 
     def at(first, second):
         moved = rows.copy()
         moved[:, sides[0]], moved[:, sides[1]] = first, second
         return f(moved)
 
-    both = [steps_of(a, s) for a, s in zip(axes, standing, strict=True)]
+    both = [steps_of(a, s) for a, s in zip(axes, positions, strict=True)]
     mixed = [
         np.where(own & other, at(h, k) - at(h, m) - at(low, k) + at(low, m), 0.0)
         for low, h, own in both[0]
         for m, k, other in both[1]
     ]
-    moments = measure_pair(axes, standing, np.stack(mixed, -1)[None], weights)
+    moments = measure_pair(axes, positions, np.stack(mixed, -1)[None], weights)
     main = tuple(main_effect(f, rows, j, a) for j, a in zip(sides, axes, strict=True))
     square = find_squares([PairFit(axes, moments)])[0]
     told = {"output": "y", "n_left_out": int(np.sum(~known)), "variance": float(f(rows).var())}
@@ -57,8 +57,8 @@ def make_pair(f, rows, sides, axes, weights=None, **fields):
 
 def main_effect(f, rows, side, axis):
     """Accumulated mean differences, zero on average over the rows."""
-    standing, total, count = axis.locate(rows[:, side]), np.zeros(axis.n_steps), 1e-300
-    for low, high, own in steps_of(axis, standing):
+    positions, total, count = axis.locate(rows[:, side]), np.zeros(axis.n_steps), 1e-300
+    for low, high, own in steps_of(axis, positions):
         ends = [rows.copy(), rows.copy()]
         ends[0][:, side], ends[1][:, side] = low, high
         step = np.searchsorted(axis.nodes, low[own])
@@ -67,8 +67,8 @@ def main_effect(f, rows, side, axis):
     heights = np.append(0.0, np.cumsum(total / count))[: axis.nodes.size]
     if not len(rows):
         return heights
-    above = np.minimum(standing.cell + 1, axis.nodes.size - 1)
-    at_rows = heights[standing.cell] * (1 - standing.place) + heights[above] * standing.place
+    above = np.minimum(positions.cell + 1, axis.nodes.size - 1)
+    at_rows = heights[positions.cell] * (1 - positions.place) + heights[above] * positions.place
     return heights - at_rows.mean()
 
 

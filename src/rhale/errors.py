@@ -25,26 +25,26 @@ class RhaleError(Exception):
 
 
 class UnknownNameError(RhaleError, KeyError):
-    """A feature or output was asked for that is not there."""
+    """A feature or output was requested that does not exist."""
 
     def __str__(self) -> str:  # KeyError shows the repr of its argument
         return str(self.args[0]) if self.args else ""
 
 
 class UnknownFeatureError(UnknownNameError):
-    """A feature was asked for that the table or the explanation does not have."""
+    """A feature was requested that the table or the explanation does not have."""
 
 
 class UnknownOutputError(UnknownNameError):
-    """An output was asked for that the model does not have."""
+    """An output was requested that the model does not have."""
 
 
 class UnknownModelError(RhaleError, TypeError):
-    """The object is no model that rhale knows how to ask."""
+    """The object is not a model that rhale can use."""
 
 
 class NotDifferentiableError(RhaleError, TypeError):
-    """Derivatives were asked for, and the model has none."""
+    """Derivatives were requested, and the model has none."""
 
 
 class BadTableError(RhaleError, ValueError):
@@ -87,11 +87,11 @@ class BadEffectsError(RhaleError, ValueError):
 
 
 class WrongShapeError(RhaleError, ValueError):
-    """A model's answer does not have one row per input row."""
+    """The predictions of a model do not have one row per input row."""
 
 
 class BadPredictionError(RhaleError, ValueError):
-    """A model answered with something other than finite, repeatable numbers."""
+    """A model returned something other than finite, repeatable numbers."""
 
 
 class ModelFailedError(RhaleError, RuntimeError):

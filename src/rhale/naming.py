@@ -94,7 +94,7 @@ def list_asked(wanted: Any, argument: str) -> list[Any]:
     single = isinstance(wanted, str) or not isinstance(wanted, Iterable)
     asked = [wanted] if single else list(wanted)
     if not asked:
-        msg = f"{argument}=[] asks for nothing; name at least one, or leave it out for all"
+        msg = f"{argument}=[] is empty; name at least one, or leave it out for all"
         raise BadSettingError(msg)
     return asked
 

@@ -180,7 +180,7 @@ class Run:
         fewer: tuple[Note, ...] = ()  # where regions were searched in fewer rows than asked for
         fit = fit_search_rows(asked, measures, len(asker.outputs))
         if fit < min(asked.search_rows, columns.survey.n_rows):
-            hold = f"as many as {SEARCH_NUMBERS // 2**17} MiB hold"
+            hold = f"as many as fit into {SEARCH_NUMBERS // 2**17} MiB"
             fewer = (Note("sample", f"regions were searched in {fit:,} rows, {hold}"),)
         return replace(gathered, notes=fewer, partners=partners)
 
@@ -194,7 +194,7 @@ class Run:
             is_told = isinstance(error, RhaleError) and not isinstance(error, BadSettingError)
             if read is None or is_told:  # what was asked for was checked before
                 raise
-            why = f"nothing can be made of its sums: {error}"[:200]
+            why = f"its sums cannot be used: {error}"[:200]
             raise self.memory.damaged(read, why) from error
 
     def measure_pairs(self, task: PairPass[Sums], columns: Columns, number: int) -> Sums:
@@ -472,7 +472,7 @@ def conclude(
     """Put what was measured together with the record of how it was made."""
     predictor, n_asked = asker.predictor, found.asked + choice.asked
     asked = {
-        "rows_asked": asker.n_met + (predictor.checked_rows if predictor.walks else n_asked),
+        "rows_asked": asker.n_probed + (predictor.checked_rows if predictor.walks else n_asked),
         "answers_walked": n_asked if predictor.walks else 0,
         "local_effects": {name: str(way) for name, way in choice.ways.items()},
         "ways": {name: way.kind for name, way in choice.ways.items()},

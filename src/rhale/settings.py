@@ -58,32 +58,32 @@ class Settings:
     """
 
     features: Any = None
+    output: Any = None
+    response: Response = "auto"
     method: Method = "rhale"
+    regions: Any = None
+    partners: bool = True
+    transform: Any = None
+    output_transform: Any = None
+    limits: Any = None
+    categorical: Any = None
+    weights: Any = None
+    columns: Sequence[str] | None = None
+    feature_names: Any = None
+    output_names: Any = None
+    units: Any = None
     bins: Any = None
     local: Local = "auto"
     gradient: Callable[[Any], Any] | None = None
-    output: Any = None
-    response: Response = "auto"
-    transform: Any = None
-    output_transform: Any = None
-    columns: Sequence[str] | None = None
-    weights: Any = None
-    categorical: Any = None
-    limits: Any = None
     window: float | None = None
     spread_window: float | None = None
-    regions: Any = None
-    partners: bool = True
-    n_rows: int | None = None
     seed: int = 0
+    n_rows: int | None = None
     batch_size: int | None = None
     n_jobs: int | None = None
     device: Any = None
     checkpoint: Any = None
     progress: Any = None
-    feature_names: Any = None
-    output_names: Any = None
-    units: Any = None
     pairing: PairSettings | None = None
 
     def __post_init__(self) -> None:
@@ -122,7 +122,7 @@ class Settings:
         object.__setattr__(self, "regions", parse_regions_option(self.regions))
         if self.regions is not None and self.is_profile:
             msg = (
-                f"regions= tell local effects apart, and method={self.method!r} has none; use "
+                f"regions= compare local effects, and method={self.method!r} has none; use "
                 "method='rhale', 'ale' or 'dale'"
             )
             raise BadSettingError(msg)
@@ -131,7 +131,7 @@ class Settings:
             raise BadSettingError(msg)
         units: Any = self.units
         if units is not None and not isinstance(units, Mapping):
-            msg = f"units={units!r:.60} is no mapping; say whose units, as in {{'price': '$'}}"
+            msg = f"units={units!r:.60} is not a mapping; say whose units, as in {{'price': '$'}}"
             raise BadSettingError(msg)
         for name in ("feature_names", "output_names"):
             given = getattr(self, name)
@@ -223,7 +223,7 @@ class Settings:
         Examples
         --------
         >>> Settings(bins=Fixed(7), limits={"age": (20, 60)}).sources()
-        {'bins': "rhale.Fixed(n_bins=7, closed='left')", 'limits': "{'age': (20, 60)}"}
+        {'limits': "{'age': (20, 60)}", 'bins': "rhale.Fixed(n_bins=7, closed='left')"}
         """
         pairing = self.pairing
         hidden: tuple[str, ...] = NOT_IN_NUMBERS

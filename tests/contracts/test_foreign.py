@@ -180,7 +180,7 @@ def test_arrays_are_parts_too_and_progress_knows_how_many_rows_there_are():
 def test_an_engine_without_a_member_is_refused_by_its_name(lacking):
     members = {"name": "mine", "no_resume": "", "map_parts": Piles.map_parts}
     incomplete = type("Mine", (), {n: m for n, m in members.items() if n != lacking})()
-    with pytest.raises(BadSettingError, match=f"is no engine: it has no {lacking}"):
+    with pytest.raises(BadSettingError, match=f"is not an engine: it has no {lacking}"):
         open_parts(ROWS, [ROWS], incomplete)
 
 

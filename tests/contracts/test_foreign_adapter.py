@@ -103,7 +103,7 @@ def test_session_slopes_and_names_of_an_adapter_from_outside_are_used():
     assert adapter.n_sessions == 1
     assert not adapter.is_open
     assert fx.outputs == ("product", "first")
-    assert set(fx.provenance["local_effects"].values()) == {"local effects by gradient"}
+    assert set(fx.provenance["local_effects"].values()) == {"effects measured by the gradient"}
     assert fx["x0", "first"].mean == pytest.approx([1.0])
 
 

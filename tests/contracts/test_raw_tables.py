@@ -393,7 +393,10 @@ def test_a_model_that_takes_no_missing_values_gets_none(library, name):
     effect = rhale.explain(model, table)[name]
     assert effect.missing is None
     assert n_asked.count(True) == 1
-    assert any("the model answers no other row (" in note for note in effect.notes)
+    assert any(
+        "the model fails where this value is removed from other rows (" in note
+        for note in effect.notes
+    )
 
 
 @each_library

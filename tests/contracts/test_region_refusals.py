@@ -45,7 +45,10 @@ def assert_found(tree):
     ("asked", "words"),
     [
         ({"splitters": ["incom"]}, "there is no feature 'incom'; did you mean 'income'"),
-        ({"splitters": [7]}, "a column that is not there: there is no feature 7"),
+        (
+            {"splitters": [7]},
+            "a splitter of regions is not a column of the table: there is no feature 7",
+        ),
         ({"splitters": ["age"]}, "is the explained feature itself; name others, or leave"),
         ({"splitters": []}, r"splitters=\[\] of regions names no feature"),
         ({"splitters": "income"}, "is one name; pass a list"),
@@ -83,7 +86,11 @@ def test_profiles_have_no_regions(method, regions):
 
 def test_too_few_rows_are_not_searched():
     tree = regions_of(TABLE[:199])
-    assert (tree.state, len(tree), tree.why) == ("none", 1, "too few rows for a check (199)")
+    assert (tree.state, len(tree), tree.why) == (
+        "none",
+        1,
+        "there are too few rows to check a split (199)",
+    )
     assert (tree[0].rule, tree[0].count, tree[0].share_of_rows) == ("all rows", 199, 1.0)
     assert_found(regions_of(TABLE[:200]))
 
@@ -94,7 +101,7 @@ def test_rows_without_a_value_do_not_check():
     def model(rows):
         return np.nan_to_num(gate(rows))
 
-    assert regions_of(table, model).why == "too few rows for a check (150)"
+    assert regions_of(table, model).why == "there are too few rows to check a split (150)"
 
 
 @pytest.mark.parametrize(
@@ -103,14 +110,14 @@ def test_rows_without_a_value_do_not_check():
 )
 def test_there_may_be_no_other_feature_to_split_by(others):
     tree = regions_of(TABLE[["age"]].assign(**others), square)
-    assert (tree.state, len(tree), tree.why) == ("none", 1, "no other feature to split by")
+    assert (tree.state, len(tree), tree.why) == ("none", 1, "there is no other feature to split by")
 
 
 def test_columns_of_one_value_or_none_are_skipped():
     table = TABLE.assign(same=1.0, gone=np.nan, word="x")
     assert_found(regions_of(table, regions=rhale.Regions(splitters=["same", "gone", "income"])))
     tree = regions_of(table, regions=rhale.Regions(splitters=["same", "gone", "word"]))
-    assert tree.why == "no other feature to split by"
+    assert tree.why == "there is no other feature to split by"
 
 
 def test_text_of_many_levels_is_pooled_as_elsewhere():
@@ -198,7 +205,7 @@ def test_columns_that_cannot_be_read_are_no_splitters_unless_they_are_named(name
 @pytest.mark.parametrize(
     ("by", "words"),
     [
-        (rhale.By("income"), "has 400 values or more, and at most 20 groups can be told apart"),
+        (rhale.By("income"), "has 400 values or more, and at most 20 groups are possible"),
         (rhale.By("incom"), "there is no feature 'incom'; did you mean 'income'"),
         (rhale.By("city", cuts=[1]), "cuts numbers, but the column has levels; unite them"),
         (rhale.By("city", groups={"x": ["Bärn"]}), "'Bärn' in group 'x', which no row has; did"),

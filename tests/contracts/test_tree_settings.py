@@ -66,7 +66,7 @@ from rhale.models import wrap
 X = table(0)
 Y = target(X, 0)
 FRAME = pandas.DataFrame(X, columns=list("abcde"))
-BLACK_BOX = "trees asked as a black box, which is slower and draws jumps as ramps: "
+BLACK_BOX = "the trees are evaluated as a black box, which is slower and draws jumps as ramps: "
 FEW = {"n_estimators": 5, **QUIET}
 
 
@@ -148,7 +148,7 @@ def test_labels_of_a_booster_are_asked(objective):
     if n_classes == 3:
         settings["num_class"] = 3
     booster = xgboost.train(settings, xgboost.DMatrix(X, target(X, n_classes)), 4)
-    assert_asked(booster, X, "its answer is a class label")
+    assert_asked(booster, X, "its prediction is a class label")
     assert_same_answers(booster, X, SINGLE, "margin")
 
 
@@ -288,10 +288,10 @@ MISFITS = {
 def test_other_names_and_too_few_columns_are_refused(name):
     model = MISFITS[name]().fit(FRAME, Y)
     for data in (FRAME.rename(columns={"a": "v"}), FRAME[["b", "c", "d", "e"]]):
-        with pytest.raises(BadTableError, match=r"no column 'a', which .* at the first question"):
+        with pytest.raises(BadTableError, match=r"no column 'a', which .* on the first test call"):
             rhale.explain(model, data)
     with pytest.raises(
-        ModelFailedError, match=r"^the model failed on 32 rows at the first question"
+        ModelFailedError, match=r"^the model failed on 32 rows on the first test call"
     ):
         rhale.explain(model, X[:, :2])
 
@@ -416,7 +416,7 @@ def test_trees_that_are_parts_of_something_else_are_asked_and_say_so(name):
     y = np.column_stack([Y, -Y]) if name == "MultiOutputRegressor" else Y
     y = target(X, 2) if "Classifier" in name else y
     model = COMBINED[name]().fit(X, y)
-    note = f"{BLACK_BOX}they are parts of {name}, which rhale does not take apart"
+    note = f"{BLACK_BOX}they are parts of {name}, which rhale cannot read exactly"
     assert walked(model, X).notes == (note,)
     effect = next(iter(rhale.explain(model, X, features=[0], method="ale")))
     assert effect.notes[-1] == note
@@ -485,16 +485,16 @@ class OddsByLittle(HistGradientBoostingClassifier):
 
 def test_libraries_that_add_in_double_precision_are_held_to_it():
     model = OffByLittle(4, random_state=0).fit(X, Y)
-    assert_asked(model, X, "where the model answers")
+    assert_asked(model, X, "where the model returns")
     model = OddsByLittle(max_iter=4).fit(X, target(X, 2))
-    assert_asked(model, X, "where the model answers")
+    assert_asked(model, X, "where the model returns")
 
 
 def test_leaves_too_far_apart_for_one_unit_are_asked():
     model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, target(X, 3))
     tree = model.estimators_[0, 0].tree_
     tree.value[np.flatnonzero(tree.children_left < 0)[-1]] = 3e15
-    assert_asked(model, X, "where the model answers")
+    assert_asked(model, X, "where the model returns")
 
 
 class MissesOtherwise(HistGradientBoostingRegressor):
@@ -505,7 +505,7 @@ class MissesOtherwise(HistGradientBoostingRegressor):
 
 
 def test_missing_values_are_checked_where_the_table_has_none():
-    assert_asked(MissesOtherwise(max_iter=4).fit(X, Y), X, "where the model answers")
+    assert_asked(MissesOtherwise(max_iter=4).fit(X, Y), X, "where the model returns")
 
 
 class LargeLeaf(GradientBoostingClassifier):
@@ -520,7 +520,7 @@ def test_a_huge_leaf_somewhere_hides_no_error():
     tree = model.estimators_[0, 0].tree_
     tree.value[np.flatnonzero(tree.children_left < 0)[-1]] = 1e10
     response = "decision_function"
-    assert_asked(model, X[X[:, 0] < 0], "where the model answers", response)
+    assert_asked(model, X[X[:, 0] < 0], "where the model returns", response)
 
 
 BLOCKED = """

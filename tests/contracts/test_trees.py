@@ -525,7 +525,7 @@ def test_a_pipeline_that_mixes_columns_is_asked_and_says_so():
     assert not predictor.walks
     note = "a step before them mixes 'x0' with other columns or makes several of it"
     assert predictor.notes == (
-        f"trees asked as a black box, which is slower and draws jumps as ramps: {note}",
+        f"the trees are evaluated as a black box, which is slower and draws jumps as ramps: {note}",
     )
     assert "mixes 'x0'" in rhale.explain(model, x)[0].notes[-1]
 
@@ -563,7 +563,9 @@ def test_trees_that_cannot_be_read_are_asked_and_say_so(name):
     assert (
         fx[0]
         .notes[-1]
-        .startswith("trees asked as a black box, which is slower and draws jumps as ramps: ")
+        .startswith(
+            "the trees are evaluated as a black box, which is slower and draws jumps as ramps: "
+        )
     )
 
 
@@ -587,7 +589,7 @@ def test_trees_that_do_not_give_the_model_s_answers_are_not_walked():
     x = table(0)
     predictor = walked(Shifted(max_iter=5).fit(x, target(x, 0)), x)
     assert not predictor.walks
-    assert "where the model answers" in predictor.notes[0]
+    assert "where the model returns" in predictor.notes[0]
 
 
 @pytest.mark.parametrize("library", ["numba", "treelite"])
@@ -605,7 +607,7 @@ def test_without_the_extra_the_notes_say_what_to_install(library, monkeypatch):
 
 def test_a_table_with_too_few_columns_is_refused_by_the_model():
     x = table(0)
-    with pytest.raises(rhale.errors.ModelFailedError, match="at the first question"):
+    with pytest.raises(rhale.errors.ModelFailedError, match="on the first test call"):
         rhale.explain(simple("hist", x), x[:, :3])
 
 

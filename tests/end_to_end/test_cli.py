@@ -393,7 +393,8 @@ def test_the_price_of_all_pairs_is_told(folder):
     done = run(folder, "interactions", "shop:price", "rows.csv", "--pairs", "all", "--json", "-")
     assert done.returncode == 0, done.stderr
     assert (
-        "note: pairs='all' asks the model about 4 x 3 pairs x 400 rows = 4,800 rows" in done.stderr
+        "note: pairs='all' evaluates the model on 4 x 3 pairs x 400 rows = 4,800 rows"
+        in done.stderr
     )
     assert json.loads(done.stdout)["kind"] == "interactions"
 

@@ -577,7 +577,10 @@ def torch_slopes(module, rows, output):
 def test_whole_numbers_go_by_steps_and_the_others_by_gradients():
     rows, module = measures(), with_embedding()
     fx = explain_and_check(module, rows, torch_answers(module))
-    gradient, steps = "local effects by gradient", "steps between neighbouring levels"
+    gradient, steps = (
+        "effects measured by the gradient",
+        "effects measured by steps between neighbouring levels",
+    )
     expected = {"a": gradient, "rooms": steps, "b": gradient, "shop": steps}
     assert fx.provenance["local_effects"] == expected
     for column, name in enumerate(rows):
@@ -855,7 +858,7 @@ def check_california(fx, rows):
     ocean = fx["ocean_proximity"]
     assert sorted(ocean.levels) == ["<1H OCEAN", "INLAND", "ISLAND", "NEAR BAY", "NEAR OCEAN"]
     assert ocean.level_count[ocean.levels.index("ISLAND")] == 5
-    assert any(note.startswith("levels ordered by similarity") for note in ocean.notes)
+    assert any(note.startswith("levels are ordered by similarity") for note in ocean.notes)
     assert ocean.curve("ISLAND") > ocean.curve("INLAND")
 
 

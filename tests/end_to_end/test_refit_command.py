@@ -154,7 +154,7 @@ def test_an_interrupt_keeps_the_trainings_that_are_done(folder, tmp_path):
     out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert out.startswith("3 trainings of endless")
-    assert "interrupted: 3 of 20 trainings are done" in out
+    assert "interrupted: 3 of 20 retrainings are done" in out
     assert err.splitlines()[-1] == f"wrote {numbers}"
     assert rhale.load(numbers).n_trainings == 3
     code, out, err = run(folder, "shop:endless", "rows.csv", *options)  # goes on from there

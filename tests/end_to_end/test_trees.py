@@ -125,7 +125,7 @@ def test_a_tiny_step_would_have_seen_nothing(name, kind):
 @each_kind
 def test_the_notes_say_where_jumps_are_and_over_which_rows_they_are_averaged(kind):
     effect = effect_of("sine_product", kind, "x1")
-    told = "jumps at the thresholds of the trees, each the mean over 0.1 of the rows"
+    told = "exact tree jumps, averaged over the nearest 10 % of rows"
     assert effect.notes[0] == told
 
 
@@ -137,7 +137,7 @@ def test_a_window_over_four_fifths_of_the_wave_flattens_it(kind):
     wide = rhale.explain(asked, rows, features=0, window=0.8)[0]
     # moved rows see the wave that such windows cannot
     assert wide.notes[0].kind == "audit"
-    assert "windows hold 0.8 of the rows" in wide.notes[1]
+    assert "over the nearest 80 % of rows" in wide.notes[1]
     # over [x - 0.4, x + 0.4] the secant of sin(2 pi x) is its slope, 1 / 0.8 pi times sin(0.8 pi)
     fall = np.sin(1.2 * np.pi) - np.sin(0.8 * np.pi)
     flat = fall * np.sin(0.8 * np.pi) / (0.8 * np.pi)

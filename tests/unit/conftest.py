@@ -283,8 +283,8 @@ def make_pair():
         return [(below, stand, stand > 0), (stand, above, stand < last)]
 
     def make(function, columns, axes, *, names=("a", "b"), main=None, output="y", weights=None):
-        standing = tuple(axis.locate(x) for axis, x in zip(axes, columns, strict=True))
-        ways = (ends(axis, s.cell) for axis, s in zip(axes, standing, strict=True))
+        positions = tuple(axis.locate(x) for axis, x in zip(axes, columns, strict=True))
+        ways = (ends(axis, s.cell) for axis, s in zip(axes, positions, strict=True))
         one, two = (axis.nodes for axis in axes)
         mixed = [
             known * too * (
@@ -294,7 +294,7 @@ def make_pair():
             for (low, high, known), (down, up, too) in product(*ways)
         ]  # fmt: skip
         given = () if weights is None else (weights,)
-        moments = measure_pair(axes, standing, np.stack(mixed, -1)[None], *given)
+        moments = measure_pair(axes, positions, np.stack(mixed, -1)[None], *given)
         main = (0 * one, 0 * two) if main is None else main
         flat = any(axis.n_steps == 0 for axis in axes)
         square = Square(0.0, 0.0) if flat else PairFit(axes, moments).square

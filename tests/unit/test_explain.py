@@ -62,11 +62,11 @@ def test_one_row_is_refused_and_says_what_is_needed():
         (X.astype(object), "type object", ".astype(float)"),
         (X + 1j, "type complex128", "real numbers"),
         (X.astype(str), "type <U", ".astype(float)"),
-        (X.tolist(), "list is no table", "np.asarray"),
-        ({"a": [1.0, 2.0]}, "dict is no table", "pandas.DataFrame"),
-        (None, "NoneType is no table", "NumPy array"),
-        (sparse.csr_array(X), "csr_array is no table", ".toarray()"),
-        (sparse.csr_matrix(X), "csr_matrix is no table", ".toarray()"),
+        (X.tolist(), "list is not a table", "np.asarray"),
+        ({"a": [1.0, 2.0]}, "dict is not a table", "pandas.DataFrame"),
+        (None, "NoneType is not a table", "NumPy array"),
+        (sparse.csr_array(X), "csr_array is not a table", ".toarray()"),
+        (sparse.csr_matrix(X), "csr_matrix is not a table", ".toarray()"),
         (pl.DataFrame({"a": [1.0, 2.0]}).lazy(), "LazyFrame is lazy", ".collect()"),
         (np.ma.masked_greater(X, 1), "masked values", "fill them"),
     ],
@@ -176,7 +176,7 @@ def test_a_number_means_the_name_before_the_position():
 
 
 def test_asking_for_no_feature_or_twice_for_one_is_refused():
-    assert "asks for nothing" in refusal(errors.BadSettingError, plane, X, features=[])
+    assert "is empty; name at least one" in refusal(errors.BadSettingError, plane, X, features=[])
     assert "twice" in refusal(errors.BadSettingError, plane, X, features=["x0", 0])
 
 
@@ -379,7 +379,7 @@ def test_predictions_that_become_infinite_away_from_the_data_name_the_feature():
 def test_a_model_that_is_random_is_refused():
     rng = np.random.default_rng(0)
     message = refusal(errors.BadPredictionError, lambda rows: rng.random(len(rows)), X)
-    assert "different answers to the same row" in message
+    assert "different predictions for the same row" in message
     assert "random" in message
 
 
@@ -501,7 +501,7 @@ def test_a_gradient_that_raises_is_the_model_s_failure():
         raise ArithmeticError(msg)
 
     message = refusal(errors.ModelFailedError, plane, X, gradient=gradient)
-    assert "asked for its gradient" in message
+    assert "when computing its gradient" in message
     assert "no slope" in message
 
 
@@ -898,7 +898,7 @@ def test_sums_of_a_checkpoint_that_nothing_can_be_made_of_are_blamed(
         with pytest.raises(error):  # nothing was read yet
             call()
         with pytest.raises(
-            errors.CheckpointError, match=r"effects-65536.checkpoint is damaged \(noth"
+            errors.CheckpointError, match=r"effects-65536.checkpoint is damaged \(its sums"
         ):
             call()
     assert call().features == ("x0", "x1")

@@ -153,7 +153,7 @@ def test_rows_that_the_model_sees_are_counted():
 
     with opened(model=model) as run:
         columns, asker = met(run)
-        assert asker.n_met == sum(seen)
+        assert asker.n_probed == sum(seen)
         choice = choose_measures(columns, asker, run.asked)
         found = run.measure(asker, columns, choice.measures)
         fx = conclude(run, columns, asker, choice, found)

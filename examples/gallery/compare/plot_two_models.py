@@ -3,7 +3,7 @@ Champion and challenger
 =======================
 
 What would change for customers if the new model replaced the old one? Both are explained on the
-same rows and set side by side at one zero. Above are the curves, below is the difference with its
+same rows and compared at one zero. Above are the curves, below is the difference with its
 interval, and where the rows are.
 """
 

@@ -1,6 +1,6 @@
 """
-With whom the spread of a feature goes
-======================================
+Which features account for the spread of a feature
+==================================================
 
 Rows differ in the effect of area: because of what? The partners of a feature are the other features
 that its spread goes with. No further question is put to the model, so this is a quick screen before

@@ -40,7 +40,7 @@ from rhale.system.processes import can_limit
 
 app = typer.Typer(
     name="rhale",
-    help="What each feature does to the predictions of a model, and how much rows differ.",
+    help="Effects of features on the predictions of a model, and how much they differ between rows.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -49,7 +49,7 @@ app = typer.Typer(
 )
 Found = TypeVar("Found", Interactions, Refits)
 STATE = {"debug": False}
-ANSWER = "the answer of the model's process"
+ANSWER = "the output of the model's process"
 ENDED = 130  # the exit code after Ctrl-C
 INTERRUPTED_NOTE_KIND = "interrupted"  # kind of the note of refits that are not complete
 NO_LIMITS = "this system cannot limit memory: a model may take all of it (time is limited)"
@@ -149,7 +149,7 @@ def interactions(
     max_seconds: options.MaxSeconds = 3600.0,
     debug: options.Debug = False,
 ) -> None:
-    """Tell which pairs of features work together, and how strongly: a ranking, a report, numbers."""
+    """Measure which pairs of features interact, and how strongly: a ranking, a report, numbers."""
     request = options.request("interactions", locals())
     STATE["debug"] |= debug
     places = Destinations(out, json, plots, title=title)
@@ -195,7 +195,7 @@ def refit(
     max_seconds: options.MaxSeconds = 86_400.0,
     debug: options.Debug = False,
 ) -> None:
-    """Train a learner again and again on part of the rows, and tell which effects would come back."""
+    """Retrain a learner on parts of the rows, and measure which effects are stable."""
     given = {**locals(), "model": estimator, "trust": (), "allow_pickle": None}
     request = options.request("refit", given)
     STATE["debug"] |= debug
@@ -234,7 +234,7 @@ def check(
     max_seconds: options.MaxSeconds = 600.0,
     debug: options.Debug = False,
 ) -> None:
-    """Load a model and a table, predict a few rows, and say how long `explain` would take."""
+    """Load a model and a table, predict a few rows, and estimate the time of `explain`."""
     request = options.request("check", locals())
     STATE["debug"] |= debug
     places = Destinations(None, json, None)
@@ -277,7 +277,7 @@ def compare_files(
     plots: options.Plots = None,
     smooth: options.Smooth = False,
 ) -> None:
-    """Compare explanations: models, periods, groups; how far the curves of each feature are apart."""
+    """Compare explanations of models, periods or groups: differences between the curves, data drift."""
     check_endings(out)
     places = Destinations(None, json, plots, smooth=smooth)
     write_all(read_files(files, names, zero), out, places, title)
@@ -304,7 +304,7 @@ def unpack_answer(answer: dict[str, Any], kind: type[Found], what: str) -> Found
     """Read an answer, which may be hostile, and be about something else."""
     found = unpacked_any(answer, ANSWER)
     if not isinstance(found, kind):
-        msg = f"{ANSWER} holds no {what}, which were asked for"
+        msg = f"{ANSWER} holds no {what}, which were requested"
         raise BadFileError(msg)
     return found
 

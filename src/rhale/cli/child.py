@@ -221,7 +221,7 @@ def read_training_rows(table: PiecedTable, max_memory: int) -> Any:
     if size > max_memory:
         msg = (
             f"{table.n_rows:,} rows of {len(table.names)} columns take {written_size(size)} or more, "
-            f"and {written_size(max_memory)} are allowed; trainings need all rows in memory: write "
+            f"and {written_size(max_memory)} are allowed; retrainings need all rows in memory: write "
             "some of them to a file, name fewer --columns, or allow more by --max-memory"
         )
         raise BadTableError(msg)

@@ -28,11 +28,11 @@ from rhale.settings import Settings
 from rhale.system.processes import usual_memory
 
 EXPLAINED_PANEL, WRITTEN_PANEL, GUARDED_PANEL = (
-    "What is explained",
-    "What is written",
-    "What is allowed",
+    "Explanation",
+    "Output",
+    "Permissions and limits",
 )
-TRAINED_PANEL = "What is trained"
+TRAINED_PANEL = "Training"
 MODEL_HELP = (
     "ONNX (.onnx), XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm), skops (.skops), or "
     "module:object for code on the path."
@@ -43,8 +43,8 @@ LEARNER_HELP = (
     "that returns one, or a function (rows, target) that returns a fitted model."
 )
 FILES_HELP = (
-    "By its ending: page (.html), numbers (.json), table of what comes back (.csv, .parquet), "
-    "picture of it (.png, .svg, .pdf). Repeatable."
+    "Kind by its ending: page (.html), numbers (.json), table of stability (.csv, .parquet), "
+    "picture of stability (.png, .svg, .pdf). Repeatable."
 )
 RESPONSES = "auto, predict, predict_proba, decision_function, margin or log_odds"
 NOT_EXPLAINED = ("scheme", *DRAWN, "groups", "pairs")  # what only `refit` knows
@@ -83,7 +83,9 @@ Output = Annotated[
 Weights = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="Says how much each row matters.", rich_help_panel=EXPLAINED_PANEL
+        metavar="COLUMN",
+        help="Column of weights: how much each row counts.",
+        rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
 Rows = Annotated[
@@ -93,13 +95,16 @@ Rows = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Of the draw.", rich_help_panel=EXPLAINED_PANEL)
+    int,
+    typer.Option(
+        min=0, metavar="N", help="Seed of the random draw of rows.", rich_help_panel=EXPLAINED_PANEL
+    ),
 ]
 Response = Annotated[
     Literal["auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"],
     typer.Option(
         metavar="NAME",
-        help=f"Answer of an estimator: {RESPONSES}.",
+        help=f"What the model predicts: {RESPONSES}.",
         rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
@@ -107,7 +112,7 @@ Regions = Annotated[
     bool,
     typer.Option(
         "--regions",
-        help="Search for who differs: rules on other features, checked on other rows.",
+        help="Search for regions: rules on other features, checked on held-out rows.",
         rich_help_panel=EXPLAINED_PANEL,
         show_default=False,
     ),
@@ -118,7 +123,7 @@ Depth = Annotated[
         min=1,
         max=MAX_REGION_DEPTH,
         metavar="N",
-        help="Rules of a region, at most.",
+        help="Maximum number of rules of a region.",
         rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
@@ -126,7 +131,7 @@ Splitters = Annotated[
     str | None,
     typer.Option(
         metavar="A,B,...",
-        help="Features that may tell regions apart; all by default.",
+        help="Features that regions may split by; all by default.",
         rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
@@ -143,7 +148,7 @@ Cuts = Annotated[
     str | None,
     typer.Option(
         metavar="A,B,...",
-        help="Divide a column of numbers here; with --by.",
+        help="With --by: where to divide a column of numbers.",
         rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
@@ -151,7 +156,7 @@ Pairs = Annotated[
     str | None,
     typer.Option(
         metavar="A:B,...",
-        help="Pairs to measure; or all, which is dear for models that are only asked.",
+        help="Pairs to measure, or all, which takes long for black-box models.",
         rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
@@ -160,7 +165,7 @@ Top = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="So many pairs, those that the effects of the features point to.",
+        help="Number of pairs to measure, chosen by the effects of their features.",
         rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
@@ -177,7 +182,7 @@ Cells = Annotated[
     str | None,
     typer.Option(
         metavar="CELLS",
-        help="Cells of a side: 20, quantile:20 or fixed:20.",
+        help="Cells along each feature: 20, quantile:20 or fixed:20.",
         rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
@@ -185,7 +190,7 @@ Even = Annotated[
     bool,
     typer.Option(
         "--smooth",
-        help="Even out the slopes of neighbouring cells; p is too small then.",
+        help="Smooth the slopes of neighbouring cells; p-values are then too small.",
         rich_help_panel=EXPLAINED_PANEL,
         show_default=False,
     ),
@@ -196,7 +201,7 @@ Learned = Annotated[
     typer.Option(
         "--target",
         metavar="COLUMN",
-        help="Column that is learned.",
+        help="Column to predict.",
         rich_help_panel=TRAINED_PANEL,
         show_default=False,
     ),
@@ -222,7 +227,7 @@ Groups = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Rows that belong together (a customer, a patient) are trained on together.",
+        help="Column of groups (customers, patients): the rows of a group stay together.",
         rich_help_panel=TRAINED_PANEL,
     ),
 ]
@@ -231,37 +236,44 @@ SchemeName = Annotated[
     typer.Option(
         "--scheme",
         metavar="NAME",
-        help="Rows of a training: half-samples, subsamples, folds or bootstraps.",
+        help="Rows of each retraining: half-samples, subsamples, folds or bootstraps.",
         rich_help_panel=TRAINED_PANEL,
     ),
 ]
 NRefits = Annotated[
-    int, typer.Option(min=2, metavar="N", help="How many trainings.", rich_help_panel=TRAINED_PANEL)
+    int,
+    typer.Option(min=2, metavar="N", help="Number of retrainings.", rich_help_panel=TRAINED_PANEL),
 ]
 Share = Annotated[
     float | None,
     typer.Option(
         metavar="SHARE",
-        help="Of the rows in a subsample; 2/3 usually.",
+        help="Share of the rows in a subsample; 2/3 by default.",
         rich_help_panel=TRAINED_PANEL,
     ),
 ]
 Folds = Annotated[
     int | None,
     typer.Option(
-        min=2, metavar="N", help="Of one round; 5 usually.", rich_help_panel=TRAINED_PANEL
+        min=2, metavar="N", help="Folds of one round; 5 by default.", rich_help_panel=TRAINED_PANEL
     ),
 ]
 Jobs = Annotated[
     int | None,
     typer.Option(
-        metavar="N", help="Trainings at a time; -1 for one a core.", rich_help_panel=TRAINED_PANEL
+        metavar="N",
+        help="Retrainings at a time; -1 for one per core.",
+        rich_help_panel=TRAINED_PANEL,
     ),
 ]
 TrainedSeed = Annotated[
     int,
     typer.Option(
-        "--seed", min=0, metavar="N", help="Of the draw of the rows.", rich_help_panel=TRAINED_PANEL
+        "--seed",
+        min=0,
+        metavar="N",
+        help="Seed of the random draw of rows.",
+        rich_help_panel=TRAINED_PANEL,
     ),
 ]
 RefitPairs = Annotated[
@@ -269,7 +281,7 @@ RefitPairs = Annotated[
     typer.Option(
         "--pairs",
         metavar="A:B,...",
-        help="Pairs whose interaction is measured in every training; or all.",
+        help="Pairs whose interaction is measured in every retraining; or all.",
         rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
@@ -279,7 +291,7 @@ RefitRows = Annotated[
         "--rows",
         min=2,
         metavar="N",
-        help="Explain on N rows, drawn with --seed; trainings take from all.",
+        help="Explain on N rows, drawn with --seed; retrainings draw from all rows.",
         rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
@@ -288,7 +300,7 @@ RefitWeights = Annotated[
     typer.Option(
         "--weights",
         metavar="COLUMN",
-        help="Says how much each row matters to the effects; the learner is not told.",
+        help="Column of weights of the rows in the effects; the learner does not use it.",
         rich_help_panel=EXPLAINED_PANEL,
     ),
 ]
@@ -297,7 +309,7 @@ Names = Annotated[
     typer.Option(
         "--name",
         metavar="COLUMN=TEXT",
-        help="What people read for a column. Repeatable.",
+        help="Label of a column in results. Repeatable.",
         rich_help_panel=WRITTEN_PANEL,
         show_default=False,
     ),
@@ -306,7 +318,7 @@ OutputName = Annotated[
     str | None,
     typer.Option(
         metavar="TEXT",
-        help="What is predicted; --target by default.",
+        help="Label of the prediction; --target by default.",
         rich_help_panel=WRITTEN_PANEL,
     ),
 ]
@@ -315,7 +327,7 @@ Units = Annotated[
     typer.Option(
         "--unit",
         metavar="NAME=UNIT",
-        help="Unit of a column, or of what is predicted. Repeatable.",
+        help="Unit of a column or of the prediction. Repeatable.",
         rich_help_panel=WRITTEN_PANEL,
         show_default=False,
     ),
@@ -323,13 +335,15 @@ Units = Annotated[
 CalledNames = Annotated[
     str | None,
     typer.Option(
-        "--names", help="What to call the explanations, with commas between; as their files if not."
+        "--names",
+        help="Names of the explanations, separated by commas; those of the files by default.",
     ),
 ]
 Zero = Annotated[
     str | None,
     typer.Option(
-        "--zero", help="Over whose rows curves are zero; those of the first if not given."
+        "--zero",
+        help="Explanation over whose rows curves are centred at zero; the first by default.",
     ),
 ]
 Outs = Annotated[
@@ -351,7 +365,7 @@ Checkpoint = Annotated[
     str | None,
     typer.Option(
         metavar="DIR",
-        help="Folder for finished work; the same command, given again, goes on from there.",
+        help="Folder for finished work; the same command, run again, continues from there.",
         rich_help_panel=WRITTEN_PANEL,
     ),
 ]
@@ -377,7 +391,7 @@ Smooth = Annotated[
     bool,
     typer.Option(
         "--smooth",
-        help="Pictures of stepped models (trees) without their small steps.",
+        help="Smooth the small steps of tree models in pictures.",
         rich_help_panel=WRITTEN_PANEL,
         show_default=False,
     ),
@@ -442,7 +456,7 @@ def request(task: Task, given: Mapping[str, Any]) -> Request:
     """Check what the command line writes as text; wrong usage ends with exit code 2."""
     memory = parse_byte_size(given["max_memory"]) if given["max_memory"] else usual_memory()
     if not memory:
-        msg = f"--max-memory {given['max_memory']} is no size; write 512M, 8G or 1.5GiB"
+        msg = f"--max-memory {given['max_memory']} is not a size; write 512M, 8G or 1.5GiB"
         raise typer.BadParameter(msg)
     allowed = given["allow_pickle"]
     if allowed is not None and not allowed.startswith("sha256:"):

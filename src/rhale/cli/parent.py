@@ -89,6 +89,10 @@ def ask_child(request: Request, hear: Hear, *, debug: bool = False) -> dict[str,
 
 def limits_of(request: Request) -> ChildLimits:
     """What the child may use, and how to allow more."""
-    less = "--checkpoint keeps trainings" if request.task == "refit" else "--rows uses fewer rows"
+    less = (
+        "--checkpoint keeps finished retrainings"
+        if request.task == "refit"
+        else "--rows uses fewer rows"
+    )
     more = f"--max-seconds allows more, {less}"
     return ChildLimits(request.max_memory, request.max_seconds, "--max-memory", more)

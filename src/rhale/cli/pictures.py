@@ -237,8 +237,8 @@ def draw_spread_and_intervals(one: Result, many: RefitEffect) -> Figure:
         panels[2],
         between,
         colours.BETWEEN_COLOUR,
-        "And after another training?",
-        "95 % interval,\nbetween trainings",
+        "And after retraining?",
+        "95 % interval,\nbetween retrainings",
     )
     figure.supxlabel(one.name, fontsize="medium")
     panels[0].set_ylabel(f"effect of {one.name} (centred)")

@@ -31,7 +31,7 @@ DOTS_PER_INCH = 110
 READING = {
     "all_features.png": "one small plot for each feature, the largest effect first",
     "one_feature.png": f"{FEATURE}: curve, spread and interval above, the slope in each bin below",
-    "three_inks.png": f"{FEATURE}: rows differ, this model is known, trainings differ",
+    "three_inks.png": f"{FEATURE}: spread between rows, interval of this model, interval between retrainings",
     "trees.json": 'the numbers: rhale.load("trees.json")',
     "trees.html": "all of it as one page, without a network",
     "both_models.png": f"{FEATURE} in both models, on one axis",
@@ -87,12 +87,14 @@ def take_the_tour(folder: Path, *, open_page: bool = True) -> None:
 
 def tour_of_trees(folder: Path, patients: Patients) -> tuple[rhale.Explanation, list[Path]]:
     """Explain boosted trees; the pictures of the README, numbers and a page."""
-    say("training boosted trees, and asking what they learned")
+    say("training boosted trees, and explaining them")
     known = patients.known
     model = make_learner().fit(patients.rows[known], patients.target[known])
     fx = rhale.explain(model, patients.rows, feature_names=patients.names, regions=True)
     print_ranking(TREES_LABEL, fx, patients.fit_of(model.predict(patients.rows[patients.new])))
-    say(f"training them {N_TRAININGS} times more, on halves of the patients: would it come back?")
+    say(
+        f"training them {N_TRAININGS} times more, on halves of the patients, to see which effects are stable"
+    )
     rx = rhale.refit(
         make_learner(),
         patients.rows,
@@ -114,7 +116,7 @@ def tour_of_network(folder: Path, patients: Patients, trees: rhale.Explanation) 
     """Explain a network of the same patients by its gradients, beside the trees."""
     from rhale.cli.tour_network import predict, train_network
 
-    say("training a small network, and asking what it learned")
+    say("training a small network, and explaining it")
     known = patients.known
     model = train_network(patients.rows[known], patients.target[known])
     fx = rhale.explain(model, patients.rows.astype(np.float32), feature_names=patients.names)
@@ -127,7 +129,7 @@ def tour_of_network(folder: Path, patients: Patients, trees: rhale.Explanation) 
 
 def print_ranking(label: str, fx: rhale.Explanation, fit: float) -> None:
     """Print the ranked table of one model."""
-    print(f"{label}: R² {fit:.2f} on patients it has not seen")
+    print(f"{label}: R² {fit:.2f} on held-out patients")
     print(fx, end="\n\n")
 
 

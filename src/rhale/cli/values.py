@@ -107,7 +107,7 @@ def pairs_as_typed(given: Mapping[str, Any]) -> dict[str, Any]:
 def _pair(text: str) -> list[str]:
     names = [name.strip() for name in text.split(":")]
     if len(names) != 2 or not all(names):
-        msg = f"--pairs {text.strip()!r} is no pair; write a:b, pairs between commas, or all"
+        msg = f"--pairs {text.strip()!r} is not a pair; write a:b, pairs between commas, or all"
         raise BadSettingError(msg)
     return names
 
@@ -141,7 +141,7 @@ def regions_as_typed(given: Mapping[str, Any]) -> dict[str, Any] | None:
         raise BadSettingError(msg)
     if further and not searched:
         name, value = next(iter(further.items()))
-        msg = f"--{name} {value} says how to search for regions; add --regions"
+        msg = f"--{name} {value} is a setting of the search for regions; add --regions"
         raise BadSettingError(msg)
     if by is not None:
         return (
@@ -212,7 +212,7 @@ ESTIMATOR_FORMS = (
 )
 NOT_NAMED = (
     "names no learner; write module:name, where the module is on the path or in this folder. A file "
-    "holds a fitted model, and trainings need the code that makes it"
+    "holds a fitted model, and retrainings need the code that makes it"
 )
 
 
@@ -257,7 +257,7 @@ def _needed(function: Any, name: str) -> list[str]:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as error:
-        msg = f"{name} does not tell which arguments it takes; write a function around it"
+        msg = f"{name} does not say which arguments it takes; write a function around it"
         raise UnknownModelError(msg) from error
     loose = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [p.name for p in parameters if p.default is p.empty and p.kind not in loose]

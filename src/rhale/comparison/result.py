@@ -356,7 +356,7 @@ def compare(
     zero: Zero = None,
     level: float = 0.95,
 ) -> Comparison:
-    """Set explanations side by side: models, periods, groups; all features, at one common zero.
+    """Compare explanations of models, periods or groups, all features centred at one common zero.
 
     Parameters
     ----------
@@ -364,13 +364,13 @@ def compare(
         Two or more; every other one is compared with the first. Or one mapping from names to
         explanations.
     names : sequence of str, optional
-        What to call them; the names of their models if these differ, else "first", "second", ...
+        Names of the explanations; those of their models if these differ, else "first", "second", ...
     zero : str, int or mapping, optional
         Where curves are zero. None: on average over the rows of the first, on the stretch or at
         the levels that both have. A name or position: over the rows of that explanation. A mapping
         from features to values: there; features that are not named stay at None.
     level : float
-        Of intervals; 1 - level is the chance that curves which are the same are said to differ.
+        Level of the intervals; 1 - level is the chance that equal curves are reported to differ.
 
     Returns
     -------
@@ -379,8 +379,8 @@ def compare(
 
     Notes
     -----
-    Curves and rows are distinguished: the same model on rows that moved has the same curves, and the
-    drift of the rows is reported as such. Curves are compared where both have rows.
+    Data drift is reported separately: the same model on other rows has the same curves, where both
+    have rows. Curves are compared where both have rows.
 
     Examples
     --------

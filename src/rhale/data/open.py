@@ -102,7 +102,7 @@ def _as_checked_array(data: Any) -> npt.NDArray[Any]:
     if not hasattr(data, "__array__") or hasattr(data, "tocsr"):
         hint = ".toarray()" if hasattr(data, "tocsr") else "np.asarray or pandas.DataFrame"
         msg = (
-            f"{type(data).__name__} is no table that rhale reads; pass a NumPy array or a pandas, "
+            f"{type(data).__name__} is not a table that rhale reads; pass a NumPy array or a pandas, "
             f"polars or pyarrow table ({hint} may help)"
         )
         raise BadTableError(msg)

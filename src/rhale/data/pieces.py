@@ -470,7 +470,7 @@ def open_parts(like: Any, source: Any, engine: Engine, *, n_rows: int | None = N
     lacking = [name for name in ENGINE_MEMBERS if not hasattr(given, name)]
     if lacking or isinstance(given, type):
         found = f"has no {lacking[0]}" if lacking else "is a class; pass an instance of it"
-        msg = f"{given!r:.60} is no engine: it {found}"
+        msg = f"{given!r:.60} is not an engine: it {found}"
         raise BadSettingError(msg)
     head = recognise(like).take(np.arange(0))
     if head.kind not in PART_KINDS:

@@ -164,7 +164,7 @@ class JumpSums:
     near: npt.NDArray[np.int64]
     # (n_groups, n_cells + 1): shares of the rows that have so many places at or below them, times
     # 2**61
-    stand: npt.NDArray[np.int64]
+    row_shares: npt.NDArray[np.int64]
     unit: float
     # The same of the innermost rows of each neighbourhood, where these are summed apart; or None
     inner: JumpSums | None = None
@@ -173,17 +173,17 @@ class JumpSums:
         """Sums of one part of the rows."""
         mine = slice(N_JUMP_GROUPS * part, N_JUMP_GROUPS * (part + 1))
         inner = self.inner and self.inner.of_part(part)
-        return JumpSums(self.jumps[mine], self.near[mine], self.stand[mine], self.unit, inner)
+        return JumpSums(self.jumps[mine], self.near[mine], self.row_shares[mine], self.unit, inner)
 
     def between(self, first: int, last: int) -> JumpSums:
         """Keep some neighbouring cells, `last` excluded; rows beyond them count at their ends."""
         near = np.cumsum(self.near, axis=1)[:, first:last]
-        stand = self.stand[:, first : last + 1].copy()
-        stand[:, 0] += self.stand[:, :first].sum(axis=1)
-        stand[:, -1] += self.stand[:, last + 1 :].sum(axis=1)
+        row_shares = self.row_shares[:, first : last + 1].copy()
+        row_shares[:, 0] += self.row_shares[:, :first].sum(axis=1)
+        row_shares[:, -1] += self.row_shares[:, last + 1 :].sum(axis=1)
         near = np.diff(near, axis=1, prepend=0, append=0)
         inner = self.inner and self.inner.between(first, last)
-        return JumpSums(self.jumps[:, first:last], near, stand, self.unit, inner)
+        return JumpSums(self.jumps[:, first:last], near, row_shares, self.unit, inner)
 
     def __add__(self, other: JumpSums) -> JumpSums:
         if self.unit != other.unit or self.jumps.shape != other.jumps.shape:
@@ -192,7 +192,7 @@ class JumpSums:
         return JumpSums(
             self.jumps + other.jumps,
             self.near + other.near,
-            self.stand + other.stand,
+            self.row_shares + other.row_shares,
             self.unit,
             self.inner and other.inner and self.inner + other.inner,
         )

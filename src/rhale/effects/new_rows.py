@@ -30,7 +30,7 @@ class NewRows:
     """A data frame, whose columns have names, or an array, whose columns have positions."""
 
     table: nw.DataFrame[Any] | npt.NDArray[Any]
-    use: str = "tells regions apart"  # what their columns do, for messages
+    use: str = "defines regions"  # what their columns do, for messages
 
     @property
     def n_rows(self) -> int:
@@ -120,7 +120,7 @@ def read_new_rows(rows: Any, use: str = NewRows.use) -> NewRows:
     if array.ndim != 2:
         shape = f" of shape {array.shape}" if isinstance(rows, np.ndarray) else ""
         msg = (
-            f"a {type(rows).__name__}{shape} is no table; pass a data frame (collected, if it is "
+            f"a {type(rows).__name__}{shape} is not a table; pass a data frame (collected, if it is "
             "lazy) or an array of shape (n_rows, n_columns)"
         )
         raise BadTableError(msg)

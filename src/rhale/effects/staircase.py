@@ -108,7 +108,7 @@ class Staircase:
         ends : tuple of float
             Ends of the axis.
         """
-        stand = sums.stand / max(float(sums.stand.sum()), 1.0)
+        stand = sums.row_shares / max(float(sums.row_shares.sum()), 1.0)
         row_shares, group_shares = stand.sum(axis=0), stand.sum(axis=1)
         # A: over all rows of each neighbourhood
         jumps, influence, rows = _mean_jumps(sums, output)
@@ -146,7 +146,9 @@ class Staircase:
             places=cells.places,
             jumps=jumps,
             near_shares=rows
-            / max(float(sums.stand.sum()) / JUMP_FIXED_POINT_SCALE, 1 / JUMP_FIXED_POINT_SCALE),
+            / max(
+                float(sums.row_shares.sum()) / JUMP_FIXED_POINT_SCALE, 1 / JUMP_FIXED_POINT_SCALE
+            ),
             row_shares=row_shares,
             influence=np.vstack([influence, np.diff(bias, axis=1)]),
             drawn=np.hstack([drawn, of_bias]),

@@ -73,7 +73,7 @@ def open_dask_table(data: Any) -> PiecedTable | None:
         return PiecedTable(head, head.names, whole, Dask(), n_rows)
     if "DataFrame" not in kinds:
         kind = next((kind for kind in kinds if kind in ADVICE), kinds[0])
-        msg = f"a Dask {kind} is no table; {ADVICE.get(kind, '.compute() it')}"
+        msg = f"a Dask {kind} is not a table; {ADVICE.get(kind, '.compute() it')}"
         raise BadTableError(msg)
     head = recognise(data._meta.iloc[:0])  # noqa: SLF001 - Dask's name for it
     return PiecedTable(head, head.names, data, Dask())

@@ -230,7 +230,7 @@ def count_jobs(n_jobs: Any) -> int | None:
     is_whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
     if not is_whole or (n_jobs < 1 and n_jobs != -1):
         msg = (
-            f"n_jobs={n_jobs!r} is no number of threads; use 1 or more, -1 for one on each core, or "
+            f"n_jobs={n_jobs!r} is not a number of threads; use 1 or more, -1 for one on each core, or "
             "None to leave threads to the model"
         )
         raise BadSettingError(msg)

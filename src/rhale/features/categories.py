@@ -204,7 +204,7 @@ class LevelReader:
         spots = np.append(places[kept], [np.nan] if pooled.size else [])[order]
         notes: tuple[Note, ...] = ()
         if len(names) > 2:
-            notes = (Note("order", f"levels ordered {how}"),)
+            notes = (Note("order", f"levels are ordered {how}"),)
         levels = Levels(tuple(names[i] for i in order), spots, has_order=False)
         if not pooled.size:
             return levels, notes
@@ -250,9 +250,11 @@ class LevelReader:
             else:
                 numbers.append(values)
         if not (numbers or codes):
-            return np.arange(n_levels), "by name, for want of other columns to compare them by"
+            return np.arange(
+                n_levels
+            ), "by name, because there are no other columns to compare them by"
         if not rows.any():
-            return np.arange(n_levels), "by name, as none of their rows are in the sample"
+            return np.arange(n_levels), "by name, because none of their rows are in the sample"
         found, group = np.unique(level[rows], return_inverse=True)
         lacking = np.setdiff1d(np.arange(n_levels), found)
         weight = sample.weight[rows] * (self.survey.weight / self.survey.weight_squares)
@@ -261,7 +263,11 @@ class LevelReader:
         if not sample.is_complete:
             how += f" in a sample of {len(level):,} rows"
         if lacking.size:
-            are = "level that it lacks comes" if lacking.size == 1 else "levels that it lacks come"
+            are = (
+                "level without sampled rows comes"
+                if lacking.size == 1
+                else "levels without sampled rows come"
+            )
             how += f"; {lacking.size} {are} last"
         return np.concatenate([found[order], lacking]), how
 

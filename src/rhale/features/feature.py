@@ -110,7 +110,7 @@ def read_categorical(categorical: Any, names: Sequence[str]) -> dict[int, Said]:
         try:
             n_levels = len({plain_key(v) for v in order})
         except TypeError as error:
-            msg = f"categorical= lists what is no level of {feature!r} ({error}); list names or numbers"
+            msg = f"categorical= lists a value that is not a level of {feature!r} ({error}); list names or numbers"
             raise BadSettingError(msg) from error
         if n_levels < len(order):
             msg = f"categorical= names a level of {feature!r} twice: {list(order)}"
@@ -276,8 +276,8 @@ def describe_few_rows(n_rows: int, n_effective: float) -> tuple[Note, ...]:
     if n_effective >= FEWEST_EFFECTIVE or n_rows < FEWEST_EFFECTIVE:
         return ()
     text = (
-        f"by their weights, {n_rows:,} rows count like {n_effective:.3g}: too few to "
-        "tell how rows differ and how sure the curve is"
+        f"with their weights, {n_rows:,} rows count like {n_effective:.3g}: too few to estimate the "
+        "spread and the interval"
     )
     return (Note("weights", text),)
 
@@ -427,7 +427,7 @@ def name_splitters(names: Sequence[str], settings: Settings) -> list[int]:
     try:
         columns = sorted({find_feature(name, names) for name in settings.splitters or ()})
     except UnknownFeatureError as error:
-        msg = f"regions are to be told by a column that is not there: {error}"
+        msg = f"a splitter of regions is not a column of the table: {error}"
         raise BadSettingError(msg) from error
     if isinstance(settings.regions, Regions) and columns:
         explained = find_columns(names, settings.features)

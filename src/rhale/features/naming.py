@@ -108,7 +108,7 @@ def read_units(asked: Any, told: Mapping[str, str]) -> dict[str, str]:
         found = [key for key, word in told.items() if name in (key, word)]
         if not found:
             known = list(dict.fromkeys(word for pair in told.items() for word in pair))
-            msg = f"units= names {name!r:.60}, which is no feature and no output; "
+            msg = f"units= names {name!r:.60}, which is neither a feature nor an output; "
             raise BadSettingError(msg + near_names(str(name), known))
         if not isinstance(unit, str):
             msg = f"units= gives {unit!r:.60} for {name!r}; give a text, say '$'"

@@ -63,7 +63,7 @@ def open_in_memory(data: Any) -> TableInMemory:
     """Open rows that are in memory, since trainings have part of them."""
     if names_files(data) or open_on_engine(data) is not None:
         msg = (
-            "trainings have part of the rows, which must be in memory; read the table first. Models "
+            "each retraining uses a part of the rows, which must be in memory; read the table first. Models "
             f"that share no row do without: rhale.refits(models, data, scheme='independent'). Found "
             f"{data!r:.200}"
         )
@@ -74,7 +74,7 @@ def open_in_memory(data: Any) -> TableInMemory:
 def find_column(use: str, name: str, table: TableInMemory) -> int:
     """Find the column that holds something else than a feature."""
     if name not in table.names:
-        msg = f"{use}={name!r} is no column of the table; {near_names(name, table.names)}"
+        msg = f"{use}={name!r} is not a column of the table; {near_names(name, table.names)}"
         raise UnknownFeatureError(msg)
     return find_weights(name, table) if use == "weights" else table.names.index(name)
 

@@ -352,7 +352,7 @@ def check_exact(name: str, low: float, high: float) -> None:
         return
     msg = (
         f"feature {name!r} has whole numbers beyond 2**53 (from {low:.17g} to {high:.17g}), which "
-        "are not told apart once they are floats; subtract an offset, turn them into text if they "
+        "become equal as floats; subtract an offset, turn them into text if they "
         "are names, or leave the feature out of features="
     )
     raise BadTableError(msg)

@@ -74,62 +74,66 @@ def interactions(
     *,
     pairs: str | int | Sequence[tuple[str | int, str | int]] | None = None,
     features: str | int | Sequence[str | int] | None = None,
+    explanation: Explanation | None = None,
     method: MeasuredPairMethod = "ale",
+    output: str | int | Sequence[str | int] | None = None,
+    response: Response = "auto",
+    transform: Any = None,
+    output_transform: Any = None,
+    categorical: Any = None,
+    weights: npt.ArrayLike | str | None = None,
+    columns: Sequence[str] | None = None,
+    feature_names: Sequence[str] | Mapping[str | int, str] | None = None,
+    output_names: str | Sequence[str] | Mapping[str | int, str] | None = None,
+    units: Mapping[str, str] | None = None,
     cells: Any = None,
     reading: Reading = "rows",
     smooth: bool = False,
-    output: str | int | Sequence[str | int] | None = None,
-    response: Response = "auto",
     gradient: Callable[[Any], Any] | None = None,
-    transform: Any = None,
-    output_transform: Any = None,
-    columns: Sequence[str] | None = None,
-    weights: npt.ArrayLike | str | None = None,
-    categorical: Any = None,
-    explanation: Explanation | None = None,
-    n_rows: int | None = None,
     seed: int = 0,
+    n_rows: int | None = None,
     batch_size: int | None = None,
     n_jobs: int | None = None,
     device: Any = None,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool | Progress | None = None,
-    feature_names: Sequence[str] | Mapping[str | int, str] | None = None,
-    output_names: str | Sequence[str] | Mapping[str | int, str] | None = None,
-    units: Mapping[str, str] | None = None,
 ) -> Interactions:
-    """Tell which features act together, how strongly, and what they do: second-order effects.
+    """Measure which pairs of features interact, how strongly, and their joint effect (interaction only).
 
     Parameters
     ----------
     model, data
         As in `rhale.explain`.
     pairs : None, "all", int or sequence of pairs, optional
-        Which pairs. By default all of a tree ensemble that is walked and of a model with a
-        gradient (beyond 500, those of the 30 features whose effect differs most between rows); of
-        any other model the ten that the spread of its effects points to. A number: the strongest
-        so many; of any other model those to which the spread points. "all": every pair, at four predictions a row and pair where nothing better is known.
+        Pairs to measure. By default all pairs of trees that are read exactly and of models with a
+        gradient (beyond 500, those of the 30 features with the largest spread); of any other model
+        ten pairs, chosen by the spread of the effects. A number: the strongest so many; of any other
+        model so many, chosen by the spread. "all": every pair, at four predictions for each row and
+        pair where nothing better is known.
     features : str, int or sequence of these, optional
         Features that may make pairs; all by default.
+    explanation : Explanation, optional
+        Effects of the same model and table, by which pairs are chosen; computed first where they
+        are needed and not given.
     method : {"ale", "h", "greenwell", "pdp"}
         "ale": accumulated local effects of second order, near the data. For comparison, and over
         rows that do not exist: "h", Friedman's and Popescu's H statistic (unnormalised as the
         strength, squared and normalised as `h2`); "greenwell", the variance of partial
-        dependences; "pdp", two-way partial dependence, of pairs that are named, since it asks the
-        model about every point of a grid for each row and pair.
-    cells : int, Quantile, Fixed, Edges, a pair of these or a mapping, optional
-        Cells of numbers. By default 20 of equal counts a side, fewer below 2,000 rows but for "pdp".
-    reading : {"rows", "cells"}
-        Where rows count: where they stand, or, as in R's ALEPlot and iml, in the middle of their
-        cells.
-    smooth : bool
-        Even out the slopes of neighbouring cells; helps with trees, but makes p-values too small.
-    output, response, gradient, transform, output_transform, columns, weights, categorical
+        dependences; "pdp", two-way partial dependence, of pairs that are named, since it evaluates
+        the model at every point of a grid for each row and pair.
+    output, response, transform, output_transform, categorical, weights
         As in `rhale.explain`; but of tree ensembles that classify, "auto" takes the margin.
-    explanation : Explanation, optional
-        Effects of the same model and table, by which pairs are chosen; made first where they are
-        needed and not given.
-    n_rows, seed, batch_size, n_jobs, device, checkpoint, progress, feature_names, output_names, units
+    columns, feature_names, output_names, units
+        As in `rhale.explain`.
+    cells : int, Quantile, Fixed, Edges, a pair of these or a mapping, optional
+        Cells of numerical features. By default 20 of equal counts along each feature, fewer below
+        2,000 rows (not for "pdp").
+    reading : {"rows", "cells"}
+        Where the surface is averaged: at the values of the rows, or, as in R's ALEPlot and iml, in
+        the middle of their cells.
+    smooth : bool
+        Smooth the slopes of neighbouring cells; helps with trees, but makes p-values too small.
+    gradient, seed, n_rows, batch_size, n_jobs, device, checkpoint, progress
         As in `rhale.explain`.
 
     Returns
@@ -308,7 +312,7 @@ def choose_pairs(
         asked, passed = measured.asked + choice.asked, AFTER_EFFECTS_PASS
     given: Any = explanation
     if not isinstance(given, Explanation):
-        msg = f"explanation={explanation!r:.60} is no Explanation; pass what rhale.explain returned"
+        msg = f"explanation={explanation!r:.60} is not an Explanation; pass what rhale.explain returned"
         raise BadSettingError(msg)
     missing = [name for name in names if name not in explanation]
     if missing:
@@ -326,7 +330,10 @@ def choose_pairs(
                 )
         order = sorted(range(len(names)), key=lambda i: -spread[names[i]])
         kept = np.array(sorted(order[:MAX_PAIRED_FEATURES]), dtype=np.int64)
-        text = f"{len(kept)} of {len(names)} features, those whose effect differs most: pairs='all' takes all"
+        text = (
+            f"only pairs of the {len(kept)} of {len(names)} features with the largest spread were "
+            "measured; pairs='all' measures every pair"
+        )
         notes = (*few, Note("screen", text))
         return PairChoice(kept[every_pair(kept.size)], explanation, asked, passed, notes)
     ranking = [(a, b) for a, b, _ in screen_pairs(explanation) if a in names and b in names]
@@ -377,10 +384,10 @@ def measure_pair_strengths(
     if n_rows == MAX_PREDICTED_ROWS:
         price = count_strength_queries(features, pairs, min(n_rows, columns.survey.n_rows), method)
         if price >= MANY_QUERIES:
-            LOG.warning("method=%r asks the model about %s rows", method, f"{price:,}")
+            LOG.warning("method=%r evaluates the model on %s rows", method, f"{price:,}")
     rows = run.keep_rows(columns, n_rows, choice.next_pass)
     found, made, notes = compute_pair_strengths(asker, rows, features, pairs, method)
-    asked = asker.n_met + choice.asked + found.n_asked
+    asked = asker.n_probed + choice.asked + found.n_asked
     record = describe_pair_run(run, columns, asker, len(pairs))
     return Interactions(
         features=tuple(feature.name for feature in features),
@@ -411,11 +418,11 @@ def trace_pairs(
         plan = plan_pairs(found, run.asked, PairEstimation("corners"), pairs)
         task = PairTracing(asker, plan, asked.seed)
         if pairing.pairs == "all":
-            text = "pairs='all' asks the model about %s points of grids x %s rows = %s rows"
+            text = "pairs='all' evaluates the model on %s points of grids x %s rows = %s rows"
             price = task.n_points * n_rows
             LOG.warning(text, f"{task.n_points:,}", f"{n_rows:,}", f"{price:,}")
         sums = run.measure_pairs(task, found, SECOND_LOOK)
-    asked_rows = asker.n_met + sums.asked
+    asked_rows = asker.n_probed + sums.asked
     record = describe_pair_run(run, found, asker, len(plan.pairs))
     return Interactions(
         features=tuple(side.feature.name for side in plan.sides),
@@ -440,8 +447,8 @@ def assemble_interactions(
     n_rows, n_outputs, predictor = columns.survey.n_rows, len(asker.outputs), asker.predictor
     still = bool(np.all(sums.answers.variance == 0))
     same = (Note("constant", "all predictions are the same"),) if still else ()
-    asked = asker.n_met + choice.asked + sums.asked
-    walked = asker.n_met + predictor.checked_rows
+    asked = asker.n_probed + choice.asked + sums.asked
+    walked = asker.n_probed + predictor.checked_rows
     told = {
         "ways": {way: plan.ways.count(way) for way in dict.fromkeys(plan.ways)},
         "rows_asked": walked if predictor.walks else asked,
@@ -475,7 +482,7 @@ def keep_strongest(ix: Interactions, most: int) -> Interactions:
     kept = [groups[i] for i in sorted(order[:most])]
     used = {name for group in kept for name in group[0].names}
     places = [i for i, name in enumerate(ix.features) if name in used]
-    text = f"the strongest {most} of {len(groups):,} pairs that were measured"
+    text = f"the strongest {most} of {len(groups):,} measured pairs are kept"
     return replace(
         ix,
         features=tuple(ix.features[i] for i in places),

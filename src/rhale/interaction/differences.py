@@ -24,7 +24,7 @@ SideValues = tuple[list[FloatArray], list[tuple[int, int, BoolArray]]]
 
 def list_side_values(side: PairSide, chunk: Chunk) -> SideValues:
     """Limits of a cell; the level below, the row's own and the one above, two of two levels."""
-    cell = side.standing.cell
+    cell = side.positions.cell
     if not side.axis.is_levels:
         return ([side.low, side.high], [(0, 1, cell >= 0)])
     own, last = chunk.column(side.column), side.axis.n_steps
@@ -90,9 +90,9 @@ def _along(
     for low, high, counts in own[1]:
         steps = [at[high, j] - at[low, j] for j in range(len(others[0]))]
         if not other.axis.is_levels:  # straight between the two limits of the row's cell
-            step = steps[0] + other.standing.place * (steps[1] - steps[0])
+            step = steps[0] + other.positions.place * (steps[1] - steps[0])
         elif len(steps) == 2:
-            step = np.where(other.standing.cell > 0, steps[1], steps[0])
+            step = np.where(other.positions.cell > 0, steps[1], steps[0])
         else:
             step = steps[1]
         found.append(step * counts)
@@ -132,7 +132,7 @@ def cross_cell(
     `slopes_matter` predictions are enough, for what the feature does alone.
     """
     ends = [chunk.substitute([(side.column, values)]) for values in (side.low, side.high)]
-    cell = side.standing.cell
+    cell = side.positions.cell
     if not slopes_matter:
         low_answers, high_answers = (predictor.predict(rows, chunk.n_rows) for rows in ends)
         low = high = np.empty((chunk.n_rows, len(predictor.outputs), 0))

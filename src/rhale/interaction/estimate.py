@@ -273,7 +273,7 @@ class PairChunk:
         return [
             measure_pair(
                 (asked.sides[a].axis, asked.sides[b].axis),
-                (asked.sides[a].standing, asked.sides[b].standing),
+                (asked.sides[a].positions, asked.sides[b].positions),
                 differences,
                 self.weights,
             )
@@ -288,18 +288,20 @@ class PairChunk:
         """Keep the sums of one feature's own differences, once."""
         if side not in self.mains:
             asked = self.question.sides[side]
-            self.mains[side] = measure_main(asked.axis, asked.standing, differences, self.weights)
+            self.mains[side] = measure_main(asked.axis, asked.positions, differences, self.weights)
 
 
 # --- From sums over all rows to the effect of each pair
 
 
 PAIR_SINGLE_PRECISION = 2.0**-20  # of predictions: the rounding of their differences, at most
-CONSTANT_FEATURE = "one of the two has one value only: nothing can change with it"
+CONSTANT_FEATURE = (
+    "one of the two features has one value only, so there is no interaction to measure"
+)
 NOT_RANKED = Note(
     CORRELATED_NOTE_KIND,
-    "cannot be ranked by this model: a feature of the pair goes together with another one, and a "
-    "learner may take either",
+    "cannot be ranked by this model: a feature of the pair is correlated with another one, and a "
+    "learner may use either",
 )
 Correlations = dict[frozenset[str], float]  # of two features
 
@@ -318,7 +320,7 @@ def conclude_pairs(
         notes = [Note("constant", CONSTANT_FEATURE)] if plan.ways[place] == "still" else []
         if n_left_out:
             names = " or ".join(repr(feature.name) for feature in features)
-            text = f"{n_left_out:,} of {n_rows:,} rows have no value of {names} there, and are left out"
+            text = f"{n_left_out:,} of {n_rows:,} rows have no value of {names}, and are left out"
             notes.append(Note("missing", text))
         notes += dict.fromkeys(note for feature in features for note in feature.notes)
         for output, name in enumerate(outputs):
@@ -445,5 +447,5 @@ def mark_correlated(
         if len(closest) > MAX_NAMED_IN_SENTENCE
         else ""
     )
-    text = f"features that go together, by the correlation of their ranks: {', '.join(named)}{more}"
+    text = f"correlated features, with the correlation of their ranks: {', '.join(named)}{more}"
     return made, (Note(CORRELATED_NOTE_KIND, text),)

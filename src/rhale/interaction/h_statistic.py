@@ -33,7 +33,7 @@ MIN_H_DENOMINATOR = 1e-6  # of that variance: smaller denominators make no ratio
 NO_RATIO = Note(
     "no ratio",
     "the two features together hardly change the predictions: the normalised H² is a ratio of two "
-    "numbers near 0, and left out",
+    "numbers near 0, and is left out",
 )
 
 
@@ -183,10 +183,10 @@ def conclude_h(
 
 def note_h(found: HStatistics) -> tuple[Note, ...]:
     """What a reader should know about all of them."""
-    how = "counted in the leaves of the trees" if found.source == "leaves" else "asked of the model"
+    source = "the leaves of the trees" if found.source == "leaves" else "predictions of the model"
     text = (
-        f"H was {how}, on {found.n_rows:,} rows: features are combined as no row has them, and what "
-        "the model answers there counts; pairs are ranked by the unnormalised H"
+        f"H was computed from {source}, on {found.n_rows:,} rows: it combines values of features "
+        "that no row has, and the predictions there count; pairs are ranked by the unnormalised H"
     )
     return (Note("h", text),)
 
@@ -358,8 +358,8 @@ def conclude_greenwell(
 def note_greenwell(found: GreenwellIndices) -> tuple[Note, ...]:
     """What a reader should know about all of them."""
     text = (
-        f"Greenwell's index, of {found.n_rows:,} rows: how much the variation along one feature "
-        "varies along the other, over rows that do not exist; it is no deviation of an effect, and "
-        "its square no part of the variance"
+        f"Greenwell's index was computed on {found.n_rows:,} rows: how much the variation along one "
+        "feature varies along the other, also over rows that do not exist; it is not the deviation "
+        "of an effect, and its square is not a share of the variance"
     )
     return (Note("greenwell", text),)

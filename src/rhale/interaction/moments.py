@@ -242,7 +242,7 @@ class PairMoments:
 
 def measure_pair(
     axes: tuple[PairAxis, PairAxis],
-    standing: tuple[CellPositions, CellPositions],
+    positions: tuple[CellPositions, CellPositions],
     differences: FloatArray,
     weights: FloatArray | None = None,
 ) -> PairMoments:
@@ -250,7 +250,7 @@ def measure_pair(
 
     Rows outside of one of the axes and rows of weight 0 are left out; `weights` (n_rows,) are 1 if None.
     """
-    (a, u), (b, v) = standing
+    (a, u), (b, v) = positions
     w = np.ones(a.size) if weights is None else weights
     known = np.flatnonzero((a >= 0) & (b >= 0) & (w > 0))
     a, b, u, v, w = a[known], b[known], u[known], v[known], w[known]
@@ -632,7 +632,7 @@ def find_bends(widths: FloatArray, steps: FloatArray) -> FloatArray:
 
 def measure_main(
     axis: PairAxis,
-    standing: CellPositions,
+    positions: CellPositions,
     differences: FloatArray,
     weights: FloatArray | None = None,
 ) -> MainMoments:
@@ -640,9 +640,9 @@ def measure_main(
 
     Rows outside of the axis are left out; `weights` (n_rows,) are 1 if None.
     """
-    is_known = standing.cell >= 0
+    is_known = positions.cell >= 0
     known = slice(None) if is_known.all() else np.flatnonzero(is_known)  # a view costs nothing
-    cell, place = standing.cell[known], standing.place[known]
+    cell, place = positions.cell[known], positions.place[known]
     w = np.ones(cell.size) if weights is None else weights[known]
 
     def total(values: FloatArray) -> FloatArray:

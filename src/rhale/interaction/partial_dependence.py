@@ -37,7 +37,7 @@ class DependenceSums:
     single: tuple[FloatArray, ...]
     # for each pair (n_outputs, n_nodes, n_nodes): mean predictions with both features set
     both: tuple[FloatArray, ...]
-    stands: tuple[PairMoments, ...]  # for each pair, weights and positions of the rows
+    row_moments: tuple[PairMoments, ...]  # for each pair, weights and positions of the rows
     sides: tuple[MainMoments, ...]  # for each feature, the same
     answers: Answers  # of the rows as they are
     asked: int  # rows that the model was asked about
@@ -53,7 +53,7 @@ class DependenceSums:
             weight,
             merge(self.single, other.single),
             merge(self.both, other.both),
-            tuple(a + b for a, b in zip(self.stands, other.stands, strict=True)),
+            tuple(a + b for a, b in zip(self.row_moments, other.row_moments, strict=True)),
             tuple(a + b for a, b in zip(self.sides, other.sides, strict=True)),
             self.answers + other.answers,
             self.asked + other.asked,
@@ -106,13 +106,13 @@ class PairTracing:
             tuple(
                 measure_pair(
                     (asked[a].axis, asked[b].axis),
-                    (asked[a].standing, asked[b].standing),
+                    (asked[a].positions, asked[b].positions),
                     nothing,
                     weights,
                 )
                 for a, b in plan.pairs
             ),
-            tuple(measure_main(side.axis, side.standing, nothing, weights) for side in asked),
+            tuple(measure_main(side.axis, side.positions, nothing, weights) for side in asked),
             answers,
             chunk.n_rows * self.n_points,
         )
@@ -151,12 +151,12 @@ def conclude_profiles(
     made = []
     for place, (first, second) in enumerate(plan.pairs.tolist()):
         features = [plan.sides[side].feature for side in (first, second)]
-        moments = sums.stands[place]
+        moments = sums.row_moments[place]
         # notes, beginning with the one that the grid leaves the data
         empty, n_cells = int(np.sum(moments.weight == 0)), moments.weight.size
-        text = f"{empty:,} of {n_cells:,} cells of the grid hold no row: the model is asked about rows that do not exist"
+        text = f"{empty:,} of {n_cells:,} cells of the grid hold no row: the model is evaluated on rows that do not exist"
         if not empty:
-            text = f"every row is asked about in all {n_cells:,} cells of the grid, wherever its other features would keep it"
+            text = f"the model is evaluated on every row in all {n_cells:,} cells of the grid, even where its other features make that unlikely"
         notes = [Note("leaves the data", text)]
         if plan.ways[place] == "still":
             notes.append(Note("constant", CONSTANT_FEATURE))
@@ -164,8 +164,8 @@ def conclude_profiles(
         if n_left_out:
             names = " or ".join(repr(feature.name) for feature in features)
             text = (
-                f"{n_left_out:,} of {n_rows:,} rows have no value of {names} there: averaged like all "
-                "others, but not counted where rows stand"
+                f"{n_left_out:,} of {n_rows:,} rows have no value of {names}: they are averaged like "
+                "all others, but are not counted in any cell"
             )
             notes.append(Note("missing", text))
         notes += dict.fromkeys(note for feature in features for note in feature.notes)

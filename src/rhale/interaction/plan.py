@@ -141,13 +141,13 @@ MAX_PAIRS_BY_DEFAULT = 500
 MAX_PAIRED_FEATURES = 30  # beyond so many pairs: the features with the most heterogeneous effects
 ON_THE_MARGIN = Note(
     "margin",
-    "on the margin, before the link function, where what trees add up is additive: a probability "
-    "bends every sum, and so mixes the features of every pair (response='predict_proba' measures that)",
+    "measured on the raw score (log-odds), because probabilities make all features interact; "
+    "response='predict_proba' changes that",
 )
 ON_PROBABILITIES = Note(
     "margin",
-    "on probabilities, whose link bends every sum and so mixes the features of every pair; "
-    "response='log_odds', or 'margin' where the model has one, leaves what features do together",
+    "measured on probabilities, which make all features interact; response='log_odds', or 'margin' "
+    "where the model has one, avoids that",
 )
 
 
@@ -201,7 +201,7 @@ def choose_pair_estimation(
         return PairEstimation("corners")
     why, ways, n_asked = judge_gradient(settings, asker, columns.probe, numbers)
     if why:
-        text = f"{why}pairs are found from predictions at the corners of cells"
+        text = f"{why}pairs are measured by predictions at the corners of cells"
         return PairEstimation("corners", asked=n_asked, notes=(Note("gradient", text),))
     flat = [f.place for f, way in zip(numbers, ways, strict=True) if way is FLAT_GRADIENT]
     return PairEstimation("gradient", frozenset(flat), n_asked)
@@ -238,7 +238,7 @@ def warn_of_cost(manner: PairEstimation, n_pairs: int, n_rows: int, asked: PairS
     """Warn of what all pairs of a black box cost."""
     price = count_pair_queries(manner, n_pairs, n_rows, asked)
     if price and asked.pairs == "all":
-        text = "pairs='all' asks the model about 4 x %s pairs x %s rows = %s rows"
+        text = "pairs='all' evaluates the model on 4 x %s pairs x %s rows = %s rows"
         LOG.warning(text, f"{n_pairs:,}", f"{n_rows:,}", f"{price:,}")
 
 
@@ -246,10 +246,10 @@ def describe_screen(n_measured: int, n_pairs: int, n_asked: int) -> tuple[Note, 
     """Note which pairs were left out, and how many predictions all pairs would take."""
     if n_measured >= n_pairs:
         return ()
-    price = f", and asks the model about {n_asked:,} rows" if n_asked else ""
+    price = f", and evaluates the model on {n_asked:,} rows" if n_asked else ""
     text = (
-        f"{n_measured} of {n_pairs:,} pairs: those that the spread of the effects points to; "
-        f"pairs='all' measures every one{price}"
+        f"{n_measured} of {n_pairs:,} pairs were measured, chosen by the spread of the effects; "
+        f"pairs='all' measures every pair{price}"
     )
     return (Note("screen", text),)
 
@@ -258,8 +258,8 @@ def describe_rows(n_rows: int, asked: PairSettings) -> tuple[Note, ...]:
     """Note that rows are few, and what follows for the default cells."""
     if n_rows >= FEW_PAIR_ROWS:
         return ()
-    cells = ": 5 cells a side" if asked.method == "ale" and asked.cells is None else ""
-    return (Note("few rows", f"{n_rows} rows tell little about pairs{cells}"),)
+    cells = ": 5 cells a side are used" if asked.method == "ale" and asked.cells is None else ""
+    return (Note("few rows", f"{n_rows} rows are few to measure pairs{cells}"),)
 
 
 def count_pair_queries(

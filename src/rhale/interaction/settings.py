@@ -49,9 +49,9 @@ class PairSettings:
         self._check_cells()
         if self.method == "pdp" and (self.pairs is None or isinstance(self.pairs, int)):
             msg = (
-                f"method='pdp' with pairs={self.pairs!r} would choose pairs by itself, and asks the "
-                "model about every point of a grid for each row and pair, 441 by default; name "
-                "them, pairs=[('a', 'b')], or pay for pairs='all'"
+                f"method='pdp' with pairs={self.pairs!r} would choose pairs by itself, and evaluates "
+                "the model on every point of a grid for each row and pair, 441 by default; name "
+                "them, pairs=[('a', 'b')], or accept the cost of pairs='all'"
             )
             raise BadSettingError(msg)
         # H and Greenwell's index have no surface, partial dependence no differences in cells
@@ -129,7 +129,7 @@ def read_pairs(pairs: Any) -> str | int | tuple[tuple[FeatureKey, FeatureKey], .
 
 def _parse_pair(pair: Any) -> tuple[FeatureKey, FeatureKey]:
     if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-        msg = f"pairs= lists {pair!r:.60}, which is no pair of features; write ('a', 'b')"
+        msg = f"pairs= lists {pair!r:.60}, which is not a pair of features; write ('a', 'b')"
         raise BadSettingError(msg)
     first, second = pair
     if first == second:

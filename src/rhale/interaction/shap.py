@@ -69,9 +69,9 @@ def pairs_from_shap(
 def note_shap(found: ShapPairs) -> tuple[Note, ...]:
     """What a reader should know about all of them."""
     text = (
-        f"SHAP interaction values of {found.n_rows:,} rows, as they were given: they split what "
-        "several features do together evenly among their pairs, and depend on the background or "
-        "the paths that they were computed with"
+        f"SHAP interaction values of {found.n_rows:,} rows, as they were given: they split the joint "
+        "effect of several features evenly among their pairs, and depend on the background or the "
+        "paths that they were computed with"
     )
     return (Note("shap", text),)
 
@@ -115,7 +115,7 @@ def read_shap_values(values: Any, n_features: int) -> FloatArray:
         array = np.asarray(values if parts is None else np.stack(parts, axis=-1), dtype=np.float64)
     except (TypeError, ValueError) as error:
         msg = (
-            f"values of type {type(values).__name__} are no interaction values; give the array that "
+            f"values of type {type(values).__name__} are not interaction values; give the array that "
             "shap.TreeExplainer(model).shap_interaction_values(X) returns"
         )
         raise WrongShapeError(msg) from error

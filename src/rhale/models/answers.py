@@ -31,7 +31,7 @@ class wrap_model_errors:  # noqa: N801 - reads as a sentence at its call
                 f"{excerpt(error, MAX_MODEL_MESSAGE).rstrip('.')}"
             )
             failed = ModelFailedError(msg)
-            failed.add_note("Its own traceback is above; nothing of the run is kept.")
+            failed.add_note("The traceback of the model is above; nothing of the run is kept.")
             raise failed from error
 
 
@@ -47,14 +47,14 @@ def check_answer(answer: Any, n_rows: int, question: object = "") -> FloatArray:
     try:
         array = as_prediction_array(answer)
     except ValueError as error:  # a list of arrays of different lengths
-        msg = f"the model answered with a {type(answer).__name__} that is no array{format_query_clause(question)}: {error}"
+        msg = f"the model returned a {type(answer).__name__} that is not an array{format_query_clause(question)}: {error}"
         raise WrongShapeError(msg) from error
     if array.dtype.kind not in "fiub":
         try:
             array = np.array(array.tolist(), dtype=np.float64)
         except (TypeError, ValueError) as error:
             msg = (
-                f"the model answered with {array.dtype} values such as {array.ravel()[:1]}{format_query_clause(question)}; "
+                f"the model returned {array.dtype} values such as {array.ravel()[:1]}{format_query_clause(question)}; "
                 "return numbers (for a classifier: response='predict_proba')"
             )
             raise BadPredictionError(msg) from error
@@ -69,7 +69,7 @@ def check_answer(answer: Any, n_rows: int, question: object = "") -> FloatArray:
         bad = ~np.isfinite(values)
         row = int(np.argwhere(bad)[0, 0])
         msg = (
-            f"the model answered nan or infinity for {int(bad.any(axis=1).sum())} of {n_rows} "
+            f"the model returned nan or infinity for {int(bad.any(axis=1).sum())} of {n_rows} "
             f"rows{format_query_clause(question)} (first: row {row} of the batch, {values[row]}); effects need finite "
             "predictions (does the model take the missing values of the table, if it has some?)"
         )
@@ -92,15 +92,15 @@ def has_bad_numbers(values: FloatArray) -> bool:
 def check_repeatable(answer: FloatArray, again: FloatArray) -> None:
     """Refuse a model whose answer to a row is not always the same."""
     if answer.shape != again.shape:
-        msg = f"the model gave {answer.shape[1]} outputs at first and {again.shape[1]} later"
+        msg = f"the model returned {answer.shape[1]} outputs at first and {again.shape[1]} later"
         raise WrongShapeError(msg)
     gap, size = np.abs(answer - again), np.maximum(np.abs(answer), np.abs(again)).max(axis=0)
     excess = gap - REPEATABLE * size
     if excess.max() > 0:
         row, column = np.unravel_index(int(np.argmax(excess)), gap.shape)
         msg = (
-            f"the model gave different answers to the same row: {answer[row, column]:.6g} and "
+            f"the model returned different predictions for the same row: {answer[row, column]:.6g} and "
             f"{again[row, column]:.6g}. Either it is random (dropout or sampling switched on) or "
-            "a row's answer depends on the other rows of the batch; make it repeatable first"
+            "the prediction of a row depends on the other rows of the batch; make it repeatable first"
         )
         raise BadPredictionError(msg)

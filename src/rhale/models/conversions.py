@@ -41,7 +41,7 @@ PIPELINE = (
 
 @dataclass(frozen=True, eq=False)
 class Conversions:
-    """How rows in people's units become rows of the model, and its answers those for people."""
+    """Conversion of rows to the units of the model, and of predictions to original units."""
 
     # Columns that are mapped, each once, together with others where one map is of several
     columns: tuple[tuple[tuple[int, ...], UnitMap], ...]
@@ -215,13 +215,13 @@ def read_transform(
     kind = type(transform).__name__
     if not hasattr(transform, "inverse_transform"):
         if hasattr(transform, "transform"):
-            msg = f"transform={kind} has no inverse_transform, so there is no way back; {PIPELINE}"
+            msg = f"transform={kind} has no inverse_transform, so original units are unknown; {PIPELINE}"
         else:
             msg = (
                 f"transform={excerpt(repr(transform), 60)} does not say which columns or outputs it "
                 "belongs to; pass a scaler that was fitted on the table, or a mapping from feature "
                 "or output to a function: {'price': np.exp}. A function of the output alone is "
-                "output_transform=, which goes together with transform=scaler"
+                "output_transform=, which can be combined with transform=scaler"
             )
         raise BadSettingError(msg)
     places = places_of(transform, names, is_array=is_array)
@@ -229,7 +229,7 @@ def read_transform(
 
 
 def read_map(how: Any, what: str, argument: str = "transform") -> UnitMap:
-    """Read one way to people's units: a function, a pair of them, or a scaler of one column."""
+    """Read one conversion to original units: a function, a pair of them, or a scaler of one column."""
     refuse_class(how, argument)
     if hasattr(how, "inverse_transform") and not callable(how):
         n_columns = getattr(how, "n_features_in_", 1)
@@ -250,8 +250,8 @@ def read_map(how: Any, what: str, argument: str = "transform") -> UnitMap:
     else:
         return UnitMap(what, how, back, derivative)
     msg = (
-        f"{argument}= of {what} is {how!r:.60}; pass a function from the model's units to people's, "
-        "such as np.exp, a pair (to_people, to_model), or a fitted scaler"
+        f"{argument}= of {what} is {how!r:.60}; pass a function from the model's units to original "
+        "units, such as np.exp, a pair (to_original, to_model), or a fitted scaler"
     )
     raise BadSettingError(msg)
 
@@ -272,7 +272,7 @@ def places_of(scaler: Any, names: Sequence[str], *, is_array: bool) -> tuple[int
             msg = (
                 f"transform={type(scaler).__name__} was fitted on {n_columns} columns, the table "
                 f"has {len(names)}, and they have no names in common; pass a mapping from feature "
-                "to a way to people's units, or fit it on a data frame and explain one"
+                "to a function that returns original units, or fit it on a data frame and explain one"
             )
             raise BadSettingError(msg)
         return tuple(range(n_columns))
@@ -306,24 +306,24 @@ def scaler_map(scaler: Any, what: str, n_columns: int) -> UnitMap:
     turned = rng.permuted(np.tile(np.arange(CONVERSION_PROBE_ROWS), (n_columns, 1)).T, axis=0)
     again = found.people(np.take_along_axis(probe, turned, axis=0))
     if not np.allclose(again, np.take_along_axis(mapped, turned, axis=0), equal_nan=True):
-        msg = f"transform={what} mixes columns, which have no units of their own then; {PIPELINE}"
+        msg = f"transform={what} mixes columns, which then have no units of their own; {PIPELINE}"
         raise BadSettingError(msg)
     return found
 
 
-# --- A model in people's units: rows are turned into its own before it is asked, answers after it
+# --- A model in original units: rows are converted before it predicts, predictions after it
 
 
 SHARED_SUMS = ("softmax",)  # links whose answers depend on the sums of all outputs
 WHY_ASKED = (
-    "transform= of an output needs answers that each have a sum of leaves of their own, and these "
-    "share them; leave it out, or take response='margin'"
+    "transform= of an output needs outputs that are each computed from their own sum of leaves, but "
+    "each of these depends on the sums of all; leave it out, or take response='margin'"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class ConvertedModel(Adapter):
-    """A model of any kind, asked and answering in people's units."""
+    """A model of any kind whose rows and predictions are in original units."""
 
     inner: Adapter  # the model, in units of its own
     ways: Conversions  # the way to these, and from its answers to people's
@@ -415,8 +415,8 @@ class ConvertedModel(Adapter):
         lost = np.isfinite(own) & ~np.isfinite(mapped)
         if lost.any():
             msg = (
-                f"transform= of an output turns the model's answer {own[lost][0]:.6g} into "
-                f"{mapped[lost][0]}; it goes from the model's units to people's: np.exp for log(y)"
+                f"transform= of an output turns the prediction {own[lost][0]:.6g} into "
+                f"{mapped[lost][0]}; it maps the model's units to original units: np.exp for log(y)"
             )
             raise BadSettingError(msg)
         return mapped

@@ -64,5 +64,5 @@ def find_jax_device(name: Any) -> Any:
         return jax.devices(platform)[int(number or 0)]
     except (RuntimeError, IndexError, ValueError) as error:
         found = ", ".join(f"{d.platform}:{d.id}" for d in jax.devices())
-        msg = f"device={name!r} was asked for, but JAX finds {found} here; leave device= out"
+        msg = f"device={name!r} was requested, but JAX finds {found} here; leave device= out"
         raise BadSettingError(msg) from error

@@ -293,7 +293,7 @@ class Predictor:
         for asked, reply in zip(questions, replies, strict=True):
             if has_bad_numbers(reply.slopes):
                 msg = (
-                    f"the model's answers change by nan or infinity{format_query_clause(question)} "
+                    f"the model's predictions change by nan or infinity{format_query_clause(question)} "
                     f"(column {asked.column}); effects need finite predictions"
                 )
                 raise BadPredictionError(msg)
@@ -339,7 +339,7 @@ class Predictor:
             if has_bad_numbers(mixed):
                 columns = " and ".join(str(asked.sides[i].column) for i in pair)
                 msg = (
-                    f"the model's answers change by nan or infinity{format_query_clause(question)} "
+                    f"the model's predictions change by nan or infinity{format_query_clause(question)} "
                     f"(columns {columns}); strengths of pairs need finite predictions"
                 )
                 raise BadPredictionError(msg)
@@ -371,7 +371,7 @@ class Predictor:
         array([[2., 0.]])
         """
         raise_if_cancelled()
-        with wrap_model_errors(chunk.n_rows, "asked for its gradient"):
+        with wrap_model_errors(chunk.n_rows, "when computing its gradient"):
             seen = chunk.rows if rows is None else rows
             answer, slopes = self.adapter.gradient(seen, self.chosen)
         checked = check_slopes(chunk, slopes)
@@ -406,7 +406,7 @@ class Predictor:
         """
         raise_if_cancelled()
         assert isinstance(self.adapter, GivesSlopes)  # noqa: S101 - our own mistake
-        with wrap_model_errors(chunk.n_rows, "asked for its gradient"):
+        with wrap_model_errors(chunk.n_rows, "when computing its gradient"):
             slopes = self.adapter.slopes_alone(chunk.rows, self.chosen, self.n_all)
         return check_slopes(chunk, slopes)
 
@@ -438,12 +438,12 @@ class Predictor:
         raise_if_cancelled()
         if self.walker is None:
             return None
-        with wrap_model_errors(chunk.n_rows, "asked for partial dependences"):
+        with wrap_model_errors(chunk.n_rows, "when computing partial dependences"):
             return self.walker.partial_dependences(chunk, question, self.chosen)
 
     def _choose(self, answer: FloatArray) -> FloatArray:
         if answer.shape[1] != self.n_all:
-            msg = f"the model gave {self.n_all} outputs at first and {answer.shape[1]} later"
+            msg = f"the model returned {self.n_all} outputs at first and {answer.shape[1]} later"
             raise WrongShapeError(msg)
         everything = self.chosen == tuple(range(self.n_all))
         return answer if everything else answer[:, list(self.chosen)]
@@ -506,7 +506,7 @@ def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor,
     """
     first = probe.take(np.arange(min(FIRST_ROWS, probe.n_rows)))
     half = probe.take(np.arange((first.n_rows + 1) // 2))
-    with wrap_model_errors(first.n_rows, "at the first question"):
+    with wrap_model_errors(first.n_rows, "on the first test call"):
         raw = adapter.predict(first.rows)
         adapter = adapter.recognise(first.rows, raw)
         again = adapter.predict(half.rows)

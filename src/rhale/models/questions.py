@@ -19,7 +19,7 @@ class PairSide:
 
     column: int
     axis: PairAxis  # its cells or levels
-    standing: CellPositions  # where the rows stand
+    positions: CellPositions  # where the rows stand
     # low, high: (n_rows,): what its value is replaced by, as `Chunk.column` has values: the limits
     # of the row's cell; of levels the one below and the one above, or the row's own where there is
     # none. Rows that stand nowhere keep their own value.
@@ -29,7 +29,7 @@ class PairSide:
     @cached_property
     def width(self) -> FloatArray:
         """Width of each row's cell, of numbers; 0 for rows that stand nowhere."""
-        stand = self.standing.cell
+        stand = self.positions.cell
         return np.where(stand >= 0, self.axis.widths[np.maximum(stand, 0)], 0.0)
 
 

@@ -82,7 +82,9 @@ def _answer_of(estimator: Any, response: str) -> Callable[[Any], Any]:
             arguments = MARGIN_ARGUMENTS.get(base.__module__.partition(".")[0])
             if arguments:
                 return partial(_call_method, estimator, "predict", **arguments)
-        return _find_response_method(estimator, "decision_function")
+        has_log = _classes(estimator) is None and not _targets(estimator)
+        hint = "; with a log link, use transform={'prediction': np.log} instead" if has_log else ""
+        return _find_response_method(estimator, "decision_function", hint)
     if response == "log_odds":
         return partial(_log_odds, _find_response_method(estimator, "predict_proba"))
     return _find_response_method(estimator, response)
@@ -149,12 +151,10 @@ def _classes(estimator: Any) -> tuple[str, ...] | None:
     return tuple(str(c) for c in classes)
 
 
-def _find_response_method(estimator: Any, name: str) -> Callable[[Any], Any]:
+def _find_response_method(estimator: Any, name: str, hint: str = "") -> Callable[[Any], Any]:
     if getattr(estimator, name, None) is None:
         known = [r for r in get_args(Response)[1:4] if hasattr(estimator, r)]
-        msg = (
-            f"{type(estimator).__name__} has no {name}; it has {', '.join(known) or 'none of them'}"
-        )
+        msg = f"{type(estimator).__name__} has no {name}; it has {', '.join(known) or 'none of them'}{hint}"
         raise UnknownModelError(msg)
     return partial(_call_method, estimator, name)
 

@@ -170,7 +170,7 @@ def find_torch_device(name: Any) -> torch.device:
     try:
         device = torch.device(name)
     except (RuntimeError, TypeError) as error:
-        msg = f"device={name!r} is no device of torch; pass 'cpu', 'cuda' or 'cuda:1'"
+        msg = f"device={name!r} is not a device of torch; pass 'cpu', 'cuda' or 'cuda:1'"
         raise BadSettingError(msg) from error
     if device.type != "cuda":
         return device
@@ -178,7 +178,7 @@ def find_torch_device(name: Any) -> torch.device:
     known: int | None = device.index
     if (known or 0) >= n_found:
         found = {0: "no CUDA device", 1: "one CUDA device"}.get(n_found, f"{n_found} CUDA devices")
-        msg = f"device={str(name)!r} was asked for, but torch finds {found} here; leave device= out"
+        msg = f"device={str(name)!r} was requested, but torch finds {found} here; leave device= out"
         raise BadSettingError(msg)
     return torch.device("cuda", torch.cuda.current_device() if known is None else known)
 

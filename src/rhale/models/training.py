@@ -66,7 +66,7 @@ def _require_trainable(estimator: Any) -> None:
     """Refuse what cannot be trained, and say what may have been meant."""
     kind = type(estimator).__name__
     if isinstance(estimator, str | bytes | PathLike):
-        msg = f"{estimator!r:.80} is no learner; pass the estimator itself, not a name or a file"
+        msg = f"{estimator!r:.80} is not a learner; pass the estimator itself, not a name or a file"
     elif isinstance(estimator, type):
         own = estimator.__name__
         other = "" if hasattr(estimator, "fit") else f", or a function {FITS}"
@@ -174,7 +174,7 @@ def take_params(params: Any, rows: IntArray, n_rows: int) -> dict[str, Any]:
     if params is None:
         return {}
     if not isinstance(params, Mapping) or not all(isinstance(name, str) for name in params):
-        msg = f"fit_params={params!r:.60} is no mapping from names to values; pass a dict"
+        msg = f"fit_params={params!r:.60} is not a mapping from names to values; pass a dict"
         raise BadSettingError(msg)
     return {
         name: take_training_rows(value, rows) if _n_entries(value) == n_rows else value
@@ -199,11 +199,11 @@ def check_target(target: Any, n_rows: int) -> Any:
     Shapes: target (n_rows,) or (n_rows, n_outputs).
     """
     if target is None:
-        msg = "target=None: a training needs one value per row to learn; pass target="
+        msg = "target=None: training needs one value per row to learn; pass target="
         raise BadTableError(msg)
     values = read_labels(target)
     if values is None or values.ndim > 2:
-        msg = f"target is no array but {type(target).__name__}; pass one value per row"
+        msg = f"target is not an array but {type(target).__name__}; pass one value per row"
         raise BadTableError(msg)
     if len(values) != n_rows:
         msg = f"target has {len(values)} values, the table has {n_rows} rows; give one per row"
@@ -299,7 +299,7 @@ def read_models(models: Any, train: Any, test: Any) -> tuple[list[Any], Any, Any
         return read_models(models["estimator"], train, test)
     is_one = callable(models) or hasattr(models, "predict")
     if is_one or isinstance(models, str) or not isinstance(models, Iterable):
-        what = "one model" if is_one else "no sequence of models"
+        what = "one model" if is_one else "not a sequence of models"
         msg = (
             f"models={models!r:.60} is {what}; give a list of models that were trained on different "
             "rows, or let rhale.refit train them"
@@ -307,7 +307,7 @@ def read_models(models: Any, train: Any, test: Any) -> tuple[list[Any], Any, Any
         raise BadSettingError(msg)
     models = list(models)
     if len(models) < MIN_PREFITTED_MODELS:
-        msg = f"{len(models)} models were given, which tell nothing about other trainings; give two or more, 20 are usual"
+        msg = f"{len(models)} models were given, too few to compare retrainings; give two or more, 20 are usual"
         raise BadSettingError(msg)
     require_same_columns(models)
     return models, train, test
@@ -319,7 +319,7 @@ def require_same_columns(models: Sequence[Any]) -> None:
     for number, own in enumerate(others, start=2):
         if first and own and own != first:
             msg = (
-                f"model 1 was fitted on {first}, model {number} on {own}; trainings are compared on "
+                f"model 1 was fitted on {first}, model {number} on {own}; retrained models are compared on "
                 "the same columns"
             )
             raise BadSettingError(msg)
@@ -353,7 +353,7 @@ def require_training_rows(
         raise BadSettingError(msg)
     rows = check_indices(train, test, n_rows)
     if len(rows) != len(models):
-        msg = f"there are {len(models)} models, and rows of {len(rows)} trainings; give one array a model"
+        msg = f"there are {len(models)} models, and rows of {len(rows)} retrainings; give one array per model"
         raise BadSettingError(msg)
     return rows
 

@@ -70,7 +70,7 @@ class UnitMap:
         if not good:
             msg = (
                 f"transform= of {self.what} gave an array of shape {found} for one of {wanted}; use "
-                "functions that map every number by itself"
+                "functions that map each number separately"
             )
             raise BadSettingError(msg)
 
@@ -108,8 +108,8 @@ def complete_unit_map(
         settled = line
     elif found.to_model is None:
         msg = (
-            f"transform= of {found.what} is a function whose way back is not known; pass both, "
-            "(to_people, to_model), such as (np.exp, np.log)"
+            f"transform= of {found.what} is a function whose inverse is not known; pass both, "
+            "(to_original, to_model), such as (np.exp, np.log)"
         )
         raise BadSettingError(msg)
     else:
@@ -134,7 +134,7 @@ def try_map(found: UnitMap, values: FloatArray) -> FloatArray:
         first = values[lost][0]
         msg = (
             f"transform= of {found.what} turns {first:.6g} into "
-            f"{people[lost][0]}; it goes from the model's units to people's: np.exp for log(x)"
+            f"{people[lost][0]}; it maps the model's units to original units: np.exp for log(x)"
         )
         raise BadSettingError(msg)
     return people
@@ -215,9 +215,9 @@ def require_way_back(
     if lost.any():
         place = tuple(np.argwhere(lost)[0])
         msg = (
-            f"transform= of {settled.what} does not come back: {values[place]:.6g} becomes "
-            f"{people[place]:.6g} for people and {back[place]:.6g} for the model; pass functions "
-            "that undo each other, (to_people, to_model)"
+            f"transform= of {settled.what} is not undone by its inverse: {values[place]:.6g} becomes "
+            f"{people[place]:.6g} in original units and {back[place]:.6g} for the model; pass "
+            "functions that undo each other, (to_original, to_model)"
         )
         raise BadSettingError(msg)
     order = np.argsort(values, axis=0)
@@ -226,7 +226,7 @@ def require_way_back(
         mixed = (steps > 0).any(axis=0) & (steps < 0).any(axis=0)
     if mixed.any():
         msg = (
-            f"transform= of {settled.what} rises in places and falls in others; an axis needs one "
-            "that only rises, or only falls"
+            f"transform= of {settled.what} rises in places and falls in others; an axis needs a "
+            "function that only rises, or only falls"
         )
         raise BadSettingError(msg)

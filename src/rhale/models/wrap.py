@@ -114,7 +114,7 @@ def recognise_kind(model: Any) -> str:
     if callable(model):
         return "function"
     msg = (
-        f"{type(model).__name__} is no model that rhale knows: pass a function of the table, an "
+        f"{type(model).__name__} is not a model that rhale knows: pass a function of the table, an "
         "object with predict, a torch module, a JAX function or the path of a model file"
     )
     raise UnknownModelError(msg)
@@ -144,6 +144,6 @@ def read_model(model: Any) -> Any:
 
     if isinstance(model, str) and is_named_object(model):
         module, _, name = model.partition(":")
-        msg = f"{model!r} is no file; import {name} from {module} and pass the object itself"
+        msg = f"{model!r} is not a file; import {name} from {module} and pass the object itself"
         raise UnknownModelError(msg)
     return load_file(model)

@@ -40,13 +40,13 @@ from rhale.stats.arrays import FloatArray, IntArray
 
 REASONS: dict[Reason, str] = {
     "": "all rows with a value of this feature are in one region",
-    "no splitter": "no other feature to split by",
+    "no splitter": "there is no other feature to split by",
     "alike": "rows hardly differ",
     "itself": "the groups are made of this feature itself",
-    "nothing found": "no split tells rows apart",
-    "not confirmed": "no split holds in rows that the search did not see",
-    "any direction": "splits on features that are mixed at random explain as much",
-    "too little": "what splits explain in rows that the search did not see is too little to matter",
+    "nothing found": "no split separates rows with different effects",
+    "not confirmed": "no split was confirmed on held-out rows",
+    "any direction": "splits on random combinations of features explain as much",
+    "too little": "splitting the rows explains almost none of the spread (checked on held-out rows)",
 }
 
 
@@ -79,7 +79,9 @@ class RegionTreeBuilder:
         """The regions, with their effects."""
         sketch, finding, whole = self.sketch, self.sketch.finding, self.whole
         count, weight = count_of(whole)
-        why = REASONS.get(finding.reason, f"too few rows for a check ({sketch.n_searched:,})")
+        why = REASONS.get(
+            finding.reason, f"there are too few rows to check a split ({sketch.n_searched:,})"
+        )
         # features with which the effect changes, the one that explains most first
         shares = zip(self.splitters, finding.partner_share, finding.partner_error, strict=False)
         partners = [

@@ -343,7 +343,7 @@ def take_values(feature: Feature) -> tuple[list[Group], list[Rule]]:
     if n_values > MOST_GROUPS or (levels is None and not feature.is_complete):
         msg = (
             f"By({feature.name!r}) has {n_values:,} values or more, and at most {MOST_GROUPS} groups "
-            f"can be told apart; unite levels, By({feature.name!r}, groups={{'name': [levels]}}), or "
+            f"are possible; unite levels, By({feature.name!r}, groups={{'name': [levels]}}), or "
             f"cut numbers, By({feature.name!r}, cuts=[...])"
         )
         raise BadSettingError(msg)
@@ -388,7 +388,7 @@ def unite_levels(feature: Feature, asked: Any) -> tuple[list[Group], list[Rule]]
     if left:
         groups.append(Group(levels=tuple(left), name="all others", rest=True))
     if len(groups) > MOST_GROUPS:
-        msg = f"By({feature.name!r}) has {len(groups)} groups; at most {MOST_GROUPS} can be told apart"
+        msg = f"By({feature.name!r}) has {len(groups)} groups; at most {MOST_GROUPS} are possible"
         raise BadSettingError(msg)
     return groups, tests if left else tests[:-1]
 
@@ -401,7 +401,7 @@ def read_tree(tree: RegionTree, columns: Columns) -> UserGroups:
     place = {feature.name: k for k, feature in enumerate(columns.splitters)}
     gone = [split.feature for split in tree.splits if split.feature not in place]
     if gone:
-        msg = f"regions look at {gone[0]!r}, which no row of this table has a value of"
+        msg = f"regions split by {gone[0]!r}, of which no row of this table has a value"
         raise BadSettingError(msg)
     rules = tuple(
         split_to_rule(split, place[split.feature], columns.splitters) for split in tree.splits
@@ -430,7 +430,7 @@ def split_to_rule(split: Split, place: int, splitters: Sequence[Feature]) -> Rul
         return replace(rule, threshold=split.threshold, above=above)
     if levels is None:
         msg = (
-            f"regions look at levels of {split.feature!r}, which has none in this table: it holds "
+            f"regions split by levels of {split.feature!r}, which has none in this table: it holds "
             "numbers, or one value only"
         )
         raise BadSettingError(msg)

@@ -34,21 +34,21 @@ MEASURE = "_measure"  # what measures a matrix when it is first read
 
 @dataclass(frozen=True)
 class Partner:
-    """A feature with which the effect of another one changes.
+    """A feature that accounts for a part of the spread of another one.
 
     Attributes
     ----------
     feature : str
-        Its name.
+        Name of the partner.
     share, standard_error : float
-        Share of the spread that goes with it, however it acts, and its error.
+        Share of the spread that it accounts for, in whatever form, and the standard error.
     p_value : float
-        Chance of as much if it made no difference; nan where that is not known.
+        P-value of no effect on the spread; nan where it is not known.
     part : float
-        The same in units of the output: the root of the share, times the typical spread.
+        The same in units of the output: the square root of the share, times the typical spread.
     is_proxy_of : str or None
-        The partner that takes over what it has: beside that one it adds less than a tenth of its
-        share.
+        The partner with which it is correlated, if it adds less than a tenth of its share to that
+        partner; else None.
 
     Examples
     --------
@@ -65,28 +65,28 @@ class Partner:
 
     @property
     def counts(self) -> bool:
-        """Whether it explains something, and more than chance."""
+        """Whether it explains a part of the spread, and is significant."""
         is_sure = self.p_value < MAX_PARTNER_P_VALUE or self.share > 3 * self.standard_error
         return self.share >= MIN_NAMED_PARTNER_SHARE and is_sure
 
 
 @dataclass(frozen=True, repr=False)
 class Partners:
-    """Who goes with the spread of one feature, largest share first.
+    """Features that account for the spread of one feature, largest share first.
 
     Attributes
     ----------
     feature, output : str
-        Whose spread, and of which output.
+        The feature whose spread is explained, and the output.
     partners : tuple of Partner
-        All features that were looked at; none where rows do not differ.
+        All features that were tested; none if the effect does not differ between rows.
     unexplained : float
-        Share that no sum of partners explains: what three or more features do together, and what
-        the steps of a model leave; nan where rows do not differ.
+        Share that no sum of partners explains: interactions of three or more features, and steps
+        of the model; nan if the effect does not differ between rows.
     rows : int
-        Rows that this rests on.
+        Number of rows from which it was estimated.
     typical_spread : float
-        How much rows differ, in units of the output.
+        Spread of the feature, in units of the output.
     table : str or None
         Kind of the explained table, which `to_frame` returns.
 
@@ -125,7 +125,7 @@ class Partners:
             if partner.feature == key:
                 return partner
         names = [partner.feature for partner in self.partners]
-        msg = f"{key!r} is no partner of {self.feature!r}; " + near_names(key, names)
+        msg = f"{key!r} is not a partner of {self.feature!r}; " + near_names(key, names)
         raise KeyError(msg)
 
     def __str__(self) -> str:
@@ -142,11 +142,13 @@ class Partners:
                     write_share(p.share, p.standard_error),
                     write_number(p.part),
                     "< 0.0001" if p.p_value < 1e-4 else chance,
-                    "" if p.is_proxy_of is None else f"goes with {shorten_name(p.is_proxy_of)}",
+                    ""
+                    if p.is_proxy_of is None
+                    else f"correlated with {shorten_name(p.is_proxy_of)}",
                 ]
             )
         more = len(self.partners) - len(counted)
-        rest = [f"and {more} more that chance may explain"] if more else []
+        rest = [f"and {more} more that are not significant"] if more else []
         return "\n".join(
             [title, *aligned(rows, [True, False, False, False, True]), *rest, self.sentence]
         )
@@ -158,28 +160,30 @@ class Partners:
         """What all of it comes to, in words."""
         name = shorten_name(self.feature)
         if not self.partners:
-            return f"rows do not differ in the effect of {name}, or are too few to tell"
+            return f"the effect of {name} does not differ between rows, or there are too few rows to tell"
         counted = [partner for partner in self.partners if partner.counts]
         real = [partner for partner in counted if partner.is_proxy_of is None][:MAX_NAMED_PARTNERS]
-        parts = [f"{write_share(p.share)} with {shorten_name(p.feature)}" for p in real]
+        parts = [f"{shorten_name(p.feature)} for {write_share(p.share)}" for p in real]
         if real:
             first = shorten_name(real[0].feature)
-            parts[0] = f"{write_share(real[0].share)} of the spread of {name} goes with {first}"
+            parts[0] = f"{first} accounts for {write_share(real[0].share)} of the spread of {name}"
         parts += [
-            f"{shorten_name(p.feature)} only because it goes with {shorten_name(p.is_proxy_of)}"
+            f"{shorten_name(p.feature)} only because it is correlated with {shorten_name(p.is_proxy_of)}"
             for p in counted
             if p.is_proxy_of is not None
         ][:MAX_NAMED_PARTNERS]
         if not parts:
-            parts = [f"the spread of {name} goes with no feature alone"]
+            parts = [f"no single feature accounts for the spread of {name}"]
         if real and self.typical_spread == 0:
             parts.append(
-                "but curves of rows do not differ: their slopes do, in waves that are finer than "
-                "the places between which rows are moved"
+                "but only the slopes differ between rows, not the curves: the slopes oscillate on a "
+                "finer scale than the points to which rows are moved"
             )
         if np.isfinite(self.unexplained):
             left = write_share(self.unexplained)
-            parts.append(f"{left} goes with nobody: higher order, or steps")
+            parts.append(
+                f"{left} is unexplained (interactions of three or more features, or steps of the model)"
+            )
         return "; ".join(parts)
 
     def columns(self) -> Columns:

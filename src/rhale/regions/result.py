@@ -133,7 +133,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Groups:
-    """What tells groups apart that the user named.
+    """Groups of rows that the user named.
 
     Attributes
     ----------
@@ -167,16 +167,16 @@ class Groups:
 
 
 class Partner(NamedTuple):
-    """A feature with which an effect changes: how much of the spread goes with it, and the error.
+    """A feature that accounts for a part of the spread of an effect.
 
     Attributes
     ----------
     feature : str
-        Its name.
+        Name of the feature.
     share : float
-        Share of the spread that goes with it, 0 to 1.
+        Share of the spread that it accounts for, 0 to 1.
     standard_error : float
-        Of the share.
+        Standard error of the share.
 
     Examples
     --------
@@ -196,7 +196,7 @@ class Region:
     Attributes
     ----------
     rule : str
-        Who is in it, in words: "sex = female and age ≤ 40"; "all rows".
+        The rule of its rows: "sex = female and age ≤ 40"; "all rows".
     count : int
         Rows in it that have a value of the explained feature.
     share_of_rows : float
@@ -227,40 +227,40 @@ class Region:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegionTree:
-    """Who differs in the effect of one feature on one output: a sequence of regions.
+    """Regions of rows with different effects of one feature on one output.
 
     Attributes
     ----------
     feature, output : str
-        Whose effect.
+        The feature and the output of the effect.
     state : {"found", "doubtful", "none", "given"}
-        "found" (in this model): rows that the search did not see agree; whether other trainings
-        have them, `rhale.refit(..., regions=True)` tells. "doubtful": rows agree, but the difference
-        is no larger than the steps of the model. "none": there are no regions. "given": the user
-        named the groups.
+        "found" (in this model): held-out rows confirm them; `rhale.refit(..., regions=True)` shows
+        whether they are stable. "doubtful": held-out rows confirm them, but the difference is no
+        larger than the steps of the model. "none": there are no regions. "given": the user named
+        the groups.
     why : str
-        Why there are no regions, in words; nothing where there are.
+        Why there are no regions, as a sentence; empty where there are.
     regions : tuple of Region
-        One where nothing was found: all rows.
+        The regions; a single one with all rows where nothing was found.
     splits : tuple of Split
         The rules as a tree: the first looks at all rows. None where nothing was found, or where
         groups of a column were given.
     share, standard_error : float
-        Share of the spread that the regions explain in rows that the search did not see, and its
-        error; of what is doubtful, too. Zero and nan where nothing was found.
+        Share of the spread that the regions explain on held-out rows, and its standard error; also
+        of doubtful regions. Zero and nan where nothing was found.
     gradual : str or None
-        The feature with which the effect changes gradually: rules on it cut what has no edge.
+        The feature with which the effect changes gradually, without a clear threshold.
     thirds : tuple of Region
-        Where it does: the effect in thirds of that feature.
+        The effect in thirds of the rows, by that feature, where it changes gradually.
     partners : tuple of Partner
-        How much of the spread goes with each other feature, however it acts; largest first.
+        Share of the spread that each other feature accounts for, in whatever form; largest first.
     unexplained : float
         Share of the spread that no partner explains, nor all of them together.
     sampled : ndarray of shape (n_sample,)
         Region of every row of the explanation's sample, -1 for none; empty where there is one
         region.
     groups : Groups or None
-        What tells the regions apart, where groups of a column were given.
+        The groups, where groups of a column were given.
     doubtful : tuple of Split
         The rules that are in doubt, where `state` says so; they make no regions.
 
@@ -329,7 +329,7 @@ class RegionTree:
 
     @property
     def splitters(self) -> tuple[str, ...]:
-        """Features that tell the regions apart, each once, in the order of the rules."""
+        """Features that the rules split by, each once, in the order of the rules."""
         return tuple(dict.fromkeys(split.feature for split in self.splits))
 
     def locate(self, rows: Any) -> IntArray:

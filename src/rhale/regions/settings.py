@@ -21,33 +21,34 @@ MOST_GROUPS = 20
 
 @dataclass(frozen=True)
 class Regions:
-    """Search for the rows whose effect differs, and let rows that the search did not see decide.
+    """Settings of the search for regions: rows whose effect differs, checked on held-out rows.
 
     Parameters
     ----------
     depth : {1, 2, 3}
-        Splits between all rows and a region, at most.
+        Maximum number of splits that lead to a region.
     splitters : sequence of str or int, optional
-        Features that may tell regions apart; by default all columns whose values can be read.
+        Features that regions may split by; by default all columns whose values can be read.
     min_share : float
-        Share of the rows that a region has at least.
+        Smallest share of the rows in a region.
     min_rows : int
-        Rows that it has at least, among those that are searched.
+        Smallest number of searched rows in a region.
     min_gain, min_total : float
-        Share of the spread that every split, and all of them together, must explain.
+        Share of the spread that each split, and all splits together, must explain.
     min_effect : float
-        Squared difference that a split must make, of the mean squared local effect.
+        Squared difference between the two sides of a split, as a share of the mean squared local
+        effect: the smallest one that counts.
     min_output : float
-        Difference that it must make to predictions, of the deviation that one of as many equal
-        features as the model has would make.
+        The smallest difference in predictions that counts, relative to the deviation that each of
+        as many equal features as the model has would cause.
     min_noise : float, optional
-        Deprecated, and does nothing: steps of trees are part of how rows differ.
+        Deprecated, and does nothing: steps of trees are part of the spread.
     confidence : float
-        Standard errors by which what a split explains must exceed zero.
+        Number of standard errors by which the share that a split explains must exceed zero.
     search_rows : int
-        Rows that are searched and that check what was found, half of them each, at most.
+        Maximum number of rows; half of them are searched, and half are held out for the check.
     look_ahead : bool
-        Whether pairs of splits are looked for that explain nothing one by one.
+        Whether to search for pairs of splits that explain nothing separately.
     joint : bool
         Whether all features share the same regions.
 
@@ -120,17 +121,17 @@ class FittedRegions(Protocol):
 
 @dataclass(frozen=True)
 class By:
-    """Groups of rows that the user names: no search, every feature by the same groups.
+    """Groups of rows that you name: there is no search, and all features have the same groups.
 
     Parameters
     ----------
     column : str, int or RegionTree
-        The column whose values are the groups; or regions that were found before.
+        The column whose values are the groups; or regions that an earlier search found.
     cuts : sequence of numbers or dates, optional
-        Cuts a column of numbers: groups lie between them, and a value at a cut lies below it.
+        Limits between groups of a numerical column; a value at a limit belongs to the lower group.
     groups : mapping of str to sequence, optional
-        Unites levels of a column: a name for each group, and the levels in it. Levels that are
-        named nowhere are one more group.
+        Names of groups, and the levels of the column in each. All other levels form one more
+        group.
 
     Examples
     --------
@@ -153,7 +154,7 @@ class By:
         if self.cuts is not None:
             cuts: Any = self.cuts
             if isinstance(cuts, str) or not isinstance(cuts, Iterable):
-                msg = f"By({column!r}, cuts={cuts!r}) is no list of cuts; pass cuts=[{cuts!r}]"
+                msg = f"By({column!r}, cuts={cuts!r}) is not a list of cuts; pass cuts=[{cuts!r}]"
                 raise BadSettingError(msg)
             object.__setattr__(self, "cuts", tuple(cuts))
         if self.groups is not None:

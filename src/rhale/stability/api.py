@@ -66,18 +66,18 @@ MIN_USUAL_TRAININGS = 10  # trainings
 KEPT_BYTES = 2**30  # of all models together, for questions about pairs
 SAME_TRAINING_ROWS_NOTE = Note(
     "same rows",
-    "all trainings had the same rows: what differs between them is the learner's own chance, and "
-    "nothing is known about training on other rows, so there is no interval",
+    "all retrainings used the same rows: they differ only by the randomness of the learner. Nothing "
+    "is known about training on other rows, so there is no interval",
 )
 MODELS_TOO_LARGE = Note(
     "models",
-    f"the models take more than {KEPT_BYTES // 2**30} GiB and were not kept: interactions are "
-    "measured with the trainings only, by pairs=",
+    f"the models take more than {KEPT_BYTES // 2**30} GiB and were not kept: interactions can "
+    "only be measured during the retrainings, by pairs=",
 )
 MODELS_NOT_IN_CHECKPOINT = Note(
     "models",
-    "some trainings come from the folder of a call before, which keeps no models: interactions are "
-    "measured with the trainings only, by pairs=",
+    "some retrainings come from the checkpoint of an earlier call, which keeps no models: "
+    "interactions can only be measured during the retrainings, by pairs=",
 )
 PAIR_OPTIONS = (
     *("output", "response", "transform", "output_transform", "weights", "columns", "categorical"),
@@ -115,63 +115,63 @@ def refit(
     progress: bool | Progress | None = None,
     **options: Any,
 ) -> Refits:
-    """Train a learner again and again on part of the rows, and explain every training.
+    """Retrain a learner on parts of the rows, and measure which effects are stable.
 
     Parameters
     ----------
     estimator : estimator or callable
         An estimator with `fit` (scikit-learn, a pipeline, XGBoost, LightGBM, CatBoost), which is
-        cloned and stays as it is; or a function (rows, target) -> fitted model.
+        cloned and not changed; or a function (rows, target) -> fitted model.
     data : NumPy array, pandas, polars or pyarrow table
-        Rows to train and to explain on, in memory. Every training is explained on all of them.
+        Rows to train and to explain on, in memory. Every retrained model is explained on all of them.
     target : array-like of shape (n_rows,) or str
-        What is learned; or the column that holds it, which is then no feature.
+        Values to predict; or the column that holds them, which is then not a feature.
     scheme : {"half-samples", "subsamples", "folds", "bootstraps"}, optional
-        Which rows a training has: half-samples if not given, or subsamples where `share` is.
-        Half-samples come as complementary halves, which tell most about a training on other rows.
+        Which rows each retraining uses: half-samples if not given, or subsamples where `share` is.
+        Half-samples come as complementary halves, which say most about training on other rows.
     n_refits : int
-        How many trainings.
+        Number of retrainings.
     share : float, optional
-        Of the rows in a subsample; two thirds by default.
+        Share of the rows in a subsample; two thirds by default.
     folds : int
-        Of one round; 20 trainings are four rounds of five.
+        Folds of one round; 20 retrainings are four rounds of five.
     train : sequence of arrays of int or bool, optional
-        Rows of each training, where you know better: time, clusters, a design of your own. It
+        Rows of each retraining, where you know better: time, clusters, a design of your own. It
         replaces `scheme`.
     groups : array-like of shape (n_rows,) or str, optional
-        Rows that belong together (a customer, a patient) go into a training together; or the
-        column that says so, which is then no feature.
+        Labels of rows that belong together (a customer, a patient), which are never divided; or
+        the column of these labels, which is then not a feature.
     fit_params : mapping, optional
-        Passed on to `fit`; what has one entry a row is cut to the rows of the training.
+        Passed on to `fit`; what has one entry per row is cut to the rows of the retraining.
     model : fitted model, optional
-        The model that you use: its curve is drawn over those of the trainings.
+        The model that you use: its curve is drawn over those of the retrained models.
     pairs : "all" or sequence of pairs, optional
         Measure interactions, too; see `Refits.replication`.
     seed : int
-        Of the draw of the rows.
+        Seed of the draw of the rows.
     n_jobs : int, optional
-        Trainings at a time, -1 for one per core: each is fitted and explained in one thread of this
+        Retrainings at a time, -1 for one per core: each is fitted and explained in one thread of this
         process, and numbers are the same for any of them. By default one after the other, with as
         many threads as the learner likes.
     checkpoint : path, optional
-        Folder where finished trainings are kept, without their models. The same call, made again
-        after an interruption, goes on from there and ends with the same numbers; trainings that
+        Folder where finished retrainings are kept, without their models. The same call, made again
+        after an interruption, continues from there and ends with the same numbers; retrainings that
         failed are tried again. A learner is known by its class and parameters, a function by its
         name.
     progress : bool or callable, optional
-        True shows a bar with the time that is left; a callable gets (trainings done, all).
+        True shows a bar with the time that is left; a callable gets (retrainings done, all).
     **options
-        As in `rhale.explain`: features, method, bins, local, output, response, transform (the
-        learner sees the table as it is), columns, weights
-        (for the explanation; learners get theirs by `fit_params`), categorical, limits, window,
-        regions, n_rows (that are explained), batch_size, device, feature_names,
-        output_names (by default the name of the target, if it has one), units.
+        As in `rhale.explain`: features, output, response, method, regions; transform (the learner
+        sees the table as it is), output_transform, limits, categorical, weights (for the
+        explanation; learners get theirs by `fit_params`); columns, feature_names, output_names (by
+        default the name of the target, if it has one), units; bins, local, window, n_rows (that are
+        explained); batch_size, device.
 
     Returns
     -------
     Refits
-        Of the trainings that succeeded; those that failed are named in `failures`. An interrupted
-        run gives those that are done, and says so, if there are two.
+        Results of the retrainings that succeeded; those that failed are listed in `failures`. An
+        interrupted run returns those that are done, with a note, if there are at least two.
 
     Notes
     -----
@@ -235,7 +235,7 @@ def refits(
     Parameters
     ----------
     models : sequence of fitted models, or dict
-        What you have; or what scikit-learn's `cross_validate(..., return_estimator=True,
+        Models that are fitted; or what scikit-learn's `cross_validate(..., return_estimator=True,
         return_indices=True)` returned.
     data : table
         All rows, as in `rhale.explain`; every model is explained on all of them. In memory, unless
@@ -246,7 +246,7 @@ def refits(
         "independent": models were trained on data of their own, no two on the same rows; `train`
         is not needed then.
     groups : array-like of shape (n_rows,) or str, optional
-        Rows that belong together, if trainings kept them together.
+        Labels of rows that belong together, if no training divided them.
     model, pairs, seed, n_jobs, progress, **options
         As in `rhale.refit`; `seed` is that of the sample of rows.
 
@@ -417,7 +417,7 @@ class RefitRun:
         if named == "all":
             self.first_look.pairs = [pair.names for pair in found.pairs[:: len(found.outputs)]]
             if found.provenance["ways"].get("corners"):
-                LOG.warning("and as much for each of %d trainings", self.n_trainings)
+                LOG.warning("and as much for each of %d retrainings", self.n_trainings)
         return found
 
     def _explain(self, model: Any) -> Explanation:
@@ -457,8 +457,8 @@ class RefitRun:
             if len(done.failures) > self.n_trainings - MIN_PREFITTED_MODELS:
                 failed = done.failures[0]
                 msg = (
-                    f"{len(done.failures)} of {self.n_trainings} trainings failed, too many to compare "
-                    f"the others; training {failed.number}: {failed.reason}"
+                    f"{len(done.failures)} of {self.n_trainings} retrainings failed, too many to compare "
+                    f"the others; retraining {failed.number}: {failed.reason}"
                 )
                 raise ModelFailedError(msg) from error
         if fx is None:
@@ -467,8 +467,8 @@ class RefitRun:
             check_own(done.own, fx)
         elif self.are_given and fx.outputs != (first := done.explanations[0]).outputs:
             msg = (
-                f"model 1 answers {', '.join(first.outputs)}, model {number + 1} {', '.join(fx.outputs)}; "
-                "trainings are compared in the same outputs: choose them by output="
+                f"model 1 returns {', '.join(first.outputs)}, model {number + 1} {', '.join(fx.outputs)}; "
+                "retrained models are compared on the same outputs: choose them by output="
             )
             raise BadSettingError(msg)
         if training.model is not None:
@@ -549,13 +549,13 @@ def check_own(own: Explanation | None, fx: Explanation) -> None:
     """Refuse a model of the user's own that answers something else than the trainings."""
     if own is not None and own.features != fx.features:
         msg = (
-            f"model= was fitted on {', '.join(own.features)}, and the trainings on "
+            f"model= was fitted on {', '.join(own.features)}, and the retrained models on "
             f"{', '.join(fx.features)}; pass a model of the same columns, or leave model= out"
         )
         raise BadSettingError(msg)
     if own is not None and own.outputs != fx.outputs:
         msg = (
-            f"model= answers {', '.join(own.outputs)}, and the trainings {', '.join(fx.outputs)}; "
+            f"model= returns {', '.join(own.outputs)}, and the retrained models {', '.join(fx.outputs)}; "
             "pass the same kind of model, or leave model= out"
         )
         raise BadSettingError(msg)
@@ -629,11 +629,13 @@ def keep_same_outputs(done: TrainingResults) -> list[int]:
         if fx.outputs == usual:
             kept.append(number)
         else:
-            reason = f"it answers {', '.join(fx.outputs)}, most others {', '.join(usual)}"
+            reason = (
+                f"its outputs are {', '.join(fx.outputs)}, those of most others {', '.join(usual)}"
+            )
             done.failures.append(Failure(number + 1, reason))
     if len(kept) < MIN_PREFITTED_MODELS:
         last = done.failures[-1]
-        msg = f"{len(kept)} training is left, too few to compare; training {last.number}: {last.reason}"
+        msg = f"{len(kept)} retraining is left, too few to compare; retraining {last.number}: {last.reason}"
         raise ModelFailedError(msg)
     return kept
 
@@ -644,10 +646,10 @@ def note_trainings(
     """Notes about the trainings, and why their models are not kept."""
     n_done, notes = overlap.n_trainings, list[Note]()
     if done.is_interrupted:
-        text = f"interrupted: {n_done} of {work.n_trainings} trainings are done"
+        text = f"interrupted: {n_done} of {work.n_trainings} retrainings are done"
         notes.append(Note("interrupted", text))
     if n_done < MIN_USUAL_TRAININGS:
-        text = f"{n_done} trainings tell little about how trainings differ; 20 are usual"
+        text = f"{n_done} retrainings are too few for a reliable interval; 20 are usual"
         notes.append(Note("few trainings", text))
     if overlap.is_same:
         notes.append(SAME_TRAINING_ROWS_NOTE)
@@ -664,7 +666,7 @@ def read_same_pairs(pairs: Any) -> Any:
     asked = read_pairs(pairs)
     if asked is None or isinstance(asked, int):
         msg = (
-            f"pairs={pairs!r} would be other pairs in every training; name them, "
+            f"pairs={pairs!r} would choose other pairs in every retraining; name them, "
             "pairs=[('a', 'b')], or pass pairs='all'"
         )
         raise BadSettingError(msg)

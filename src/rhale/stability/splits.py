@@ -18,7 +18,7 @@ REFIT_SCHEMES = ("half-samples", "subsamples", "folds", "bootstraps")
 USUAL_SHARE = 2 / 3  # of the units, in a subsample
 MIN_UNITS = 4  # halves of two
 MIN_TRAINED_UNITS = 2
-ROWS_HINT = "give one array of row numbers, or one mask, for each training"
+ROWS_HINT = "give one array of row numbers, or one mask, for each retraining"
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,17 @@ class Scheme:
         for setting in ("n_refits", "folds"):
             value = getattr(self, setting)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 2:
-                msg = f"{setting}={value!r:.60} is not a whole number of 2 or more"
+                why = (
+                    "retrained models are compared" if setting == "n_refits" else "one is left out"
+                )
+                msg = f"{setting}={value!r:.60}: pass a whole number of 2 or more, because {why}"
                 raise BadSettingError(msg)
             object.__setattr__(self, setting, int(value))
         self._check_share()
         if self.name == "folds" and self.n_refits % self.folds:
             rounds = self.n_refits // self.folds + 1
             msg = (
-                f"n_refits={self.n_refits} is no whole number of rounds of folds={self.folds}; "
+                f"n_refits={self.n_refits} is not a whole number of rounds of folds={self.folds}; "
                 f"use n_refits={rounds * self.folds}, say (n_refits=20 is 4 rounds of 5)"
             )
             raise BadSettingError(msg)
@@ -59,8 +62,8 @@ class Scheme:
         if self.name != "subsamples":
             if self.share is not None:
                 msg = (
-                    f"share={self.share!r} is for scheme='subsamples'; {self.name} have no share to "
-                    "choose: leave it out"
+                    f"share={self.share!r} is for scheme='subsamples', and {self.name} have none; "
+                    "leave it out"
                 )
                 raise BadSettingError(msg)
             return
@@ -111,7 +114,7 @@ class Scheme:
         fewest = max(MIN_UNITS, self.folds) if self.name == "folds" else MIN_UNITS
         if n_units < fewest:
             msg = (
-                f"{self.name} were asked for, and the table has {n_units} {called}; they need at "
+                f"{self.name} were requested, and the table has {n_units} {called}; they need at "
                 f"least {fewest}: give more, or pass models that are fitted to rhale.refits"
             )
             raise BadSettingError(msg)
@@ -204,7 +207,7 @@ def as_units(groups: Any, n_rows: int, *, argument: str = "groups") -> tuple[Int
     if missing.any():
         msg = (
             f"{argument} has no label in row {int(np.argmax(missing))} ({int(missing.sum())} of "
-            f"{n_rows} rows lack one); give each row a label, a new one where it stands alone"
+            f"{n_rows} rows lack one); give each row a label, a new one where it belongs to no other"
         )
         raise BadTableError(msg)
     if labels.dtype.kind == "O":
@@ -283,7 +286,7 @@ def check_indices(train: Any, test: Any, n_rows: int) -> tuple[IntArray, ...]:
     # no row may be both trained and tested on
     if len(trained) != len(tested):
         msg = (
-            f"train has the rows of {len(trained)} trainings, test of {len(tested)}; give both for "
+            f"train has the rows of {len(trained)} retrainings, test of {len(tested)}; give both for "
             "each, or leave test out"
         )
         raise BadSettingError(msg)
@@ -293,7 +296,7 @@ def check_indices(train: Any, test: Any, n_rows: int) -> tuple[IntArray, ...]:
         shared = other[has[other]]
         if shared.size:
             msg = (
-                f"training {number} has {np.unique(shared).size} rows both in train and in test, row "
+                f"retraining {number} has {np.unique(shared).size} rows both in train and in test, row "
                 f"{int(shared.min())} for one; take them out of one, or leave test out"
             )
             raise BadSettingError(msg)
@@ -306,13 +309,13 @@ def _read_all(argument: str, asked: Any, n_rows: int) -> tuple[IntArray, ...]:
         msg = f"{argument} is a mapping; of cross_validate's pass {argument}=indices[{argument!r}]"
         raise BadSettingError(msg)
     if isinstance(asked, str | bytes) or not isinstance(asked, Sequence | np.ndarray):
-        msg = f"{argument} is no sequence but {type(asked).__name__}; {ROWS_HINT}"
+        msg = f"{argument} is not a sequence but {type(asked).__name__}; {ROWS_HINT}"
         raise BadSettingError(msg)
     if any(np.ndim(one) == 0 for one in asked if not isinstance(one, Sequence)):
         msg = f"{argument} holds single values ({asked!r:.60}); {ROWS_HINT}: [[0, 1, 2], [3, 4, 5]]"
         raise BadSettingError(msg)
     if len(asked) < 2:
-        msg = f"{argument} lists the rows of {len(asked)}; at least 2 trainings can be compared"
+        msg = f"{argument} lists the rows of {len(asked)}; at least 2 retrainings are needed"
         raise BadSettingError(msg)
     return tuple(_read_rows(f"{argument} {k}", one, n_rows) for k, one in enumerate(asked, start=1))
 
@@ -322,7 +325,7 @@ def _read_rows(called: str, asked: Any, n_rows: int) -> IntArray:
     found = read_labels(asked)
     if found is None or found.ndim != 1:
         shape = "" if found is None else f" of shape {found.shape}"
-        msg = f"{called} is no list of rows but {type(asked).__name__}{shape}; {ROWS_HINT}"
+        msg = f"{called} is not a list of rows but {type(asked).__name__}{shape}; {ROWS_HINT}"
         raise BadSettingError(msg)
     if found.dtype.kind == "b":
         if found.size != n_rows:
@@ -330,7 +333,7 @@ def _read_rows(called: str, asked: Any, n_rows: int) -> IntArray:
             raise BadSettingError(msg)
         found = np.flatnonzero(found)
     if not found.size:
-        msg = f"{called} has no rows; every training needs some, and leaves some out"
+        msg = f"{called} has no rows; every retraining needs some, and leaves some out"
         raise BadSettingError(msg)
     if found.dtype.kind not in "iu":
         msg = f"{called} holds {found.dtype} instead of whole numbers or truth values; {ROWS_HINT}"

@@ -74,7 +74,7 @@ def test_a_function_may_return_one_that_trains():
         (lambda: None, r"shop:it\(\) returned None, which has no fit; return an estimator"),
         (lambda: Learner, r"shop:it\(\) returned type .*; return an estimator"),
         (Fitted, r"shop:it\(\) returned Fitted .* cannot be trained again"),
-        (map, "does not tell which arguments it takes|must be given"),
+        (map, "does not say which arguments it takes|must be given"),
     ],
 )
 def test_what_cannot_be_trained_is_refused_with_what_can(found, words):

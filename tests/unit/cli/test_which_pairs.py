@@ -30,7 +30,7 @@ def test_what_was_not_given_is_left_to_interactions():
 
 @pytest.mark.parametrize("text", ["a", "a:b:c", "a:", ":b", "a:b,", ""])
 def test_what_is_no_pair_is_refused_with_how_to_write_one(text):
-    with pytest.raises(BadSettingError, match="is no pair; write a:b"):
+    with pytest.raises(BadSettingError, match="is not a pair; write a:b"):
         pairs_as_typed({"pairs": text})
 
 

@@ -38,5 +38,5 @@ def test_a_scheme_is_what_was_given_and_the_usual_rest():
     assert read_scheme({"scheme": "subsamples", "share": 0.5, "seed": 3}) == Scheme(
         "subsamples", share=0.5
     )
-    with pytest.raises(BadSettingError, match="no whole number of rounds"):
+    with pytest.raises(BadSettingError, match="not a whole number of rounds"):
         read_scheme({"scheme": "folds", "n_refits": 7})

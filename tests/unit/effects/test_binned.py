@@ -296,7 +296,7 @@ def test_quantiles_of_a_sample_are_said_to_be_such():
     settings, whole = Settings(bins=Quantile(4)), feature()
     assert choose_cells(settings, whole, ("y",)).notes == ()
     (note,) = choose_cells(settings, replace(whole, is_complete=False), ("y",)).notes
-    assert note == "quantile limits from a sample with 60 distinct values"
+    assert note == "the quantile limits come from a sample with 60 distinct values"
 
 
 # --- regions -------------------------------------------------------------------------------------

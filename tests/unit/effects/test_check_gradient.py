@@ -93,7 +93,7 @@ def test_the_slope_of_another_unit_of_a_date_is_refused():
     rhale.explain(model, table, gradient=lambda r: np.full((len(r), 1), 24.0))  # per day
     message = refusal(model, table, gradient=lambda r: np.full((len(r), 1), 1.0))  # per hour
     assert "is 1 in row" in message
-    assert "asked at 2020-" in message
+    assert "evaluated at 2020-" in message
 
 
 @pytest.mark.parametrize("method", ["rhale", "dale"])
@@ -103,7 +103,9 @@ def test_whoever_insists_gets_the_gradient_and_a_note(method):
     )
     doubt, note = fx["x1"].notes
     assert (doubt.kind, note.kind) == ("audit", "gradient")  # predictions contradict the curve, too
-    assert note.startswith("local effects by gradient, as was asked for, although the gradient of")
+    assert note.startswith(
+        "effects measured by the gradient, as requested, although the gradient of"
+    )
     assert "is -1 in row" in note
     assert fx["x1"].mean == pytest.approx([-1.0])
     assert fx.provenance["local_effects"]["x1"] == note
@@ -151,7 +153,7 @@ def test_a_network_of_kinks_passes():
         torch.nn.Linear(200, 1),
     )
     fx = rhale.explain(net, X.astype(np.float32))
-    assert set(fx.provenance["local_effects"].values()) == {"local effects by gradient"}
+    assert set(fx.provenance["local_effects"].values()) == {"effects measured by the gradient"}
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,10 @@ def stairs(rows):
 def test_a_gradient_that_is_zero_everywhere_gives_way_to_secants_with_a_note(function):
     fx = rhale.explain(Module(function), X)
     note = fx["x0"].notes[0]
-    assert note.startswith("the gradient is zero everywhere although predictions differ: secants")
-    assert note.endswith("secants (stepped): windows hold 0.1 of the rows")
+    assert note.startswith("the gradient is zero everywhere although predictions differ: effects")
+    assert note.endswith(
+        "over the nearest 10 % of rows, because predictions seem to change in steps"
+    )
     assert fx.provenance["local_effects"]["x0"] == note
 
 
@@ -55,7 +57,7 @@ def test_a_gradient_that_was_asked_for_stays_even_if_it_is_zero():
 
 def test_a_model_without_any_effect_keeps_its_gradient():
     fx = rhale.explain(Module(lambda rows: 0 * rows[:, 0] + 2), X)
-    assert fx.provenance["local_effects"]["x0"] == "local effects by gradient"
+    assert fx.provenance["local_effects"]["x0"] == "effects measured by the gradient"
     assert fx["x0"].notes == ()
 
 
@@ -89,7 +91,9 @@ def test_a_smooth_black_box_is_explained_as_by_its_gradient(problem):
     by_secants = rhale.explain(problem.predict, rows, bins=bins)
     by_slopes = rhale.explain(problem.predict, rows, gradient=problem.gradient, bins=bins)
     for found, expected in zip(by_secants, by_slopes, strict=True):
-        assert found.notes[0] == "secants (smooth): windows hold 0.01 of the rows"
+        assert (
+            found.notes[0] == "effects measured by finite differences over the nearest 1 % of rows"
+        )
         size = np.abs(expected.sample.local_effects).max()
         dense = expected.count >= 40
         assert found.mean[dense] == pytest.approx(expected.mean[dense], abs=0.01 * size)
@@ -109,8 +113,8 @@ def stepped(rows):
 @pytest.mark.parametrize(
     ("options", "note"),
     [
-        ({}, "secants (stepped): windows hold 0.1 of the rows"),
-        ({"window": 0.2}, "secants (stepped): windows hold 0.2 of the rows"),
+        ({}, "effects measured by finite differences over the nearest 10 % of rows"),
+        ({"window": 0.2}, "effects measured by finite differences over the nearest 20 % of rows"),
     ],
 )
 def test_windows_given_by_hand_are_taken_and_noted(options, note):
@@ -118,10 +122,10 @@ def test_windows_given_by_hand_are_taken_and_noted(options, note):
     assert note in effect.notes[0]
 
 
-@pytest.mark.parametrize(("n_rows", "share"), [(100, 0.15), (300, 0.15), (360, 0.125), (900, 0.1)])
+@pytest.mark.parametrize(("n_rows", "share"), [(100, 15), (300, 15), (360, 12.5), (900, 10)])
 def test_of_few_rows_a_window_takes_a_larger_share(n_rows, share):
     effect = rhale.explain(stepped, X[:n_rows], features=0)[0]
-    assert f"windows hold {share} of the rows" in effect.notes[0]
+    assert f"over the nearest {share} % of rows" in effect.notes[0]
 
 
 def test_the_window_of_a_secant_holds_the_share_that_was_asked_for():
@@ -200,7 +204,7 @@ def test_ale_with_different_bins_for_its_outputs_is_refused():
 def test_quantile_limits_from_a_sample_say_so():
     rows = np.random.default_rng(0).normal(size=(30_000, 1))
     fx = rhale.explain(lambda r: r[:, 0], rows, method="ale", bins=rhale.Quantile(4))
-    assert "quantile limits from a sample with 20,000 distinct values" in fx[0].notes
+    assert "the quantile limits come from a sample with 20,000 distinct values" in fx[0].notes
     assert fx[0].edges[1:-1] == pytest.approx(np.quantile(rows, [0.25, 0.5, 0.75]), abs=0.05)
     assert fx[0].edges[[0, -1]].tolist() == [rows.min(), rows.max()]
     assert fx[0].count.sum() == 30_000

@@ -21,9 +21,7 @@ X = np.array([0.0, 0.2, 0.8, 1.0, 1.5, 2.0])
 D = np.array([1.0, 2.0, 3.0, -1.0, 0.0, 1.0])
 EDGES = [0.0, 1.0, 2.0]
 AXIS = np.linspace(0.0, 10.0, 401)
-ADDED_UP = (
-    "no model to ask: the spread adds up the deviations of the bins, as if rows differed one way"
-)
+ADDED_UP = "there is no model to evaluate: the spread is computed from the deviations in the bins, as if each row deviated in the same direction in all bins"
 
 
 def example(**changes):

@@ -211,7 +211,7 @@ def test_rebin_asks_no_model():
 
 def test_rebin_moves_limits_to_cells_and_notes_it(fx):
     moved = fx.rebin({"age": rhale.Edges([-0.987654, 0.123456, 0.99])})["age"]
-    assert any("limits moved to limits of cells" in note for note in moved.notes)
+    assert any("limits moved to the nearest limits of cells" in note for note in moved.notes)
     asked = np.array([-0.987654, 0.123456, 0.99])
     assert np.abs(moved.edges - asked).max() < 0.02
     assert not any("limits moved" in note for note in fx.rebin(1)["age"].notes)
@@ -376,7 +376,7 @@ SILENT = {
         lambda r: 0.01 * r[:, 0] + (r[:, 0] > 0),
         {"gradient": lambda r: np.tile([0.01, 0.0], (len(r), 1))},
     ),
-    "waves finer than the windows": (WAVES, lambda r: np.sin(40 * r[:, 0]), {}),
+    "oscillation finer than the windows": (WAVES, lambda r: np.sin(40 * r[:, 0]), {}),
     "parity": (WHOLE, lambda r: r[:, 0] % 2, {}),
     "product": (SQUARE, lambda r: r[:, 0] * r[:, 1], {}),
     "curves that add up to more than the model": (TWINS, lambda r: (r[:, 0] - r[:, 1]) ** 2, {}),

@@ -106,7 +106,7 @@ def test_the_names_are_carried():
 def test_limits_move_to_those_of_cells_and_the_note_says_how_far():
     effect = bin_cells("x", "y", cells(), Edges([0, 1.4, 4]))
     assert effect.edges.tolist() == [0.0, 1.0, 4.0]
-    assert effect.notes == ("1 of 3 limits moved to limits of cells, by at most 0.4",)
+    assert effect.notes == ("1 of 3 limits moved to the nearest limits of cells, by at most 0.4",)
 
 
 def test_a_limit_half_way_moves_left_and_rounding_is_no_move():

@@ -542,7 +542,7 @@ def test_of_an_additive_model_the_curve_is_right_on_both_sides_of_a_gap(name, as
     assert rise.size == pytest.approx(np.diff(curve(x[widest : widest + 2]))[0], abs=1e-9)
     assert rise.error < 1e-9
     (note,) = (note for note in effect.notes if note.kind == "gap")
-    assert "straight, and rises or falls as the predictions of the nearest rows do" in note
+    assert "straight line, whose change is that of the predictions of the nearest rows" in note
 
 
 def test_the_interval_across_a_gap_comes_from_the_rows_beside_it():
@@ -600,7 +600,7 @@ def test_ale_and_jumps_reach_across_a_gap_by_themselves():
     ale = rhale.explain(forest, rows, features=[0], method="ale", bins=rhale.Quantile(20))["x0"]
     for effect, words in (
         (trees, "the jumps of the trees"),
-        (ale, "rows of one around it are moved"),
+        (ale, "rows of a bin around it are moved"),
     ):
         assert effect.crossings is None
         assert any(note.kind == "gap" and words in note for note in effect.notes)
@@ -623,7 +623,7 @@ def test_a_model_that_refuses_moved_rows_has_its_neighbours_across_a_gap():
 
     effect = rhale.explain(model, rows, features=[0], gradient=gradient)["x0"]
     assert effect.crossings is None
-    assert any("rests on its neighbours" in note for note in effect.notes)
+    assert any("relies on the rows on both sides" in note for note in effect.notes)
 
 
 @pytest.mark.parametrize("ask", [{"batch_size": 97}, {"batch_size": 200, "n_jobs": 2}])

@@ -118,19 +118,19 @@ def test_a_column_that_is_there_twice_is_refused():
 
 
 def test_text_where_numbers_belong_is_refused_by_the_name_of_the_column(frame):
-    with pytest.raises(BadTableError, match="column 'age' tells regions apart as a number"):
+    with pytest.raises(BadTableError, match="column 'age' defines regions as a number"):
         read_new_rows(frame(age=["young"])).numbers("age", 0, "number")
 
 
 @pytest.mark.parametrize("rows", [3, "file.csv", [1.0, 2.0], [[1.0], [1.0, 2.0]], np.ones(3), None])
 def test_what_is_no_table_is_refused(rows):
-    with pytest.raises(BadTableError, match=f"a {type(rows).__name__}.* is no table"):
+    with pytest.raises(BadTableError, match=f"a {type(rows).__name__}.* is not a table"):
         read_new_rows(rows)
 
 
 def test_lazy_frames_are_to_be_collected():
     pl = pytest.importorskip("polars")
-    with pytest.raises(BadTableError, match=r"LazyFrame is no table.*collected"):
+    with pytest.raises(BadTableError, match=r"LazyFrame is not a table.*collected"):
         read_new_rows(pl.LazyFrame({"a": [1]}))
 
 

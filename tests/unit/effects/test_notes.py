@@ -60,12 +60,12 @@ ALONE = np.zeros((3, 1))
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [
-        ({"importance": 1.42}, r"importance of age \(1\.42\) exceeds .* predictions \(1\.41\)"),
+        ({"importance": 1.42}, r"the importance of age \(1\.42\) exceeds .* predictions \(1\.41\)"),
         ({"importance": 1.41}, None),
         ({"importance": 1.5, "error": 0.05}, None),  # within two errors
-        ({"importance": 1.52, "error": 0.05}, "importance of age"),
-        ({"spread": 3.0, "spread_error": 0.5}, r"typical spread of age \(3\) exceeds"),
-        ({"spread": 3.0, "spread_error": float("nan")}, "typical spread of age"),
+        ({"importance": 1.52, "error": 0.05}, "the importance of age"),
+        ({"spread": 3.0, "spread_error": 0.5}, r"the typical spread of age \(3\) exceeds"),
+        ({"spread": 3.0, "spread_error": float("nan")}, "the typical spread of age"),
         ({"spread": 3.0, "spread_error": 0.9}, None),
     ],
 )
@@ -80,7 +80,7 @@ def test_what_exceeds_the_deviation_of_the_predictions_cannot_be(numbers, words)
 def test_a_curve_of_probabilities_spans_no_more_than_one():
     chances = np.array([0.0, 0.2, 1.0]), np.ones(3)
     (note,) = describe_implausible([effect_of(heights=(-0.5, 0.1, 0.75))], *chances, ALONE)
-    assert re.match(r"the curve of age spans 1\.25, and predictions lie between 0 and 1", note)
+    assert re.match(r"the curve of age spans 1\.25, although predictions lie between 0 and 1", note)
     assert not describe_implausible([effect_of(heights=(-0.5, 0.1, 0.5))], *chances, ALONE)
     assert not describe_implausible([effect_of(heights=(-0.5, 0.1, 0.75))], *WIDE, ALONE)
 
@@ -104,7 +104,7 @@ def test_an_importance_with_an_error_beyond_all_predictions_is_not_known(error, 
     notes = describe_implausible([effect_of(importance=0.7, error=error)], *WIDE, ALONE)
     assert len(notes) == is_told
     for note in notes:
-        assert re.match(r"importance of age is not known: its error \(1\.42\) exceeds", note)
+        assert re.match(r"the importance of age is unknown: its error \(1\.42\) exceeds", note)
 
 
 TWO_CLOUDS = np.concatenate([np.linspace(0, 1, 60), np.linspace(9, 10, 60)])
@@ -126,7 +126,7 @@ def test_kept_curves_are_counted_where_some_rows_are_left_out():
     assert describe_curves(SURVEY, np.uint64(LAST), 2_000) == ()
     (note,) = describe_curves(SURVEY, np.uint64(LAST - 1), 1_000)
     assert note.kind == "sample"
-    assert note.startswith("single curves of 1,000 of 2,000 rows are kept")
+    assert note.startswith("the curves of 1,000 of 2,000 rows are kept")
 
 
 def test_outputs_of_which_curves_explain_little_are_named_and_counted():
@@ -134,7 +134,7 @@ def test_outputs_of_which_curves_explain_little_are_named_and_counted():
     (note,) = describe_explained(shares)
     assert note.kind == "explained variance"
     assert "10 % for 'a', -200 % for 'c', 50 % for 'd' (and little for 1 more) of the" in note
-    assert "correlated features may add up" in note
+    assert "correlated features add up" in note
     assert describe_explained({"a": 0.5, "b": float("nan")}) == ()
 
 
@@ -150,9 +150,9 @@ def test_outputs_of_which_curves_explain_little_are_named_and_counted():
 )
 def test_a_low_share_is_blamed_on_what_can_have_missed_something(ways, gradient, windows):
     (note,) = describe_explained({"a": 0.1}, ways)
-    assert "Usual reasons: interactions (large spread)" in note
-    assert ("jumps the gradient cannot see" in note) == gradient
-    assert ("very fine oscillation" in note) == windows
+    assert "interactions (then the spread is large)" in note
+    assert ("gradient cannot see" in note) == gradient
+    assert ("finer than the windows" in note) == windows
 
 
 def test_rows_outside_the_cells_are_counted_with_the_limits():
@@ -164,7 +164,9 @@ def test_rows_outside_the_cells_are_counted_with_the_limits():
 def test_rows_beyond_the_points_of_a_profile_are_counted_with_its_ends():
     (note,) = describe_ends(1_200, 2_000, (0.0, 2.5), "number")
     assert note.kind == "outside"
-    assert note.startswith("1,200 of 2,000 rows lie outside [0, 2.5]; they are asked about, too")
+    assert note.startswith(
+        "1,200 of 2,000 rows lie outside [0, 2.5]; the model is evaluated on them, too"
+    )
     assert describe_ends(0, 2_000, (0.0, 2.5), "number") == ()
 
 
@@ -184,13 +186,13 @@ def test_what_is_not_there_is_not_spoken_of():
 def test_a_gap_between_two_clouds_is_named_by_its_ends():
     (note,) = describe_gaps(feature(TWO_CLOUDS))
     assert note.kind == "gap"
-    assert note.startswith("no rows between 1 and 9:")
+    assert note.startswith("there are no rows between 1 and 9:")
 
 
 def test_the_widest_gaps_are_named_and_the_others_counted():
     clouds = np.add.outer([0.0, 10, 30, 60, 100, 1e6], np.linspace(0, 1, 50)).ravel()
     (note,) = describe_gaps(feature(clouds), ACROSS)
     assert note.startswith(
-        "no rows between 31 and 60, 61 and 100, 101 and 1e+06, and in 2 narrower stretches: the "
-        "curve there is straight, and rises or falls as the predictions of the nearest rows do"
+        "there are no rows between 31 and 60, 61 and 100, 101 and 1e+06, and in 2 narrower gaps: the "
+        "curve there is a straight line, whose change is that of the predictions of the nearest rows"
     )

@@ -45,7 +45,7 @@ def test_a_model_without_an_answer_for_missing_values_is_recognised(kind):
 
     asker, chunk = parts(model)
     why = refuse_missing(asker, chunk, 1)
-    expected = {"answers": None, "answers nan": "its answer is no finite number"}
+    expected = {"answers": None, "answers nan": "its prediction is not a finite number"}
     assert why == expected.get(kind, why)
     assert (why is None) == (kind == "answers")
 

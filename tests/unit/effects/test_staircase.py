@@ -295,7 +295,7 @@ def test_one_group_cannot_tell_how_uncertain_it_is():
 def test_a_place_whose_rows_have_no_weight_does_not_jump():
     x, cells, jumps, group, weight = make(1, n=40)
     sums = sums_of(cells, x, jumps, group, weight)
-    none = JumpSums(sums.jumps * 0, sums.near * 0, sums.stand, sums.unit)
+    none = JumpSums(sums.jumps * 0, sums.near * 0, sums.row_shares, sums.unit)
     found = Staircase.of(cells, none, 0, (0.0, 1.0))
     np.testing.assert_array_equal(found.curve(x, "mean"), 0)
     np.testing.assert_array_equal(found.of_curve(x, "start").variance, 0)

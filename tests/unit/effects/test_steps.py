@@ -192,7 +192,7 @@ def test_a_step_without_rows_on_either_side_is_flat_and_told_of():
     assert found.count.tolist() == [2, 0, 1, 2]
     np.testing.assert_array_equal(found.mean, [4.0, 0.0, 2.0, 3.0])
     (note,) = found.bin_notes
-    assert note == "no row on either side of 1 steps (after 'S'): flat there"
+    assert note == "1 steps have no row on either side (after 'S'): the curve is flat there"
 
 
 def test_one_row_is_no_region_and_one_level_has_no_steps():
@@ -302,7 +302,7 @@ def test_columns_of_one_category_are_measured_all_the_same_and_that_is_told():
     assert fx["a"].count.tolist() == [600]
     (note,) = (note for note in fx["a"].notes if note.kind == "empty combinations")
     assert str(note).startswith("no row has a = True with b = True, a = True with c = True: ")
-    assert str(note).endswith("are moved there all the same, as too few others are left")
+    assert str(note).endswith("are moved there all the same, because too few other rows are left")
     # without one of the columns there are rows that may go either way
     without = rhale.explain(lambda t: 3.0 * t["a"] - t["b"], table.drop(columns="c"))
     assert without["a"].count.tolist() == [int(np.sum(kind != 1))]

@@ -265,7 +265,7 @@ def test_ice_says_when_it_keeps_the_curves_of_some_rows_only():
     many = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], x, method="ice", bins=5)
     few = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], x[:500], method="ice", bins=5)
     assert many[0].curves.shape == (2000, 6)
-    assert many[0].notes == ("single curves of 2,000 of 2,500 rows are kept; averages use all",)
+    assert many[0].notes == ("the curves of 2,000 of 2,500 rows are kept; averages use all rows",)
     assert many[0].rows.tolist() == [2500.0] * 6
     assert few[0].notes == ()
 
@@ -328,4 +328,4 @@ def test_given_points_around_the_value_of_a_constant_feature_are_traced():
     ]
     assert found.curve([1, 2, 4]).tolist() == [-3, 0, 12]
     assert found.importance == 0
-    assert found.notes == ("constant: always 2, so the rest of the curve is away from all rows",)
+    assert found.notes == ("constant: always 2, so the rest of the curve is extrapolated",)

@@ -73,7 +73,7 @@ def test_rows_without_a_value_or_outside_the_limits_count_nowhere():
     measure, *_, task, chunk = measured(rows, model, limits=(2.0, 7.0))
     sums = task(chunk).totals[0].sums
     inside = (rows[:, 0] >= 2) & (rows[:, 0] <= 7)
-    np.testing.assert_allclose(sums.stand.sum() / 2.0**61, inside.sum() / 512)
+    np.testing.assert_allclose(sums.row_shares.sum() / 2.0**61, inside.sum() / 512)
     (asked,) = measure.questions(rows_of(chunk)).jumps
     np.testing.assert_array_equal(asked.mark >= 0, inside)
 
@@ -152,9 +152,9 @@ def test_what_is_seen_of_a_row_is_the_slope_of_its_own_staircase():
 @pytest.mark.parametrize(
     ("asked", "way"),
     [
-        ({"method": "ale"}, "secants over the row's own bin"),
-        ({"window": 0.3}, "each the mean over 0.3 of the rows"),
-        ({}, "jumps at the thresholds of the trees, each the mean over 0.14 of the rows"),
+        ({"method": "ale"}, "effects measured by finite differences over the bin of each row"),
+        ({"window": 0.3}, "averaged over the nearest 30 % of rows"),
+        ({}, "exact tree jumps, averaged over the nearest 14 % of rows"),
     ],
 )
 def test_the_way_is_told(asked, way):
@@ -177,7 +177,7 @@ def test_thresholds_that_are_too_many_are_taken_together_and_that_is_told():
     effect = rhale.explain(model, rows, features=[0])[0]
     assert effect.stairs.n_places <= 1000
     told = next(note for note in effect.notes if note.kind == "merged jumps")
-    assert told.endswith(f"close ones are taken together at {effect.stairs.n_places:,} places")
+    assert told.endswith(f"close ones are merged to {effect.stairs.n_places:,} places")
     ends = rows.copy(), rows.copy()
     low, high = np.quantile(rows[:, 0], [0.4, 0.6])
     ends[0][:, 0], ends[1][:, 0] = low, high

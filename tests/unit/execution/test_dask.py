@@ -108,11 +108,11 @@ def test_an_array_keeps_its_rows_in_one_piece():
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: dd.from_pandas(pd.DataFrame({"a": A}))["a"], r"Series is no table.*to_frame"),
-        (lambda: dd.from_pandas(pd.DataFrame({"a": A})).index, r"Index is no table.*to_frame"),
-        (lambda: dd.from_pandas(pd.DataFrame({"a": A}))["a"].sum(), "Scalar is no table"),
-        (lambda: db.from_sequence([1, 2]), r"Bag is no table; \.to_dataframe"),
-        (lambda: dask.delayed(A), r"Delayed is no table.*from_delayed"),
+        (lambda: dd.from_pandas(pd.DataFrame({"a": A}))["a"], r"Series is not a table.*to_frame"),
+        (lambda: dd.from_pandas(pd.DataFrame({"a": A})).index, r"Index is not a table.*to_frame"),
+        (lambda: dd.from_pandas(pd.DataFrame({"a": A}))["a"].sum(), "Scalar is not a table"),
+        (lambda: db.from_sequence([1, 2]), r"Bag is not a table; \.to_dataframe"),
+        (lambda: dask.delayed(A), r"Delayed is not a table.*from_delayed"),
         (lambda: da.ones(5), r"shape \(5,\).*reshape\(-1, 1\)"),
         (lambda: da.ones((5, 2, 2)), r"shape \(5, 2, 2\)"),
         (lambda: da.ones((5, 2), dtype=complex), "type complex128"),

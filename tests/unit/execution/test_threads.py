@@ -173,7 +173,9 @@ def test_a_number_of_jobs_is_read_as_users_write_it():
 
 @pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, "two"])
 def test_other_numbers_of_jobs_are_refused(n_jobs):
-    with pytest.raises(BadSettingError, match=r"n_jobs=.* is no number of threads; use 1 or more"):
+    with pytest.raises(
+        BadSettingError, match=r"n_jobs=.* is not a number of threads; use 1 or more"
+    ):
         count_jobs(n_jobs)
 
 

@@ -118,8 +118,8 @@ REFUSED = {
     "a set": ({"f": {"a", "b"}}, "neither True, False nor an order"),
     "a mapping": ({"f": {"a": 1}}, "neither True, False nor an order"),
     "twice": ({"f": ["a", "b", "a"]}, "names a level of 'f' twice"),
-    "lists": ({"f": [["a"], ["b"]]}, "no level of 'f'"),
-    "nothing": ([], "asks for nothing"),
+    "lists": ({"f": [["a"], ["b"]]}, "not a level of 'f'"),
+    "nothing": ([], "is empty"),
 }
 
 
@@ -212,7 +212,7 @@ def test_weights_that_leave_less_than_two_rows_get_a_note(weights, n_rows):
     (found,) = first.resolve_columns(first.task(table.chunk(0, N))).features
     (note,) = found.notes
     assert note.kind == "weights"
-    assert f"by their weights, {N} rows count like {n_rows}: too few" in note
+    assert f"with their weights, {N} rows count like {n_rows}: too few" in note
 
 
 def test_two_rows_of_equal_weight_get_no_note():

@@ -91,7 +91,7 @@ def test_levels_without_an_order_are_ordered_by_the_columns_beside_them():
     names, place = cycle(["far", "near", "middle"]), cycle([9.0, 1.0, 5.0])
     found = feature(names, beside=np.array(place) + 0.1 * RNG.normal(size=N))
     assert found.levels.names in (("near", "middle", "far"), ("far", "middle", "near"))
-    assert found.notes == ("levels ordered by similarity of the other columns",)
+    assert found.notes == ("levels are ordered by similarity of the other columns",)
 
 
 def test_the_order_follows_explained_columns_and_columns_beside_them_alike():
@@ -109,7 +109,9 @@ def test_the_order_follows_explained_columns_and_columns_beside_them_alike():
 def test_levels_with_nothing_beside_them_are_ordered_by_name_and_that_is_said():
     found = reader(pd.DataFrame({"f": cycle(["c", "a", "b"])})).feature(0, None)
     assert found.levels.names == ("a", "b", "c")
-    assert found.notes == ("levels ordered by name, for want of other columns to compare them by",)
+    assert found.notes == (
+        "levels are ordered by name, because there are no other columns to compare them by",
+    )
 
 
 def test_levels_that_a_sample_lacks_come_last_and_the_others_are_ordered_all_the_same():
@@ -122,7 +124,7 @@ def test_levels_that_a_sample_lacks_come_last_and_the_others_are_ordered_all_the
         ("far", "middle", "near", "absent"),
     )
     assert "in a sample of" in found.notes[0]
-    assert "1 level that it lacks comes last" in found.notes[0]
+    assert "1 level without sampled rows comes last" in found.notes[0]
 
 
 def test_two_levels_need_no_word_about_their_order():
@@ -203,7 +205,7 @@ def as_elsewhere(values, wanted):
 def test_the_order_of_another_explanation_is_taken_over_and_said():
     levels, notes = as_elsewhere(cycle(["a", "b", "c"]), ("c", "gone", "a", "b"))
     assert levels.names == ("c", "a", "b")
-    assert notes == ("levels ordered as in the other explanation",)
+    assert notes == ("levels are ordered as in the other explanation",)
 
 
 def test_a_level_that_the_other_explanation_lacks_is_named_with_the_way_out():

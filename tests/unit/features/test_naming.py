@@ -114,7 +114,7 @@ def test_units_are_given_by_either_name():
         ({"output_names": ["a", "b"]}, "has 2 names for 1: y0"),
         ({"units": {"prize": "$"}, "output_names": "price"}, "did you mean 'price'"),
         ({"units": {"x0": 3}}, "gives 3 for 'x0'"),
-        ({"units": "$"}, "is no mapping"),
+        ({"units": "$"}, "is not a mapping"),
     ],
 )
 def test_names_that_do_not_fit_are_refused_with_what_was_found(names, message):

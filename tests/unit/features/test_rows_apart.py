@@ -40,7 +40,7 @@ def test_a_column_of_an_array_is_found_by_its_number():
 @pytest.mark.parametrize(
     ("options", "target", "error", "said"),
     [
-        ({}, "prize", UnknownFeatureError, "target='prize' is no column.*'price'"),
+        ({}, "prize", UnknownFeatureError, "target='prize' is not a column.*'price'"),
         ({"features": ["a", "price"]}, "price", BadSettingError, "'price', which is the target"),
         ({"columns": ["a", "price"]}, "price", BadSettingError, "columns= names 'price'"),
         ({"weights": "who"}, "price", BadTableError, "'who' is a column without numbers"),

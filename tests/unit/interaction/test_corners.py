@@ -15,9 +15,9 @@ def chunk_of(rows):
 
 
 def number(chunk, column, axis=CELLS):
-    standing = axis.locate(chunk.column(column))
+    positions = axis.locate(chunk.column(column))
     return PairSide(
-        column, axis, standing, axis.nodes[standing.cell], axis.nodes[standing.cell + 1]
+        column, axis, positions, axis.nodes[positions.cell], axis.nodes[positions.cell + 1]
     )
 
 

@@ -87,7 +87,7 @@ def test_where_all_pairs_have_one_price_the_strongest_are_told(rows):
     assert [p.names for p in ix.ranked()] == [("x0", "x1"), ("x1", "x2")]
     assert ix.features == ("x0", "x1", "x2")
     assert ix.importance.shape == (3, 1)
-    assert ix.notes[-1] == "the strongest 2 of 6 pairs that were measured"
+    assert ix.notes[-1] == "the strongest 2 of 6 measured pairs are kept"
 
 
 def test_pairs_are_chosen_by_effects_that_are_already_there():
@@ -102,7 +102,7 @@ def test_pairs_are_chosen_by_effects_that_are_already_there():
         rhale.interactions(
             model, wide, pairs=2, explanation=rhale.explain(model, wide, features=[0, 1])
         )
-    with pytest.raises(BadSettingError, match="no Explanation"):
+    with pytest.raises(BadSettingError, match="not an Explanation"):
         rhale.interactions(model, wide, pairs=2, explanation="fx")
 
 
@@ -190,7 +190,7 @@ def test_trees_that_classify_are_looked_at_on_the_margin(rows):
     assert ix.notes[0].kind == "margin"
     bent = rhale.interactions(additive, rows[:500], response="predict_proba")
     assert bent["x0", "x1"].strength > 0.01
-    assert "bends every sum" in bent.notes[0]
+    assert "make all features interact" in bent.notes[0]
 
 
 def test_predictions_that_do_not_move_give_nothing(rows):
@@ -305,7 +305,7 @@ def test_pairs_with_a_feature_that_has_a_copy_cannot_be_ranked_by_one_model():
     ix = rhale.interactions(lambda z: z[:, 0] * z[:, 2] + z[:, 2] * z[:, 3], x, pairs="all")
     marked = {names for names, can in ranked(ix).items() if not can}
     assert marked == {("x0", "x2")}  # other pairs of x0 and x1 do nothing in this model
-    assert "features that go together, by the correlation of their ranks: 'x0' and 'x1'" in str(ix)
+    assert "correlated features, with the correlation of their ranks: 'x0' and 'x1'" in str(ix)
     assert "cannot be ranked by this model" in str(ix["x2", "x0"])
     frame = ix.to_frame("pandas", errors=False).set_index(["first", "second"])
     assert not frame.loc[("x0", "x2"), "can_be_ranked"]

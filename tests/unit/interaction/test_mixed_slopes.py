@@ -33,7 +33,7 @@ def test_slopes_at_both_ends_of_a_cell_are_the_corners_of_a_bilinear_function(ch
     crossed = cross_cell(asker.predictor, chunk, second, (None, None))
     mixed, *_ = predict_corners(asker, chunk, first, second)
     assert crossed.change_along(first) == pytest.approx(mixed)
-    area = first.axis.widths[first.standing.cell] * second.axis.widths[second.standing.cell]
+    area = first.axis.widths[first.positions.cell] * second.axis.widths[second.positions.cell]
     assert mixed[0, :, 0] == pytest.approx(area * (1 + chunk.column(2)))
 
 
@@ -55,8 +55,8 @@ def test_levels_change_slopes_down_and_up(chunk, asker):
 
 def test_rows_that_stand_nowhere_change_nothing(asker):
     chunk = chunk_of([[0.5, 2.0, 1.0], [9.0, 0.5, 1.0]])
-    standing = CELLS.locate(chunk.column(0))
-    side = PairSide(0, CELLS, standing, np.array([0.0, 9.0]), np.array([1.0, 9.0]))
+    positions = CELLS.locate(chunk.column(0))
+    side = PairSide(0, CELLS, positions, np.array([0.0, 9.0]), np.array([1.0, 9.0]))
     crossed = cross_cell(asker.predictor, chunk, side, (None, None))
     assert crossed.single[0, 0].all()
     assert not crossed.single[0, 1].any()

@@ -108,7 +108,7 @@ def test_the_price_of_all_pairs_is_told_before_it_is_paid(caplog):
         warn_of_cost(PairEstimation("walk"), 435, 10_000, PairSettings("all"))
         warn_of_cost(PairEstimation("corners"), 435, 10_000, PairSettings())
     assert [r.getMessage() for r in caplog.records] == [
-        "pairs='all' asks the model about 4 x 435 pairs x 10,000 rows = 17,400,000 rows"
+        "pairs='all' evaluates the model on 4 x 435 pairs x 10,000 rows = 17,400,000 rows"
     ]
 
 
@@ -117,15 +117,18 @@ def test_what_was_left_out_is_told():
     assert "10 of 435 pairs" in screened
     assert "1,740,000 rows" in screened
     (cheap,) = describe_screen(10, 435, 0)
-    assert cheap.endswith("pairs='all' measures every one")
+    assert cheap.endswith("pairs='all' measures every pair")
     assert describe_screen(3, 3, 600) == ()
 
 
 def test_few_rows_are_told_and_their_cells_where_there_are_any():
     (few,) = describe_rows(20, PairSettings())
-    assert (few.kind, few) == ("few rows", "20 rows tell little about pairs: 5 cells a side")
+    assert (few.kind, few) == (
+        "few rows",
+        "20 rows are few to measure pairs: 5 cells a side are used",
+    )
     for asked in (PairSettings(cells=3), PairSettings(method="h")):
-        assert describe_rows(20, asked) == ("20 rows tell little about pairs",)
+        assert describe_rows(20, asked) == ("20 rows are few to measure pairs",)
     assert describe_rows(50, PairSettings()) == ()
 
 

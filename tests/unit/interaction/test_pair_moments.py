@@ -19,7 +19,7 @@ def fields_of(moments):
 def test_sums_are_those_of_the_rows_of_every_stand(kinds):
     rows = random_rows(kinds, weighted=True)
     found, differences = rows.measure(twisted), rows.differences(twisted)[0]
-    (a, u), (b, v) = rows.standing
+    (a, u), (b, v) = rows.positions
     for stand in product(*(range(axis.n_cells) for axis in rows.axes)):
         here = (a == stand[0]) & (b == stand[1])
         w = rows.w[here]
@@ -41,17 +41,17 @@ def test_rows_that_stand_nowhere_or_weigh_nothing_are_left_out():
     rows = random_rows(("numbers", "levels"), weighted=True)
     x, y, w = rows.x.copy(), rows.y.copy(), rows.w.copy()
     x[0], y[1], w[2], x[3] = np.nan, 7.0, 0.0, 1e9
-    standing = rows.axes[0].locate(x), rows.axes[1].locate(y)
+    positions = rows.axes[0].locate(x), rows.axes[1].locate(y)
     differences = rows.differences(twisted)
     differences[:, :4] = np.nan  # nobody looks at them
-    found = measure_pair(rows.axes, standing, differences, w)
+    found = measure_pair(rows.axes, positions, differences, w)
     kept = rows.take(np.arange(4, rows.x.size))
     assert same_fields(found, kept.measure(twisted))
 
 
 def test_equal_differences_deviate_by_exactly_nothing():
     rows = random_rows(("numbers", "numbers"), weighted=True)
-    found = measure_pair(rows.axes, rows.standing, np.full((1, rows.x.size, 1), 0.1), rows.weights)
+    found = measure_pair(rows.axes, rows.positions, np.full((1, rows.x.size, 1), 0.1), rows.weights)
     assert not found.products.any()
     assert set(np.unique(found.mean)) == {0.0, 0.1}
 
@@ -59,7 +59,7 @@ def test_equal_differences_deviate_by_exactly_nothing():
 def test_several_outputs_are_measured_at_once():
     rows = random_rows(("levels", "numbers"))
     one = rows.differences(twisted)
-    both = measure_pair(rows.axes, rows.standing, np.concatenate([one, -2 * one]))
+    both = measure_pair(rows.axes, rows.positions, np.concatenate([one, -2 * one]))
     assert same_fields(both.of_output(0), rows.measure(twisted))
     np.testing.assert_allclose(both.of_output(1).mean, -2 * both.of_output(0).mean)
     np.testing.assert_allclose(both.of_output(1).products, 4 * both.of_output(0).products)
@@ -87,7 +87,7 @@ def test_sides_exchanged_are_the_sums_of_features_exchanged(kinds):
 def test_differences_that_cannot_be_squared_are_refused():
     rows = random_rows(("numbers", "numbers"))
     with pytest.raises(BadEffectsError):
-        measure_pair(rows.axes, rows.standing, np.full((1, rows.x.size, 1), 1e200))
+        measure_pair(rows.axes, rows.positions, np.full((1, rows.x.size, 1), 1e200))
 
 
 @pytest.mark.parametrize("kinds", KINDS)

@@ -55,7 +55,7 @@ def test_rows_are_asked_at_the_limits_of_their_cell():
     x = np.array([[0.0, 1.0], [1.0, 2.0], [2.5, 3.5], [np.nan, 4.5]])
     features, chunk, asked = survey(x, bins={"x0": rhale.Edges([0, 1, 3])})
     side = make_sides(features, asked, PairSettings(), 4)[0].ask(chunk, rows_keys(chunk, 0))
-    assert side.standing.cell.tolist() == [0, 1, 1, -1]
+    assert side.positions.cell.tolist() == [0, 1, 1, -1]
     assert side.low[:3].tolist() == [0, 1, 1]
     assert side.high[:3].tolist() == [1, 3, 3]
     assert np.isnan(side.low[3])  # nothing is asked instead of what is not there
@@ -67,7 +67,7 @@ def test_rows_with_levels_are_asked_one_below_and_one_above():
     features, chunk, asked = survey(table, categorical={"size": ["s", "m", "l"]})
     side = make_sides(features, asked, PairSettings(), 6)[0].ask(chunk, rows_keys(chunk, 0))
     assert side.axis.labels == ("s", "m", "l")
-    assert side.standing.cell.tolist() == [0, 1, 2, 0, 1, 2]
+    assert side.positions.cell.tolist() == [0, 1, 2, 0, 1, 2]
     own = chunk.column(0)
     assert np.array_equal(side.low, own[[0, 0, 1, 0, 0, 1]])
     assert np.array_equal(side.high, own[[1, 2, 2, 1, 2, 2]])

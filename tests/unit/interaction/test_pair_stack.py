@@ -18,7 +18,7 @@ from rhale.interaction.strength import PairStack, stack_pairs
 def holey(kinds, seed=0, **settings):
     """Rows of which those in one corner are missing."""
     rows = random_rows(kinds, n=70, seed=seed, **settings)
-    (a, _), (b, _) = rows.standing
+    (a, _), (b, _) = rows.positions
     return rows.take(np.flatnonzero((a > 1) | (b > 0)))
 
 
@@ -55,7 +55,7 @@ def test_read_at_the_middle_of_cells_all_rows_stand_there():
     rows = random_rows(("levels", "numbers"))
     moments = rows.measure(twisted)
     found = PairStack([rows.axes], [moments], "cells")
-    edges, stand = rows.axes[1].nodes, rows.standing[1].cell
+    edges, stand = rows.axes[1].nodes, rows.positions[1].cell
     middles = replace(rows, y=(edges[stand] + edges[stand + 1]) / 2)
     np.testing.assert_allclose(
         found.cell_weights.places[0], middles.measure(twisted).places, atol=1e-13

@@ -23,7 +23,7 @@ each_way = pytest.mark.parametrize("smooth", [False, True])
 
 def holey(kinds, seed=0):
     rows = random_rows(kinds, n=70, seed=seed)
-    (a, _), (b, _) = rows.standing
+    (a, _), (b, _) = rows.positions
     return rows.take(np.flatnonzero((a > 1) | (b > 0)))
 
 

@@ -35,7 +35,7 @@ def test_mean_squares_are_those_over_the_rows(kinds):
     at_rows = read_rows(rows, surface)
     assert ground.mean_square(surface) == pytest.approx(np.average(at_rows**2, weights=rows.w))
     stands = ground.mean_squares_by_cell(surface)
-    (a, _), (b, _) = rows.standing
+    (a, _), (b, _) = rows.positions
     here = (a == 1) & (b == 1)
     expected = np.average(at_rows[here] ** 2, weights=rows.w[here])
     assert stands[1, 1] == pytest.approx(expected)

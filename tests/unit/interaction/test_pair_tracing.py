@@ -244,6 +244,6 @@ def test_chunks_add_up_to_the_whole():
     for total in ((parts[0] + parts[1]) + parts[2], parts[2] + (parts[1] + parts[0])):
         np.testing.assert_allclose(total.both[0], whole.both[0], rtol=1e-12)
         np.testing.assert_allclose(total.single[1], whole.single[1], rtol=1e-12, atol=1e-14)
-        np.testing.assert_array_equal(total.stands[0].count, whole.stands[0].count)
+        np.testing.assert_array_equal(total.row_moments[0].count, whole.row_moments[0].count)
         assert (total.weight, total.asked) == (120, whole.asked)
         np.testing.assert_allclose(total.answers.variance, whole.answers.variance, rtol=1e-12)

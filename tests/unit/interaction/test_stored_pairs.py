@@ -106,9 +106,9 @@ def test_an_output_without_one_before_it_is_refused(pairs):
 
 def test_no_more_cells_are_stored_than_are_read_again(monkeypatch):
     axes = (PairAxis(np.linspace(0, 19, 130)),) * 2
-    standing = tuple(axis.locate(x) for axis, x in zip(axes, DIAGONAL.T, strict=True))
+    positions = tuple(axis.locate(x) for axis, x in zip(axes, DIAGONAL.T, strict=True))
     wide = replace(
-        diagonal(), axes=axes, moments=measure_pair(axes, standing, np.zeros((1, 20, 1)))
+        diagonal(), axes=axes, moments=measure_pair(axes, positions, np.zeros((1, 20, 1)))
     )
     with pytest.raises(BadSettingError, match="has 16641 cells, and a file holds up to 16384"):
         store_pairs([wide])

@@ -47,7 +47,7 @@ def test_an_answer_does_not_change_the_model_s_own_array():
 def test_rounding_is_no_randomness_and_a_thousandth_is():
     answer = np.array([[1.0], [-1000.0]])
     check_repeatable(answer, answer * (1 + 1e-7))
-    with pytest.raises(BadPredictionError, match="different answers"):
+    with pytest.raises(BadPredictionError, match="different predictions"):
         check_repeatable(answer, answer * (1 + 1e-3))
 
 
@@ -55,12 +55,12 @@ def test_randomness_of_one_output_is_found_beside_a_large_one():
     steady = np.full(4, 1e9)
     rng = np.random.default_rng(0)
     first, again = (np.column_stack([steady, rng.normal(size=4)]) for _ in range(2))
-    with pytest.raises(BadPredictionError, match="different answers"):
+    with pytest.raises(BadPredictionError, match="different predictions"):
         check_repeatable(first, again)
 
 
 def test_a_list_of_different_lengths_is_a_wrong_shape():
-    with pytest.raises(WrongShapeError, match="a list that is no array"):
+    with pytest.raises(WrongShapeError, match="a list that is not an array"):
         check_answer([np.ones((3, 2)), np.ones((3, 4))], 3)
 
 

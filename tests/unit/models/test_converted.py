@@ -153,7 +153,7 @@ def test_outputs_of_rows_in_files_are_mapped_as_those_in_memory(tmp_path):
 
 
 def test_a_map_that_loses_answers_is_refused_and_the_model_not_blamed():
-    with pytest.raises(BadSettingError, match="of an output turns the model's answer -"):
+    with pytest.raises(BadSettingError, match="of an output turns the prediction -"):
         rhale.explain(lambda rows: rows[:, 0], Z, transform={"y0": np.log})
 
 

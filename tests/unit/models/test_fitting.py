@@ -283,8 +283,8 @@ def test_what_cannot_be_trained_is_refused():
     for estimator, said in [
         (Mean, r"Mean is a class; pass an instance of it: Mean\(\)$"),
         (Fitted, r"Fitted\(\), or a function fit\(rows, target\)"),
-        ("model.pkl", "'model.pkl' is no learner; pass the estimator itself"),
-        (Path("model.pkl"), "is no learner"),
+        ("model.pkl", "'model.pkl' is not a learner; pass the estimator itself"),
+        (Path("model.pkl"), "is not a learner"),
         (Fitted(), "has predict and no fit: .* rhale.refits"),
         (None, "NoneType has no fit and cannot be called"),
         ([Mean()], "list has no fit"),
@@ -444,7 +444,7 @@ def test_parameters_by_row_are_cut_and_others_are_not():
 
 @pytest.mark.parametrize("params", [["sample_weight"], {1: 2}, "weights"])
 def test_parameters_without_names_are_refused(params):
-    with pytest.raises(BadSettingError, match="is no mapping from names to values"):
+    with pytest.raises(BadSettingError, match="is not a mapping from names to values"):
         take_params(params, TAKEN, 4)
 
 
@@ -481,12 +481,12 @@ def test_targets_are_given_back_as_they_are():
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        (None, "target=None: a training needs one value per row"),
-        ("price", "target is no array but str"),
-        (5.0, "target is no array but float"),
-        ({0: 1}, "target is no array but dict"),
-        (np.zeros((4, 1, 1)), "target is no array but ndarray"),
-        ([[1], [2, 3], [4], [5]], "target is no array but list"),
+        (None, "target=None: training needs one value per row"),
+        ("price", "target is not an array but str"),
+        (5.0, "target is not an array but float"),
+        ({0: 1}, "target is not an array but dict"),
+        (np.zeros((4, 1, 1)), "target is not an array but ndarray"),
+        ([[1], [2, 3], [4], [5]], "target is not an array but list"),
         ([1, 2, 3], "target has 3 values, the table has 4 rows"),
         ([1.0, np.nan, 2.0, np.nan], r"target is missing in row 1 \(2 of 4 rows\)"),
         (["a", "b", None, "c"], r"target is missing in row 2 \(1 of 4 rows\)"),

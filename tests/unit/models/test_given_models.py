@@ -57,7 +57,7 @@ def test_columns_are_told_by_name_or_by_number():
 def test_rows_of_each_model_are_asked_for_and_counted():
     with pytest.raises(BadSettingError, match="which rows was each model trained on"):
         require_training_rows(TWO, None, None, 10)
-    with pytest.raises(BadSettingError, match="2 models, and rows of 3 trainings"):
+    with pytest.raises(BadSettingError, match="2 models, and rows of 3 retrainings"):
         require_training_rows(TWO, [[0, 1], [2, 3], [4, 5]], None, 10)
     assert [rows.tolist() for rows in require_training_rows(TWO, [[0, 1], [2]], None, 10)] == [
         [0, 1],

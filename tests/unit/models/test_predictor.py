@@ -63,7 +63,9 @@ def test_a_failing_model_says_how_many_rows_it_was_asked():
         msg = f"cannot do {len(rows)}"
         raise LookupError(msg)
 
-    with pytest.raises(ModelFailedError, match="failed on 32 rows at the first question") as caught:
+    with pytest.raises(
+        ModelFailedError, match="failed on 32 rows on the first test call"
+    ) as caught:
         meet(wrap(broken), chunk())
     assert isinstance(caught.value.__cause__, LookupError)
 

@@ -69,6 +69,20 @@ def test_a_missing_method_is_answered_with_those_that_are_there():
             estimator_model(Classifier(["a", "b"]), response=response)
 
 
+def test_a_regressor_without_a_margin_is_told_of_the_logarithm():
+    linear = pytest.importorskip("sklearn.linear_model").PoissonRegressor()
+    rows = np.random.default_rng(0).uniform(size=(400, 2))
+    linear.fit(rows, np.exp(2 * rows[:, 0]))
+    advice = "PoissonRegressor has no decision_function; it has predict; with a log link"
+    with pytest.raises(UnknownModelError, match=advice) as caught:
+        rhale.explain(linear, rows, response="margin")
+    assert "transform={'prediction': np.log}" in str(caught.value)
+    # and the advice is good: before the link function the model is a straight line
+    fx = rhale.explain(linear, rows, transform={"prediction": np.log})
+    rise = fx["x0"].curve(0.9) - fx["x0"].curve(0.1)
+    assert rise == pytest.approx(0.8 * linear.coef_[0], rel=1e-6)
+
+
 def test_an_unknown_response_is_answered_with_the_known_ones():
     with pytest.raises(BadSettingError, match=r"response='proba'.*predict_proba.*margin"):
         estimator_model(Classifier(["a", "b"]), response="proba")
@@ -112,7 +126,7 @@ def test_an_estimator_can_come_with_a_gradient():
             return 3 * rows[:, 0]
 
     fx = rhale.explain(Line(), X, gradient=lambda rows: np.tile([3.0, 0.0], (len(rows), 1)))
-    assert fx.provenance["local_effects"]["x0"] == "local effects by gradient"
+    assert fx.provenance["local_effects"]["x0"] == "effects measured by the gradient"
     assert fx["x0"].mean == pytest.approx([3.0])
 
 

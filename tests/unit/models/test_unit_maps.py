@@ -88,17 +88,19 @@ def test_numbers_that_are_not_whole_stay_as_they_are():
 
 
 def test_a_function_without_a_way_back_is_refused():
-    with pytest.raises(BadSettingError, match=r"'a' is a function whose way back is not known"):
+    with pytest.raises(BadSettingError, match=r"'a' is a function whose inverse is not known"):
         settle_double(UnitMap("'a'", lambda z: z**3))
 
 
 def test_functions_that_do_not_undo_each_other_are_refused():
-    with pytest.raises(BadSettingError, match=r"'a' does not come back: 0\.1 becomes 1\.10517"):
+    with pytest.raises(
+        BadSettingError, match=r"'a' is not undone by its inverse: 0\.1 becomes 1\.10517"
+    ):
         settle_double(UnitMap("'a'", np.exp, np.exp))
 
 
 def test_what_turns_numbers_into_none_is_refused_with_the_direction():
-    with pytest.raises(BadSettingError, match=r"turns -1 into nan; it goes from the model's units"):
+    with pytest.raises(BadSettingError, match=r"turns -1 into nan; it maps the model's units"):
         settle_double(UnitMap("'a'", np.log, np.exp), np.array([[1.0], [-1.0]]))
 
 

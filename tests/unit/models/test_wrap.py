@@ -86,7 +86,7 @@ def test_an_adapter_is_taken_as_it_is():
     adapter = wrap(lambda rows: 2 * rows.sum(axis=1), gradient=lambda rows: np.full_like(rows, 2.0))
     assert wrap(adapter) is adapter
     fx = rhale.explain(adapter, X)
-    assert fx.provenance["local_effects"]["x0"] == "local effects by gradient"
+    assert fx.provenance["local_effects"]["x0"] == "effects measured by the gradient"
 
 
 def test_an_adapter_has_its_response_already():

@@ -14,7 +14,7 @@ LEVELS = ("north", "south", "west")
 def names(make_levels):
     """Levels in an order that means nothing; their heights are 0, 1 and -2 from the first."""
     made = make_levels(LEVELS, [1.0, -3.0], rows=[40, 10, 20])
-    return replace(made, bin_notes=(Note("order", "levels ordered by similarity"),))
+    return replace(made, bin_notes=(Note("order", "levels are ordered by similarity"),))
 
 
 def test_the_curve_alone_is_the_upper_panel(effect, one):

@@ -163,8 +163,11 @@ REFUSED = [
     (tree(Split(0, "a", 0, None, ("bee",))), "levels of 'a', which has none in this table"),
     (tree(Split(0, "s", 1, 0.5)), "cut 's' as a number, and the column has levels"),
     (tree(Split(0, "m", 9, 5.0, kind="date")), "cut 'm' as a date, and the column has numbers"),
-    (tree(Split(0, "gone", 7, 0.5)), "look at 'gone', which no row of this table has a value of"),
-    (tree(Split(0, "hair", 3, 0.5)), "a column that is not there: there is no feature 'hair'"),
+    (tree(Split(0, "gone", 7, 0.5)), "split by 'gone', of which no row of this table has a value"),
+    (
+        tree(Split(0, "hair", 3, 0.5)),
+        "a splitter of regions is not a column of the table: there is no feature 'hair'",
+    ),
 ]
 
 
@@ -189,7 +192,7 @@ def test_groups_that_were_given_are_not_regions_that_were_found():
         (By("a"), r"By\('a'\) has 300 values or more, and at most 20 groups .*cuts=\[\.\.\.\]"),
         (By("many"), r"By\('many'\) has 26 values or more.* groups=\{'name': \[levels\]\}"),
         (By("gone"), r"By\('gone'\) makes no groups: no row has a value there"),
-        (By("sss"), "a column that is not there: .*Known: 'a', 's'"),
+        (By("sss"), "a splitter of regions is not a column of the table: .*Known: 'a', 's'"),
         (By("hal"), "there is no feature 'hal'; did you mean 'half'"),
         (By("s", cuts=[1]), r"cuts numbers, but the column has levels; unite them with groups="),
         (By("m", cuts=[]), "has 0 cuts; pass 1 to 19 of them"),
@@ -219,7 +222,7 @@ def test_a_level_that_is_pooled_with_others_cannot_be_told_apart():
 
 def test_too_many_groups_are_refused():
     each = {f"group {k}": [f"v{k}"] for k in range(20)}
-    with pytest.raises(BadSettingError, match="has 21 groups; at most 20 can be told apart"):
+    with pytest.raises(BadSettingError, match="has 21 groups; at most 20 are possible"):
         read(By("many", groups=each))  # and all others
 
 

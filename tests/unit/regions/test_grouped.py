@@ -324,5 +324,5 @@ def test_jumps_of_several_divisions_are_kept_apart():
     b = TABLE["b"].to_numpy()
     for total, some in zip(found, (BELOW, ~BELOW, b <= 0.4, b > 0.4), strict=True):
         wanted = summed(base, asker, columns, some).totals[0].sums
-        for name in ("jumps", "near", "stand"):
+        for name in ("jumps", "near", "row_shares"):
             np.testing.assert_array_equal(getattr(total.sums, name), getattr(wanted, name), name)

@@ -75,7 +75,7 @@ def test_partners_come_with_the_largest_share_first(told):
 
 
 def test_who_is_no_partner_is_named(told):
-    with pytest.raises(KeyError, match=r"'x11' is no partner of 'x0'.*did you mean 'x1'"):
+    with pytest.raises(KeyError, match=r"'x11' is not a partner of 'x0'.*did you mean 'x1'"):
         told["x11"]
 
 
@@ -84,11 +84,11 @@ def test_it_prints_as_a_table_with_a_sentence(told):
     assert text[0] == "partners of x0, 2,000 rows"
     assert text[1].split() == ["feature", "share", "part", "p"]
     assert text[2].split() == ["x1", "96", "±", "1", "%", "1.96", "<", "0.0001"]
-    assert text[3].endswith("goes with x1")
-    assert text[4] == "and 1 more that chance may explain"
+    assert text[3].endswith("correlated with x1")
+    assert text[4] == "and 1 more that are not significant"
     assert text[5] == (
-        "96 % of the spread of x0 goes with x1; x2 only because it goes with x1; "
-        "4 % goes with nobody: higher order, or steps"
+        "x1 accounts for 96 % of the spread of x0; x2 only because it is correlated with x1; "
+        "4 % is unexplained (interactions of three or more features, or steps of the model)"
     )
     assert repr(told) == str(told)
 
@@ -96,14 +96,14 @@ def test_it_prints_as_a_table_with_a_sentence(told):
 def test_a_third_partner_is_told_briefly():
     parts = tuple(Partner(name, share, 0.01, 0.0, 1.0) for name, share in (("a", 0.6), ("b", 0.3)))
     told = Partners("x", "y", parts, unexplained=0.1)
-    assert told.sentence.startswith("60 % of the spread of x goes with a; 30 % with b; 10 % ")
+    assert told.sentence.startswith("a accounts for 60 % of the spread of x; b for 30 %; 10 % ")
 
 
 def test_partners_of_a_spread_that_is_none_say_what_differs():
     class Alike(Spreading):
         typical_spread = 0.0
 
-    told = "but curves of rows do not differ: their slopes do"
+    told = "but only the slopes differ between rows, not the curves"
     assert told in MATRIX.tell(0, Alike(), "polars").sentence
     assert told not in MATRIX.tell(0, Spreading(), "polars").sentence
 
@@ -112,8 +112,8 @@ def test_nobody_alone_is_a_sentence():
     none = tuple(Partner(name, 0.004, 0.01, 0.4, 0.1) for name in "ab")
     told = Partners("x", "y", none, unexplained=0.98, rows=9)
     assert str(told) == (
-        "partners of x, 9 rows\nthe spread of x goes with no feature alone; "
-        "98 % goes with nobody: higher order, or steps"
+        "partners of x, 9 rows\nno single feature accounts for the spread of x; "
+        "98 % is unexplained (interactions of three or more features, or steps of the model)"
     )
 
 
@@ -121,7 +121,9 @@ def test_rows_that_do_not_differ_have_no_partners():
     told = replace(MATRIX, share=np.full((2, 4), NAN)).tell(1, Spreading())
     assert len(told) == 0
     assert np.isnan(told.unexplained)
-    assert str(told).endswith("rows do not differ in the effect of x0, or are too few to tell")
+    assert str(told).endswith(
+        "the effect of x0 does not differ between rows, or there are too few rows to tell"
+    )
     assert told.columns()["partner"] == []
 
 

@@ -253,7 +253,7 @@ def test_regions_of_another_table_are_those_that_have_rows_here():
 
 def test_no_more_rows_are_searched_than_was_asked_for():
     few = rhale.explain(one_gate, TABLE, features="a", regions=rhale.Regions(search_rows=150))
-    assert few["a"].regions.why == "too few rows for a check (150)"
+    assert few["a"].regions.why == "there are too few rows to check a split (150)"
     assert len(few.sample_x) == N
     more = rhale.explain(one_gate, TABLE, features="a", regions=rhale.Regions(search_rows=400))
     assert more["a"].regions.splits[0].rows < 250  # half of 400 check

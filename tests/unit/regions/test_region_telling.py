@@ -203,15 +203,15 @@ def test_partners_come_by_what_they_explain():
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("few rows", "too few rows for a check (1,234)"),
-        ("no splitter", "no other feature to split by"),
+        ("few rows", "there are too few rows to check a split (1,234)"),
+        ("no splitter", "there is no other feature to split by"),
         ("alike", "rows hardly differ"),
         ("itself", "the groups are made of this feature itself"),
-        ("nothing found", "no split tells rows apart"),
-        ("not confirmed", "no split holds in rows that the search did not see"),
+        ("nothing found", "no split separates rows with different effects"),
+        ("not confirmed", "no split was confirmed on held-out rows"),
         (
             "too little",
-            "what splits explain in rows that the search did not see is too little to matter",
+            "splitting the rows explains almost none of the spread (checked on held-out rows)",
         ),
         ("", "all rows with a value of this feature are in one region"),
     ],

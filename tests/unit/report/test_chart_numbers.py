@@ -200,7 +200,7 @@ def test_a_line_through_the_points_that_are_sent_is_the_curve_to_what_can_be_see
 
 def test_levels_without_an_order_stand_by_their_effect(make_levels):
     effect = make_levels(["low", "high", "middle"], [3.0, -1.0])
-    free = replace(effect, bin_notes=(Note("order", "levels ordered by similarity"),))
+    free = replace(effect, bin_notes=(Note("order", "levels are ordered by similarity"),))
     assert shape_of(effect).labels == ("low", "high", "middle")
     shape = shape_of(free)
     assert shape.sorted

@@ -403,7 +403,9 @@ def test_a_training_that_fails_is_named_and_the_others_are_kept(rows, target, n_
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_if_all_fail_the_first_reason_is_told(rows, target, n_jobs):
-    with pytest.raises(ModelFailedError, match=r"^3 of 4 trainings .* training 1: Arith.*30 rows"):
+    with pytest.raises(
+        ModelFailedError, match=r"^3 of 4 retrainings .* retraining 1: Arith.*30 rows"
+    ):
         rhale.refit(Grumpy(-99), rows, target, n_refits=4, n_jobs=n_jobs)
 
 
@@ -441,7 +443,7 @@ def test_a_training_with_other_outputs_is_a_failure(rows, target):
 
     rx = rhale.refit(odd, rows, target, train=parts)
     assert [f.number for f in rx.failures] == [2]
-    assert rx.failures[0].reason == "it answers y0, y1, most others y0"
+    assert rx.failures[0].reason == "its outputs are y0, y1, those of most others y0"
 
 
 def test_a_class_without_rows_is_a_failure_that_names_it(rows):
@@ -492,7 +494,7 @@ def test_an_interrupt_in_an_explanation_gives_what_is_done(rows, target):
 
     rx = rhale.refit(learn_to_stop, rows, target, train=halves(4))
     assert rx.n_trainings == 3
-    assert rx.notes[0] == "interrupted: 3 of 4 trainings are done"
+    assert rx.notes[0] == "interrupted: 3 of 4 retrainings are done"
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
@@ -558,13 +560,13 @@ def never(*_):
     ("options", "error", "said"),
     [
         ({"scheme": "halfs"}, BadSettingError, "'halfs' is not known; use one of half-samples"),
-        ({"n_refits": 1}, BadSettingError, "n_refits=1 is not a whole number of 2 or more"),
+        ({"n_refits": 1}, BadSettingError, "n_refits=1: pass a whole number of 2 or more"),
         ({"scheme": "subsamples", "share": 1.5}, BadSettingError, "share=1.5 .* between 0 and 1"),
         ({"scheme": "folds", "share": 0.5}, BadSettingError, "share=0.5 is for scheme='subsamples'"),
         ({"scheme": "folds", "n_refits": 7}, BadSettingError, "n_refits=7 .* folds=5; use n_refits"),
         ({"train": [[0, 1], [N]]}, BadSettingError, f"train 2 names row {N}.* the table has {N}"),
         ({"train": [[0, 1], []]}, BadSettingError, "train 2 has no rows"),
-        ({"train": [[0, 1]]}, BadSettingError, "rows of 1; at least 2 trainings"),
+        ({"train": [[0, 1]]}, BadSettingError, "rows of 1; at least 2 retrainings"),
         ({"feature": "age"}, BadSettingError, "no argument 'feature'; did you mean 'features'"),
         ({"checkpoints": "x"}, BadSettingError, "'checkpoints'; did you mean 'checkpoint'"),
         ({"gradient": len}, BadSettingError, "refit has no argument 'gradient'"),
@@ -575,17 +577,17 @@ def never(*_):
         ({"features": [("age", "bmi")]}, BadSettingError, r"\('age', 'bmi'\); name them in pairs="),
         ({"features": ["price"]}, BadSettingError, "features= names 'price', which is the target"),
         ({"columns": ["age", "price"]}, BadSettingError, "columns= names 'price', which is the tar"),
-        ({"weights": "worht"}, UnknownFeatureError, "weights='worht' is no column .* 'worth'"),
-        ({"groups": "whom"}, UnknownFeatureError, "groups='whom' is no column .* mean 'who'"),
+        ({"weights": "worht"}, UnknownFeatureError, "weights='worht' is not a column .* 'worth'"),
+        ({"groups": "whom"}, UnknownFeatureError, "groups='whom' is not a column .* mean 'who'"),
         ({"groups": [1, 2]}, BadTableError, f"groups: labels of shape .2,. for a table of {N} rows"),
         ({"weights": [1, 2]}, BadTableError, f"weights have shape .2,., the table has {N} rows"),
-        ({"pairs": 3}, BadSettingError, "pairs=3 would be other pairs in every training; name them"),
+        ({"pairs": 3}, BadSettingError, "pairs=3 would choose other pairs in every retraining; name them"),
         ({"pairs": "alle"}, BadSettingError, "pairs='alle' is not understood"),
         ({"pairs": [("age", "wage")]}, UnknownFeatureError, "no feature 'wage'; did you mean 'age'"),
-        ({"n_jobs": 0}, BadSettingError, "n_jobs=0 is no number of threads"),
+        ({"n_jobs": 0}, BadSettingError, "n_jobs=0 is not a number of threads"),
         ({"method": "shap"}, BadSettingError, "method='shap' is not known"),
         ({"regions": rhale.By("sex")}, BadSettingError, "sex"),
-        ({"fit_params": [1]}, BadSettingError, r"fit_params=\[1\] is no mapping"),
+        ({"fit_params": [1]}, BadSettingError, r"fit_params=\[1\] is not a mapping"),
     ],
 )  # fmt: skip
 def test_a_wrong_question_is_refused_before_anything_is_trained(frame, options, error, said):
@@ -596,7 +598,7 @@ def test_a_wrong_question_is_refused_before_anything_is_trained(frame, options, 
 @pytest.mark.parametrize(
     ("learned", "error", "said"),
     [
-        ("prise", UnknownFeatureError, "target='prise' is no column .* did you mean 'price'"),
+        ("prise", UnknownFeatureError, "target='prise' is not a column .* did you mean 'price'"),
         (None, BadTableError, "target=None"),
         (np.arange(N - 1), BadTableError, f"target has {N - 1} values, the table has {N} rows"),
         (np.zeros(N), BadTableError, "nothing to learn"),
@@ -636,7 +638,7 @@ def test_what_no_training_answers_is_not_tried_again(rows, target):
     ("options", "said"),
     [
         ({}, "which rows was each model trained on. Give train="),
-        ({"train": [[0], [1], [2]]}, "there are 2 models, and rows of 3 trainings"),
+        ({"train": [[0], [1], [2]]}, "there are 2 models, and rows of 3 retrainings"),
         ({"train": [[0], [N]]}, f"train 2 names row {N}, its largest, and the table has {N}"),
         ({"test": [[0], []]}, "test 2 has no rows"),
         (
@@ -656,12 +658,12 @@ def test_rows_of_models_that_do_not_fit_are_refused(rows, options, said):
 @pytest.mark.parametrize(
     ("models", "said"),
     [
-        ([], "0 models were given, which tell nothing"),
+        ([], "0 models were given, too few to compare"),
         ([np.sum], "1 models were given"),
         (LinearRegression(), r"models=LinearRegression\(\) is one model; give a list"),
         (RandomForestRegressor(), "is one model"),
-        ("models.pkl", "is no sequence of models"),
-        (3, "models=3 is no sequence of models"),
+        ("models.pkl", "is not a sequence of models"),
+        (3, "models=3 is not a sequence of models"),
         (
             {"test_score": [1.0]},
             "dict of 'test_score' without 'estimator'; .*return_estimator=True",
@@ -686,7 +688,7 @@ def test_models_of_other_columns_are_refused_by_both_names(frame):
 
 def test_models_with_other_outputs_are_refused_by_both(rows):
     models = [lambda z: z[:, 0], lambda z: z[:, 1], lambda z: z[:, :2]]
-    with pytest.raises(BadSettingError, match=r"model 1 answers y0, model 3 y0, y1; .* output="):
+    with pytest.raises(BadSettingError, match=r"model 1 returns y0, model 3 y0, y1; .* output="):
         rhale.refits(models, rows, scheme="independent")
 
 
@@ -718,7 +720,7 @@ def test_an_own_model_of_another_kind_is_refused_after_one_training(rows, target
         tried.append(len(y))
         return learn(x, y)
 
-    with pytest.raises(BadSettingError, match="model= answers True, and the trainings y0"):
+    with pytest.raises(BadSettingError, match="model= returns True, and the retrained models y0"):
         rhale.refit(count, rows, target, model=own)
     assert len(tried) == 1
 
@@ -728,14 +730,14 @@ def test_an_own_model_of_another_kind_is_refused_after_one_training(rows, target
 
 def test_few_trainings_are_noted(rows, target):
     few = rhale.refit(learn, rows, target, n_refits=8)
-    assert "8 trainings tell little about how trainings differ; 20 are usual" in few.notes
+    assert "8 retrainings are too few for a reliable interval; 20 are usual" in few.notes
     assert rhale.refit(learn, rows, target, n_refits=10).notes == ()
 
 
 def test_the_same_rows_in_all_trainings_are_noted(rows):
     models = [lambda z, k=k: k * z[:, 0] for k in (1.0, 1.1)]
     rx = rhale.refits(models, rows, train=[np.arange(N)] * 2)
-    assert any("all trainings had the same rows" in note for note in rx.notes)
+    assert any("all retrainings used the same rows" in note for note in rx.notes)
 
 
 # --- tables that are not in memory ------------------------------------------------------------------------
@@ -772,8 +774,8 @@ def test_all_pairs_of_a_black_box_are_priced_once(rows, caplog):
     assert np.ptp(rx.pairs[0].strengths) < 1e-9
     assert rx.pairs[1].strength == 0
     assert [r.getMessage() for r in caplog.records] == [
-        "pairs='all' asks the model about 4 x 3 pairs x 60 rows = 720 rows",
-        "and as much for each of 6 trainings",
+        "pairs='all' evaluates the model on 4 x 3 pairs x 60 rows = 720 rows",
+        "and as much for each of 6 retrainings",
     ]
 
 
@@ -883,7 +885,7 @@ def test_a_model_of_other_columns_is_no_model_to_compare_with():
     table, models, parts = fitted_halves()
     own = LinearRegression().fit(table[["b", "a"]], table["a"])
     with pytest.raises(
-        BadSettingError, match="model= was fitted on b, a, and the trainings on a, b"
+        BadSettingError, match="model= was fitted on b, a, and the retrained models on a, b"
     ):
         rhale.refits(models, table, train=parts, model=own)
 

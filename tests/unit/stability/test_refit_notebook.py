@@ -23,7 +23,7 @@ def test_what_comes_back_is_first_with_its_numbers():
 def test_notes_and_failures_are_below():
     html = with_pairs(straight())._repr_html_()
     assert "<p>training 3 failed: it &lt;b&gt;broke&lt;/b&gt;</p>" in html
-    assert "<p>6 trainings tell little" in html
+    assert "<p>6 retrainings are too few" in html
 
 
 def test_several_outputs_are_named():

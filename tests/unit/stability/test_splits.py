@@ -28,14 +28,17 @@ def test_a_scheme_has_its_usual_settings():
         ({"name": "quarters"}, "'quarters' is not known; use one of half-samples, subsamples, fo"),
         ({"name": None}, "None is not known"),
         ({"name": ["folds"]}, "is not known"),
-        ({"n_refits": 1}, "n_refits=1 is not a whole number of 2 or more"),
-        ({"n_refits": True}, "n_refits=True is not"),
-        ({"n_refits": 20.0}, "n_refits=20.0 is not"),
-        ({"folds": 1}, "folds=1 is not"),
-        ({"folds": False}, "folds=False is not"),
-        ({"folds": "5"}, "folds='5' is not"),
+        (
+            {"n_refits": 1},
+            "n_refits=1: pass a whole number of 2 or more, because retrained models are compared",
+        ),
+        ({"n_refits": True}, "n_refits=True: pass"),
+        ({"n_refits": 20.0}, "n_refits=20.0: pass"),
+        ({"folds": 1}, "folds=1: pass a whole number of 2 or more, because one is left out"),
+        ({"folds": False}, "folds=False: pass"),
+        ({"folds": "5"}, "folds='5': pass"),
         ({"share": 0.5}, "share=0.5 is for scheme='subsamples'"),
-        ({"name": "folds", "share": 0.5}, "folds have no share"),
+        ({"name": "folds", "share": 0.5}, "folds have none"),
         ({"name": "subsamples", "share": 0.0}, "share=0.0 is not a share"),
         ({"name": "subsamples", "share": 1}, "share=1 is not a share"),
         ({"name": "subsamples", "share": True}, "share=True is not a share"),
@@ -51,7 +54,7 @@ def test_settings_that_make_no_sense_are_refused(fields, said):
 
 @pytest.mark.parametrize("name", ["half-samples", "subsamples", "folds", "bootstraps"])
 def test_too_few_rows_are_refused(name):
-    with pytest.raises(BadSettingError, match=f"{name} were asked for, and the table has 3 rows"):
+    with pytest.raises(BadSettingError, match=f"{name} were requested, and the table has 3 rows"):
         Scheme(name, n_refits=5).draw(3)
     with pytest.raises(BadSettingError, match="has 2 groups"):
         Scheme(name, n_refits=5).draw(10, groups=[0, 1] * 5)
@@ -264,9 +267,9 @@ def test_the_indices_of_cross_validation_are_read():
     ("train", "test", "said"),
     [
         (None, None, "neither train nor test was given"),
-        ("rows", None, "train is no sequence but str"),
-        (3, None, "train is no sequence but int"),
-        (iter([[0], [1]]), None, "train is no sequence but list_iterator"),
+        ("rows", None, "train is not a sequence but str"),
+        (3, None, "train is not a sequence but int"),
+        (iter([[0], [1]]), None, "train is not a sequence but list_iterator"),
         (None, {"train": [], "test": []}, r"test is a mapping; .* pass test=indices\['test'\]"),
         ([0, 1, 2], None, r"train holds single values \(\[0, 1, 2\]\); give one array"),
         (np.array([0, 1, 2]), None, "train holds single values"),
@@ -286,12 +289,12 @@ def test_the_indices_of_cross_validation_are_read():
         (
             [[0, 1], [[0, 1], [2, 3]]],
             None,
-            r"train 2 is no list of rows but list of shape \(2, 2\)",
+            r"train 2 is not a list of rows but list of shape \(2, 2\)",
         ),
-        ([[0, 1], ([0], [1, 2])], None, "train 2 is no list of rows but tuple"),
-        ([[0, 1], "ab"], None, "train 2 is no list of rows but str"),
+        ([[0, 1], ([0], [1, 2])], None, "train 2 is not a list of rows but tuple"),
+        ([[0, 1], "ab"], None, "train 2 is not a list of rows but str"),
         (None, [[0], [0, 1, 2, 3]], "test 2 has all 4 rows, which leaves none to train on"),
-        ([[0], [1]], [[1], [0], [2]], "train has the rows of 2 trainings, test of 3"),
+        ([[0], [1]], [[1], [0], [2]], "train has the rows of 2 retrainings, test of 3"),
         (
             [[0], [1, 2, 3]],
             [[1], [3, 2, 2]],

@@ -159,7 +159,7 @@ def kind_of_table(file: RegularFile, path: str) -> str:
     if name.endswith(BINARY_TABLE_SUFFIXES):
         msg = f"{path} is named as a table, but its content is none: it may be damaged"
         raise BadTableError(msg)
-    msg = f"{path} is no table that rhale reads; it reads {TABLE_FORMATS}"
+    msg = f"{path} is not a table that rhale reads; it reads {TABLE_FORMATS}"
     raise BadTableError(msg)
 
 
@@ -279,7 +279,7 @@ def stamp_of_fragment(fragment: Any) -> Stamp:
     with naming_file(fragment.path, "part of a dataset"):
         found = fragment.filesystem.get_file_info(fragment.path)
     if found.type.name not in ("File", "NotFound"):
-        msg = f"{fragment.path} is no regular file; leave it out of the dataset"
+        msg = f"{fragment.path} is not a regular file; leave it out of the dataset"
         raise BadTableError(msg)
     size, time = found.size, found.mtime_ns
     return -1 if size is None else size, -1 if time is None else time

@@ -540,7 +540,7 @@ def _offer_limits(unbinned: Unbinned) -> BinningCandidates:
     grid = pooled.grid
     if partition.closed != grid.closed:
         msg = (
-            f"the cells of {name!r} are closed on the {grid.closed}, the bins asked for on "
+            f"the cells of {name!r} are closed on the {grid.closed}, the requested bins on "
             f"the {partition.closed}; explain the model again with these bins"
         )
         raise BadSettingError(msg)
@@ -594,11 +594,11 @@ def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[Note
     shift = np.abs(grid.edges[found] - wanted)
     place = np.unique(found)
     if place.size < 2:
-        msg = f"the bins asked for lie outside the cells [{grid.edges[0]:g}, {grid.edges[-1]:g}]"
+        msg = f"the requested bins lie outside the cells [{grid.edges[0]:g}, {grid.edges[-1]:g}]"
         raise BadSettingError(msg)
     n_moved = int(np.sum(shift > 1e-9 * span))
     if not n_moved:
         return place, ()
     farthest = f"{shift.max():.3g}"
-    text = f"{n_moved} of {wanted.size} limits moved to limits of cells, by at most {farthest}"
+    text = f"{n_moved} of {wanted.size} limits moved to the nearest limits of cells, by at most {farthest}"
     return place, (Note(MOVED_LIMITS, text),)

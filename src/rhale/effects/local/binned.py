@@ -51,8 +51,8 @@ from rhale.stats.arrays import FloatArray
 AnyEffect = TypeVar("AnyEffect", bound=Effect | LevelEffect)
 NOT_MOVED = Note(
     "spread",
-    "the model refuses rows with other values of this feature: the spread adds up the deviations "
-    "of the bins, as if rows differed one way",
+    "the model refuses rows with other values of this feature: the spread is computed from the "
+    "deviations in the bins, as if each row deviated in the same direction in all bins",
 )
 MIN_REGION_ROWS = 2  # of a region: one row has no spread
 
@@ -323,7 +323,9 @@ def choose_cells(
     notes: tuple[Note, ...] = ()
     if isinstance(partitions[0], Quantile) and not feature.is_complete:
         n_rows = f"{feature.axis.values.size:,}"
-        notes = (Note("sample", f"quantile limits from a sample with {n_rows} distinct values"),)
+        notes = (
+            Note("sample", f"the quantile limits come from a sample with {n_rows} distinct values"),
+        )
     given = tuple(isinstance(partition, Edges) for partition in partitions)
     if settings.method != "ale":
         grid = fine_grid(feature.axis, np.concatenate(offered), closed)

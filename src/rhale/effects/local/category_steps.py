@@ -179,7 +179,7 @@ def describe_empty(
         share = f"{100 * float(weight[some].sum() / weight[level >= 0].sum()):.2g} %"
         end = f"{share} of the rows are not moved there"
         if whole:
-            end = f"{share} of the rows are moved there all the same, as too few others are left"
+            end = f"{share} of the rows are moved there all the same, because too few other rows are left"
         notes.append(Note(EMPTY_COMBINATIONS_NOTE, f"{who} {shown}{more}: {end}"))
     return tuple(notes)
 
@@ -313,7 +313,7 @@ class LevelDifferences:
         unknown = [made.levels[k] for k in np.flatnonzero(made.count == 0)]
         if not unknown:
             return made
-        text = f"no row on either side of {len(unknown)} steps (after {unknown[0]!r}): flat there"
+        text = f"{len(unknown)} steps have no row on either side (after {unknown[0]!r}): the curve is flat there"
         return replace(made, bin_notes=(*made.bin_notes, Note("empty steps", text)))
 
     def in_region(self, axis: FeatureAxis) -> LevelDifferences:  # noqa: ARG002 - levels stay
@@ -337,7 +337,9 @@ class LevelDifferences:
         has_pooled = any(name.rstrip(" ") == others for name in levels.names[some])
         bin_notes = self.feature.notes
         if not levels.has_order and context.survey.n_rows > self.nearby.n_rows:
-            text = f"spread of the levels from {self.nearby.n_rows:,} rows moved to every level"
+            text = (
+                f"the spread is measured on {self.nearby.n_rows:,} rows, each moved to every level"
+            )
             bin_notes += (Note("sample", text),)
         # Local effects of the sampled rows, at the middles of the steps.
         n_outputs = len(context.outputs)

@@ -125,14 +125,16 @@ MEAN_LEAST, WIDE_LEAST = 1 / 5, 1 / 2  # of the share, at the ends of the axis
 STEPPED_LIMITS = 100  # bins of steps hold a twentieth of the rows: more limits are of no use
 MOST_SUMS = 2**22  # numbers that are added up
 MIN_CELLS_PER_FEATURE = 100
-BY_GRADIENT = Note("gradient", "local effects by gradient")
-OVER_BINS = Note("secants over bins", "secants over the row's own bin")
-BY_STEPS = Note("steps", "steps between neighbouring levels")
+BY_GRADIENT = Note("gradient", "effects measured by the gradient")
+OVER_BINS = Note(
+    "secants over bins", "effects measured by finite differences over the bin of each row"
+)
+BY_STEPS = Note("steps", "effects measured by steps between neighbouring levels")
 USUAL_WAYS = (BY_GRADIENT, OVER_BINS)  # not worth a note
 FLAT_GRADIENT = Note(
     "gradient",
-    "local effects by gradient, which is zero although predictions change with this "
-    "feature (steps?): local='secant' measures that",
+    "effects measured by the gradient, which is zero although predictions change with this "
+    "feature (probably in steps): try local='secant'",
 )
 
 
@@ -280,7 +282,7 @@ def choose_sources(
     adapter = model.predictor.adapter
     if settings.wants_gradient and not adapter.is_differentiable:
         msg = (
-            f"a gradient was asked for, but this {adapter.kind} has none; pass "
+            f"a gradient was requested, but this {adapter.kind} has none; pass "
             "gradient=, or use local='auto' or 'secant' (method='rhale' or 'ale')"
         )
         raise NotDifferentiableError(msg)
@@ -312,9 +314,13 @@ def choose_sources(
                 masses,
             )
         secants.append(secant)
-        kind = "smooth" if is_smooth else "stepped"
-        whole = ", and end at whole numbers" if f.whole else ""
-        text = f"{why}secants ({kind}): windows hold {share:.3g} of the rows{whole}"
+        whole = ", between whole numbers" if f.whole else ""
+        stepped = ", because predictions seem to change in steps"
+        reason = "" if is_smooth or settings.window else stepped
+        text = (
+            f"{why}effects measured by finite differences over the nearest {100 * share:.3g} % of "
+            f"rows{whole}{reason}"
+        )
         ways.append(Note("secants", text + describe_point_masses(f, masses)))
     return secants, ways, asked + more
 
@@ -351,7 +357,7 @@ def judge_gradient(
         raise BadEffectsError(msg)
     notes = dict.fromkeys(flat, FLAT_GRADIENT)
     for one in wrong:  # which the user wants all the same
-        text = f"local effects by gradient, as was asked for, although {one}"
+        text = f"effects measured by the gradient, as requested, although {one}"
         notes[one.feature] = Note("gradient", text)
     return "", [notes.get(f.name, BY_GRADIENT) for f in features], asked + more
 

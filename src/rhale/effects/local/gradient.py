@@ -78,7 +78,7 @@ class Disagreement:
         low, high = self.between
         return (
             f"the gradient of {self.output!r} along {self.feature!r} is {self.slope:.4g} in row "
-            f"{self.row}, where predictions change by {self.difference:.4g} per unit (asked at "
+            f"{self.row}, where predictions change by {self.difference:.4g} per unit (evaluated at "
             f"{low} and {high}); {self.n_wrong} of {self.n_clear} such rows disagree"
         )
 

@@ -580,7 +580,7 @@ def note_constant(feature: Feature, *, is_traced: bool = False) -> Note:
     """Say that a feature has one value or one level; `is_traced` if the model saw other values."""
     if feature.levels is None:
         shown = format_axis_value(feature.axis.low, feature.axis_kind)
-        so = "so the rest of the curve is away from all rows" if is_traced else NO_EFFECT
+        so = "so the rest of the curve is extrapolated" if is_traced else NO_EFFECT
         return Note("constant", f"constant: always {shown}, {so}")
     if feature.levels.pooled_names:
         n_levels = len(feature.levels.pooled_names)

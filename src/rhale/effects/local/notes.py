@@ -18,7 +18,7 @@ from rhale.output.text import shorten_name
 from rhale.output.times import AxisKind, format_axis_value, write_short
 from rhale.stats.arrays import FloatArray, correlate, rank_values
 
-MISSING_POINT = ": they are no part of the curve, 'missing' is a point of its own"
+MISSING_POINT = ": they are not part of the curve, and are shown separately as 'missing'"
 MAX_MODEL_REASON_LETTERS = 100
 EXPLAINED_VARIANCE_NOTE, IMPLAUSIBLE = "explained variance", "implausible"
 NOTE_ROUNDING = 1e-9  # of the deviation of the predictions
@@ -27,15 +27,15 @@ ENOUGH_EXPLAINED_VARIANCE = (
 )
 MAX_NAMED_IN_NOTE = 3  # outputs, or gaps
 ACROSS = (
-    "is straight, and rises or falls as the predictions of the nearest rows do when they are moved "
-    "from one end to the other"
+    "is a straight line, whose change is that of the predictions of the nearest rows when they are "
+    "moved from one end to the other"
 )
 OVER_BIN = (
-    "is that of the bins: rows of one around it are moved from end to end, and bins without rows "
-    "are interpolated"
+    "comes from the bins: rows of a bin around it are moved from one end of the bin to the other, "
+    "and bins without rows are interpolated"
 )
-BY_JUMPS = "has the jumps of the trees, as they are for the nearest rows"
-ON_NEIGHBOURS = "rests on its neighbours"
+BY_JUMPS = "follows the jumps of the trees for the nearest rows"
+ON_NEIGHBOURS = "relies on the rows on both sides"
 FEW_ROWS_JUMP_NOTE = "few rows jump"
 AGREE = 0.5  # correlation of two halves: below it, their noise is larger than what they share
 
@@ -58,7 +58,8 @@ def without_point(why: str) -> str:
         else line[: MAX_MODEL_REASON_LETTERS - 1] + "…"
     )
     return (
-        f" and are no part of the curve; without its value the model answers no other row ({line})"
+        " and are not part of the curve; there is no effect of 'missing', because the model fails "
+        f"where this value is removed from other rows ({line})"
     )
 
 
@@ -82,9 +83,9 @@ def describe_implausible(
         name = shorten_name(effect.captions.feature(effect.name))
         if effect.importance_error > deviation > 0:
             text = (
-                f"importance of {name} is not known: its error ({write_number(effect.importance_error, 3)}) "
-                f"exceeds the deviation of all predictions ({write_number(deviation, 3)}); a few "
-                "rows far from the others may be all that tells it"
+                f"the importance of {name} is unknown: its error ({write_number(effect.importance_error, 3)}) "
+                f"exceeds the standard deviation of all predictions ({write_number(deviation, 3)}); "
+                "it may depend on a few rows far from the others"
             )
             notes.append(Note(IMPLAUSIBLE, text))
         sizes = {
@@ -94,10 +95,10 @@ def describe_implausible(
         for word, (size, error) in sizes.items():
             if size - 2 * np.nan_to_num(error) > deviation * (1 + NOTE_ROUNDING):
                 text = (
-                    f"{word} of {name} ({write_number(size, 3)}) exceeds the deviation of all "
-                    f"predictions ({write_number(deviation, 3)}): it moves together with other "
-                    f"features{name_partner(effects, place, values, weight)}, whose effects take "
-                    "some of it back, or the rows are too few there"
+                    f"the {word} of {name} ({write_number(size, 3)}) exceeds the standard deviation "
+                    f"of all predictions ({write_number(deviation, 3)}): this feature is correlated "
+                    f"with other features{name_partner(effects, place, values, weight)}, whose "
+                    "effects partly cancel its effect, or there are too few rows"
                 )
                 notes.append(Note(IMPLAUSIBLE, text))
         if not is_probability:
@@ -106,9 +107,9 @@ def describe_implausible(
         span = float(np.nanmax(heights, initial=0.0) - np.nanmin(heights, initial=0.0))
         if span > 1 + NOTE_ROUNDING:
             text = (
-                f"the curve of {name} spans {write_number(span, 3)}, and predictions lie between 0 "
-                "and 1: it moves together with other features"
-                f"{name_partner(effects, place, values, weight)}, whose effects take some of it back"
+                f"the curve of {name} spans {write_number(span, 3)}, although predictions lie between "
+                "0 and 1: this feature is correlated with other features"
+                f"{name_partner(effects, place, values, weight)}, whose effects partly cancel its effect"
             )
             notes.append(Note(IMPLAUSIBLE, text))
     return tuple(notes)
@@ -133,7 +134,7 @@ def describe_curves(survey: Survey, last_key: np.uint64, n_kept: int) -> tuple[N
     """Say that the curves of some rows only are kept, if so."""
     if last_key == np.iinfo(np.uint64).max:
         return ()
-    text = f"single curves of {n_kept:,} of {survey.n_rows:,} rows are kept; averages use all"
+    text = f"the curves of {n_kept:,} of {survey.n_rows:,} rows are kept; averages use all rows"
     return (Note("sample", text),)
 
 
@@ -158,19 +159,20 @@ def describe_explained(
             if len(low) > MAX_NAMED_IN_NOTE
             else ""
         )
-    causes = ["interactions (large spread)"]
+    causes = ["interactions (then the spread is large)"]
     if "gradient" in ways:
-        causes.append('jumps the gradient cannot see (try local="secant")')
+        causes.append("jumps that the gradient cannot see (try local='secant')")
     if not {"gradient", "secants", "secants over bins"}.isdisjoint(ways):
-        causes.append("very fine oscillation")
+        causes.append("oscillation finer than the windows or bins")
+    reasons = "reason is" if len(causes) == 1 else "reasons are"
     text = (
-        f"the sum of the curves explains {found} of the variance of the predictions: the curves miss "
-        f"a lot. Usual reasons: {', '.join(causes)}"
+        f"the sum of the curves explains {found} of the variance of the predictions. The usual "
+        f"{reasons} " + " and ".join(filter(None, [", ".join(causes[:-1]), causes[-1]]))
     )
     if round(100 * min(low.values())) < 0:
         text += (
-            ". Below zero, the curves of correlated features may add up to more than the model, or "
-            "curves may be wrong"
+            ". A share below zero means that curves of correlated features add up to more than the "
+            "model, or that curves are wrong"
         )
     return (Note(EXPLAINED_VARIANCE_NOTE, text),)
 
@@ -193,8 +195,8 @@ def describe_ends(
         return ()
     low, high = (format_axis_value(v, kind) for v in ends)
     text = (
-        f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}]; they are asked about, too, "
-        "and count at the nearest end where the curve is centred"
+        f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}]; the model is evaluated on "
+        "them, too, and they count at the nearest end when the curve is centred"
     )
     return (Note("outside", text),)
 
@@ -207,8 +209,8 @@ def describe_gaps(feature: Feature, how: str = ON_NEIGHBOURS) -> tuple[Note, ...
     widest = np.sort(np.argsort(gaps[:, 0] - gaps[:, 1], kind="stable")[:MAX_NAMED_IN_NOTE])
     shown = ", ".join(f"{write_short(a, kind)} and {write_short(b, kind)}" for a, b in gaps[widest])
     more = len(gaps) - widest.size
-    shown += f", and in {more} narrower stretches" if more else ""
-    return (Note("gap", f"no rows between {shown}: the curve there {how}"),)
+    shown += f", and in {more} narrower gaps" if more else ""
+    return (Note("gap", f"there are no rows between {shown}: the curve there {how}"),)
 
 
 def describe_point_masses(feature: Feature, point_masses: PointMasses) -> str:
@@ -216,16 +218,19 @@ def describe_point_masses(feature: Feature, point_masses: PointMasses) -> str:
     if not point_masses.values.size:
         return ""
     shown = ", ".join(write_short(value, feature.axis_kind) for value in point_masses.values)
-    return f", none of them across {shown}, where many rows stand"
+    common = "a very common value" if point_masses.values.size == 1 else "very common values"
+    return f"; never across {shown}, {common}"
 
 
 def describe_places(places: JumpCells, n_cuts: int, share: float) -> tuple[Note, ...]:
     """Say over which rows jumps are averaged, and whether close ones are taken together."""
-    text = f"jumps at the thresholds of the trees, each the mean over {share:.2g} of the rows"
+    text = f"exact tree jumps, averaged over the nearest {100 * share:.2g} % of rows"
     if not places.is_merged:
         return (Note("jumps", text),)
-    merged = f"{n_cuts:,} thresholds are too many: close ones are taken together at "
-    return Note("jumps", text), Note("merged jumps", f"{merged}{places.n_cells:,} places")
+    merged = (
+        f"{n_cuts:,} thresholds are too many: close ones are merged to {places.n_cells:,} places"
+    )
+    return Note("jumps", text), Note("merged jumps", merged)
 
 
 def describe_noisy_jumps(correlation: float) -> tuple[Note, ...]:
@@ -233,8 +238,8 @@ def describe_noisy_jumps(correlation: float) -> tuple[Note, ...]:
     if correlation >= AGREE:
         return ()
     text = (
-        "single jumps of this curve are noise: most are made by three rows or fewer, and two halves "
-        "of the rows do not agree about them. The trees are deeper than the rows can carry, or few "
-        "rows react to this feature; smooth=True evens such jumps out"
+        "single jumps of this curve are noise: most come from three rows or fewer, and two halves "
+        "of the rows disagree about them. The trees are too deep for so few rows, or few rows react "
+        "to this feature; smooth=True smooths such jumps out"
     )
     return (Note(FEW_ROWS_JUMP_NOTE, text),)

@@ -37,7 +37,8 @@ MAX_RESULT_SAMPLE_ROWS = 2_000
 OUTPUT = "y0"
 ADDED_UP = Note(
     "spread",
-    "no model to ask: the spread adds up the deviations of the bins, as if rows differed one way",
+    "there is no model to evaluate: the spread is computed from the deviations in the bins, as if "
+    "each row deviated in the same direction in all bins",
 )
 CAPTIONS = Captions(outputs={OUTPUT: "prediction"})
 

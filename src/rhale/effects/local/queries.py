@@ -33,7 +33,7 @@ class BatchedModel:
     names: tuple[str, ...]  # column names, for messages
     batch_rows: int  # rows in one call, at most; a chunk may hold several batches
     n_threads: int = 1  # chunks that may be asked about at a time in this process
-    n_met: int = 0  # rows that it was asked about at first, to know it
+    n_probed: int = 0  # rows that it was asked about at first, to know it
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ class BatchedModel:
             cause = error.__cause__
             return f"{type(cause).__name__}: {cause}" if cause is not None else str(error)
         except BadPredictionError:
-            return "its answer is no finite number"
+            return "its prediction is not a finite number"
         return None
 
 

@@ -180,9 +180,9 @@ class JumpEffects:
         if not abs(of_all - of_nearest) >= MOVED * found.importance() > 0:
             return ()
         text = (
-            f"importance depends on how the axis is cut: {write_number(of_all, 3)} where all rows "
-            f"near a threshold are averaged, {write_number(of_nearest, 3)} where only the nearest "
-            "quarter of them is; its error counts the difference"
+            "the importance depends on how many rows are averaged at a threshold: it is "
+            f"{write_number(of_all, 3)} with all rows near it, and {write_number(of_nearest, 3)} with "
+            "the nearest quarter of them; its error includes this difference"
         )
         return (Note("cuts", text),)
 

@@ -171,11 +171,11 @@ class Checkpoint:
         first = self._read(path, {"answers": np.ndarray})["answers"]
         advice = "this is another model; name another folder, or remove this one to begin anew"
         if first.ndim != 2 or first.dtype.kind != "f":
-            raise self.damaged(PREDICTIONS_FILE, "it holds no answers of a model")
+            raise self.damaged(PREDICTIONS_FILE, "it holds no predictions of a model")
         if first.shape != predictions.shape:
             was, now = (f"{len(a)} rows with {a.shape[1]}" for a in (first, predictions))
             msg = (
-                f"the model answers {now} outputs, it was {was} when the run in {self._folder} "
+                f"the model returns {now} outputs, it returned {was} when the run in {self._folder} "
                 f"began: {advice}"
             )
             raise CheckpointError(msg)
@@ -184,7 +184,7 @@ class Checkpoint:
         if differs.any():
             at = tuple(np.argwhere(differs)[0])
             msg = (
-                f"the model's answer to a row is {predictions[at]:.6g}, it was {first[at]:.6g} "
+                f"the prediction of a row is {predictions[at]:.6g}, it was {first[at]:.6g} "
                 f"when the run in {self._folder} began: {advice}"
             )
             raise CheckpointError(msg)
@@ -306,7 +306,9 @@ def _open_own(path: Path, flags: int) -> int:
     if stat.S_ISREG(found.st_mode) and is_own:
         return place
     os.close(place)
-    what = "it belongs to another user" if stat.S_ISREG(found.st_mode) else "it is no regular file"
+    what = (
+        "it belongs to another user" if stat.S_ISREG(found.st_mode) else "it is not a regular file"
+    )
     raise OSError(errno.EPERM, f"{what}; name another folder, or remove this one", str(path))
 
 

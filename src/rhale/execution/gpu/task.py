@@ -152,7 +152,7 @@ class DeviceTask:
         size = max(1, SLAB_NUMBERS // (len(predictor.chosen) * rows.shape[1]))
         for start in range(0, chunk.n_rows, size):
             part = rows[start : start + size]
-            with wrap_model_errors(len(part), "asked for its gradient"):
+            with wrap_model_errors(len(part), "when computing its gradient"):
                 answer, slopes = predictor.adapter.differentiate(part, predictor.chosen)
             answer = answer.reshape(len(part), -1)
             if answer.shape[1] != predictor.n_all:

@@ -190,11 +190,11 @@ def files_beside(place: Path) -> list[str]:
 
 
 def require_file(place: Path) -> None:
-    """Refuse what is no regular file: a pipe, for one, would be waited for."""
+    """Refuse what is not a regular file: a pipe, for one, would be waited for."""
     if place.is_file():
         return
     hint = "; it is a folder" if place.is_dir() else ""
-    hint = "; it is no regular file" if place.exists() and not hint else hint
+    hint = "; it is not a regular file" if place.exists() and not hint else hint
     msg = f"there is no model file {str(place)!r}{hint}; give the path of a saved model"
     raise BadFileError(msg)
 

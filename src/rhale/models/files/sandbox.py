@@ -47,9 +47,7 @@ Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 Hear = Callable[[dict[str, Any]], None]
 MAX_SECONDS = 86_400.0  # of a call in Python; the command has an option
-INTERRUPTED_REFIT_MESSAGE = (
-    "interrupted; trainings that are done are kept, Ctrl-C again ends at once"
-)
+INTERRUPTED_REFIT_MESSAGE = "interrupted; finished retrainings are kept, Ctrl-C again ends at once"
 TERMINAL_CONTROL_CHARACTERS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )  # what a terminal does not take for text
@@ -199,9 +197,9 @@ def describe_child_end(error: Exception, limits: ChildLimits) -> ModelStoppedErr
     if isinstance(error, TooLongError):
         msg = f"{model} took longer than {limits.max_seconds:g} seconds and was stopped; {limits.more_seconds}"
     elif isinstance(error, NotUnderstoodError):
-        msg = f"the process of {model} answered in a way that rhale does not understand"
+        msg = f"the process of {model} returned something that rhale does not understand"
     elif not (how := str(error)):
-        msg = f"{model} closed the pipe to rhale, so its answers cannot be heard; it was stopped"
+        msg = f"{model} closed the pipe to rhale, so its results cannot be read; it was stopped"
     elif isinstance(error, ExitedError):
         msg = f"{model} ended its process with {how}"
     elif how == "SIGXCPU":
@@ -297,7 +295,7 @@ def keep_compiled_tree_loops(folder: str, ending: str, call: str, env: Mapping[s
         (kept / f"again-{call}").touch(exist_ok=False)
     except OSError:  # it was done before, or nothing can be kept
         return
-    LOG.info("keeping compiled loops, once and for all (some seconds)")
+    LOG.info("saving compiled code for later calls (some seconds)")
     work = f"from rhale.child import compile_tree_loops; compile_tree_loops({ending!r}, {call!r})"
     command = [sys.executable, "-P", "-c", work]
     with suppress(OSError):
@@ -388,7 +386,7 @@ def _contained(call: str, files: Sequence[str], named: dict[str, Any]) -> Any:
             compiles=(Path(files[0]).suffix.lower(), call),
             path=sys.path,
         )
-    return restore_result(answer, f"the answer of the process of {name}")
+    return restore_result(answer, f"the output of the process of {name}")
 
 
 class _Sender(pickle.Pickler):

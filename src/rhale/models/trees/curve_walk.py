@@ -169,7 +169,7 @@ def walk_curves(
     whole = np.zeros(len(rows) * int(starts[-1]) * forest.n_outputs, np.int64)
     answers = whole.view(np.float64)
     if will_compile(walk_blocks):
-        LOG.warning("compiling the walk for curves, once and for all (some seconds)")
+        LOG.warning("compiling the code for tree curves, for this and later calls (some seconds)")
     trees = Trees(
         forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth
     )

@@ -55,7 +55,7 @@ def read_trees(model: Any, response: str, n_levels: int = MAX_COMBINED_LEVELS) -
         return reader(model)
     if combined is None or n_levels == 0:
         what = type(model).__name__
-        msg = f"they are parts of {what}, which rhale does not take apart"
+        msg = f"they are parts of {what}, which rhale cannot read exactly"
         raise CannotReadError(msg)
 
     def read_part(part: Any, wanted: str) -> Reading:

@@ -332,7 +332,7 @@ def _walk_some(
 ) -> list[JumpReply]:
     """Answer as many questions as one walk can."""
     if will_compile(walk_window_trees):
-        LOG.warning("compiling the walk of jumps, once and for all (some seconds)")
+        LOG.warning("compiling the code for tree jumps, for this and later calls (some seconds)")
     asked = list_jump_cells(forest, questions, features)
     marks = list_marks(asked, questions)
     ground = JumpWalkInput(*extract_forest_arrays(forest), asked, marks)
@@ -622,12 +622,12 @@ def refuse_jumps(jumps: FloatArray, bound: float) -> None:
     bad = jumps[~(np.abs(jumps) <= bound)][0]
     if np.isfinite(bad):
         msg = (
-            f"the model's answer jumps by {bad:.3g} at a threshold, more than rhale can add up "
-            f"beside its usual answers ({bound:.3g}); explain its raw sums (response='margin')"
+            f"the prediction jumps by {bad:.3g} at a threshold, more than rhale can add up "
+            f"beside usual predictions ({bound:.3g}); explain its raw sums (response='margin')"
         )
     else:
         msg = (
-            "the model answered nan or infinity near a threshold; effects need finite predictions "
+            "the model returned nan or infinity near a threshold; effects need finite predictions "
             "(raw sums are finite: response='margin')"
         )
     raise BadPredictionError(msg)

@@ -200,7 +200,7 @@ def compute_leaf_dependences(
     both of two conditions let pass.
     """
     if will_compile(add_trees):
-        LOG.warning("compiling the count of leaves, once and for all (some seconds)")
+        LOG.warning("compiling the code for tree leaves, for this and later calls (some seconds)")
     rows = rank_rows(forest, matrix, shares)
     n_outputs, most = len(question.outputs), rows.distinct.shape[1]
     n_columns, n_pairs, n_rows = len(question.features), len(question.pairs), len(shares)

@@ -19,7 +19,7 @@ from rhale.models.trees.walker import TreeWalker
 from rhale.output.note import Note
 
 BLACK_BOX = "black box"  # kind of the note
-WHAT_IS_LOST = "trees asked as a black box, which is slower and draws jumps as ramps"
+WHAT_IS_LOST = "the trees are evaluated as a black box, which is slower and draws jumps as ramps"
 
 
 @dataclass(frozen=True, eq=False)

@@ -169,16 +169,16 @@ def measure_pairs(
     Deviations are from the mean of a cell, found first from those of its first row; equal
     differences deviate by nothing.
     """
-    stands = [as_small(side.standing.cell, weights) for side in question.sides]
-    places = [writable(side.standing.place) for side in question.sides]
+    stands = [as_small(side.positions.cell, weights) for side in question.sides]
+    places = [writable(side.positions.place) for side in question.sides]
     shares = NO_WEIGHTS if weights is None else writable(weights)
     found = []
     for (j, k), differences in zip(question.pairs.tolist(), mixed, strict=True):
         first, second = question.sides[j], question.sides[k]
-        axes, standing = (first.axis, second.axis), (first.standing, second.standing)
+        axes, positions = (first.axis, second.axis), (first.positions, second.positions)
         shape = axes[0].n_cells, axes[1].n_cells
         if axes[0].is_levels or axes[1].is_levels or max(shape) >= NO_PAIR_CELL:
-            found.append(measure_pair(axes, standing, differences, weights))
+            found.append(measure_pair(axes, positions, differences, weights))
             continue
         rows = PairCellRows((stands[j], stands[k]), (places[j], places[k]), shares)
         found.append(measure_numbers(shape, rows, differences[..., 0]))

@@ -192,7 +192,9 @@ class BlockWalk:
     ) -> BlockWalk:
         """Lay out what is walked, and make room."""
         if will_compile(walk_pair_rows):
-            LOG.warning("compiling the walk of pairs, once and for all (some seconds)")
+            LOG.warning(
+                "compiling the code for tree pairs, for this and later calls (some seconds)"
+            )
         n_changes, n_rows = inputs[1].shape
         most = min(MAX_PAIR_BLOCK_ROWS, max(n_rows, 1))
         block = allocate_coded_block(forest.n_features, n_changes, most)

@@ -36,7 +36,7 @@ def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
     """Read a model's trees, or raise CannotReadError with the reason."""
     steps, ensemble = split_pipeline(model)
     if not holds_trees(ensemble):
-        msg = f"they are parts of {type(ensemble).__name__}, which rhale does not take apart"
+        msg = f"they are parts of {type(ensemble).__name__}, which rhale cannot read exactly"
         raise CannotReadError(msg)
     for library in ("numba", "treelite"):
         if find_spec(library) is None:
@@ -71,7 +71,7 @@ def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
         raise CannotReadError(msg) from error
     is_label = found.link == CLASS_LABEL and response not in RAW
     if is_label or (response == "predict" and is_classifier):
-        msg = "its answer is a class label"
+        msg = "its prediction is a class label"
         raise CannotReadError(msg)
     if found.combine is not None:
         return TreeWalker(follow_names(found, table), response, is_pair=False)
@@ -92,7 +92,7 @@ def follow_names(found: Reading, table: Table) -> Reading:
     """Follow columns by their names, for a table that has those of the training elsewhere."""
     wanted, names = found.names, table.names
     if wanted is None or table.kind == "numpy" or wanted == names or set(wanted) - set(names):
-        return found  # by position; a model that minds has said so at the first question
+        return found  # by position; a model that minds has said so on the first test call
     columns = np.arange(len(wanted)) if found.columns is None else found.columns
     places = [columns[wanted.index(n)] if n in wanted else DROPPED_COLUMN for n in names]
     transform = found.transform or partial(_pick, list(wanted))
@@ -152,7 +152,9 @@ def _try_walk(work: Callable[..., FloatArray], *arguments: Any) -> FloatArray:
     try:
         return work(*arguments)
     except Exception as error:
-        msg = f"they cannot be walked on this table ({type(error).__name__}: {first_line(error)})"
+        msg = (
+            f"they cannot be evaluated on this table ({type(error).__name__}: {first_line(error)})"
+        )
         raise CannotReadError(msg) from error
 
 
@@ -233,5 +235,5 @@ def compare_with_library(walker: TreeWalker, expected: FloatArray, found: FloatA
     gap = np.abs(found - expected)
     if not gap.max() <= allowed:
         place = np.unravel_index(int(np.argmax(gap)), gap.shape)
-        msg = f"they give {found[place]:.9g} where the model answers {expected[place]:.9g}"
+        msg = f"they give {found[place]:.9g} where the model returns {expected[place]:.9g}"
         raise CannotReadError(msg)

@@ -158,7 +158,7 @@ def walk(
     answers = np.zeros((n_changes, n_rows, forest.n_outputs))
     sums = LeafSums(base, np.ldexp(1.0, -forest.exponent), answers.view(np.int64), answers)
     if will_compile(walk_change_trees):
-        LOG.warning("compiling the walk of trees, once and for all (some seconds)")
+        LOG.warning("compiling the code for trees, for this and later calls (some seconds)")
     most = min(max(ANSWERS_AT_ONCE // max(n_changes, 1), MIN_WALK_BLOCK_ROWS), MAX_WALK_BLOCK_ROWS)
     most = min(most, max(n_rows, 1))
     block, lists = (

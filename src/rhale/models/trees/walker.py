@@ -190,7 +190,7 @@ class TreeWalker:
         changes = [(s.column, v) for s in question.sides for v in (s.low, s.high)]
         rows, values = self.inputs(chunk, changes)
         for i, side in enumerate(question.sides):  # rows that stand nowhere are not changed
-            nowhere = side.standing.cell < 0
+            nowhere = side.positions.cell < 0
             if features[i] >= 0 and nowhere.any():
                 values[2 * i : 2 * i + 2, nowhere] = rows[nowhere, features[i]]
         answering = self.answering(chosen)

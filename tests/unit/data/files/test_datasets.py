@@ -77,7 +77,7 @@ def test_what_is_no_regular_file_is_named(fragments):
     path = fragments[0].path
     os.remove(path)  # noqa: PTH107
     os.mkdir(path)  # noqa: PTH102
-    with pytest.raises(BadTableError, match="is no regular file; leave it out of the dataset"):
+    with pytest.raises(BadTableError, match="is not a regular file; leave it out of the dataset"):
         stamp_of_fragment(fragments[0].fragment)
 
 

@@ -62,7 +62,7 @@ def test_the_content_counts_more_than_the_name():
     [
         ("r.csv", b"", "r.csv is empty"),
         ("r.arrow", b"text", "named as a table, but its content is none"),
-        ("r.txt", b"text", r"no table that rhale reads; it reads Parquet"),
+        ("r.txt", b"text", r"not a table that rhale reads; it reads Parquet"),
         ("r.feather", b"FEA1....", "Feather of version 1"),
     ],
 )

@@ -78,7 +78,7 @@ def test_a_pipe_in_a_dataset_is_named():
     data = ds.dataset(["a.parquet", "b.parquet"])
     Path("b.parquet").unlink()
     make_pipe("b.parquet")
-    with pytest.raises(BadTableError, match=r"b.parquet is no regular file"):
+    with pytest.raises(BadTableError, match=r"b.parquet is not a regular file"):
         open_files(data)
 
 

@@ -318,7 +318,7 @@ def test_a_header_alone_contributes_nothing():
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("r.xlsx", b"PK", "r.xlsx is no table .* it reads Parquet"),
+        ("r.xlsx", b"PK", "r.xlsx is not a table .* it reads Parquet"),
         ("r.parquet", b"nothing", "r.parquet .* its content is none"),
         ("r.parquet", b"PAR1 and then nothing", "r.parquet cannot be read as parquet"),
         ("r.arrow", b"ARROW1 and then nothing", "r.arrow cannot be read as arrow"),

@@ -216,7 +216,9 @@ def test_a_model_with_other_answers_is_refused(folder, row, output, change):
 def test_a_model_with_another_number_of_outputs_is_refused(folder):
     with Checkpoint.open(folder, RUN) as point:
         point.same_answers(ANSWERS)
-        with pytest.raises(CheckpointError, match="3 rows with 1 outputs, it was 3 rows with 2"):
+        with pytest.raises(
+            CheckpointError, match="3 rows with 1 outputs, it returned 3 rows with 2"
+        ):
             point.same_answers(ANSWERS[:, :1])
 
 
@@ -342,7 +344,7 @@ def test_rows_of_a_library_that_is_gone_are_no_damage(point, monkeypatch):
 def test_a_file_that_cannot_be_read_is_named(point, folder):
     (folder / "survey.checkpoint").mkdir()
     with pytest.raises(
-        CheckpointError, match=r"survey.checkpoint cannot be read: it is no regular"
+        CheckpointError, match=r"survey.checkpoint cannot be read: it is not a regular"
     ):
         point.load("survey")
 
@@ -397,7 +399,7 @@ def test_a_checkpoint_that_is_a_link_or_a_pipe_is_not_read(folder, tmp_path):
             point.load("survey")
         path.unlink()
         os.mkfifo(path)
-        with pytest.raises(CheckpointError, match="it is no regular file"):
+        with pytest.raises(CheckpointError, match="it is not a regular file"):
             point.load("survey")
 
 

@@ -124,7 +124,7 @@ def test_without_pairs_a_note_says_that_models_were_not_kept(folder):
     again = train(checkpoint=folder, pairs=None, n_refits=2)
     assert again.trained is None
     (told,) = [note.text for note in again.notes if note.kind == "models"]
-    assert "come from the folder of a call before, which keeps no models" in told
+    assert "come from the checkpoint of an earlier call, which keeps no models" in told
     assert "pairs=" in told
 
 
@@ -135,7 +135,7 @@ def test_all_pairs_are_the_same_whether_trainings_are_kept_or_not(folder, caplog
     caplog.clear()
     assert same(train(checkpoint=folder, **options), whole)
     assert [pair.names for pair in whole.pairs] == list(combinations(whole.features, 2))
-    assert len([text for text in caplog.messages if "pairs='all' asks" in text]) == 1
+    assert len([text for text in caplog.messages if "pairs='all' evaluates" in text]) == 1
 
 
 def test_trainings_that_failed_are_tried_again(folder, whole):

@@ -248,7 +248,7 @@ def test_huge_slopes_are_refused():
 def test_an_error_of_the_module_is_blamed_on_it():
     task = task_for(Module(smooth), table())
     task.predictor.adapter.module.function = lambda rows: rows @ torch.ones(17)
-    with pytest.raises(ModelFailedError, match="asked for its gradient"):
+    with pytest.raises(ModelFailedError, match="when computing its gradient"):
         DeviceTask(task)(TensorChunk(torch.from_numpy(table())))
 
 
@@ -270,16 +270,16 @@ def test_only_modules_of_torch_compute_on_a_cuda_device():
 
 def test_a_cuda_device_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(BadSettingError, match=r"device='cuda' was asked for, .* no CUDA device"):
+    with pytest.raises(BadSettingError, match=r"device='cuda' was requested, .* no CUDA device"):
         rhale.explain(Module(smooth), table(), device="cuda")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(BadSettingError, match=r"'cuda:2' was asked for, .* 2 CUDA devices"):
+    with pytest.raises(BadSettingError, match=r"'cuda:2' was requested, .* 2 CUDA devices"):
         rhale.explain(Module(smooth), table(), device=torch.device("cuda:2"))
 
 
 def test_a_word_that_is_no_device_is_refused():
-    with pytest.raises(BadSettingError, match="device='gpu' is no device of torch"):
+    with pytest.raises(BadSettingError, match="device='gpu' is not a device of torch"):
         rhale.explain(Module(smooth), table(), device="gpu")
 
 
@@ -309,7 +309,7 @@ def test_a_jax_function_goes_to_a_device_by_name():
     found = rhale.explain(function, x, device="cpu")
     assert list(found) == list(rhale.explain(function, x, device=jax.devices("cpu")[0]))
     for wrong in ("cpu:99", "abacus", "cpu:x"):
-        with pytest.raises(BadSettingError, match=f"'{wrong}' was asked for, but JAX finds"):
+        with pytest.raises(BadSettingError, match=f"'{wrong}' was requested, but JAX finds"):
             rhale.explain(function, x, device=wrong)
 
 

@@ -157,7 +157,9 @@ def test_without_an_interrupt_errors_of_trainings_are_errors(asked):
 
 def test_trainings_that_took_too_long_are_told_how_to_keep_them():
     request = Request("refit", "m:f", ("t",), max_seconds=9)
-    with pytest.raises(ModelStoppedError, match=r"9 seconds .* --checkpoint keeps trainings"):
+    with pytest.raises(
+        ModelStoppedError, match=r"9 seconds .* --checkpoint keeps finished retrainings"
+    ):
         raise describe_child_end(TooLongError(), limits_of(request))
 
 

@@ -47,7 +47,7 @@ def test_rows_at_and_beside_the_thresholds_and_without_a_value_are_asked():
 
 @pytest.mark.parametrize("model", [at_the_threshold, where_nothing_is_known])
 def test_a_model_that_differs_in_such_rows_only_is_not_walked(model):
-    with pytest.raises(CannotReadError, match=r"they give . where the model answers ."):
+    with pytest.raises(CannotReadError, match=r"they give . where the model returns ."):
         check_walker(stump(), model, ROWS, model(ROWS))
 
 
@@ -65,7 +65,7 @@ def test_a_table_of_names_alone_is_checked_as_it_is():
 
     named = stump(columns=np.arange(2), transform=encode)
     assert check_walker(named, lambda table: as_the_stump(encode(table)), rows, [3.0, 5, 3]) == 0
-    with pytest.raises(CannotReadError, match="they give 5 where the model answers 4"):
+    with pytest.raises(CannotReadError, match="they give 5 where the model returns 4"):
         check_walker(named, None, rows, [3.0, 4, 3])
 
 

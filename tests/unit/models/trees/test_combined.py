@@ -129,7 +129,7 @@ def test_curves_agree_with_partial_dependence_by_brute_force(name):
         (VotingRegressor(parts(FOREST, LinearRegression())), "is a LinearRegression"),
         (VotingRegressor(parts(make_pipeline(StandardScaler(), FOREST))), "is a pipeline"),
         (StackingRegressor(parts(FOREST), passthrough=True), "sees the columns themselves"),
-        (AdaBoostRegressor(n_estimators=3), "AdaBoostRegressor, which rhale does not take apart"),
+        (AdaBoostRegressor(n_estimators=3), "AdaBoostRegressor, which rhale cannot read exactly"),
     ],
 )
 def test_what_is_no_sum_of_trees_is_a_black_box_with_its_reason(model, reason):

@@ -79,7 +79,7 @@ def test_the_first_compilation_is_announced_to_whoever_listens(monkeypatch, capl
     monkeypatch.setattr(curve_walk, "will_compile", lambda _: True)
     ask_something()
     assert [r.name for r in caplog.records] == ["rhale"]
-    assert "compiling the walk for curves" in caplog.text
+    assert "compiling the code for tree curves" in caplog.text
 
 
 def test_a_walk_that_is_in_the_cache_is_not_announced(caplog):

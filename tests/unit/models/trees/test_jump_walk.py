@@ -149,7 +149,7 @@ def test_chunks_in_any_order_add_up_to_the_same_bits(link):
         added = parts[0][i].sums
         for part in parts[1:]:
             added = added + part[i].sums
-        for name in ("jumps", "near", "stand"):
+        for name in ("jumps", "near", "row_shares"):
             assert getattr(added, name).tolist() == getattr(reply.sums, name).tolist()
         slopes = np.concatenate([part[i].slopes for part in parts], axis=1)
         assert slopes.tolist() == reply.slopes[:, np.concatenate(order)].tolist()
@@ -193,7 +193,7 @@ def test_rows_that_are_sorted_for_large_trees_are_answered_like_any(monkeypatch,
     assert np.all(np.diff(sorted_rows[~np.isnan(sorted_rows)]) >= 0)
     for one, other in zip(*results, strict=True):
         assert one.sums.jumps.tolist() == other.sums.jumps.tolist()
-        assert one.sums.stand.tolist() == other.sums.stand.tolist()
+        assert one.sums.row_shares.tolist() == other.sums.row_shares.tolist()
         assert one.slopes.any()
         assert one.slopes.tolist() == other.slopes.tolist()
 
@@ -262,7 +262,7 @@ def test_a_column_that_no_tree_sees_has_no_jumps():
         replies = walk_jumps(forest, rows, questions, np.array(features), shares, plainly(forest))
         assert replies[0].sums.jumps.shape == (N_JUMP_GROUPS, 0, 1)
         assert not replies[0].slopes.any()
-        assert replies[0].sums.stand.sum() > 0
+        assert replies[0].sums.row_shares.sum() > 0
         assert replies[1].sums.jumps.sum() > 0
 
 
@@ -299,4 +299,4 @@ def walk_little():
 def test_the_first_compilation_is_announced_to_whoever_listens(monkeypatch, caplog):
     monkeypatch.setattr(jump_walk, "will_compile", lambda _: True)
     walk_little()
-    assert "compiling the walk of jumps" in caplog.text
+    assert "compiling the code for tree jumps" in caplog.text

@@ -126,7 +126,7 @@ def test_sums_over_different_places_do_not_add_up() -> None:
     for own in (both, both.inner):
         assert (own.jumps == 2).all()
         assert (own.near == 2).all()
-        assert (own.stand == 2).all()
+        assert (own.row_shares == 2).all()
     for other in (sums(4), sums(3, 0.5)):
         with pytest.raises(ValueError, match="cannot be added"):
             sums(3) + other
@@ -139,7 +139,7 @@ def test_sums_between_two_cells_are_those_of_the_cells_alone():
     sums = JumpSums(
         jumps=rng.integers(-9, 9, (N_JUMP_GROUPS, 5, 2)),
         near=np.diff(near, axis=1, prepend=0, append=0),
-        stand=rng.integers(0, 9, (N_JUMP_GROUPS, 6)),
+        row_shares=rng.integers(0, 9, (N_JUMP_GROUPS, 6)),
         unit=1.0,
     )
     found = sums.between(1, 4)
@@ -147,8 +147,13 @@ def test_sums_between_two_cells_are_those_of_the_cells_alone():
     np.testing.assert_array_equal(
         np.cumsum(found.near, axis=1), np.pad(near[:, 1:4], ((0, 0), (0, 1)))
     )
-    ends = [sums.stand[:, :2].sum(1), sums.stand[:, 2], sums.stand[:, 3], sums.stand[:, 4:].sum(1)]
-    np.testing.assert_array_equal(found.stand, np.stack(ends, axis=1))
+    ends = [
+        sums.row_shares[:, :2].sum(1),
+        sums.row_shares[:, 2],
+        sums.row_shares[:, 3],
+        sums.row_shares[:, 4:].sum(1),
+    ]
+    np.testing.assert_array_equal(found.row_shares, np.stack(ends, axis=1))
 
 
 def test_sums_of_parts_stand_one_behind_the_other():
@@ -156,7 +161,7 @@ def test_sums_of_parts_stand_one_behind_the_other():
         JumpSums(*(np.full((N_JUMP_GROUPS, *s), k) for s in ((2, 1), (3,), (3,))), 1.0)
         for k in (1, 2)
     ]
-    names = ("jumps", "near", "stand")
+    names = ("jumps", "near", "row_shares")
     sums = JumpSums(*(np.concatenate([getattr(p, n) for p in both]) for n in names), 1.0)
     for k, part in enumerate(both):
         for name in names:

@@ -170,4 +170,4 @@ def test_the_first_compilation_is_announced_and_later_runs_are_not(monkeypatch, 
     assert not caplog.text
     monkeypatch.setattr(leaf_dependences, "will_compile", lambda _: True)
     compute_leaf_dependences(forest, np.zeros((4, 3)), EVERYTHING, shares)
-    assert "compiling the count of leaves" in caplog.text
+    assert "compiling the code for tree leaves" in caplog.text

@@ -26,7 +26,7 @@ def test_a_model_that_treelite_refuses_is_asked(name, monkeypatch):
     monkeypatch.setattr(treelite.frontend, "load_lightgbm_model", refuse)
     predictor, _ = meet(wrap(model), open_table(x).chunk(0, 80))
     assert predictor.notes == (
-        "trees asked as a black box, which is slower and draws jumps as ramps: treelite refuses it: too new",
+        "the trees are evaluated as a black box, which is slower and draws jumps as ramps: treelite refuses it: too new",
     )
     assert predictor.predict(x, 80).ravel() == pytest.approx(model.predict(x))
     assert [note.kind for note in predictor.notes] == [BLACK_BOX]

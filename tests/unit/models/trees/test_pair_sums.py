@@ -36,8 +36,8 @@ def one_by_one(question, mixed, weights=None):
     found = []
     for (j, k), differences in zip(question.pairs, mixed, strict=True):
         one, two = question.sides[j], question.sides[k]
-        standing = one.standing, two.standing
-        found.append(measure_pair((one.axis, two.axis), standing, differences, weights))
+        positions = one.positions, two.positions
+        found.append(measure_pair((one.axis, two.axis), positions, differences, weights))
     return found
 
 
@@ -71,8 +71,8 @@ def test_equal_differences_deviate_by_nothing(seed, value, weighted):
 
 def take(side, rows):
     """The same question about some of the rows."""
-    standing = CellPositions(*(values[rows] for values in side.standing))
-    return replace(side, standing=standing, low=side.low[rows], high=side.high[rows])
+    positions = CellPositions(*(values[rows] for values in side.positions))
+    return replace(side, positions=positions, low=side.low[rows], high=side.high[rows])
 
 
 def test_parts_add_up_to_the_whole():

@@ -296,4 +296,4 @@ def test_the_first_compilation_is_announced_to_whoever_listens(monkeypatch, capl
     rows = table(rng, 5)
     ask_forest(build_forest(grow_some(rng, 1), N_FEATURES), rows, ask(rows), plainly(1))
     assert [r.name for r in caplog.records] == ["rhale"]
-    assert "compiling the walk of pairs" in caplog.text
+    assert "compiling the code for tree pairs" in caplog.text

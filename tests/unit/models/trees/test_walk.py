@@ -166,4 +166,4 @@ def test_the_first_compilation_is_announced_to_whoever_listens(monkeypatch, capl
     rows = rng.normal(size=(4, 3))
     walk(build_forest([grow(rng, 3)], 3), rows, np.array([0]), rows[:, :1].T.copy(), np.zeros(1))
     assert [r.name for r in caplog.records] == ["rhale"]
-    assert "compiling the walk of trees" in caplog.text
+    assert "compiling the code for trees" in caplog.text
