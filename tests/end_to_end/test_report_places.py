@@ -190,7 +190,7 @@ def test_interactions_and_refits_are_sections_of_the_page(page, tmp_path):
 
 
 def test_50_features_whose_bins_can_be_changed_are_less_than_2_megabytes(tmp_path):
-    for name in ("jinja2", "altair", "vl_convert"):
+    for name in ("jinja2", "vl_convert"):
         pytest.importorskip(name)
     rows = np.random.default_rng(0).normal(size=(600, 50))
     fx = rhale.explain(lambda r: np.sin(r) @ np.arange(50) + r[:, 0] * r[:, 1], rows)

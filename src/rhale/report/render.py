@@ -22,13 +22,14 @@ from rhale.interaction.report import (
     strength_in_words,
 )
 from rhale.output import colours
-from rhale.report.charts import compile_charts, import_report_library, vl_convert
+from rhale.report.charts import compile_charts, import_report_library
 from rhale.report.page import EffectPage, EffectPart, Section
 from rhale.report.sentences import breakable, clean, fixed_or_dash, shorten_middle
 from rhale.stability.charts import compile_refit_charts
 from rhale.stability.report import RefitPage, replicated_in_words, size_with_interval
 
 jinja2 = import_report_library("jinja2")
+vl_convert = import_report_library("vl_convert")
 
 SCRIPTS = ("format.js", "elements.js", "chart.js", "parts.js", "page.js")
 SNIPPET = "window.vegaEmbed = vegaEmbed;"

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from rhale.comparison.charts import COMPARE_DASHES, compile_compare_charts
 from rhale.output import colours

@@ -6,7 +6,6 @@ from importlib.resources import files
 
 import pytest
 
-pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from rhale.report.charts import all_marks, compile_chart, compile_charts

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from tests.compared_by_hand import explained, straight, with_everything
 

@@ -14,7 +14,6 @@ from rhale.effects.table import Missing
 from rhale.report.page import make_page
 
 pytest.importorskip("jinja2")
-pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from rhale.report import render

@@ -12,7 +12,6 @@ from rhale.interaction.report import make_pair_page
 from rhale.interaction.result import Interactions
 
 pytest.importorskip("jinja2")
-pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from rhale.report.render import bundle, render_pairs

@@ -10,7 +10,6 @@ from tests.unit.report.test_render import parsed
 from rhale.stability.report import make_refit_page
 
 pytest.importorskip("jinja2")
-pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from rhale.report.render import bar_position, bundle, render_refits

@@ -15,7 +15,6 @@ from rhale.report.page import make_page
 from rhale.report.sentences import clean
 
 pytest.importorskip("jinja2")
-pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from rhale.report import render
