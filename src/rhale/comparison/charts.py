@@ -18,6 +18,7 @@ from rhale.report.charts import (
     LABELS,
     LEVEL_HEIGHT,
     LOWER_PANEL_HEIGHT,
+    SERIES_DASHES,
     SIDES,
     SLOPE,
     VALUE,
@@ -221,16 +222,6 @@ def count_compare_rows(axis: CompareAxis, result: Result, k: int) -> CompareRows
 COMPARE_CHART_KINDS = {"curve": "compared", "dates": "date compared", "levels": "level compared"}
 NARROW = "narrow compared"  # levels on a small screen
 COMPARE_STRIP_HEIGHT = 22  # of the rows of one explanation
-COMPARE_DASHES = (
-    [1, 0],
-    [8, 3],
-    [2, 2],
-    [9, 3, 2, 3],
-    [12, 3],
-    [5, 2, 1, 2],
-    [4, 4],
-    [10, 2, 4, 2],
-)
 GAPS_WIDTH, ROWS_WIDTH = 480, 70
 
 
@@ -274,7 +265,7 @@ def lines_panel(name: str, panel: ChartPanel, n_compared: int, height: int) -> S
     ]
     for k, look, mine in each:
         layers += [
-            panel.line(name, f"{look}-line", where=mine, strokeDash=COMPARE_DASHES[k]),
+            panel.line(name, f"{look}-line", where=mine, strokeDash=SERIES_DASHES[k]),
             panel.dots(
                 name, f"{look}-dot", CHART_DOT_AREA / 2, where=f"{mine} && datum.dot", filled=True
             ),
@@ -285,12 +276,15 @@ def lines_panel(name: str, panel: ChartPanel, n_compared: int, height: int) -> S
 def rows_panel(x: Spec, n_compared: int) -> Spec:
     """Strips that are high where there are many rows, one for each explanation."""
     scale = {"domain": [0, 100 * n_compared]}
-    channels = {"x": x, "y": {"field": "y", "type": "quantitative", "axis": None, "scale": scale}}
+    channels: Spec = {
+        "x": x,
+        "y": {"field": "y", "type": "quantitative", "axis": None, "scale": scale},
+    }
     channels |= {"y2": {"field": "y2"}}
     layers = []
     for k in range(n_compared):
         mine, strip = f"datum.k === {k}", {**channels, "x2": {"field": "x2"}}
-        bar = {"strokeWidth": 5, "clip": True}
+        bar: Spec = {"strokeWidth": 5, "clip": True}
         layers += [
             draw_marks("rows", "rect", f"look{k}-rows", strip, f"{mine} && !datum.bar", clip=True),
             draw_marks("rows", "rule", f"look{k}-bars", channels, f"{mine} && datum.bar", **bar),
@@ -303,7 +297,7 @@ def level_compare_panel(name: str, title: str, n_compared: int, width: float) ->
     panel = ChartPanel(level_place(labels=name == "lines"), title, is_levels=True)
     layers = panel.behind()
     for k in range(n_compared):
-        beside = {"on": beside_at_level(), "where": f"datum.k === {k}"}
+        beside: Spec = {"on": beside_at_level(), "where": f"datum.k === {k}"}
         layers += [
             panel.rule(name, f"look{k}-rule", "low", "high", WHISKER, **beside),
             panel.dots(name, f"look{k}-dot", CHART_DOT_AREA / 2, filled=True, **beside),
@@ -315,7 +309,7 @@ def level_compare_panel(name: str, title: str, n_compared: int, width: float) ->
 def level_shares_panel(n_compared: int) -> Spec:
     """Which share of the rows every level has in each explanation."""
     axis = {"title": "rows, %", "titleFontWeight": "normal", "grid": False, "tickCount": 2}
-    channels = {"x": {"field": "y", "type": "quantitative", "axis": axis}, "y": level_place()}
+    channels: Spec = {"x": {"field": "y", "type": "quantitative", "axis": axis}, "y": level_place()}
     layers = [
         draw_marks("rows", "bar", f"look{k}-rows", channels | beside_at_level(), f"datum.k === {k}")
         for k in range(n_compared)

@@ -21,7 +21,7 @@ from rhale.report.charts import (
     CURVE_PANEL_HEIGHT,
     THIN,
     Spec,
-    compile_charts,
+    compile_chart,
     draw_marks,
     layered,
     to_vega,
@@ -261,7 +261,7 @@ MAP_ROOM = 76  # left of it: names of levels
 
 def compile_pair_charts(forms: set[str]) -> dict[str, Spec]:
     """Make the charts that pairs need: those of their kinds of lines, and the map."""
-    lines = compile_charts({PAIR_LINE_KINDS[form] for form in forms})
+    lines = {PAIR_LINE_KINDS[form]: compile_chart(PAIR_LINE_KINDS[form]) for form in sorted(forms)}
     return lines | {MAP: compile_map()} if forms else {}
 
 
@@ -276,16 +276,18 @@ def compile_map() -> Spec:
         draw_marks(name, "rect", f"{name}-cell", cell | shade, clip=True)
         for name in ("low", "high")
     ]
-    looks = {"strokeWidth": 2 * THIN, "filled": False}
+    looks: Spec = {"strokeWidth": 2 * THIN, "filled": False}
     layers.append(draw_marks("here", "rect", "here-cell", cell, **looks))
-    params = [(f"{side}_{what}", []) for side in "xy" for what in ("ends", "ticks", "words")]
+    params: list[tuple[str, list[float]]] = [
+        (f"{side}_{what}", []) for side in "xy" for what in ("ends", "ticks", "words")
+    ]
     return to_vega(layered(layers, CURVE_PANEL_HEIGHT), *params)
 
 
 def map_side(side: str) -> Spec:
     """One side: its ends, its ticks and what is written at them are values that the page sets."""
     ticks = f"{side}_ticks"
-    axis = {"title": None, "grid": False, "values": {"expr": ticks}, "labelLimit": MAP_ROOM}
+    axis: Spec = {"title": None, "grid": False, "values": {"expr": ticks}, "labelLimit": MAP_ROOM}
     axis |= {"labelExpr": f"{side}_words[indexof({ticks}, datum.value)]", "labelOverlap": True}
     axis |= {"labelFlush": side == "x"}
     axis |= {"minExtent": MAP_ROOM, "maxExtent": MAP_ROOM} if side == "y" else {}

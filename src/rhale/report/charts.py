@@ -32,6 +32,16 @@ REGION_LINE_CLASSES = {  # classes of the style sheet, and dashes, so that a gre
     "third": [9, 3, 2, 3],
     "fourth": [2, 2],
 }
+SERIES_DASHES = (  # of several curves, as many as they have colours
+    [1, 0],
+    [8, 3],
+    [2, 2],
+    [9, 3, 2, 3],
+    [12, 3],
+    [5, 2, 1, 2],
+    [4, 4],
+    [10, 2, 4, 2],
+)
 SHORT = (  # very large numbers along an axis are millions, very small ones have a power of ten
     "abs(datum.value) >= 1e12 || (datum.value != 0 && abs(datum.value) < 1e-4)"
     " ? format(datum.value, '.3~e') : abs(datum.value) >= 1e6"
@@ -56,8 +66,8 @@ def import_report_library(name: str) -> Any:
 def to_vega(chart: Spec, *params: tuple[str, Any]) -> Spec:
     """Compile a chart with the values that the page sets, and name its marks for the style sheet."""
     vl_convert = import_report_library("vl_convert")
-    axis = {"domain": False, "ticks": False, "labelPadding": 6, "labelFontSize": 11}
-    looks = {"font": FONT, "aria": False, "background": "transparent", "padding": 2}
+    axis: Spec = {"domain": False, "ticks": False, "labelPadding": 6, "labelFontSize": 11}
+    looks: Spec = {"font": FONT, "aria": False, "background": "transparent", "padding": 2}
     chart = {
         **chart,
         "params": [{"name": name, "value": value} for name, value in params],
@@ -92,10 +102,10 @@ def all_marks(group: Spec) -> Iterator[Spec]:
 
 def x_axis(scale: str, *, labels: bool) -> Spec:
     """The axis of the feature: `scale` is linear, log or utc."""
-    axis = {"labels": labels, "grid": False, "tickCount": 7, "labelFlush": True}
+    axis: Spec = {"labels": labels, "grid": False, "tickCount": 7, "labelFlush": True}
     axis |= {"title": PLACE_TITLE if labels else None, "titleFontWeight": "normal"}
     axis |= {"labelOverlap": True} if scale == "utc" else {"labelOverlap": True, "labelExpr": SHORT}
-    zero = {} if scale == "log" else {"zero": False}
+    zero: Spec = {} if scale == "log" else {"zero": False}
     return {
         "field": "x",
         "type": "temporal" if scale == "utc" else "quantitative",
@@ -106,33 +116,33 @@ def x_axis(scale: str, *, labels: bool) -> Spec:
 
 def y_axis(title: str, field: str = "y", *, zero: bool = False, reach: bool = False) -> Spec:
     """The axis of the prediction, or of its slope, which may be told how far to reach."""
-    axis = {"title": title, "tickCount": 5, "labelExpr": SHORT, "grid": True}
+    axis: Spec = {"title": title, "tickCount": 5, "labelExpr": SHORT, "grid": True}
     axis |= {"titleAlign": "left", "titleAngle": 0, "titleX": 0, "titleY": -8}
     axis |= {"titleFontWeight": "normal", "minExtent": AXIS_ROOM, "maxExtent": AXIS_ROOM}
-    raw = {"domainRaw": {"expr": SLOPE_REACH_PARAM}} if reach else {}
-    scale = {"zero": zero, "nice": True, **raw}
+    raw: Spec = {"domainRaw": {"expr": SLOPE_REACH_PARAM}} if reach else {}
+    scale: Spec = {"zero": zero, "nice": True, **raw}
     return {"field": field, "type": "quantitative", "axis": axis, "scale": scale, "stack": None}
 
 
 def level_axis(title: str, field: str = "y") -> Spec:
     """The axis of the prediction, below levels that stand below one another."""
-    axis = {"title": title, "tickCount": 5, "titleFontWeight": "normal", "labelExpr": SHORT}
-    scale = {"zero": False, "padding": 8}
+    axis: Spec = {"title": title, "tickCount": 5, "titleFontWeight": "normal", "labelExpr": SHORT}
+    scale: Spec = {"zero": False, "padding": 8}
     return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
 
 
 def level_place(*, labels: bool = False, band: float = 0.5) -> Spec:
     """The axis of levels, which are numbered; their names are values of a parameter."""
-    names = {"title": None, "grid": False, "labelExpr": f"{LABELS}[datum.value]"}
+    names: Spec = {"title": None, "grid": False, "labelExpr": f"{LABELS}[datum.value]"}
     names |= {"labelLimit": 2 * LEVEL_ROOM, "labelOverlap": False, "labelFontSize": 12}
-    scale = {"domain": {"expr": f"sequence(length({LABELS}))"}}
+    scale: Spec = {"domain": {"expr": f"sequence(length({LABELS}))"}}
     axis = names if labels else None
     return {"field": "x", "type": "ordinal", "axis": axis, "scale": scale, "bandPosition": band}
 
 
 def beside_at_level() -> Spec:
     """Channel of curves that stand side by side at one level."""
-    scale = {"domain": {"expr": f"sequence({SIDES})"}, "paddingOuter": 0.4}
+    scale: Spec = {"domain": {"expr": f"sequence({SIDES})"}, "paddingOuter": 0.4}
     return {"yOffset": {"field": "k", "type": "ordinal", "scale": scale}}
 
 
@@ -144,7 +154,7 @@ def draw_marks(
 ) -> Spec:
     """Rows that the page fills in, as marks; `where` chooses some of them."""
     looks |= {"style": style} if style else {}
-    spec = {"data": {"name": rows}, "mark": {"type": mark, **looks}, "encoding": channels}
+    spec: Spec = {"data": {"name": rows}, "mark": {"type": mark, **looks}, "encoding": channels}
     return {**spec, "transform": [{"filter": where}]} if where else spec
 
 
@@ -177,9 +187,9 @@ class ChartPanel:
         """Marks at one height, or from one height to another; `on` are more channels."""
         place, value = ("y", "x") if self.is_levels else ("x", "y")
         low, *high = fields or ("y",)
-        channels = {place: self.along, value: self.heights(low)}
+        channels: Spec = {place: self.along, value: self.heights(low)}
         channels |= {f"{value}2": {"field": field} for field in high} | (on or {})
-        clip = {} if self.is_levels else {"clip": True}
+        clip: Spec = {} if self.is_levels else {"clip": True}
         return draw_marks(rows, mark, style, channels, where, **clip, **looks)
 
     def line(self, rows: str, style: str, width: float = LINE, **more: Any) -> Spec:
@@ -206,7 +216,7 @@ class ChartPanel:
         if self.is_levels:
             here = draw_marks("here", "rect", "here-area", {"y": self.along})
             return [here, no_effect("x")]
-        dragged = {"x": self.along, "x2": {"field": "x2"}}
+        dragged: Spec = {"x": self.along, "x2": {"field": "x2"}}
         return [no_effect(), draw_marks("dragged", "rect", "drag-area", dragged, clip=True)]
 
     def here(self) -> Spec:
@@ -218,8 +228,8 @@ class ChartPanel:
     def room(self, rows: str = "room") -> Spec:
         """Nothing to see: heights that the axis has room for, so that two charts have the same one."""
         place, value = ("y", "x") if self.is_levels else ("x", "y")
-        channels = {place: {"value": 0}, value: self.heights("y")}
-        clip = {} if self.is_levels else {"clip": True}
+        channels: Spec = {place: {"value": 0}, value: self.heights("y")}
+        clip: Spec = {} if self.is_levels else {"clip": True}
         return draw_marks(rows, "point", "", channels, opacity=0, **clip)
 
 
@@ -249,16 +259,11 @@ def side_by_side(panels: Iterable[Spec]) -> Spec:
 # --- Charts of effects and of their regions
 
 
-def compile_charts(kinds: set[str]) -> dict[str, Spec]:
-    """Make the charts that a page needs, ready for Vega."""
-    return {kind: compile_chart(kind) for kind in sorted(kinds)}
-
-
 @cache
 def compile_chart(kind: str) -> Spec:
     """Make one kind of chart; the same for all pages."""
-    *prefix, what = kind.split()
-    scale = {"log": "log", "date": "utc"}.get(*prefix, "linear") if prefix else "linear"
+    first, _, what = kind.rpartition(" ")
+    scale = {"log": "log", "date": "utc"}.get(first, "linear")
     if kind == "map":
         return to_vega(feature_map_chart())
     if kind in ("levels", "narrow levels"):
@@ -271,7 +276,7 @@ def compile_chart(kind: str) -> Spec:
     if what == "regions":
         return to_vega(region_chart(scale), (ZOOM, None))
     # The curve above, where the rows are, and below the bins that the curve is made of.
-    scale = "utc" if kind == "dates" else scale
+    scale = "utc" if what == "dates" else scale
     bins = what != "profile"
     panels = [
         effect_panel(x_axis(scale, labels=False)),
@@ -283,7 +288,8 @@ def compile_chart(kind: str) -> Spec:
 
 def effect_panel(x: Spec) -> Spec:
     """Curve, how rows differ, how well the mean is known; dots where there are levels."""
-    panel, lines = ChartPanel(x, VALUE), {"on": {"detail": {"field": "k", "type": "nominal"}}}
+    panel = ChartPanel(x, VALUE)
+    lines: Spec = {"on": {"detail": {"field": "k", "type": "nominal"}}}
     layers = [
         *panel.behind(),
         panel.marks("band", "area", "spread-area", "a", "b"),
@@ -308,8 +314,8 @@ def effect_panel(x: Spec) -> Spec:
 
 def missing_marks(panel: ChartPanel, *rules: tuple[str, str, str, float]) -> list[Spec]:
     """The point of missing values right of the panel, its bars, and its name."""
-    side = {"x": {"value": {"expr": "width + 30"}}}
-    name = {"y": {"value": {"expr": "concat_0_height - 12"}}, **side}
+    side: Spec = {"x": {"value": {"expr": "width + 30"}}}
+    name: Spec = {"y": {"value": {"expr": "concat_0_height - 12"}}, **side}
     bars = [
         draw_marks(
             "missing",
@@ -320,8 +326,8 @@ def missing_marks(panel: ChartPanel, *rules: tuple[str, str, str, float]) -> lis
         )
         for style, low, high, width in rules
     ]
-    dot = {"size": CHART_DOT_AREA, "filled": False, "opacity": 1, "strokeWidth": LINE}
-    text = {"text": "missing", "baseline": "top", "fontSize": 11}
+    dot: Spec = {"size": CHART_DOT_AREA, "filled": False, "opacity": 1, "strokeWidth": LINE}
+    text: Spec = {"text": "missing", "baseline": "top", "fontSize": 11}
     return [
         *bars,
         draw_marks("missing", "point", "missing-dot", {"y": panel.heights("y"), **side}, **dot),
@@ -331,9 +337,10 @@ def missing_marks(panel: ChartPanel, *rules: tuple[str, str, str, float]) -> lis
 
 def strip_panel(x: Spec) -> Spec:
     """Where the rows are, and triangles at the ends of the axis beyond which there are more."""
-    y = {"field": "y", "type": "quantitative", "axis": None}
-    rows = {"x": x, "x2": {"field": "x2"}, "y": {**y, "scale": {"domain": [0, 100]}}}
-    zero, mark = {"y2": {"datum": 0}}, {"size": 70, "opacity": 1, "filled": True}
+    y: Spec = {"field": "y", "type": "quantitative", "axis": None}
+    rows: Spec = {"x": x, "x2": {"field": "x2"}, "y": {**y, "scale": {"domain": [0, 100]}}}
+    zero: Spec = {"y2": {"datum": 0}}
+    mark: Spec = {"size": 70, "opacity": 1, "filled": True}
     layers = [
         draw_marks("rows", "rect", "count-area", rows | zero, clip=True),
         draw_marks(
@@ -352,8 +359,9 @@ def strip_panel(x: Spec) -> Spec:
 
 def bins_panel(x: Spec) -> Spec:
     """Bins: the effect as a bar, sloped where the fit is, how rows differ, how sure the mean is."""
-    panel, gaps = ChartPanel(x, SLOPE, reach=True), {"x": x, "x2": {"field": "x2"}}
-    bars = {"on": {"detail": {"field": "k", "type": "nominal"}}}
+    panel = ChartPanel(x, SLOPE, reach=True)
+    gaps: Spec = {"x": x, "x2": {"field": "x2"}}
+    bars: Spec = {"on": {"detail": {"field": "k", "type": "nominal"}}}
     layers = [
         no_effect(),
         draw_marks("gaps", "rect", "gap-area", gaps, clip=True),
@@ -361,8 +369,8 @@ def bins_panel(x: Spec) -> Spec:
         panel.line("bars", "effect-line", **bars),
         *panel.whiskers("bins"),
     ]
-    jump = {"x": x, "y": {"value": 0}, "text": {"field": "n", "type": "nominal"}}
-    words = {"baseline": "top", "fontSize": 11}
+    jump: Spec = {"x": x, "y": {"value": 0}, "text": {"field": "n", "type": "nominal"}}
+    words: Spec = {"baseline": "top", "fontSize": 11}
     for where, align, dx in (("datum.left", "right", -5), ("!datum.left", "left", 5)):
         layers.append(
             draw_marks("jumps", "text", "plain-text", jump, where, align=align, dx=dx, **words)
@@ -373,7 +381,7 @@ def bins_panel(x: Spec) -> Spec:
 def level_effect_panel() -> Spec:
     """The effect of each level, how rows differ, how well the mean is known."""
     panel = ChartPanel(level_place(labels=True), VALUE, is_levels=True)
-    ticks = {"thickness": THIN, "size": ROW_TICK}
+    ticks: Spec = {"thickness": THIN, "size": ROW_TICK}
     layers = [
         *panel.behind(),
         *panel.whiskers("dots"),
@@ -395,9 +403,9 @@ def level_steps_panel() -> Spec:
 
 def level_counts_panel() -> Spec:
     """How many rows each level has."""
-    axis = {"title": "rows", "labels": False, "titleFontWeight": "normal", "grid": False}
-    channels = {"x": {"field": "y", "type": "quantitative", "axis": axis}, "y": level_place()}
-    words = {**channels, "text": {"field": "n", "type": "nominal"}}
+    axis: Spec = {"title": "rows", "labels": False, "titleFontWeight": "normal", "grid": False}
+    channels: Spec = {"x": {"field": "y", "type": "quantitative", "axis": axis}, "y": level_place()}
+    words: Spec = {**channels, "text": {"field": "n", "type": "nominal"}}
     layers = [
         draw_marks("counts", "bar", "count-area", channels, height=8),
         draw_marks("counts", "text", "plain-text", words, align="left", dx=5, fontSize=11),
@@ -426,7 +434,8 @@ def level_region_chart() -> Spec:
     panel = ChartPanel(level_place(labels=True), VALUE, is_levels=True)
     layers = [*panel.behind(), panel.marks("common", "tick", "common-tick", thickness=WHISKER)]
     for k, name in enumerate(REGION_LINE_CLASSES):
-        style, beside = f"{name}-region", {"on": beside_at_level(), "where": f"datum.k === {k}"}
+        style = f"{name}-region"
+        beside: Spec = {"on": beside_at_level(), "where": f"datum.k === {k}"}
         layers += [
             panel.rule("curves", style, "low", "high", WHISKER, **beside),
             panel.dots("curves", style, CHART_DOT_AREA / 2, strokeWidth=LINE, **beside),
@@ -436,16 +445,19 @@ def level_region_chart() -> Spec:
 
 def feature_map_chart() -> Spec:
     """Every feature as a dot: how much it moves predictions, and how much rows differ."""
-    axis = {"title": "typical spread between rows", "tickCount": 6, "labelExpr": SHORT}
-    x = {"field": "s", "type": "quantitative", "axis": {**axis, "titleFontWeight": "normal"}}
-    channels = {"x": {**x, "scale": {"zero": True}}, "y": y_axis("importance", "e", zero=True)}
-    text = {**channels, "text": {"field": "label", "type": "nominal"}}
-    dot = {"size": 90, "filled": True, "opacity": 1, "cursor": "pointer"}
+    axis: Spec = {"title": "typical spread between rows", "tickCount": 6, "labelExpr": SHORT}
+    x: Spec = {"field": "s", "type": "quantitative", "axis": {**axis, "titleFontWeight": "normal"}}
+    channels: Spec = {
+        "x": {**x, "scale": {"zero": True}},
+        "y": y_axis("importance", "e", zero=True),
+    }
+    text: Spec = {**channels, "text": {"field": "label", "type": "nominal"}}
+    dot: Spec = {"size": 90, "filled": True, "opacity": 1, "cursor": "pointer"}
     layers = [
         draw_marks("diagonal", "line", "zero-line", channels, strokeDash=[4, 4], clip=True),
         draw_marks("points", "point", "map-dot", channels, **dot),
     ]
     for where, align, dx in (("!datum.left", "left", 9), ("datum.left", "right", -9)):
-        words = {"align": align, "dx": dx, "fontSize": 12, "limit": 180}
+        words: Spec = {"align": align, "dx": dx, "fontSize": 12, "limit": 180}
         layers.append(draw_marks("points", "text", "plain-text", text, where, **words))
     return layered(layers, MAP_HEIGHT)

@@ -241,7 +241,7 @@ def compile_refit_chart(form: str) -> Spec:
 def trainings_panel(x: Spec) -> Spec:
     """The interval, single trainings, the user's model, the mean; dots where there are levels."""
     panel, width = ChartPanel(x, VALUE), 3 * LINE
-    each = {"on": {"detail": {"field": "k", "type": "nominal"}}}
+    each: Spec = {"on": {"detail": {"field": "k", "type": "nominal"}}}
     layers = [
         *panel.behind(),
         panel.marks("band", "area", "between-area", "low", "high"),
@@ -259,7 +259,7 @@ def trainings_panel(x: Spec) -> Spec:
 def level_trainings_chart() -> Spec:
     """Levels below one another: the mean as a dot, its interval, and a stroke for each training."""
     panel = ChartPanel(level_place(labels=True), VALUE, is_levels=True)
-    own = {"shape": "diamond", "strokeWidth": LINE}
+    own: Spec = {"shape": "diamond", "strokeWidth": LINE}
     layers = [
         *panel.behind(),
         panel.rule("dots", "between-rule", "low", "high", 3 * LINE),

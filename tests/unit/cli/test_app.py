@@ -144,7 +144,7 @@ def test_a_report_of_interactions_stands_beside_their_numbers(saved):
     x = np.random.default_rng(0).uniform(-1, 1, (300, 2))
     rhale.interactions(lambda r: r[:, 0] * r[:, 1], x, pairs="all").save("pairs.json")
     assert ended("report", "pairs.json") == 0
-    assert "Which features work together" in (saved / "pairs.html").read_text(encoding="utf-8")
+    assert "Which features interact" in (saved / "pairs.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("saved")

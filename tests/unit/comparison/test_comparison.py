@@ -135,4 +135,4 @@ def test_the_page_is_one_file(tmp_path):
     path = straight().report(tmp_path / "c.html", title="Champion")
     text = path.read_text(encoding="utf-8")
     assert '<h1 dir="auto">Champion</h1>' in text
-    assert "Curves differ in 1 of 2 features" in text
+    assert "Effects differ in 1 of 2 features" in text

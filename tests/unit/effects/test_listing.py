@@ -9,7 +9,7 @@ import rhale
 from rhale.effects import listing
 from rhale.output.labels import Captions
 from rhale.regions.result import Group, Groups, Partner
-from rhale.report.page import make_page
+from rhale.report.effects import make_page
 
 ROWS = np.stack(np.meshgrid(*[np.linspace(-1, 1, 9)] * 3), axis=-1).reshape(-1, 3)
 TABLE = np.random.default_rng(0).normal(size=(200, 3))

@@ -155,10 +155,7 @@ def test_an_interrupt_while_a_reader_starts_leaves_no_pipe_open(monkeypatch):
 
     def interrupted(thread):
         reads = thread.run
-        thread.run = lambda: (
-            reads(),
-            released.wait(PATIENCE),
-        )  # still there when all is cleared up
+        thread.run = lambda: (reads(), released.wait(PATIENCE))  # still there when all is cleared up
         usual(thread)
         raise KeyboardInterrupt
 
