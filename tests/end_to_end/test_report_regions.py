@@ -144,7 +144,7 @@ def test_another_output_has_its_own_regions(page, tmp_path):
     assert page.texts("#f0 .region-reading") == ["No groups found: rows hardly differ."]
     assert page.texts("#f0 .regions figure") == []
     page.driver.execute_script("showOutput(0)")
-    assert page.texts("#f0 .regions h4") == ["Who differs"]
+    assert page.texts("#f0 .regions h4") == ["Regions (who differs)"]
     assert page.complaints() == []
 
 

@@ -143,7 +143,7 @@ def tell_pair(pair: PairEffect, n_pairs: int) -> str:
         return unbroken(
             f"{UNSURE_PAIR}: no two lines differ significantly over a range (by at most {size})."
         )
-    return unbroken(f"The lines do not differ significantly: by at most {size}.")
+    return unbroken(f"The lines do not differ significantly (by at most {size}).")
 
 
 def headline(pair: PairEffect, found: Contrast, names: Sequence[str]) -> str:

@@ -167,9 +167,9 @@ def describe_trend(effect: RefitEffect, path: RefitTrace) -> list[str]:
     if effect.column_kind == "categories":
         sentence = f"On average {high}, the highest, is {size} above {low}, the lowest, and it is above it in {some}."
     elif least < most:
-        sentence = f"The mean curve rises by {size} from its lowest point, at {low}, to its highest, at {high}; {some} also rise between them."
+        sentence = f"The mean curve rises by {size} from its lowest point, at {low}, to its highest, at {high}; {some} rise between these points, too."
     else:
-        sentence = f"The mean curve falls by {size} from its highest point, at {high}, to its lowest, at {low}; {some} also fall between them."
+        sentence = f"The mean curve falls by {size} from its highest point, at {high}, to its lowest, at {low}; {some} fall between these points, too."
     return [sentence]
 
 

@@ -29,7 +29,7 @@ def test_an_effect_that_comes_back_is_told_with_its_course():
         in words
     )
     assert "rises by 2 from its lowest point, at 0, to its highest, at 1" in words
-    assert "6 of 6 models also rise between them" in words
+    assert "6 of 6 models rise between these points, too" in words
 
 
 def test_an_effect_that_does_not_come_back_has_no_course():
