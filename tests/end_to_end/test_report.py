@@ -333,6 +333,19 @@ def test_the_policy_stops_other_scripts(page, path, tmp_path):
     assert any("Content Security Policy" in complaint for complaint in page.complaints())
 
 
+def test_a_browser_that_cannot_unpack_says_so_and_has_the_ranking(page, path, fx):
+    command = page.driver.execute_cdp_cmd
+    source = {"source": "delete window.DecompressionStream"}
+    added = command("Page.addScriptToEvaluateOnNewDocument", source)
+    try:
+        page.driver.get(path.resolve().as_uri())
+        page.wait("document.querySelector('main > .warning') !== null")
+        assert "too old" in page.texts("main > .warning")[0]
+        assert names(page) == [effect.name for effect in fx.ranked(0)]
+    finally:
+        command("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
 @pytest.mark.parametrize("method", ["ice", "pdp", "mplot"])
 def test_profiles_are_drawn_too(page, table, method, tmp_path):
     fx = rhale.explain(predict, table, method=method, features=["age", "city", "sold"], output=0)

@@ -158,6 +158,10 @@ function showOutput(output) {
 
 async function start() {
   const kinds = Object.keys(PAGE.charts), main = find("main");
+  if (kinds.length && !window.DecompressionStream) {
+    main.prepend(make("p", "This browser is too old to draw the charts. Tables and sentences need none.", "warning"));
+    return;
+  }
   if (kinds.length) await prepare(kinds);
   made = SECTIONS.map((section) => section());
   let width = main.clientWidth;
